@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# schedlab_add_library, schedlab_add_executable, schedlab_add_test: the only way targets are made here.
+
+# schedlab_add_library(<name> HEADERS <h>... SOURCES <c>... DEPENDS <public>... PRIVATE <linked>... HEADER_ONLY <h-o>...)
+#
+# Makes the target schedlab_<name> and the alias schedlab::<name>, from files listed by hand relative to the folder.
+# HEADERS      all installed, under include/schedlab/<folder>; each must compile alone (all_verify_interface_header_sets).
+# DEPENDS      targets that appear in public headers.
+# PRIVATE      libraries used only in sources and linked.
+# HEADER_ONLY  header-only packages used only in sources: consumers of the install do not need them.
+# Without SOURCES the library is an interface library, so a folder may start with headers alone.
+function(schedlab_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY")
+  schedlab_refuse_unknown_arguments(schedlab_add_library ${name} "${arg_UNPARSED_ARGUMENTS}")
+  set(target schedlab_${name})
+
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
+    foreach(item IN LISTS arg_HEADER_ONLY ITEMS schedlab_warnings)
+      target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${item}>")
+    endforeach()
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(schedlab::${name} ALIAS ${target})
+
+  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${arg_HEADERS})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_link_libraries(${target} ${scope} ${arg_DEPENDS})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERIFY_INTERFACE_HEADER_SETS ON)
+
+  install(
+    TARGETS ${target}
+    EXPORT schedlabTargets
+    FILE_SET HEADERS DESTINATION include/schedlab
+    INCLUDES DESTINATION include/schedlab
+    ARCHIVE DESTINATION lib)
+endfunction()
+
+# schedlab_add_executable(<name> SOURCES <c>... DEPENDS <targets>...): a program users run; installed to bin, built at
+# the top of the build folder so that documentation can say build/<preset>/<name>.
+function(schedlab_add_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+  schedlab_refuse_unknown_arguments(schedlab_add_executable ${name} "${arg_UNPARSED_ARGUMENTS}")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} schedlab_warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()
+
+# schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>])
+#
+# One doctest program with its ctest entry. LABELS are unit, property, golden, reference, gpu; 77 as exit code means
+# skipped. With SCHEDLAB_TEST_LABELS set, tests without one of those labels are not even built.
+function(schedlab_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS")
+  schedlab_refuse_unknown_arguments(schedlab_add_test ${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT arg_LABELS)
+    message(FATAL_ERROR "schedlab_add_test(${name}): LABELS is missing (unit, property, golden, reference, gpu)")
+  endif()
+  if(SCHEDLAB_TEST_LABELS)
+    set(wanted FALSE)
+    foreach(label IN LISTS arg_LABELS)
+      if(label IN_LIST SCHEDLAB_TEST_LABELS)
+        set(wanted TRUE)
+      endif()
+    endforeach()
+    if(NOT wanted)
+      return()
+    endif()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} schedlab_test_support schedlab_warnings)
+  target_precompile_headers(${name} REUSE_FROM schedlab_test_support)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+  set_tests_properties(
+    ${name}
+    PROPERTIES LABELS "${arg_LABELS}"
+               SKIP_RETURN_CODE 77
+               TIMEOUT ${arg_TIMEOUT}
+               ENVIRONMENT "${SCHEDLAB_TEST_ENVIRONMENT}")
+endfunction()
+
+function(schedlab_refuse_unknown_arguments function name unknown)
+  if(unknown)
+    message(FATAL_ERROR "${function}(${name}): unknown arguments: ${unknown}")
+  endif()
+endfunction()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Language standard, warnings, sanitizers, ccache: everything that is about the compiler.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
+endif()
+
+# Warnings belong to our own targets only: consumers of the install never see this one.
+add_library(schedlab_warnings INTERFACE)
+target_compile_options(
+  schedlab_warnings
+  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+            $<$<BOOL:${SCHEDLAB_WARNINGS_AS_ERRORS}>:-Werror>)
+
+if(SCHEDLAB_NATIVE)
+  add_compile_options(-march=native)
+endif()
+
+if(SCHEDLAB_SANITIZE)
+  add_compile_options(-fsanitize=${SCHEDLAB_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SCHEDLAB_SANITIZE})
+  if(SCHEDLAB_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+# The cache is told to look at paths relative to the checkout, so that build folders share what is equal in them;
+# the sloppiness is what ccache's manual asks for with precompiled headers.
+find_program(SCHEDLAB_CCACHE ccache)
+mark_as_advanced(SCHEDLAB_CCACHE)
+if(SCHEDLAB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${SCHEDLAB_CCACHE})
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endif()
+
+if(SCHEDLAB_TIDY)
+  find_program(SCHEDLAB_CLANG_TIDY NAMES clang-tidy-14 clang-tidy REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${SCHEDLAB_CLANG_TIDY} --quiet)
+  # clang-tidy cannot read another compiler's precompiled header.
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
