@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# From a fresh clone to pictures: installs what is missing, builds, runs a small sweep and one scenario.
+#   scripts/quickstart.sh [OUT]     results go to OUT/quickstart*, by default below out/
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+out=${1:-out}
+
+scripts/install_packages.sh build run
+
+echo "== building (preset release)"
+cmake --preset release
+cmake --build --preset release
+
+echo "== comparing policies"
+build/release/schedlab sweep experiments/quickstart.json --out "$out/quickstart"
+echo "== one scenario, step by step"
+build/release/schedlab simulate experiments/quickstart_timeline.json --out "$out/quickstart_timeline"
+
+cat <<END
+
+Done. Open
+  $out/quickstart/report.html               the sweep: table, plots, best schedule of each case
+  $out/quickstart_timeline/timeline.svg     one schedule: what ran on which stream, utilization below
+  $out/quickstart_timeline/trace.json       the same in https://ui.perfetto.dev or chrome://tracing
+Then change experiments/quickstart.json (a list anywhere is an axis) and run the sweep again.
+END

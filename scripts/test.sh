@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything that must pass before a change goes in: all tests, then a build without the optional packages, then the
+# sanitizers over the unit tests. Ends with one summary over all of them and fails if any of them failed.
+#   scripts/test.sh [STEP]...     steps: dev headers no-optional asan tsan (default: all)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+scripts/install_packages.sh build run develop optional
+
+logs=build/logs
+mkdir -p "$logs"
+passed=0
+failed=0
+skipped=0
+failures=()
+table=()
+
+count() { grep -cE "$1" "$2" || true; }
+
+# Adds the outcome of one ctest log to the totals.
+tally() {
+  local step=$1 log=$2 line
+  local ok bad skip
+  ok=$(count '^ *[0-9]+/[0-9]+ Test .* Passed ' "$log")
+  skip=$(count '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped ' "$log")
+  bad=$(($(count '^ *[0-9]+/[0-9]+ Test ' "$log") - ok - skip))
+  passed=$((passed + ok))
+  skipped=$((skipped + skip))
+  failed=$((failed + bad))
+  while read -r line; do
+    failures+=("$step: $line")
+  done < <(grep -E '^ *[0-9]+/[0-9]+ Test ' "$log" | grep -vE ' Passed |\*\*\*Skipped ' |
+    sed -E 's/^.*Test +#[0-9]+: ([^ ]+) .*$/\1/')
+  table+=("$(printf '  %-12s %4d passed %4d failed %4d skipped %5d s' "$step" "$ok" "$bad" "$skip" "$SECONDS")")
+}
+
+# A step without tests of its own counts as one test.
+record() {
+  local step=$1 outcome=$2
+  if [ "$outcome" = passed ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    failures+=("$step")
+  fi
+  table+=("$(printf '  %-12s %s %29d s' "$step" "$outcome" "$SECONDS")")
+}
+
+build() {
+  cmake --preset "$1" >"$logs/$1-configure.log" 2>&1 || { cat "$logs/$1-configure.log"; return 1; }
+  grep -E '^--   SCHEDLAB_' "$logs/$1-configure.log" || true
+  # Hundreds of progress lines help nobody; the errors are what matters.
+  cmake --build --preset "$1" >"$logs/$1-build.log" 2>&1 || { tail -n 60 "$logs/$1-build.log"; return 1; }
+}
+
+run_preset() {
+  local preset=$1
+  SECONDS=0
+  echo "== $preset"
+  if ! build "$preset"; then
+    record "$preset build" failed
+    return
+  fi
+  ctest --preset "$preset" -j2 2>&1 | tee "$logs/$preset-test.log" || true
+  if [ "$(count '^ *[0-9]+/[0-9]+ Test ' "$logs/$preset-test.log")" -eq 0 ]; then
+    record "$preset tests" failed
+    return
+  fi
+  tally "$preset" "$logs/$preset-test.log"
+}
+
+check_headers() {
+  SECONDS=0
+  echo "== headers (each compiles alone)"
+  if build dev && cmake --build --preset dev --target all_verify_interface_header_sets >"$logs/headers.log" 2>&1; then
+    record headers passed
+  else
+    tail -n 40 "$logs/headers.log"
+    record headers failed
+  fi
+}
+
+[ "$#" -gt 0 ] || set -- dev headers no-optional asan tsan
+for step in "$@"; do
+  case $step in
+    headers) check_headers ;;
+    *) run_preset "$step" ;;
+  esac
+done
+
+total=$((passed + failed + skipped))
+echo
+echo "== summary"
+printf '%s\n' "${table[@]}"
+if [ "$skipped" -gt 0 ]; then
+  echo "$skipped tests skipped: a tool, a data set or a device they need is not here (named above)"
+fi
+if [ "$failed" -gt 0 ]; then
+  echo "The following tests FAILED:"
+  printf '  %s\n' "${failures[@]}"
+fi
+ran=$((passed + failed))
+echo "$((ran == 0 ? 0 : 100 * passed / ran))% tests passed, $failed tests failed out of $total"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
