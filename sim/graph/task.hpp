@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/units.hpp"
+
+namespace schedlab {
+
+/// What a kernel does; decides the cost formula and the class of compute units it needs.
+enum class TaskKind : std::uint8_t {
+  gemm,
+  pointwise,
+  convolution,
+  reduction,
+  copy_host_to_device,
+  copy_device_to_host,
+  copy_device_to_device,
+  collective,
+  host,       ///< work of a host thread
+  composite,  ///< several kernels of different kinds launched as one task
+  fixed,      ///< only its duration is known
+};
+inline constexpr std::size_t task_kind_count = 11;
+
+[[nodiscard]] std::string_view to_string(TaskKind kind);
+/// Throws ContractViolation for an unknown word; use task_kind_names() to check user input first.
+[[nodiscard]] TaskKind task_kind_from(std::string_view word);
+[[nodiscard]] const std::vector<std::string>& task_kind_names();
+
+enum class DataType : std::uint8_t { fp64, fp32, tf32, fp16, bf16, int8 };
+inline constexpr std::size_t data_type_count = 6;
+
+[[nodiscard]] std::string_view to_string(DataType type);
+[[nodiscard]] DataType data_type_from(std::string_view word);
+[[nodiscard]] const std::vector<std::string>& data_type_names();
+/// Bytes of one element in memory (tf32 is stored as fp32).
+[[nodiscard]] std::int64_t bytes_per_element(DataType type);
+
+/// Urgency of a task in recurrent training, the classes 1-5 of TurboLSTM (system S1): 1 critical
+/// matrix work, 2 critical point-wise work, 3 weight gradients, 4 parameter update, 5 transfer.
+enum class TaskClass : std::uint8_t {
+  unclassified = 0,
+  critical_matmul = 1,
+  critical_pointwise = 2,
+  weight_gradient = 3,
+  update = 4,
+  transfer = 5,
+};
+[[nodiscard]] constexpr bool is_critical(TaskClass c) {
+  return c == TaskClass::critical_matmul || c == TaskClass::critical_pointwise;
+}
+
+/// One device kernel: its shape and its work.
+struct Kernel {
+  TaskKind kind = TaskKind::fixed;
+  DataType type = DataType::fp32;
+  // C[m, n] += A[m, k] * B[k, n] when kind == gemm, else 0.
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Flops flops{};
+  Bytes bytes_read{};
+  Bytes bytes_written{};
+
+  friend bool operator==(const Kernel&, const Kernel&) = default;
+};
+
+/// GEMM kernel with FLOPs 2mnk; reads A and B (and C when it accumulates), writes C.
+[[nodiscard]] Kernel gemm_kernel(std::int64_t m, std::int64_t n, std::int64_t k, DataType type,
+                                 bool accumulates);
+
+/// What many tasks have in common: name, kernels, urgency. A graph of a million tasks has a handful
+/// of operations, so that costs are estimated once per operation and not once per task.
+struct Operation {
+  std::string name;  ///< e.g. "cell", "hidden_1"; the colour key of timelines
+  TaskKind kind = TaskKind::fixed;
+  TaskClass task_class = TaskClass::unclassified;
+  std::vector<Kernel> kernels;  ///< run one after another; each is a launch for the host
+  Duration fixed_duration{0};   ///< kind fixed or host: how long it takes
+
+  [[nodiscard]] Flops flops() const;
+  [[nodiscard]] Bytes bytes_read() const;
+  [[nodiscard]] Bytes bytes_written() const;
+  /// Number of host launches, at least 1.
+  [[nodiscard]] std::uint32_t launches() const {
+    return kernels.empty() ? 1U : static_cast<std::uint32_t>(kernels.size());
+  }
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+/// Where a task stands in its model; -1 = does not apply.
+struct Tags {
+  std::int16_t layer = -1;
+  std::int16_t stage = -1;
+  std::int32_t step = -1;
+  std::int32_t microbatch = -1;
+
+  friend bool operator==(const Tags&, const Tags&) = default;
+};
+
+}  // namespace schedlab

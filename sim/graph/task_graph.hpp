@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+#include "sim/graph/task.hpp"
+#include "sim/graph/tensor.hpp"
+
+namespace schedlab {
+
+class TaskGraphBuilder;
+
+/// Immutable DAG of tasks and tensors. Tasks are numbered from 0; edges are dependencies: the
+/// successor may start only after the predecessor has completed. Compressed rows in both directions,
+/// about 35 bytes a task plus tensors. Made by TaskGraphBuilder.
+class TaskGraph {
+ public:
+  TaskGraph() = default;
+
+  [[nodiscard]] std::size_t task_count() const { return operation_of_.size(); }
+  [[nodiscard]] std::size_t edge_count() const { return successors_.size(); }
+  [[nodiscard]] IdRange<TaskId> tasks() const { return operation_of_.ids(); }
+  /// Sorted by id, without duplicates.
+  [[nodiscard]] std::span<const TaskId> successors(TaskId task) const {
+    return row(successors_, successor_offset_, task);
+  }
+  [[nodiscard]] std::span<const TaskId> predecessors(TaskId task) const {
+    return row(predecessors_, predecessor_offset_, task);
+  }
+
+  [[nodiscard]] OperationId operation_id(TaskId task) const { return operation_of_[task]; }
+  [[nodiscard]] const Operation& operation(TaskId task) const {
+    return operations_[operation_of_[task]];
+  }
+  [[nodiscard]] const IdVector<OperationId, Operation>& operations() const { return operations_; }
+  [[nodiscard]] const Tags& tags(TaskId task) const { return tags_[task]; }
+  [[nodiscard]] bool critical(TaskId task) const { return is_critical(operation(task).task_class); }
+
+  /// Explicit name if one was given, else made from operation and tags: "cell(3,9)".
+  [[nodiscard]] std::string name(TaskId task) const;
+  /// Linear search; none() if no task has this name.
+  [[nodiscard]] TaskId find(std::string_view name) const;
+  [[nodiscard]] bool has_explicit_names() const { return !name_offset_.empty(); }
+
+  /// Duration of this one task where the graph itself knows it (STG files, measured graphs);
+  /// otherwise the operation's fixed_duration.
+  [[nodiscard]] Duration fixed_duration(TaskId task) const {
+    return fixed_durations_.empty() ? operation(task).fixed_duration : fixed_durations_[task];
+  }
+  [[nodiscard]] bool has_task_durations() const { return !fixed_durations_.empty(); }
+
+  [[nodiscard]] const TensorTable& tensors() const { return tensors_; }
+
+  /// True when every edge goes from a lower to a higher id, so that id order is a topological order.
+  [[nodiscard]] bool topologically_numbered() const { return topologically_numbered_; }
+  /// A topological order: id order if topologically_numbered(), else breadth-first (Kahn).
+  [[nodiscard]] std::vector<TaskId> topological_order() const;
+
+  /// Bytes of memory held by this object.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  friend class TaskGraphBuilder;
+
+  [[nodiscard]] static std::span<const TaskId> row(const std::vector<TaskId>& items,
+                                                   const std::vector<std::uint32_t>& offset,
+                                                   TaskId task) {
+    return {items.data() + offset[task.value()], items.data() + offset[task.value() + 1]};
+  }
+
+  IdVector<OperationId, Operation> operations_;
+  IdVector<TaskId, OperationId> operation_of_;
+  IdVector<TaskId, Tags> tags_;
+  IdVector<TaskId, Duration> fixed_durations_;  // empty: none
+  std::vector<std::uint32_t> successor_offset_{0};
+  std::vector<TaskId> successors_;
+  std::vector<std::uint32_t> predecessor_offset_{0};
+  std::vector<TaskId> predecessors_;
+  std::string name_pool_;
+  std::vector<std::uint32_t> name_offset_;  // empty: no explicit names
+  TensorTable tensors_;
+  bool topologically_numbered_ = true;
+};
+
+/// Collects tasks, edges and tensors in any order, then checks and freezes them.
+class TaskGraphBuilder {
+ public:
+  OperationId add_operation(Operation operation);
+  TaskId add_task(OperationId operation, Tags tags = {});
+  /// The task gets an explicit name. Names should be unique; build() does not check it.
+  TaskId add_task(OperationId operation, Tags tags, std::string_view name);
+  /// Overrides the duration of one task.
+  void set_duration(TaskId task, Duration duration);
+  /// `to` may start only after `from` has completed. Duplicates are merged by build().
+  void add_edge(TaskId from, TaskId to) { edges_.emplace_back(from, to); }
+
+  TensorId add_tensor(TensorInfo info);
+  void writes(TaskId task, TensorId tensor) { writes_.emplace_back(task, tensor); }
+  /// Also makes the task depend on every writer of the tensor (known at build time) but itself.
+  /// For a tensor with `accumulate`, a task that both reads and writes counts as a writer only.
+  void reads(TaskId task, TensorId tensor) { reads_.emplace_back(task, tensor); }
+
+  void reserve(std::size_t tasks, std::size_t edges);
+  [[nodiscard]] std::size_t task_count() const { return graph_.operation_of_.size(); }
+
+  /// Throws InputError naming the tasks of a cycle, ContractViolation if a tensor without
+  /// `accumulate` has several writers. Cost O(tasks + edges + tensor uses).
+  [[nodiscard]] TaskGraph build() &&;
+
+ private:
+  void derive_edges_from_tensors();
+  void build_rows();
+  void check_acyclic() const;
+
+  TaskGraph graph_;
+  std::vector<std::pair<TaskId, TaskId>> edges_;
+  std::vector<std::pair<TaskId, TensorId>> writes_;
+  std::vector<std::pair<TaskId, TensorId>> reads_;
+  std::vector<std::string> explicit_names_;
+};
+
+}  // namespace schedlab

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/cost_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/base/error.hpp"
+
+namespace schedlab {
+namespace {
+
+IdVector<TaskId, OperationId> operations_of(const TaskGraph& graph) {
+  IdVector<TaskId, OperationId> result;
+  result.reserve(graph.task_count());
+  for (const TaskId task : graph.tasks()) result.push_back(graph.operation_id(task));
+  return result;
+}
+
+IdVector<TaskId, Duration> own_durations(const TaskGraph& graph) {
+  IdVector<TaskId, Duration> result;
+  if (!graph.has_task_durations()) return result;
+  result.reserve(graph.task_count());
+  for (const TaskId task : graph.tasks()) result.push_back(graph.fixed_duration(task));
+  return result;
+}
+
+CostTable::Entry make_entry(const Operation& operation, const Device& device, Estimate estimate) {
+  SCHEDLAB_EXPECTS(estimate.duration >= Duration{0} && estimate.share > 0.0 && estimate.share <= 1.0,
+                   fmt::format("estimate of operation \"{}\" on device \"{}\"", operation.name,
+                               device.name));
+  CostTable::Entry entry{.estimate = estimate, .launches = operation.launches()};
+  const UnitClassId unit_class = device.unit_class_of[static_cast<std::size_t>(operation.kind)];
+  if (!unit_class.valid() || device.unit_classes[unit_class].count == 0) return entry;
+  const double count = device.unit_classes[unit_class].count;
+  entry.unit_class = unit_class;
+  entry.units = std::max(1U, static_cast<std::uint32_t>(std::ceil(estimate.share * count - 1e-9)));
+  return entry;
+}
+
+}  // namespace
+
+std::string_view to_string(Bound bound) {
+  switch (bound) {
+    case Bound::fixed:
+      return "fixed";
+    case Bound::compute:
+      return "compute";
+    case Bound::memory:
+      return "memory";
+    case Bound::latency:
+      return "latency";
+  }
+  return "fixed";
+}
+
+CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const CostModel& model)
+    : operation_of_(operations_of(graph)),
+      task_durations_(own_durations(graph)),
+      operation_count_(graph.operations().size()) {
+  for (const Device& device : platform.devices) {
+    for (const Operation& operation : graph.operations()) {
+      entries_.push_back(make_entry(operation, device, model.estimate(operation, device)));
+    }
+  }
+}
+
+CostTable::CostTable(const TaskGraph& graph, const Platform& platform)
+    : operation_of_(operations_of(graph)),
+      task_durations_(own_durations(graph)),
+      operation_count_(graph.operations().size()) {
+  for (std::size_t device = 0; device < platform.devices.size(); ++device) {
+    for (const Operation& operation : graph.operations()) {
+      entries_.push_back(Entry{.estimate = {.duration = operation.fixed_duration},
+                               .launches = operation.launches()});
+    }
+  }
+}
+
+IdVector<TaskId, Duration> CostTable::durations(DeviceId device) const {
+  IdVector<TaskId, Duration> result;
+  result.reserve(task_count());
+  for (const TaskId task : operation_of_.ids()) result.push_back(duration(task, device));
+  return result;
+}
+
+void CostTable::set_task_durations(IdVector<TaskId, Duration> durations) {
+  SCHEDLAB_EXPECTS(durations.size() == task_count(),
+                   fmt::format("{} durations for {} tasks", durations.size(), task_count()));
+  task_durations_ = std::move(durations);
+}
+
+std::size_t CostTable::memory_bytes() const {
+  return operation_of_.raw().capacity() * sizeof(OperationId) +
+         task_durations_.raw().capacity() * sizeof(Duration) + entries_.capacity() * sizeof(Entry);
+}
+
+}  // namespace schedlab

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/platform.hpp"
+
+namespace schedlab {
+
+/// Which limit decided an estimate.
+enum class Bound : std::uint8_t { fixed, compute, memory, latency };
+[[nodiscard]] std::string_view to_string(Bound bound);
+
+/// What a cost model says of one operation on one device.
+struct Estimate {
+  Duration duration{0};   ///< alone on the device
+  double share = 1.0;     ///< of the device's units it can use, in (0, 1]
+  Bandwidth bandwidth{};  ///< DRAM traffic it wants while it runs
+  Bound bound = Bound::fixed;
+
+  friend bool operator==(const Estimate&, const Estimate&) = default;
+};
+
+/// Operation + device -> estimate. Implementations live in hw_models/.
+class CostModel {
+ public:
+  CostModel() = default;
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+  virtual ~CostModel() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Throws InfeasibleError if the device cannot run the operation (no rate for its data type).
+  [[nodiscard]] virtual Estimate estimate(const Operation& operation, const Device& device) const = 0;
+};
+
+/// The costs of one graph on one platform: all that policies and the engine ever see of a model.
+/// Holds one entry per operation and device, and per-task durations only where the graph has them.
+class CostTable {
+ public:
+  struct Entry {
+    Estimate estimate;
+    std::uint32_t units = 0;     ///< whole units held while running; 0 on unlimited units
+    UnitClassId unit_class;      ///< none() = unlimited
+    std::uint32_t launches = 1;  ///< host launches
+  };
+
+  CostTable() = default;
+  /// Estimates every operation on every device. Tasks with a duration of their own keep it.
+  CostTable(const TaskGraph& graph, const Platform& platform, const CostModel& model);
+  /// Theory: every task lasts its fixed duration on every device and uses no limited units.
+  CostTable(const TaskGraph& graph, const Platform& platform);
+
+  [[nodiscard]] Duration duration(TaskId task, DeviceId device = DeviceId{0}) const {
+    return task_durations_.empty() ? entry(task, device).estimate.duration : task_durations_[task];
+  }
+  [[nodiscard]] const Entry& entry(TaskId task, DeviceId device = DeviceId{0}) const {
+    return entries_[device.value() * operation_count_ + operation_of_[task].value()];
+  }
+  [[nodiscard]] const Entry& entry(OperationId operation, DeviceId device = DeviceId{0}) const {
+    return entries_[device.value() * operation_count_ + operation.value()];
+  }
+  /// All durations on one device, one per task.
+  [[nodiscard]] IdVector<TaskId, Duration> durations(DeviceId device = DeviceId{0}) const;
+
+  /// Replaces the durations of single tasks (jitter, measurements); one per task.
+  void set_task_durations(IdVector<TaskId, Duration> durations);
+
+  [[nodiscard]] std::size_t task_count() const { return operation_of_.size(); }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  IdVector<TaskId, OperationId> operation_of_;
+  IdVector<TaskId, Duration> task_durations_;  // empty: the operation's
+  std::vector<Entry> entries_;                 // [device][operation]
+  std::size_t operation_count_ = 0;
+};
+
+}  // namespace schedlab

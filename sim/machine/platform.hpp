@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+#include "sim/graph/task.hpp"
+
+namespace schedlab {
+
+/// What each kind of call costs a host thread. All zero: the ideal, free host.
+struct HostCosts {
+  Duration launch{0};          ///< per kernel launch
+  Duration record{0};          ///< event record
+  Duration wait{0};            ///< making a stream wait for an event
+  Duration query{0};           ///< stream query
+  Duration create_stream{0};   ///< stream creation
+  Duration destroy_stream{0};  ///< stream destruction
+  Duration synchronize{0};     ///< synchronize call itself
+  Duration wake_up{0};         ///< from the completion a host waits for to its next instruction
+  Duration send{0};            ///< message between host threads, the call itself
+  Duration receive{0};         ///< likewise
+
+  friend bool operator==(const HostCosts&, const HostCosts&) = default;
+};
+
+/// A host thread's machine.
+struct Host {
+  HostCosts costs;
+  /// Tasks pending per stream before a launch blocks the host; 0 = unbounded.
+  std::uint32_t launch_queue_depth = 0;
+
+  friend bool operator==(const Host&, const Host&) = default;
+};
+
+/// A named class of identical compute units ("sm", "cube", "vector", "core_group").
+struct UnitClass {
+  std::string name;
+  std::uint32_t count = 0;  ///< 0 = unlimited: every stream runs as if alone
+
+  friend bool operator==(const UnitClass&, const UnitClass&) = default;
+};
+
+/// What cost models read. Rates of 0 mean "not supported" (an InfeasibleError when asked for).
+struct DeviceRates {
+  std::array<FlopRate, data_type_count> matrix{};  ///< dense peak of matrix kernels, by DataType
+  std::array<FlopRate, data_type_count> vector{};  ///< peak of point-wise kernels, by DataType
+  Bandwidth memory{};                              ///< DRAM, nominal
+  double memory_efficiency = 1.0;                  ///< achievable share of the nominal bandwidth
+  Bandwidth host_to_device{};
+  Bandwidth device_to_host{};
+  std::int64_t gemm_tile_m = 128;
+  std::int64_t gemm_tile_n = 128;
+  std::uint32_t gemm_tiles_per_unit = 1;  ///< output tiles resident on one unit
+  double gemm_efficiency = 1.0;           ///< of a full wave, relative to the peak
+  Bytes l2{};
+
+  friend bool operator==(const DeviceRates&, const DeviceRates&) = default;
+};
+
+/// One device. Every limit can be switched off (0) to get the ideal machine.
+struct Device {
+  std::string name;
+  IdVector<UnitClassId, UnitClass> unit_classes;
+  /// The class a kernel of a kind runs on; none() = unlimited units.
+  std::array<UnitClassId, task_kind_count> unit_class_of{};
+  std::uint32_t connections = 0;       ///< hardware queues; 0 = one per stream
+  std::uint32_t resident_kernels = 0;  ///< kernels on the device at once; 0 = unlimited
+  std::uint32_t priority_levels = 1;
+  Bytes memory_capacity{};  ///< 0 = unlimited
+  Duration launch_latency{0};  ///< from the end of the host call to the arrival in the stream
+  Duration stream_gap{0};      ///< from the end of a task to the start of the next in its stream
+  Duration event_latency{0};   ///< from the completion of an event to the release of a waiting stream
+  Duration kernel_floor{0};    ///< shortest duration of a kernel (used by cost models)
+  DeviceRates rates;
+
+  /// Level 0 is the most urgent. Streams give priorities as CUDA does: 0 = default and lowest, negative =
+  /// more urgent, clamped to the device's range.
+  [[nodiscard]] std::uint32_t level_of(int priority) const {
+    const int levels = static_cast<int>(priority_levels);
+    const int urgency = priority >= 0 ? 0 : (-priority < levels ? -priority : levels - 1);
+    return static_cast<std::uint32_t>(levels - 1 - urgency);
+  }
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// Everything a plan runs on.
+struct Platform {
+  std::string name;
+  IdVector<HostId, Host> hosts{1};  ///< a plan with more host threads than this re-uses the last entry
+  IdVector<DeviceId, Device> devices{1};
+
+  [[nodiscard]] const Host& host(HostId id) const {
+    return hosts.contains(id) ? hosts[id] : *(hosts.end() - 1);
+  }
+  friend bool operator==(const Platform&, const Platform&) = default;
+};
+
+/// The theory machine: one device with unlimited units, a free host, no gaps or limits, `levels` priorities.
+[[nodiscard]] Platform ideal_platform(std::uint32_t levels = 1);
+
+}  // namespace schedlab

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+
+namespace schedlab {
+
+enum class HostCallKind : std::uint8_t {
+  create_stream,
+  destroy_stream,
+  launch,
+  record,
+  wait,
+  query,
+  sleep,
+  synchronize,
+  graph_load,
+  graph_launch,
+  send,
+  receive,
+};
+inline constexpr std::size_t host_call_kind_count = 12;
+[[nodiscard]] std::string_view to_string(HostCallKind kind);
+/// nullopt if `word` is none of the twelve.
+[[nodiscard]] std::optional<HostCallKind> host_call_kind_from(std::string_view word);
+
+/// One call of a host thread, 8 bytes. Semantics are CUDA's:
+///   launch       the task enters the stream's FIFO and leaves it when it has completed
+///   record       the event captures all work in the stream at this moment; a later record replaces it
+///   wait         all later work of the stream waits for the event's record as it is at this call;
+///                an event without a record counts as complete
+///   query        is the stream idle? The answer goes to the policy; `argument` keeps the recorded one
+///   synchronize  the host blocks until a stream, an event, or (neither) all devices are idle
+///   send/receive a message between host threads, see MessageSpec; both block until they have met
+class HostCall {
+ public:
+  constexpr HostCall() = default;
+
+  [[nodiscard]] static constexpr HostCall create_stream(StreamId s) {
+    return {HostCallKind::create_stream, s, none};
+  }
+  [[nodiscard]] static constexpr HostCall destroy_stream(StreamId s) {
+    return {HostCallKind::destroy_stream, s, none};
+  }
+  [[nodiscard]] static constexpr HostCall launch(StreamId s, TaskId task) {
+    return {HostCallKind::launch, s, task.value()};
+  }
+  [[nodiscard]] static constexpr HostCall record(StreamId s, EventId event) {
+    return {HostCallKind::record, s, event.value()};
+  }
+  [[nodiscard]] static constexpr HostCall wait(StreamId s, EventId event) {
+    return {HostCallKind::wait, s, event.value()};
+  }
+  [[nodiscard]] static constexpr HostCall query(StreamId s) {
+    return {HostCallKind::query, s, none};
+  }
+  [[nodiscard]] static constexpr HostCall answered_query(StreamId s, bool idle) {
+    return {HostCallKind::query, s, idle ? 1U : 0U};
+  }
+  /// At most 4.29 s.
+  [[nodiscard]] static constexpr HostCall sleep_ns(std::uint32_t nanoseconds) {
+    return {HostCallKind::sleep, StreamId::none(), nanoseconds};
+  }
+  [[nodiscard]] static constexpr HostCall synchronize_stream(StreamId s) {
+    return {HostCallKind::synchronize, s, none};
+  }
+  [[nodiscard]] static constexpr HostCall synchronize_event(EventId event) {
+    return {HostCallKind::synchronize, StreamId::none(), event.value()};
+  }
+  [[nodiscard]] static constexpr HostCall synchronize_all() {
+    return {HostCallKind::synchronize, StreamId::none(), none};
+  }
+  [[nodiscard]] static constexpr HostCall send(std::uint32_t message) {
+    return {HostCallKind::send, StreamId::none(), message};
+  }
+  [[nodiscard]] static constexpr HostCall receive(std::uint32_t message) {
+    return {HostCallKind::receive, StreamId::none(), message};
+  }
+  [[nodiscard]] static constexpr HostCall graph_load(std::uint32_t graph) {
+    return {HostCallKind::graph_load, StreamId::none(), graph};
+  }
+  [[nodiscard]] static constexpr HostCall graph_launch(StreamId s, std::uint32_t graph) {
+    return {HostCallKind::graph_launch, s, graph};
+  }
+
+  [[nodiscard]] constexpr HostCallKind kind() const {
+    return static_cast<HostCallKind>(kind_and_stream_ >> 24U);
+  }
+  /// none() for calls without a stream.
+  [[nodiscard]] constexpr StreamId stream() const {
+    const std::uint32_t s = kind_and_stream_ & no_stream;
+    return s == no_stream ? StreamId::none() : StreamId{s};
+  }
+  [[nodiscard]] constexpr TaskId task() const { return TaskId{argument_}; }
+  [[nodiscard]] constexpr EventId event() const { return EventId{argument_}; }
+  [[nodiscard]] constexpr Duration sleep_time() const { return std::chrono::nanoseconds{argument_}; }
+  [[nodiscard]] constexpr std::uint32_t message() const { return argument_; }
+  [[nodiscard]] constexpr std::uint32_t graph() const { return argument_; }
+  /// Of a query: the recorded answer, nullopt if there is none.
+  [[nodiscard]] constexpr std::optional<bool> answer() const {
+    return argument_ == none ? std::nullopt : std::optional<bool>{argument_ == 1};
+  }
+  [[nodiscard]] constexpr std::uint32_t argument() const { return argument_; }
+  friend constexpr bool operator==(HostCall, HostCall) = default;
+
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+  static constexpr std::uint32_t max_streams = 0xFFFFFFU;
+
+ private:
+  static constexpr std::uint32_t no_stream = 0xFFFFFFU;
+  constexpr HostCall(HostCallKind kind, StreamId stream, std::uint32_t argument)
+      : kind_and_stream_((static_cast<std::uint32_t>(kind) << 24U) |
+                         (stream.valid() ? stream.value() & no_stream : no_stream)),
+        argument_(argument) {}
+
+  std::uint32_t kind_and_stream_ = no_stream;
+  std::uint32_t argument_ = none;
+};
+static_assert(sizeof(HostCall) == 8);
+
+/// A stream a plan uses. It exists from the start unless some host program creates it.
+struct StreamSpec {
+  DeviceId device{0};
+  int priority = 0;  ///< as CUDA: 0 = default and lowest, negative = more urgent
+  std::string name;  ///< for tracks of a timeline; may be empty
+
+  friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
+};
+
+/// A point-to-point message between two host threads; both calls block until both are posted.
+struct MessageSpec {
+  HostId from;
+  HostId to;
+  Bytes bytes{};
+
+  friend bool operator==(const MessageSpec&, const MessageSpec&) = default;
+};
+
+/// The ordered calls of one host thread.
+struct HostProgram {
+  std::string name;
+  std::vector<HostCall> calls;
+
+  friend bool operator==(const HostProgram&, const HostProgram&) = default;
+};
+
+/// The schedule as data: what each host thread calls, in which order. The same plan is checked,
+/// simulated, executed on real devices, printed, saved and compared. Per-stream lists are a derived
+/// view (see stream_view()).
+struct Plan {
+  std::string policy;  ///< who made it
+  IdVector<StreamId, StreamSpec> streams;
+  std::uint32_t event_count = 0;  ///< events are numbered 0..event_count-1
+  std::vector<MessageSpec> messages;
+  IdVector<HostId, HostProgram> hosts{1};
+
+  [[nodiscard]] std::size_t call_count() const;
+  [[nodiscard]] std::size_t count(HostCallKind kind) const;
+  /// "primary_2" or, for a stream without a name, "stream 4".
+  [[nodiscard]] std::string stream_name(StreamId stream) const;
+  [[nodiscard]] std::size_t memory_bytes() const;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// Per stream the calls that concern it, in host order. With several host threads the order between
+/// threads is that of the host ids.
+[[nodiscard]] IdVector<StreamId, std::vector<HostCall>> stream_view(const Plan& plan);
+
+/// Throws ContractViolation if a call refers to a stream, event, message or task that does not exist, or
+/// if a task is launched twice or never.
+void expect_well_formed(const Plan& plan, std::size_t task_count);
+
+}  // namespace schedlab

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/platform.hpp"
+#include "sim/plan/plan.hpp"
+
+namespace schedlab {
+
+enum class FindingKind : std::uint8_t {
+  malformed,                ///< a call refers to something that does not exist; task launched twice
+  task_not_launched,
+  missing_dependency,       ///< nothing in the plan orders a consumer after its producer
+  event_never_recorded,     ///< waited for, never recorded
+  event_waited_before_record,
+  unordered_accumulation,   ///< two tasks may add into one tensor at once
+  deadlock,                 ///< `message` prints the cycle
+  out_of_memory,            ///< `message` says who holds what
+  stream_not_alive,         ///< used before its creation or after its destruction
+};
+[[nodiscard]] std::string_view to_string(FindingKind kind);
+
+struct Finding {
+  FindingKind kind = FindingKind::malformed;
+  HostId host;
+  std::uint32_t call = 0;  ///< index in the host's program
+  std::string message;     ///< a full sentence that names tasks, streams and events
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+struct CheckOptions {
+  std::size_t max_findings = 100;  ///< the check goes on, but reports no more than this
+  bool check_memory = true;        ///< against Device::memory_capacity, for tasks run in launch order
+};
+
+/// Verifies that every possible execution of `plan` respects `graph`. Shares no code with policies or
+/// the simulator. Never throws for a bad plan: everything wrong is a finding, in host order.
+/// Cost O((calls + edges) * streams).
+[[nodiscard]] std::vector<Finding> check(const TaskGraph& graph, const Platform& platform,
+                                         const Plan& plan, const CheckOptions& options = {});
+
+}  // namespace schedlab
