@@ -38,14 +38,14 @@ endfunction()
 
 if(SCHEDLAB_OPTIONAL)
   find_package(CUDAToolkit 12 QUIET)
-  find_package(dnnl QUIET)
-  find_package(MPI QUIET COMPONENTS CXX)
+  find_package(oneDNN 2.6 QUIET)
+  find_package(MPI 3 QUIET COMPONENTS CXX)
   find_package(SimGrid 3.32 QUIET)
   find_package(benchmark 1.7 QUIET)
 endif()
 
 schedlab_optional(SCHEDLAB_WITH_CUDA "${CUDAToolkit_FOUND}" "no execution on NVIDIA devices" "${CUDAToolkit_VERSION}")
-schedlab_optional(SCHEDLAB_WITH_ONEDNN "${dnnl_FOUND}" "no oneDNN kernels on the CPU" "${dnnl_VERSION}")
+schedlab_optional(SCHEDLAB_WITH_ONEDNN "${oneDNN_FOUND}" "no oneDNN kernels on the CPU" "${oneDNN_VERSION}")
 schedlab_optional(SCHEDLAB_WITH_MPI "${MPI_CXX_FOUND}" "no runs across machines" "${MPI_CXX_VERSION}")
 schedlab_optional(SCHEDLAB_WITH_SIMGRID "${SimGrid_FOUND}" "no comparison with SimGrid in tests and benches"
                   "${SimGrid_VERSION}")
