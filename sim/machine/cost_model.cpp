@@ -31,9 +31,13 @@ CostTable::Entry make_entry(const Operation& operation, const Device& device, Es
   SCHEDLAB_EXPECTS(estimate.duration >= Duration{0} && estimate.share > 0.0 && estimate.share <= 1.0,
                    fmt::format("estimate of operation \"{}\" on device \"{}\"", operation.name,
                                device.name));
-  CostTable::Entry entry{.estimate = estimate, .launches = operation.launches()};
+  CostTable::Entry entry{
+      .estimate = estimate, .units = 0, .unit_class = {}, .launches = operation.launches()};
   const UnitClassId unit_class = device.unit_class_of[static_cast<std::size_t>(operation.kind)];
-  if (!unit_class.valid() || device.unit_classes[unit_class].count == 0) return entry;
+  if (!unit_class.valid()) return entry;
+  SCHEDLAB_EXPECTS(device.unit_classes.contains(unit_class),
+                   fmt::format("unit class of operation \"{}\"", operation.name));
+  if (device.unit_classes[unit_class].count == 0) return entry;
   const double count = device.unit_classes[unit_class].count;
   entry.unit_class = unit_class;
   entry.units = std::max(1U, static_cast<std::uint32_t>(std::ceil(estimate.share * count - 1e-9)));
@@ -73,8 +77,9 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform)
       operation_count_(graph.operations().size()) {
   for (std::size_t device = 0; device < platform.devices.size(); ++device) {
     for (const Operation& operation : graph.operations()) {
-      entries_.push_back(Entry{.estimate = {.duration = operation.fixed_duration},
-                               .launches = operation.launches()});
+      Estimate estimate;
+      estimate.duration = operation.fixed_duration;
+      entries_.push_back(make_entry(operation, Device{}, estimate));
     }
   }
 }

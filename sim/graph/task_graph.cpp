@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/graph/task_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/base/error.hpp"
+
+namespace schedlab {
+namespace {
+
+std::string made_name(const Operation& operation, const Tags& tags, TaskId task) {
+  if (tags.stage >= 0 && tags.microbatch >= 0) {
+    return fmt::format("{}[stage {}, microbatch {}]", operation.name, tags.stage, tags.microbatch);
+  }
+  if (tags.layer >= 0 && tags.step >= 0) {
+    return fmt::format("{}({},{})", operation.name, tags.layer, tags.step);
+  }
+  if (tags.layer >= 0) return fmt::format("{}({})", operation.name, tags.layer);
+  return fmt::format("{}#{}", operation.name, task.value());
+}
+
+constexpr std::uint32_t unvisited = std::numeric_limits<std::uint32_t>::max();
+
+/// Rows sorted by target id, duplicates removed in place. Offsets are rewritten.
+void sort_rows(std::vector<std::uint32_t>& offset, std::vector<TaskId>& items) {
+  std::uint32_t write = 0;
+  for (std::size_t row = 0; row + 1 < offset.size(); ++row) {
+    const auto begin = items.begin() + offset[row];
+    const auto end = items.begin() + offset[row + 1];
+    if (!std::is_sorted(begin, end)) std::sort(begin, end);
+    const auto last = std::unique(begin, end);
+    offset[row] = write;
+    for (auto it = begin; it != last; ++it) items[write++] = *it;
+  }
+  offset.back() = write;
+  items.resize(write);
+  items.shrink_to_fit();
+}
+
+/// Kahn's order; shorter than the graph if there is a cycle.
+std::vector<TaskId> kahn_order(const TaskGraph& graph) {
+  IdVector<TaskId, std::uint32_t> missing(graph.task_count(), 0U);
+  std::vector<TaskId> order;
+  order.reserve(graph.task_count());
+  for (const TaskId task : graph.tasks()) {
+    missing[task] = static_cast<std::uint32_t>(graph.predecessors(task).size());
+    if (missing[task] == 0) order.push_back(task);
+  }
+  for (std::size_t head = 0; head < order.size(); ++head) {
+    for (const TaskId next : graph.successors(order[head])) {
+      if (--missing[next] == 0) order.push_back(next);
+    }
+  }
+  return order;
+}
+
+/// Some cycle among tasks that Kahn's algorithm could not order: walk predecessors until one repeats.
+std::string printed_cycle(const TaskGraph& graph, const std::vector<TaskId>& ordered) {
+  IdVector<TaskId, std::uint8_t> done(graph.task_count(), 0);
+  for (const TaskId task : ordered) done[task] = 1;
+  TaskId task{0};
+  while (done[task] != 0) ++task;
+  std::vector<TaskId> path;
+  IdVector<TaskId, std::uint32_t> position(graph.task_count(), unvisited);
+  while (position[task] == unvisited) {
+    position[task] = static_cast<std::uint32_t>(path.size());
+    path.push_back(task);
+    const auto before = graph.predecessors(task);
+    task = *std::find_if(before.begin(), before.end(), [&](TaskId t) { return done[t] == 0; });
+  }
+  std::string text = graph.name(task);
+  for (std::size_t i = path.size(); i-- > position[task];) {
+    text += " -> " + graph.name(path[i]);
+    if (path.size() - i >= 12 && i > position[task] + 1) {
+      return text + fmt::format(" -> ... ({} tasks) -> ", path.size() - position[task]) +
+             graph.name(task);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string TaskGraph::name(TaskId task) const {
+  if (!name_offset_.empty()) {
+    const std::uint32_t begin = name_offset_[task.value()];
+    const std::uint32_t end = name_offset_[task.value() + 1];
+    if (end > begin) return name_pool_.substr(begin, end - begin);
+  }
+  return made_name(operation(task), tags(task), task);
+}
+
+TaskId TaskGraph::find(std::string_view wanted) const {
+  for (const TaskId task : tasks()) {
+    if (name(task) == wanted) return task;
+  }
+  return TaskId::none();
+}
+
+std::vector<TaskId> TaskGraph::topological_order() const {
+  if (!topologically_numbered_) return kahn_order(*this);
+  std::vector<TaskId> order;
+  order.reserve(task_count());
+  for (const TaskId task : tasks()) order.push_back(task);
+  return order;
+}
+
+std::size_t TaskGraph::memory_bytes() const {
+  std::size_t bytes = operation_of_.raw().capacity() * sizeof(OperationId) +
+                      tags_.raw().capacity() * sizeof(Tags) +
+                      fixed_durations_.raw().capacity() * sizeof(Duration) +
+                      (successor_offset_.capacity() + predecessor_offset_.capacity() +
+                       name_offset_.capacity()) *
+                          sizeof(std::uint32_t) +
+                      (successors_.capacity() + predecessors_.capacity()) * sizeof(TaskId) +
+                      name_pool_.capacity() + tensors_.memory_bytes();
+  for (const Operation& operation : operations_) {
+    bytes += sizeof(Operation) + operation.kernels.capacity() * sizeof(Kernel);
+  }
+  return bytes;
+}
+
+OperationId TaskGraphBuilder::add_operation(Operation operation) {
+  return graph_.operations_.push_back(std::move(operation));
+}
+
+TaskId TaskGraphBuilder::add_task(OperationId operation, Tags tags) {
+  SCHEDLAB_EXPECTS(graph_.operations_.contains(operation),
+                   fmt::format("operation of task {}", task_count()));
+  if (!graph_.fixed_durations_.empty()) {
+    graph_.fixed_durations_.push_back(graph_.operations_[operation].fixed_duration);
+  }
+  graph_.tags_.push_back(tags);
+  return graph_.operation_of_.push_back(operation);
+}
+
+TaskId TaskGraphBuilder::add_task(OperationId operation, Tags tags, std::string_view name) {
+  const TaskId task = add_task(operation, tags);
+  graph_.name_offset_.resize(task.value() + 1,
+                             static_cast<std::uint32_t>(graph_.name_pool_.size()));
+  graph_.name_pool_ += name;
+  graph_.name_offset_.push_back(static_cast<std::uint32_t>(graph_.name_pool_.size()));
+  return task;
+}
+
+void TaskGraphBuilder::set_duration(TaskId task, Duration duration) {
+  SCHEDLAB_EXPECTS(task.value() < task_count() && duration >= Duration{0},
+                   fmt::format("duration of task {}", task.value()));
+  auto& durations = graph_.fixed_durations_;
+  if (durations.empty()) {
+    durations.reserve(graph_.operation_of_.raw().capacity());
+    for (const OperationId op : graph_.operation_of_) {
+      durations.push_back(graph_.operations_[op].fixed_duration);
+    }
+  }
+  durations[task] = duration;
+}
+
+TensorId TaskGraphBuilder::add_tensor(TensorInfo info) {
+  graph_.tensors_.add(info);
+  return TensorId{static_cast<std::uint32_t>(graph_.tensors_.size() - 1)};
+}
+
+void TaskGraphBuilder::reserve(std::size_t tasks, std::size_t edges) {
+  graph_.operation_of_.reserve(tasks);
+  graph_.tags_.reserve(tasks);
+  edges_.reserve(edges);
+}
+
+void TaskGraphBuilder::derive_edges_from_tensors() {
+  TensorTable& tensors = graph_.tensors_;
+  tensors.set_uses(writes_, reads_);
+  for (const TensorId tensor : tensors.ids()) {
+    const auto writers = tensors.writers(tensor);
+    SCHEDLAB_EXPECTS(writers.size() <= 1 || tensors.accumulate(tensor),
+                     fmt::format("tensor {} \"{}\" has {} writers but does not accumulate",
+                                 tensor.value(), tensors.name(tensor), writers.size()));
+    for (const TaskId reader : tensors.readers(tensor)) {
+      if (std::find(writers.begin(), writers.end(), reader) != writers.end()) continue;
+      for (const TaskId writer : writers) edges_.emplace_back(writer, reader);
+    }
+  }
+  writes_ = {};
+  reads_ = {};
+}
+
+void TaskGraphBuilder::build_rows() {
+  const std::size_t n = task_count();
+  SCHEDLAB_EXPECTS(edges_.size() < std::numeric_limits<std::uint32_t>::max(),
+                   fmt::format("{} edges", edges_.size()));
+  for (const auto& [from, to] : edges_) {
+    SCHEDLAB_EXPECTS(from.value() < n && to.value() < n,
+                     fmt::format("edge {} -> {} of {} tasks", from.value(), to.value(), n));
+    if (from.value() >= to.value()) graph_.topologically_numbered_ = false;
+  }
+  const auto fill = [&](auto key, auto item, auto& offset, auto& items) {
+    offset.assign(n + 1, 0);
+    for (const auto& edge : edges_) ++offset[key(edge).value() + 1];
+    for (std::size_t i = 1; i <= n; ++i) offset[i] += offset[i - 1];
+    std::vector<std::uint32_t> position(offset.begin(), offset.end() - 1);
+    items.resize(edges_.size());
+    for (const auto& edge : edges_) items[position[key(edge).value()]++] = item(edge);
+    sort_rows(offset, items);
+  };
+  const auto from = [](const auto& edge) { return edge.first; };
+  const auto to = [](const auto& edge) { return edge.second; };
+  fill(from, to, graph_.successor_offset_, graph_.successors_);
+  fill(to, from, graph_.predecessor_offset_, graph_.predecessors_);
+  edges_ = {};
+}
+
+void TaskGraphBuilder::check_acyclic() const {
+  if (graph_.topologically_numbered_) return;
+  const std::vector<TaskId> ordered = kahn_order(graph_);
+  if (ordered.size() == graph_.task_count()) return;
+  throw InputError({.file = {},
+                    .pointer = {},
+                    .found = "the cycle " + printed_cycle(graph_, ordered),
+                    .expected = "a graph without cycles",
+                    .hint = "remove one of these dependencies"});
+}
+
+TaskGraph TaskGraphBuilder::build() && {
+  if (!graph_.name_offset_.empty()) {
+    graph_.name_offset_.resize(task_count() + 1,
+                               static_cast<std::uint32_t>(graph_.name_pool_.size()));
+  }
+  derive_edges_from_tensors();
+  build_rows();
+  check_acyclic();
+  return std::move(graph_);
+}
+
+}  // namespace schedlab
