@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+#include "sim/graph/task.hpp"
+
 #include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "sim/base/ids.hpp"
-#include "sim/base/units.hpp"
-#include "sim/graph/task.hpp"
 
 namespace schedlab {
 
@@ -45,18 +45,29 @@ struct UnitClass {
   friend bool operator==(const UnitClass&, const UnitClass&) = default;
 };
 
+/// One shape of the output tile that a matrix library computes per unit.
+struct GemmTile {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  double efficiency = 1.0;  ///< of one unit's peak while it computes such a tile
+
+  friend bool operator==(const GemmTile&, const GemmTile&) = default;
+};
+
 /// What cost models read. Rates of 0 mean "not supported" (an InfeasibleError when asked for).
 struct DeviceRates {
   std::array<FlopRate, data_type_count> matrix{};  ///< dense peak of matrix kernels, by DataType
   std::array<FlopRate, data_type_count> vector{};  ///< peak of point-wise kernels, by DataType
-  Bandwidth memory{};                              ///< DRAM, nominal
-  double memory_efficiency = 1.0;                  ///< achievable share of the nominal bandwidth
+  std::uint32_t matrix_units = 0;  ///< that a matrix kernel spreads over when alone; 0 = unlimited
+  std::uint32_t vector_units = 0;  ///< likewise of point-wise kernels
+  Bandwidth memory{};              ///< DRAM, nominal
+  double memory_efficiency = 1.0;  ///< achievable share of the nominal bandwidth
+  Bandwidth unit_bandwidth{};      ///< most that one unit can move; 0 = no limit
   Bandwidth host_to_device{};
   Bandwidth device_to_host{};
-  std::int64_t gemm_tile_m = 128;
-  std::int64_t gemm_tile_n = 128;
-  std::uint32_t gemm_tiles_per_unit = 1;  ///< output tiles resident on one unit
-  double gemm_efficiency = 1.0;           ///< of a full wave, relative to the peak
+  Duration copy_latency{0};          ///< fixed part of a copy between host and device
+  std::vector<GemmTile> gemm_tiles;  ///< that the library can choose from; empty: no tiles
+  Bytes pointwise_bytes_per_unit{};  ///< traffic of a kernel that fills one unit; 0 = always all
   Bytes l2{};
 
   friend bool operator==(const DeviceRates&, const DeviceRates&) = default;
@@ -71,15 +82,15 @@ struct Device {
   std::uint32_t connections = 0;       ///< hardware queues; 0 = one per stream
   std::uint32_t resident_kernels = 0;  ///< kernels on the device at once; 0 = unlimited
   std::uint32_t priority_levels = 1;
-  Bytes memory_capacity{};  ///< 0 = unlimited
+  Bytes memory_capacity{};     ///< 0 = unlimited
   Duration launch_latency{0};  ///< from the end of the host call to the arrival in the stream
   Duration stream_gap{0};      ///< from the end of a task to the start of the next in its stream
-  Duration event_latency{0};   ///< from the completion of an event to the release of a waiting stream
+  Duration event_latency{0};   ///< from an event's completion to the release of a waiting stream
   Duration kernel_floor{0};    ///< shortest duration of a kernel (used by cost models)
   DeviceRates rates;
 
-  /// Level 0 is the most urgent. Streams give priorities as CUDA does: 0 = default and lowest, negative =
-  /// more urgent, clamped to the device's range.
+  /// Level 0 is the most urgent. Streams give priorities as CUDA does: 0 = default and lowest,
+  /// negative = more urgent, clamped to the device's range.
   [[nodiscard]] std::uint32_t level_of(int priority) const {
     const int levels = static_cast<int>(priority_levels);
     const int urgency = priority >= 0 ? 0 : (-priority < levels ? -priority : levels - 1);
@@ -91,7 +102,7 @@ struct Device {
 /// Everything a plan runs on.
 struct Platform {
   std::string name;
-  IdVector<HostId, Host> hosts{1};  ///< a plan with more host threads than this re-uses the last entry
+  IdVector<HostId, Host> hosts{1};  ///< a plan with more host threads re-uses the last entry
   IdVector<DeviceId, Device> devices{1};
 
   [[nodiscard]] const Host& host(HostId id) const {
@@ -100,7 +111,8 @@ struct Platform {
   friend bool operator==(const Platform&, const Platform&) = default;
 };
 
-/// The theory machine: one device with unlimited units, a free host, no gaps or limits, `levels` priorities.
+/// The theory machine: one device with unlimited units, a free host, no gaps or limits, `levels`
+/// priorities.
 [[nodiscard]] Platform ideal_platform(std::uint32_t levels = 1);
 
 }  // namespace schedlab
