@@ -53,4 +53,5 @@ must_be_found("501 lines, at most 500" sim/base/x.cpp "${header}${long}")
 
 must_pass(cli/main.cpp "${header}#include \"policies/heft.hpp\"\nint main() {\n  std::exit(1);\n}\n")
 must_pass(sim/plan/plan_json.cpp "${header}#include <nlohmann/json.hpp>\n// never calls exit(1)\nvoid on_exit(int);\n")
+must_pass(hw_models/machine_json.hpp "${header}#pragma once\n#include <nlohmann/json_fwd.hpp>\n")
 must_pass(tests/policies/x_test.cpp "${header}#include \"hw_models/a.hpp\"\n#include \"policies/b.hpp\"\n")
