@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
+#include "sim/plan/accumulations.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/policy.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace schedlab {
 
 /// Makes a Plan for one host thread from "this task next, on that stream": every dependency across
 /// streams becomes an event recorded right after the producer and a wait right before the consumer.
-/// Waits that an earlier wait of the same stream already implies are left out.
+/// Waits that earlier waits already imply are left out, and an event is recorded only if somebody
+/// waits for it. Tasks that add into one tensor are kept apart in the order of their placement.
 class PlanBuilder {
  public:
-  explicit PlanBuilder(const Problem& problem) : problem_(problem), placed_(problem.graph.task_count()) {
-    finish_.assign(problem.graph.task_count(), Time{});
-  }
+  explicit PlanBuilder(const Problem& problem);
 
   /// `created`: the plan creates the stream just before its first use (and destroys it at the end);
   /// otherwise it exists from the start.
@@ -26,35 +28,49 @@ class PlanBuilder {
   void add_streams(std::uint32_t count);
   [[nodiscard]] std::size_t stream_count() const { return streams_.size(); }
 
-  /// Tasks must be placed after all their predecessors (ContractViolation names the task otherwise).
-  void place(TaskId task, StreamId stream);
+  /// Tasks must be placed after all their predecessors (ContractViolation names the task
+  /// otherwise). `also_after`: further placed tasks to wait for, which the graph does not ask for
+  /// (a join).
+  void place(TaskId task, StreamId stream, std::span<const TaskId> also_after = {});
   [[nodiscard]] bool placed(TaskId task) const { return placed_[task].valid(); }
   [[nodiscard]] StreamId stream_of(TaskId task) const { return placed_[task]; }
+  /// The last task of each stream that has any: what a join waits for.
+  [[nodiscard]] std::vector<TaskId> last_tasks() const;
 
   // An estimate of times under the ideal host: what list schedulers decide by.
   /// When `task` could end on `stream`, after everything placed so far.
   [[nodiscard]] Time finish_on(TaskId task, StreamId stream) const;
+  /// When everything `task` has to wait for has ended.
   [[nodiscard]] Time ready_time(TaskId task) const;
   [[nodiscard]] Time free_at(StreamId stream) const { return free_at_[stream]; }
   /// The stream on which the task ends first; the lowest id among equals.
   [[nodiscard]] StreamId earliest_finish(TaskId task) const;
+  /// The stream that is free first; the lowest id among equals.
+  [[nodiscard]] StreamId earliest_free() const;
 
   /// The builder is used up. Throws ContractViolation if a task was not placed.
+  /// Cost O((tasks + edges) log(edges of a task) + events * streams).
   [[nodiscard]] Plan build(std::string policy_name) &&;
 
  private:
-  struct Placement {
-    TaskId task;
-    StreamId stream;
-  };
+  using Waits = std::vector<std::pair<TaskId, TaskId>>;  // (consumer, producer), by placement
+
+  template <class Visitor>
+  void for_each_need(std::size_t position, Visitor visit) const;
+  [[nodiscard]] Waits needed_waits() const;
 
   Problem problem_;
+  Accumulations accumulations_;
+  IdVector<TensorId, TaskId> last_writer_;  // of shared accumulate tensors; empty if there are none
   IdVector<StreamId, StreamSpec> streams_;
   IdVector<StreamId, bool> created_;
   IdVector<StreamId, Time> free_at_;
+  IdVector<StreamId, TaskId> last_on_;
   IdVector<TaskId, StreamId> placed_;
   IdVector<TaskId, Time> finish_;
-  std::vector<Placement> order_;
+  std::vector<TaskId> order_;
+  // Needs beyond the graph's edges: (position of the consumer in order_, producer), by position.
+  std::vector<std::pair<std::uint32_t, TaskId>> extra_;
 };
 
 }  // namespace schedlab

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/cudnn_like.hpp"
+
+#include "policies/option_specs.hpp"
+#include "policies/wavefront.hpp"
+#include "sim/graph/levels.hpp"
+#include "sim/plan/plan_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+enum class Phase : std::uint8_t { data, weights, rest };
+
+/// Weight gradients form the second phase; what follows from one that is no weight gradient itself
+/// (updates, read-back) the third; all else the first.
+IdVector<TaskId, Phase> phases(const TaskGraph& graph) {
+  IdVector<TaskId, Phase> phase(graph.task_count(), Phase::data);
+  for (const TaskId task : graph.topological_order()) {
+    const bool weight = graph.operation(task).task_class == TaskClass::weight_gradient;
+    const auto before = graph.predecessors(task);
+    const Phase latest =
+        std::accumulate(before.begin(), before.end(), Phase::data, [&](Phase p, TaskId other) {
+          return std::max(p, phase[other]);
+        });
+    if (latest == Phase::rest || (latest == Phase::weights && !weight)) {
+      phase[task] = Phase::rest;
+    } else if (weight) {
+      phase[task] = Phase::weights;
+    }
+  }
+  return phase;
+}
+
+/// Sorts the data phase so that only `in_flight` layers are worked on at once. A level of one
+/// single task separates sweeps (forward from backward), within which the layers are numbered in
+/// the order in which they begin; groups of `in_flight` of them follow each other.
+class WavefrontKey {
+ public:
+  WavefrontKey(const TaskGraph& graph,
+               const IdVector<TaskId, Phase>& phase,
+               std::uint32_t in_flight)
+      : graph_(graph), phase_(phase), in_flight_(in_flight), level_(levels(graph)) {
+    std::vector<std::uint32_t> width;
+    for (const TaskId task : graph.tasks()) {
+      if (phase[task] != Phase::data) continue;
+      if (level_[task] >= width.size()) width.resize(level_[task] + 1, 0);
+      ++width[level_[task]];
+    }
+    sweep_.assign(width.size(), 0);
+    for (std::size_t l = 1; l < width.size(); ++l) {
+      sweep_[l] = sweep_[l - 1] + (width[l] == 1 && width[l - 1] != 1 ? 1U : 0U);
+    }
+    std::map<std::uint32_t, std::uint32_t> layers_begun;  // by sweep
+    for (const TaskId task : wavefront_order(graph)) {
+      if (phase[task] != Phase::data) continue;
+      const std::uint32_t sweep = sweep_[level_[task]];
+      const std::int16_t layer = graph.tags(task).layer;
+      const auto [entry, is_new] = rank_.try_emplace({sweep, layer}, 0U);
+      if (is_new && layer >= 0) entry->second = layers_begun[sweep]++;
+    }
+  }
+
+  [[nodiscard]] std::int64_t operator()(TaskId task) const {
+    const std::int64_t level = level_[task];
+    if (phase_[task] != Phase::data) return (std::int64_t{1} << 62U) + level;
+    const std::uint32_t sweep = sweep_[level_[task]];
+    const std::uint32_t rank = rank_.at({sweep, graph_.tags(task).layer});
+    const std::int64_t group = in_flight_ == 0 ? 0 : rank / in_flight_;
+    return (((std::int64_t{sweep} << 16U) + group) << 32U) + level;
+  }
+
+ private:
+  const TaskGraph& graph_;
+  const IdVector<TaskId, Phase>& phase_;
+  std::uint32_t in_flight_;
+  IdVector<TaskId, std::uint32_t> level_;
+  std::vector<std::uint32_t> sweep_;  // by level
+  std::map<std::pair<std::uint32_t, std::int16_t>, std::uint32_t> rank_;
+};
+
+}  // namespace
+
+Plan CudnnLike::plan(const Problem& problem) const {
+  const TaskGraph& graph = problem.graph;
+  const std::uint32_t layers = std::max(layer_count(graph), 1U);
+  const std::uint32_t streams =
+      options_.layers_in_flight == 0 ? layers : std::min(options_.layers_in_flight, layers);
+  const std::uint32_t weight_streams =
+      options_.weight_streams == 0 ? streams : std::min(options_.weight_streams, streams);
+  PlanBuilder builder{problem};
+  for (std::uint32_t i = 0; i < streams; ++i) {
+    builder.add_stream(
+        {.device = DeviceId{0}, .priority = 0, .name = fmt::format("layer_stream_{}", i)},
+        options_.streams_per_iteration);
+  }
+  const IdVector<TaskId, Phase> phase = phases(graph);
+  std::vector<TaskId> later;
+  for (const TaskId task : order_by_key(graph, WavefrontKey{graph, phase, streams})) {
+    if (phase[task] != Phase::data) {
+      later.push_back(task);
+      continue;
+    }
+    const int layer = graph.tags(task).layer;
+    builder.place(task, StreamId{layer < 0 ? 0U : static_cast<std::uint32_t>(layer) % streams});
+  }
+  std::stable_partition(
+      later.begin(), later.end(), [&](TaskId task) { return phase[task] == Phase::weights; });
+  const std::vector<TaskId> join = builder.last_tasks();
+  std::uint32_t next = 0;
+  for (const TaskId task : later) {
+    // Every stream joins once; repeated needs cost no further events.
+    builder.place(task, StreamId{next}, join);
+    next = (next + 1) % weight_streams;
+  }
+  return std::move(builder).build("cudnn_like");
+}
+
+PolicyInfo cudnn_like_info() {
+  return {
+      .name = "cudnn_like",
+      .summary = "Data-gradient wavefront with few layers in flight, then all weight gradients.",
+      .source = "Appleyard, Kocisky, Blunsom, arXiv 1604.01946, 2016; TurboLSTM's baseline",
+      .options = {{.name = "layers_in_flight",
+                   .default_value = std::int64_t{2},
+                   .doc = "Layers that are worked on at once; 0 = all.",
+                   .minimum = 0,
+                   .maximum = 32767},
+                  {.name = "weight_streams",
+                   .default_value = std::int64_t{1},
+                   .doc = "Streams of the weight-gradient phase; 0 = as many as layers in flight.",
+                   .minimum = 0,
+                   .maximum = 32767},
+                  streams_per_iteration_option(true)},
+      .make = [](const Options& options) {
+        return std::make_unique<CudnnLike>(
+            CudnnLikeOptions{.layers_in_flight = count_of(options, "layers_in_flight"),
+                             .streams_per_iteration = options.flag("streams_per_iteration"),
+                             .weight_streams = count_of(options, "weight_streams")});
+      }};
+}
+
+}  // namespace schedlab

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/diagonal.hpp"
+
+#include "policies/option_specs.hpp"
+#include "policies/wavefront.hpp"
+#include "sim/plan/plan_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace schedlab {
+
+Plan Diagonal::plan(const Problem& problem) const {
+  const TaskGraph& graph = problem.graph;
+  std::uint32_t streams = options_.max_streams;
+  if (streams == 0) streams = layer_count(graph);
+  if (streams == 0) streams = std::min(widest_level(graph), most_default_streams);
+  streams = std::max(streams, 1U);
+
+  PlanBuilder builder{problem};
+  for (std::uint32_t i = 0; i < streams; ++i) {
+    builder.add_stream({.device = DeviceId{0},
+                        .priority = options_.priority,
+                        .name = fmt::format("diagonal_{}", i)},
+                       options_.streams_per_iteration);
+  }
+  for (const TaskId task : wavefront_order(graph)) {
+    const int layer = graph.tags(task).layer;
+    builder.place(task,
+                  layer >= 0 ? StreamId{static_cast<std::uint32_t>(layer) % streams}
+                             : builder.earliest_free());
+  }
+  return std::move(builder).build("diagonal");
+}
+
+PolicyInfo diagonal_info() {
+  return {.name = "diagonal",
+          .summary = "Whole nodes along the diagonals of the gradient grid, one stream per layer.",
+          .source = "Appleyard, Kocisky, Blunsom, arXiv 1604.01946, 2016; TurboLSTM's baseline",
+          .options = {max_streams_option(0, "Number of streams; 0 = one per layer."),
+                      streams_per_iteration_option(false),
+                      priority_option()},
+          .make = [](const Options& options) {
+            return std::make_unique<Diagonal>(
+                DiagonalOptions{.max_streams = count_of(options, "max_streams"),
+                                .streams_per_iteration = options.flag("streams_per_iteration"),
+                                .priority = static_cast<int>(options.integer("priority"))});
+          }};
+}
+
+}  // namespace schedlab

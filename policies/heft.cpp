@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/heft.hpp"
+
+#include "policies/option_specs.hpp"
+#include "sim/graph/levels.hpp"
+
+namespace schedlab {
+
+Plan Heft::plan(const Problem& problem) const {
+  const Urgency rank = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
+  return place_on_earliest_finish(problem, "heft", max_streams_, rank);
+}
+
+PolicyInfo heft_info() {
+  return {
+      .name = "heft",
+      .summary = "Highest upward rank first, each task on the stream that finishes it earliest.",
+      .source = "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002, doi 10.1109/71.993206",
+      .options = list_options(),
+      .make = [](const Options& options) {
+        return std::make_unique<Heft>(count_of(options, "max_streams"));
+      }};
+}
+
+}  // namespace schedlab

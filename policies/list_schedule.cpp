@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/list_schedule.hpp"
+
+#include "policies/option_specs.hpp"
+#include "policies/wavefront.hpp"
+#include "sim/plan/accumulations.hpp"
+#include "sim/plan/plan_builder.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Ready tasks, the most urgent on top, the lower id among equals.
+class ReadyQueue {
+ public:
+  void push(TaskId task, std::int64_t urgency) { heap_.emplace(-urgency, task); }
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  TaskId pop() {
+    const TaskId task = heap_.top().second;
+    heap_.pop();
+    return task;
+  }
+
+ private:
+  using Entry = std::pair<std::int64_t, TaskId>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
+};
+
+class Dispatcher {
+ public:
+  Dispatcher(const Problem& problem, std::uint32_t streams, const Urgency& urgency)
+      : graph_(problem.graph),
+        costs_(problem.costs),
+        by_arrival_(urgency.empty()),
+        urgency_(urgency),
+        builder_(problem),
+        accumulations_(problem.graph),
+        missing_(problem.graph.task_count(), 0) {
+    if (by_arrival_) urgency_.assign(graph_.task_count(), 0);
+    builder_.add_streams(streams);
+    for (std::uint32_t i = 0; i < streams; ++i) idle_.emplace(Time{}, StreamId{i});
+    if (!accumulations_.empty()) {
+      busy_.assign(graph_.tensors().size(), false);
+      waiting_.resize(graph_.tensors().size());
+    }
+  }
+
+  [[nodiscard]] Plan run(std::string policy_name) {
+    for (const TaskId task : graph_.tasks()) {
+      missing_[task] = static_cast<std::uint32_t>(graph_.predecessors(task).size());
+      if (missing_[task] == 0) arrive(task);
+    }
+    dispatch(Time{});
+    while (!running_.empty()) {
+      const Time now = running_.top().first;
+      // Everything that ends now ends before anything starts, so that no task loses its turn.
+      while (!running_.empty() && running_.top().first == now) {
+        const TaskId task = running_.top().second;
+        running_.pop();
+        finish(task, now);
+      }
+      dispatch(now);
+    }
+    return std::move(builder_).build(std::move(policy_name));
+  }
+
+ private:
+  void arrive(TaskId task) {
+    if (by_arrival_) urgency_[task] = -arrivals_++;
+    ready_.push(task, urgency_[task]);
+  }
+
+  void finish(TaskId task, Time now) {
+    idle_.emplace(now, builder_.stream_of(task));
+    for (const TensorId tensor : accumulations_.of(task)) {
+      busy_[tensor] = false;
+      // Only the most urgent is let go: the others would find the tensor taken.
+      if (waiting_[tensor].empty()) continue;
+      const TaskId next = waiting_[tensor].pop();
+      ready_.push(next, urgency_[next]);
+    }
+    for (const TaskId after : graph_.successors(task)) {
+      if (--missing_[after] == 0) arrive(after);
+    }
+  }
+
+  void dispatch(Time now) {
+    while (!idle_.empty() && !ready_.empty()) {
+      const TaskId task = ready_.pop();
+      if (park(task)) continue;
+      const StreamId stream = idle_.top().second;
+      idle_.pop();
+      for (const TensorId tensor : accumulations_.of(task)) busy_[tensor] = true;
+      builder_.place(task, stream);
+      running_.emplace(now + costs_.duration(task), task);
+    }
+  }
+
+  /// Sets the task aside if a tensor it adds into is taken.
+  [[nodiscard]] bool park(TaskId task) {
+    for (const TensorId tensor : accumulations_.of(task)) {
+      if (!busy_[tensor]) continue;
+      waiting_[tensor].push(task, urgency_[task]);
+      return true;
+    }
+    return false;
+  }
+
+  template <class Id>
+  using EarliestFirst =
+      std::priority_queue<std::pair<Time, Id>, std::vector<std::pair<Time, Id>>, std::greater<>>;
+
+  const TaskGraph& graph_;
+  const CostTable& costs_;
+  bool by_arrival_;
+  std::int64_t arrivals_ = 0;
+  Urgency urgency_;
+  PlanBuilder builder_;
+  Accumulations accumulations_;
+  ReadyQueue ready_;
+  IdVector<TaskId, std::uint32_t> missing_;
+  IdVector<TensorId, bool> busy_;
+  IdVector<TensorId, ReadyQueue> waiting_;
+  EarliestFirst<StreamId> idle_;
+  EarliestFirst<TaskId> running_;
+};
+
+}  // namespace
+
+Urgency urgency_of(const IdVector<TaskId, Duration>& rank) {
+  Urgency urgency(rank.size(), 0);
+  for (const TaskId task : rank.ids()) urgency[task] = rank[task].count();
+  return urgency;
+}
+
+Plan dispatch_when_idle(const Problem& problem,
+                        std::string policy_name,
+                        std::uint32_t streams,
+                        const Urgency& urgency) {
+  return Dispatcher{problem, streams, urgency}.run(std::move(policy_name));
+}
+
+Plan place_on_earliest_finish(const Problem& problem,
+                              std::string policy_name,
+                              std::uint32_t streams,
+                              const Urgency& urgency) {
+  PlanBuilder builder{problem};
+  builder.add_streams(streams);
+  for (const TaskId task : order_by_key(problem.graph, [&](TaskId t) { return -urgency[t]; })) {
+    builder.place(task, builder.earliest_finish(task));
+  }
+  return std::move(builder).build(std::move(policy_name));
+}
+
+std::vector<OptionSpec> list_options() {
+  OptionSpec streams = max_streams_option(default_list_streams, "Number of streams.");
+  streams.minimum = 1;
+  return {std::move(streams)};
+}
+
+}  // namespace schedlab

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "policies/policy_info.hpp"
+#include "sim/graph/task_graph.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// Streams of a list scheduler that is not told how many: 4, as in most published comparisons on
+/// the Standard Task Graph Set.
+inline constexpr std::uint32_t default_list_streams = 4;
+
+/// Urgency of tasks, one per task; a higher one is dispatched first, the lower task id among
+/// equals.
+using Urgency = IdVector<TaskId, std::int64_t>;
+
+[[nodiscard]] Urgency urgency_of(const IdVector<TaskId, Duration>& rank);
+
+/// Plays the graph on `streams` equal streams in estimated time: whenever a stream is idle (the one
+/// that has been idle longest, the lower id among equals) it takes the most urgent ready task. A
+/// task that adds into a tensor while another one does waits without holding a stream. Without
+/// `urgency` (empty) tasks are taken in the order in which they became ready. Cost O((tasks +
+/// edges) log tasks). The makespan is at most (2 - 1/streams) times the optimum (Graham, SIAM J.
+/// Appl. Math. 17(2), 1969, doi 10.1137/0117039).
+[[nodiscard]] Plan dispatch_when_idle(const Problem& problem,
+                                      std::string policy_name,
+                                      std::uint32_t streams,
+                                      const Urgency& urgency);
+
+/// In order of urgency, but never before a predecessor, each task goes to the stream on which it
+/// ends first (no insertion into gaps). Cost O(tasks (log tasks + streams) + edges).
+[[nodiscard]] Plan place_on_earliest_finish(const Problem& problem,
+                                            std::string policy_name,
+                                            std::uint32_t streams,
+                                            const Urgency& urgency);
+
+/// The knob all list schedulers have.
+[[nodiscard]] std::vector<OptionSpec> list_options();
+
+}  // namespace schedlab

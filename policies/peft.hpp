@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "policies/list_schedule.hpp"
+#include "policies/policy_info.hpp"
+
+namespace schedlab {
+
+/// PEFT: ranks tasks by the optimistic cost table OCT and picks the stream with the least
+/// optimistic end.
+///   OCT(t, p) = max over successors s of min over streams q of OCT(s, q) + w(s, q) + transfer
+///   rank_oct(t) = mean over p of OCT(t, p);  the stream minimizes finish(t, p) + OCT(t, p)
+/// The streams of one device are equal and transfers are tasks, so OCT does not depend on the
+/// stream: it is the upward rank without the task itself, and the stream is the one of the earliest
+/// finish. Cost: O(tasks * streams + edges). Ties: lower task id, then lower stream id. Source:
+/// Arabnejad, Barbosa, IEEE TPDS 25(3), 2014, doi 10.1109/TPDS.2013.57; without insertion.
+class Peft final : public Policy {
+ public:
+  explicit Peft(std::uint32_t max_streams = default_list_streams) : max_streams_(max_streams) {}
+  [[nodiscard]] std::string_view name() const override { return "peft"; }
+  [[nodiscard]] Plan plan(const Problem& problem) const override;
+
+ private:
+  std::uint32_t max_streams_;
+};
+
+[[nodiscard]] PolicyInfo peft_info();
+
+}  // namespace schedlab

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/options.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// What the registry knows of one policy: its page in the manual and its schema are made from this.
+struct PolicyInfo {
+  std::string name;     ///< as in JSON
+  std::string summary;  ///< one sentence
+  std::string source;   ///< publication, or "this project"
+  std::vector<OptionSpec> options;
+  std::function<std::unique_ptr<Policy>(const Options&)> make;  ///< of options that were checked
+};
+
+}  // namespace schedlab

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/random_order.hpp"
+
+#include "policies/option_specs.hpp"
+#include "sim/base/rng.hpp"
+
+namespace schedlab {
+
+Plan RandomOrder::plan(const Problem& problem) const {
+  Rng rng{seed_};
+  Urgency urgency(problem.graph.task_count(), 0);
+  for (std::int64_t& rank : urgency) rank = static_cast<std::int64_t>(rng.next() >> 1U);
+  return dispatch_when_idle(problem, "random", max_streams_, urgency);
+}
+
+PolicyInfo random_order_info() {
+  std::vector<OptionSpec> options = list_options();
+  options.push_back({.name = "seed",
+                     .default_value = std::int64_t{1},
+                     .doc = "Seed of the random ranks.",
+                     .minimum = 0});
+  return {.name = "random",
+          .summary = "An idle stream takes a ready task at random.",
+          .source = "Graham, SIAM J. Appl. Math. 17(2), 1969, doi 10.1137/0117039",
+          .options = std::move(options),
+          .make = [](const Options& options_given) {
+            return std::make_unique<RandomOrder>(
+                static_cast<std::uint64_t>(options_given.integer("seed")),
+                count_of(options_given, "max_streams"));
+          }};
+}
+
+}  // namespace schedlab

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/registry.hpp"
+
+#include "policies/bottom_level.hpp"
+#include "policies/cann_like.hpp"
+#include "policies/cudnn_like.hpp"
+#include "policies/diagonal.hpp"
+#include "policies/eager_fifo.hpp"
+#include "policies/heft.hpp"
+#include "policies/peft.hpp"
+#include "policies/random_order.hpp"
+#include "policies/single_stream.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace schedlab {
+
+const std::vector<PolicyInfo>& policies() {
+  // One line per policy. Explicit, because a static archive drops objects that register themselves.
+  static const std::vector<PolicyInfo> table{
+      single_stream_info(),  // "single_stream"
+      diagonal_info(),       // "diagonal"
+      cudnn_like_info(),     // "cudnn_like"
+      cann_like_info(),      // "cann_like"
+      heft_info(),           // "heft"
+      peft_info(),           // "peft"
+      bottom_level_info(),   // "bottom_level"
+      eager_fifo_info(),     // "eager_fifo"
+      random_order_info(),   // "random"
+  };
+  return table;
+}
+
+const PolicyInfo& find_policy(std::string_view name) {
+  std::vector<std::string> names;
+  for (const PolicyInfo& info : policies()) {
+    if (info.name == name) return info;
+    names.push_back(info.name);
+  }
+  const std::string close = closest_spelling(name, names);
+  throw InputError({.file = {},
+                    .pointer = "/name",
+                    .found = fmt::format("the unknown policy \"{}\"", name),
+                    .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                    .hint = close.empty() ? "" : fmt::format("did you mean \"{}\"?", close)});
+}
+
+std::unique_ptr<Policy> make_policy(std::string_view name,
+                                    const std::map<std::string, OptionValue>& options) {
+  const PolicyInfo& info = find_policy(name);
+  return info.make(resolve_options("policy " + info.name, info.options, options));
+}
+
+}  // namespace schedlab

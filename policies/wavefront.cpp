@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/wavefront.hpp"
+
+#include "sim/graph/levels.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+namespace schedlab {
+
+std::uint32_t layer_count(const TaskGraph& graph) {
+  std::uint32_t count = 0;
+  for (const TaskId task : graph.tasks()) {
+    count = std::max(count, static_cast<std::uint32_t>(graph.tags(task).layer + 1));
+  }
+  return count;
+}
+
+std::vector<TaskId> wavefront_order(const TaskGraph& graph) {
+  const IdVector<TaskId, std::uint32_t> level = levels(graph);
+  std::vector<std::uint32_t> next;  // counting sort, stable in the id
+  for (const std::uint32_t l : level) {
+    if (l + 1 >= next.size()) next.resize(l + 2, 0);
+    ++next[l + 1];
+  }
+  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  std::vector<TaskId> order(graph.task_count());
+  for (const TaskId task : graph.tasks()) order[next[level[task]]++] = task;
+  return order;
+}
+
+std::uint32_t widest_level(const TaskGraph& graph) {
+  std::vector<std::uint32_t> width;
+  for (const std::uint32_t l : levels(graph)) {
+    if (l >= width.size()) width.resize(l + 1, 0);
+    ++width[l];
+  }
+  return width.empty() ? 0 : *std::max_element(width.begin(), width.end());
+}
+
+std::vector<TaskId> order_by_key(const TaskGraph& graph,
+                                 const std::function<std::int64_t(TaskId)>& key) {
+  using Entry = std::pair<std::int64_t, TaskId>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  IdVector<TaskId, std::uint32_t> missing(graph.task_count(), 0);
+  for (const TaskId task : graph.tasks()) {
+    missing[task] = static_cast<std::uint32_t>(graph.predecessors(task).size());
+    if (missing[task] == 0) ready.emplace(key(task), task);
+  }
+  std::vector<TaskId> order;
+  order.reserve(graph.task_count());
+  while (!ready.empty()) {
+    const TaskId task = ready.top().second;
+    ready.pop();
+    order.push_back(task);
+    for (const TaskId after : graph.successors(task)) {
+      if (--missing[after] == 0) ready.emplace(key(after), after);
+    }
+  }
+  return order;
+}
+
+bool is_matmul(const Operation& operation) {
+  if (operation.kernels.empty()) {
+    return operation.kind == TaskKind::gemm || operation.kind == TaskKind::convolution ||
+           operation.task_class == TaskClass::critical_matmul ||
+           operation.task_class == TaskClass::weight_gradient;
+  }
+  return std::any_of(operation.kernels.begin(), operation.kernels.end(), [](const Kernel& kernel) {
+    return kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution;
+  });
+}
+
+}  // namespace schedlab

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/graph/task_graph.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace schedlab {
+
+/// Number of layers of the graph by its tags: the highest layer + 1; 0 if no task has a layer.
+[[nodiscard]] std::uint32_t layer_count(const TaskGraph& graph);
+
+/// All tasks level by level (breadth-first), by id within a level: the order in which a wavefront
+/// passes over a gradient grid, one diagonal per level. A topological order. Cost O(tasks + edges).
+[[nodiscard]] std::vector<TaskId> wavefront_order(const TaskGraph& graph);
+
+/// The largest number of tasks in one level.
+[[nodiscard]] std::uint32_t widest_level(const TaskGraph& graph);
+
+/// The topological order that always takes the ready task with the lowest key, the lowest id among
+/// equals. `key` is called once per task. Cost O(tasks log tasks + edges).
+[[nodiscard]] std::vector<TaskId> order_by_key(const TaskGraph& graph,
+                                               const std::function<std::int64_t(TaskId)>& key);
+
+/// Does the operation multiply matrices (a gemm or convolution kernel, or, where kernels are
+/// not known, class critical_matmul or weight_gradient)?
+[[nodiscard]] bool is_matmul(const Operation& operation);
+
+}  // namespace schedlab
