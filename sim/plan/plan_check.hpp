@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/platform.hpp"
+#include "sim/plan/plan.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/graph/task_graph.hpp"
-#include "sim/machine/platform.hpp"
-#include "sim/plan/plan.hpp"
-
 namespace schedlab {
 
 enum class FindingKind : std::uint8_t {
-  malformed,                ///< a call refers to something that does not exist; task launched twice
+  malformed,  ///< a call refers to something that does not exist; task launched twice
   task_not_launched,
-  missing_dependency,       ///< nothing in the plan orders a consumer after its producer
-  event_never_recorded,     ///< waited for, never recorded
+  missing_dependency,    ///< nothing in the plan orders a consumer after its producer
+  event_never_recorded,  ///< waited for, never recorded
   event_waited_before_record,
-  unordered_accumulation,   ///< two tasks may add into one tensor at once
-  deadlock,                 ///< `message` prints the cycle
-  out_of_memory,            ///< `message` says who holds what
-  stream_not_alive,         ///< used before its creation or after its destruction
+  unordered_accumulation,  ///< two tasks may add into one tensor at once
+  deadlock,                ///< `message` prints the cycle
+  out_of_memory,           ///< `message` says who holds what
+  stream_not_alive,        ///< used before its creation or after its destruction
 };
 [[nodiscard]] std::string_view to_string(FindingKind kind);
 
 struct Finding {
   FindingKind kind = FindingKind::malformed;
-  HostId host;
+  HostId host;             ///< none(): the plan as a whole, sorted last
   std::uint32_t call = 0;  ///< index in the host's program
   std::string message;     ///< a full sentence that names tasks, streams and events
 
@@ -36,13 +36,21 @@ struct Finding {
 
 struct CheckOptions {
   std::size_t max_findings = 100;  ///< the check goes on, but reports no more than this
-  bool check_memory = true;        ///< against Device::memory_capacity, for tasks run in launch order
+  bool check_memory = true;  ///< against Device::memory_capacity, for tasks run in launch order
 };
 
-/// Verifies that every possible execution of `plan` respects `graph`. Shares no code with policies or
-/// the simulator. Never throws for a bad plan: everything wrong is a finding, in host order.
-/// Cost O((calls + edges) * streams).
-[[nodiscard]] std::vector<Finding> check(const TaskGraph& graph, const Platform& platform,
-                                         const Plan& plan, const CheckOptions& options = {});
+/// Verifies that every possible execution of `plan` respects `graph`. Shares no code with policies
+/// or the simulator. Never throws for a bad plan: everything wrong is a finding, in host order.
+///
+/// What orders two tasks: the same stream, an event recorded after the one and waited for before
+/// the other, a synchronize before the launch, and messages between hosts. Recorded answers of
+/// queries and sleeps order nothing. With more findings than fit, every kind that occurs keeps at
+/// least its first.
+///
+/// Cost    O((calls + edges) * streams); memory O(tasks + streams^2 + events in use * streams).
+[[nodiscard]] std::vector<Finding> check(const TaskGraph& graph,
+                                         const Platform& platform,
+                                         const Plan& plan,
+                                         const CheckOptions& options = {});
 
 }  // namespace schedlab

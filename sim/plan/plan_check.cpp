@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan/plan_check.hpp"
+
+#include "sim/plan/plan_check_index.hpp"
+#include "sim/plan/plan_check_memory.hpp"
+#include "sim/plan/plan_check_report.hpp"
+#include "sim/plan/plan_check_walk.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::array<std::string_view, checker::finding_kind_count> finding_names{
+    "malformed",
+    "task_not_launched",
+    "missing_dependency",
+    "event_never_recorded",
+    "event_waited_before_record",
+    "unordered_accumulation",
+    "deadlock",
+    "out_of_memory",
+    "stream_not_alive"};
+
+constexpr std::size_t missing_tasks_named = 5;
+
+void report_missing_tasks(const checker::PlanIndex& index, checker::FindingList& findings) {
+  std::size_t missing = 0;
+  for (const TaskId task : index.graph().tasks()) {
+    if (index.launch_of(task) != checker::never) continue;
+    ++missing;
+    if (missing > missing_tasks_named) continue;
+    findings.add(FindingKind::task_not_launched, HostId::none(), 0, [&] {
+      return fmt::format("{} (task {}) is never launched", index.graph().name(task), task.value());
+    });
+  }
+  if (missing <= missing_tasks_named) return;
+  findings.add(FindingKind::task_not_launched, HostId::none(), 0, [&] {
+    return fmt::format("{} more tasks are never launched, {} of {} in all",
+                       missing - missing_tasks_named,
+                       missing,
+                       index.graph().task_count());
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(FindingKind kind) {
+  return finding_names[static_cast<std::size_t>(kind)];
+}
+
+std::vector<Finding> check(const TaskGraph& graph,
+                           const Platform& platform,
+                           const Plan& plan,
+                           const CheckOptions& options) {
+  checker::FindingList findings(options.max_findings);
+  const checker::PlanIndex index(graph, platform, plan, findings);
+  report_missing_tasks(index, findings);
+  checker::Walk walk(index, findings);
+  walk.run();
+  if (options.check_memory) checker::check_memory(index, walk.launch_order(), findings);
+  return std::move(findings).take();
+}
+
+}  // namespace schedlab

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan/plan_check_index.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace schedlab::checker {
+namespace {
+
+bool acts_on_stream(HostCallKind kind) {
+  switch (kind) {
+    case HostCallKind::create_stream:
+    case HostCallKind::destroy_stream:
+    case HostCallKind::launch:
+    case HostCallKind::record:
+    case HostCallKind::wait:
+    case HostCallKind::query:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool uses_event(HostCall call) {
+  return call.kind() == HostCallKind::wait ||
+         (call.kind() == HostCallKind::synchronize && !call.stream().valid() &&
+          call.argument() != HostCall::none);
+}
+
+}  // namespace
+
+PlanIndex::PlanIndex(const TaskGraph& graph,
+                     const Platform& platform,
+                     const Plan& plan,
+                     FindingList& findings)
+    : graph_(graph),
+      platform_(platform),
+      plan_(plan),
+      launch_(graph.task_count(), never),
+      uses_(plan.event_count, 0),
+      first_record_(plan.event_count, never),
+      created_(plan.streams.size(), 0),
+      sent_by_(plan.messages.size(), never),
+      received_by_(plan.messages.size(), never) {
+  std::uint32_t total = 0;
+  for (const HostProgram& host : plan.hosts) {
+    first_call_.push_back(total);
+    total += static_cast<std::uint32_t>(host.calls.size());
+  }
+  first_call_.push_back(total);
+  check_specs(findings);
+  for (const HostId host : plan.hosts.ids()) {
+    const std::size_t size = plan.hosts[host].calls.size();
+    for (std::size_t call = 0; call < size; ++call) check_call(host, call, findings);
+  }
+  make_lanes();
+}
+
+CallSite PlanIndex::site(std::uint32_t number) const {
+  const auto above = std::upper_bound(first_call_.begin(), first_call_.end(), number);
+  const auto host = static_cast<std::uint32_t>(above - first_call_.begin() - 1);
+  return {HostId{host}, number - first_call_[host]};
+}
+
+void PlanIndex::check_specs(FindingList& findings) {
+  for (const StreamId stream : plan_.streams.ids()) {
+    const DeviceId device = plan_.streams[stream].device;
+    if (platform_.devices.contains(device)) continue;
+    findings.add(FindingKind::malformed, HostId::none(), 0, [&] {
+      return fmt::format("{} is on device {}, but the platform has {} device{}",
+                         plan_.stream_name(stream),
+                         device.value(),
+                         platform_.devices.size(),
+                         platform_.devices.size() == 1 ? "" : "s");
+    });
+  }
+  for (std::size_t i = 0; i < plan_.messages.size(); ++i) {
+    const MessageSpec& message = plan_.messages[i];
+    if (plan_.hosts.contains(message.from) && plan_.hosts.contains(message.to)) continue;
+    findings.add(FindingKind::malformed, HostId::none(), 0, [&] {
+      return fmt::format("message {} goes from host {} to host {}, but the plan has {} host{}",
+                         i,
+                         message.from.value(),
+                         message.to.value(),
+                         plan_.hosts.size(),
+                         plan_.hosts.size() == 1 ? "" : "s");
+    });
+  }
+}
+
+void PlanIndex::check_call(HostId host, std::size_t call, FindingList& findings) {
+  const HostCall c = plan_.hosts[host].calls[call];
+  const std::string wrong = what_is_wrong(host, c);
+  if (wrong.empty()) {
+    note(host, call, findings);
+    return;
+  }
+  mark_malformed(number(host, call));
+  findings.add(FindingKind::malformed, host, call, [&] {
+    return fmt::format("{} ({}) {}", call_name(plan_, host, call), to_string(c.kind()), wrong);
+  });
+}
+
+std::string PlanIndex::what_is_wrong(HostId host, HostCall call) const {
+  const HostCallKind kind = call.kind();
+  if (kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch) {
+    return "uses a device graph, and plans cannot hold device graphs: launch its tasks one by one";
+  }
+  if (acts_on_stream(kind) || call.stream().valid()) {
+    if (!call.stream().valid()) return "needs a stream and names none";
+    if (!plan_.streams.contains(call.stream())) {
+      return fmt::format("names stream {}, but the plan has {} streams",
+                         call.stream().value(),
+                         plan_.streams.size());
+    }
+  }
+  if ((kind == HostCallKind::record || uses_event(call)) && call.argument() >= plan_.event_count) {
+    return fmt::format(
+        "names event {}, but the plan has {} events", call.argument(), plan_.event_count);
+  }
+  if (kind == HostCallKind::launch && call.argument() >= graph_.task_count()) {
+    return fmt::format(
+        "names task {}, but the graph has {} tasks", call.argument(), graph_.task_count());
+  }
+  if (kind == HostCallKind::send || kind == HostCallKind::receive) {
+    return wrong_message(host, call);
+  }
+  return {};
+}
+
+std::string PlanIndex::wrong_message(HostId host, HostCall call) const {
+  const bool sends = call.kind() == HostCallKind::send;
+  if (call.message() >= plan_.messages.size()) {
+    return fmt::format(
+        "names message {}, but the plan has {} messages", call.message(), plan_.messages.size());
+  }
+  const MessageSpec& message = plan_.messages[call.message()];
+  const HostId other_end = sends ? message.to : message.from;
+  if (!plan_.hosts.contains(other_end)) {
+    return fmt::format("is for message {}, whose other end does not exist", call.message());
+  }
+  const HostId mine = sends ? message.from : message.to;
+  if (mine != host) {
+    return fmt::format("is for message {}, which only {} may {}",
+                       call.message(),
+                       host_name(plan_, mine),
+                       to_string(call.kind()));
+  }
+  const std::uint32_t earlier = (sends ? sent_by_ : received_by_)[call.message()];
+  if (earlier != never) {
+    return fmt::format("repeats message {}, already done by {}",
+                       call.message(),
+                       call_name(plan_, host, site(earlier).call));
+  }
+  return {};
+}
+
+void PlanIndex::note(HostId host, std::size_t call, FindingList& findings) {
+  const HostCall c = plan_.hosts[host].calls[call];
+  const std::uint32_t here = number(host, call);
+  switch (c.kind()) {
+    case HostCallKind::create_stream:
+      created_[c.stream()] = 1;
+      break;
+    case HostCallKind::launch:
+      if (launch_[c.task()] == never) {
+        launch_[c.task()] = here;
+        break;
+      }
+      mark_malformed(here);
+      findings.add(FindingKind::malformed, host, call, [&] {
+        const CallSite first = site(launch_[c.task()]);
+        return fmt::format("{} (launch) launches {} a second time; the first is {}",
+                           call_name(plan_, host, call),
+                           graph_.name(c.task()),
+                           call_name(plan_, first.host, first.call));
+      });
+      break;
+    case HostCallKind::record:
+      first_record_[c.event()] = std::min(first_record_[c.event()], here);
+      break;
+    case HostCallKind::send:
+      sent_by_[c.message()] = here;
+      break;
+    case HostCallKind::receive:
+      received_by_[c.message()] = here;
+      break;
+    default:
+      if (uses_event(c)) ++uses_[c.event()];
+      break;
+  }
+}
+
+void PlanIndex::mark_malformed(std::uint32_t number) {
+  if (malformed_.empty()) malformed_.assign(first_call_.back(), false);
+  malformed_[number] = true;
+}
+
+void PlanIndex::make_lanes() {
+  // Marks which streams each host touches, then lays the lanes out stream by stream.
+  std::vector<Lane> touched;
+  IdVector<StreamId, HostId> last_seen(plan_.streams.size());
+  for (const HostId host : plan_.hosts.ids()) {
+    for (const HostCall call : plan_.hosts[host].calls) {
+      const StreamId stream = call.stream();
+      if (!stream.valid() || !plan_.streams.contains(stream) || last_seen[stream] == host) continue;
+      last_seen[stream] = host;
+      touched.push_back({stream, host});
+    }
+  }
+  first_lane_.assign(plan_.streams.size() + 1, 0);
+  for (const Lane& lane : touched) ++first_lane_[lane.stream.value() + 1];
+  for (std::size_t i = 1; i < first_lane_.size(); ++i) first_lane_[i] += first_lane_[i - 1];
+  lanes_.resize(touched.size());
+  std::vector<std::uint32_t> next(first_lane_.begin(), first_lane_.end() - 1);
+  for (const Lane& lane : touched) lanes_[next[lane.stream.value()]++] = lane;
+}
+
+}  // namespace schedlab::checker
