@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what scripts/packages.txt lists, if anything is missing.
-#   scripts/install_packages.sh [build|run|develop|optional]...     (no argument: all sections)
-# A missing optional package is a notice, any other is an error.
+#   scripts/install_packages.sh [build|run|develop|tools|optional]...     (no argument: all sections)
+# Going without "tools" and "optional" is a notice, without any other an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -40,7 +40,7 @@ if ! command -v dpkg-query >/dev/null; then
   exit 0
 fi
 
-[ "$#" -gt 0 ] || set -- build run develop optional
+[ "$#" -gt 0 ] || set -- build run develop tools optional
 for name in "$@"; do
   mapfile -t wanted < <(section "$name" | missing)
   if [ "${#wanted[@]}" -eq 0 ]; then
@@ -49,8 +49,8 @@ for name in "$@"; do
   echo "installing ($name): ${wanted[*]}"
   if install "${wanted[@]}"; then
     continue
-  elif [ "$name" = optional ]; then
-    echo "note: going on without the optional packages" >&2
+  elif [ "$name" = optional ] || [ "$name" = tools ]; then
+    echo "note: going on without these packages" >&2
   else
     echo "error: the packages of section \"$name\" could not be installed" >&2
     exit 1

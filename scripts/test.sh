@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-scripts/install_packages.sh build run develop optional
+scripts/install_packages.sh
 
 logs=build/logs
 mkdir -p "$logs"
