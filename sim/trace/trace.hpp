@@ -68,17 +68,24 @@ struct TaskLabel {
   std::string operation;
   TaskKind kind = TaskKind::fixed;
   bool critical = false;
+  double share = 1.0;  ///< of its device's units while it runs; 0 for copies and host work
+
+  friend bool operator==(const TaskLabel&, const TaskLabel&) = default;
 };
 
 /// A trace that stands alone, without its graph and plan: what is saved, loaded, drawn and compared.
 struct TraceDocument {
   std::string title;
   std::string origin;  ///< "simulated", "measured cpu", "imported": how the times came about
+  std::string policy;   ///< who made the plan; may be empty
+  std::string machine;  ///< name of the platform; may be empty
   Trace trace;
   IdVector<TaskId, TaskLabel> tasks;
   IdVector<StreamId, StreamSpec> streams;
   IdVector<DeviceId, std::string> devices;
   IdVector<HostId, std::string> hosts;
+
+  friend bool operator==(const TraceDocument&, const TraceDocument&) = default;
 };
 
 }  // namespace schedlab

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/base/error.hpp"
+#include "sim/trace/chrome_json.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace schedlab {
+
+namespace {
+
+namespace json = simdjson::ondemand;
+
+constexpr std::string_view our_trace = "a trace written by schedlab";
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file) : file_(file), padded_(text) {}
+
+  [[nodiscard]] TraceDocument read() {
+    try {
+      json::document root = parser_.iterate(padded_);
+      where_ = "";
+      read_document_facts(root["otherData"].get_object());
+      for (auto event : root["traceEvents"].get_array()) {
+        read_event(event.get_object());
+        ++event_;
+      }
+    } catch (const simdjson::simdjson_error& error) {
+      fail(simdjson::error_message(error.error()), std::string{our_trace});
+    }
+    expect_all_labels();
+    return std::move(document_);
+  }
+
+ private:
+  [[noreturn]] void fail(std::string found, std::string expected) const {
+    const std::string pointer =
+        in_events_ ? fmt::format("/traceEvents/{}{}", event_, where_) : std::string{where_};
+    throw InputError({.file = file_,
+                      .pointer = pointer,
+                      .found = std::move(found),
+                      .expected = std::move(expected),
+                      .hint = "only files named trace.json from simulate or execute can be read"});
+  }
+
+  [[nodiscard]] static std::string text(simdjson::simdjson_result<json::value> value) {
+    return std::string{std::string_view{value.get_string()}};
+  }
+
+  /// An index below `size`.
+  template <class Id>
+  [[nodiscard]] Id id(simdjson::simdjson_result<json::value> value,
+                      std::size_t size,
+                      std::string_view what) {
+    const std::uint64_t index = value.get_uint64();
+    if (index >= size) fail(fmt::format("{} {}", what, index), fmt::format("less than {}", size));
+    return Id{static_cast<std::uint32_t>(index)};
+  }
+
+  [[nodiscard]] static Time time(simdjson::simdjson_result<json::value> value) {
+    return Time{Duration{std::int64_t{value.get_int64()}}};
+  }
+
+  void read_document_facts(json::object facts) {
+    where_ = "/otherData/schedlab";
+    if (text(facts["schedlab"]) != "trace") fail("another kind of file", std::string{our_trace});
+    where_ = "/otherData/version";
+    if (const std::int64_t version = facts["version"].get_int64(); version != 1) {
+      fail(fmt::format("version {}", version), "version 1");
+    }
+    where_ = "/otherData";
+    document_.title = text(facts["title"]);
+    document_.origin = text(facts["origin"]);
+    document_.policy = text(facts["policy"]);
+    document_.machine = text(facts["machine"]);
+    document_.trace.ended = time(facts["ended_ps"]);
+    const std::uint64_t tasks = facts["tasks"].get_uint64();
+    // Every task takes more than ten bytes somewhere in the file.
+    if (tasks > padded_.size() / 10) {
+      fail(fmt::format("{} tasks", tasks), "no more than the file has room for");
+    }
+    document_.tasks.resize(tasks);
+    has_label_.resize(tasks, 0);
+    for (auto name : facts["devices"].get_array()) document_.devices.push_back(text(name));
+    for (auto name : facts["hosts"].get_array()) document_.hosts.push_back(text(name));
+    for (auto stream : facts["streams"].get_array()) read_stream(stream.get_object());
+    for (auto entry : facts["not_run"].get_array()) {
+      json::object label = entry.get_object();
+      const auto task = id<TaskId>(label["task"], document_.tasks.size(), "task");
+      std::string name = text(label["name"]);
+      const std::string kind = text(label["cat"]);
+      read_label(task, std::move(name), kind, label);
+    }
+  }
+
+  void read_stream(json::object stream) {
+    StreamSpec spec;
+    spec.device = id<DeviceId>(stream["device"], document_.devices.size(), "device");
+    const std::int64_t priority = stream["priority"].get_int64();
+    if (priority < std::numeric_limits<int>::min() || priority > std::numeric_limits<int>::max()) {
+      fail(fmt::format("priority {}", priority), "a 32-bit integer");
+    }
+    spec.priority = static_cast<int>(priority);
+    spec.name = text(stream["name"]);
+    document_.streams.push_back(std::move(spec));
+  }
+
+  /// The fields that tasks have whether they ran or not, in the order in which they are written.
+  void read_label(TaskId task, std::string name, const std::string& kind, json::object& fields) {
+    TaskLabel& label = document_.tasks[task];
+    if (has_label_[task] != 0) fail(fmt::format("task {} twice", task.value()), "once");
+    has_label_[task] = 1;
+    const auto& kinds = task_kind_names();
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+      fail(fmt::format("kind \"{}\"", kind), fmt::format("one of {}", fmt::join(kinds, ", ")));
+    }
+    label.name = std::move(name);
+    label.kind = task_kind_from(kind);
+    label.operation = text(fields["operation"]);
+    label.critical = fields["critical"].get_bool();
+    label.share = fields["share"].get_double();
+  }
+
+  void read_event(json::object event) {
+    in_events_ = true;
+    where_ = "/ph";
+    const std::string_view phase = event["ph"].get_string();
+    if (phase == "X") {
+      where_ = "/name";
+      std::string name = text(event["name"]);
+      where_ = "/cat";
+      const std::string category = text(event["cat"]);
+      if (category != "host_call") {
+        json::object fields = event["args"].get_object();
+        read_task(std::move(name), category, fields);
+        return;
+      }
+      where_ = "/args";
+      json::object fields = event["args"].get_object();
+      read_call(fields);
+    } else if (phase == "s") {
+      where_ = "/args";
+      json::object fields = event["args"].get_object();
+      read_flow(fields);
+    }
+    // Metadata, counters and the heads of arrows say nothing new.
+  }
+
+  void read_task(std::string name, const std::string& kind, json::object& fields) {
+    where_ = "/args";
+    TaskSpan span;
+    span.task = id<TaskId>(fields["task"], document_.tasks.size(), "task");
+    read_label(span.task, std::move(name), kind, fields);
+    span.host = id<HostId>(fields["host"], document_.hosts.size(), "host");
+    span.stream = id<StreamId>(fields["stream"], document_.streams.size(), "stream");
+    span.device = id<DeviceId>(fields["device"], document_.devices.size(), "device");
+    span.submitted = time(fields["submitted_ps"]);
+    span.started = time(fields["started_ps"]);
+    span.ended = time(fields["ended_ps"]);
+    if (span.ended < span.started) fail("an end before the start", "started_ps <= ended_ps");
+    document_.trace.tasks.push_back(span);
+  }
+
+  void read_call(json::object& fields) {
+    HostSpan span;
+    span.host = id<HostId>(fields["host"], document_.hosts.size(), "host");
+    span.call = id<StreamId>(fields["call"], HostCall::none, "call").value();
+    const std::string kind = text(fields["kind"]);
+    StreamId stream;
+    if (auto value = fields["stream"]; value.error() == simdjson::SUCCESS) {
+      stream = id<StreamId>(value, document_.streams.size(), "stream");
+    }
+    std::uint32_t argument = HostCall::none;
+    if (auto value = fields["argument"]; value.error() == simdjson::SUCCESS) {
+      argument = id<StreamId>(value, HostCall::none, "argument").value();
+    }
+    span.what = host_call(kind, stream, argument);
+    span.started = time(fields["started_ps"]);
+    span.ended = time(fields["ended_ps"]);
+    span.blocked = time(fields["blocked_ps"]).time_since_epoch();
+    document_.trace.hosts.push_back(span);
+  }
+
+  [[nodiscard]] HostCall host_call(const std::string& word,
+                                   StreamId stream,
+                                   std::uint32_t argument) const {
+    const std::optional<HostCallKind> kind = host_call_kind_from(word);
+    if (!kind) fail(fmt::format("call \"{}\"", word), "a kind of host call");
+    switch (*kind) {
+      case HostCallKind::create_stream:
+        return HostCall::create_stream(stream);
+      case HostCallKind::destroy_stream:
+        return HostCall::destroy_stream(stream);
+      case HostCallKind::launch:
+        return HostCall::launch(stream, TaskId{argument});
+      case HostCallKind::record:
+        return HostCall::record(stream, EventId{argument});
+      case HostCallKind::wait:
+        return HostCall::wait(stream, EventId{argument});
+      case HostCallKind::query:
+        return argument == HostCall::none ? HostCall::query(stream)
+                                          : HostCall::answered_query(stream, argument == 1);
+      case HostCallKind::sleep:
+        return HostCall::sleep_ns(argument);
+      case HostCallKind::synchronize:
+        if (stream.valid()) return HostCall::synchronize_stream(stream);
+        return HostCall::synchronize_event(EventId{argument});  // no event: everything
+      case HostCallKind::graph_load:
+        return HostCall::graph_load(argument);
+      case HostCallKind::graph_launch:
+        return HostCall::graph_launch(stream, argument);
+      case HostCallKind::send:
+        return HostCall::send(argument);
+      case HostCallKind::receive:
+        return HostCall::receive(argument);
+    }
+    return {};
+  }
+
+  void read_flow(json::object& fields) {
+    EventFlow flow;
+    flow.event = id<EventId>(fields["event"], HostCall::none, "event");
+    flow.from = id<StreamId>(fields["from"], document_.streams.size(), "stream");
+    flow.to = id<StreamId>(fields["to"], document_.streams.size(), "stream");
+    flow.recorded = time(fields["recorded_ps"]);
+    flow.released = time(fields["released_ps"]);
+    document_.trace.flows.push_back(flow);
+  }
+
+  void expect_all_labels() {
+    in_events_ = false;
+    where_ = "/otherData/tasks";
+    for (const TaskId task : has_label_.ids()) {
+      if (has_label_[task] == 0) {
+        fail(fmt::format("task {} nowhere", task.value()), "every task in traceEvents or not_run");
+      }
+    }
+  }
+
+  const std::string& file_;
+  simdjson::padded_string padded_;
+  json::parser parser_;
+  TraceDocument document_;
+  IdVector<TaskId, std::uint8_t> has_label_;
+  std::string_view where_ = "";
+  std::size_t event_ = 0;
+  bool in_events_ = false;
+};
+
+}  // namespace
+
+TraceDocument read_chrome_json(std::string_view text, const std::string& file) {
+  return Reader{text, file}.read();
+}
+
+}  // namespace schedlab

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/critical_path.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+
+namespace schedlab {
+
+namespace {
+
+constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+
+/// What let a task start.
+struct Release {
+  std::uint32_t by = nobody;  // index of a span
+  PathCause cause = PathCause::run_start;
+  Time at{};  // when it took effect
+};
+
+/// Indices of spans by rising end, one list per device or stream.
+class EndLists {
+ public:
+  EndLists(const Trace& trace, std::size_t lists) : trace_(trace), lists_(lists) {}
+
+  void add(std::size_t list, std::uint32_t span) { lists_[list].push_back(span); }
+  void sort() {
+    for (auto& list : lists_) {
+      std::sort(list.begin(), list.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return ended(a) != ended(b) ? ended(a) < ended(b) : a < b;
+      });
+    }
+  }
+  /// The span of the list that ended last, no later than `time`.
+  [[nodiscard]] std::uint32_t last_before(std::size_t list, Time time) const {
+    const auto& spans = lists_[list];
+    const auto after = std::upper_bound(
+        spans.begin(), spans.end(), time, [this](Time t, std::uint32_t i) { return t < ended(i); });
+    return after == spans.begin() ? nobody : *(after - 1);
+  }
+
+ private:
+  [[nodiscard]] Time ended(std::uint32_t span) const { return trace_.tasks[span].ended; }
+
+  const Trace& trace_;
+  std::vector<std::vector<std::uint32_t>> lists_;
+};
+
+[[nodiscard]] std::size_t stream_count(const Trace& trace) {
+  std::size_t count = 0;
+  for (const TaskSpan& span : trace.tasks) {
+    count = std::max<std::size_t>(count, span.stream.value() + 1);
+  }
+  for (const EventFlow& flow : trace.flows) {
+    count = std::max<std::size_t>({count, flow.from.value() + 1, flow.to.value() + 1});
+  }
+  return count;
+}
+
+class Walk {
+ public:
+  Walk(const Problem& problem, const Trace& trace)
+      : problem_(problem),
+        trace_(trace),
+        span_of_(problem.graph.task_count(), nobody),
+        previous_(trace.tasks.size(), nobody),
+        by_device_(trace, problem.platform.devices.size()),
+        by_stream_(trace, stream_count(trace)),
+        flows_to_(stream_count(trace)) {
+    index_spans();
+    index_waits();
+  }
+
+  [[nodiscard]] TraceCriticalPath path() const {
+    TraceCriticalPath path;
+    if (trace_.tasks.empty()) {
+      path.tail = trace_.makespan();
+      return path;
+    }
+    std::uint32_t at = last_task();
+    path.tail = trace_.ended - trace_.tasks[at].ended;
+    std::vector<bool> visited(trace_.tasks.size(), false);
+    while (at != nobody) {
+      visited[at] = true;
+      const TaskSpan& span = trace_.tasks[at];
+      Release release = release_of(at);
+      // Only a trace that contradicts itself comes back to a task; the walk ends there.
+      if (release.by != nobody && visited[release.by]) release.by = nobody;
+      const Time from = release.by == nobody ? Time{} : trace_.tasks[release.by].ended;
+      path.steps.push_back({span.task, release.cause, span.started - from, span.duration()});
+      at = release.by;
+    }
+    std::reverse(path.steps.begin(), path.steps.end());
+    for (const PathStep& step : path.steps) {
+      path.running += step.ran;
+      path.waited[static_cast<std::size_t>(step.cause)] += step.waited;
+      ++path.count[static_cast<std::size_t>(step.cause)];
+    }
+    return path;
+  }
+
+ private:
+  void index_spans() {
+    std::vector<std::uint32_t> order(trace_.tasks.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return trace_.tasks[a].started < trace_.tasks[b].started;
+    });
+    std::vector<std::uint32_t> last(stream_count(trace_), nobody);
+    for (const std::uint32_t i : order) {
+      const TaskSpan& span = trace_.tasks[i];
+      previous_[i] = last[span.stream.value()];
+      last[span.stream.value()] = i;
+      span_of_[span.task] = i;
+      by_device_.add(span.device.value(), i);
+      by_stream_.add(span.stream.value(), i);
+    }
+    by_device_.sort();
+    by_stream_.sort();
+  }
+
+  void index_waits() {
+    for (const EventFlow& flow : trace_.flows) flows_to_[flow.to.value()].push_back(&flow);
+    for (auto& flows : flows_to_) {
+      std::stable_sort(flows.begin(), flows.end(), [](const EventFlow* a, const EventFlow* b) {
+        return a->released < b->released;
+      });
+    }
+    for (const HostSpan& call : trace_.hosts) {
+      const bool for_device =
+          call.what.kind() == HostCallKind::synchronize || call.what.kind() == HostCallKind::launch;
+      if (call.blocked == Duration{0} || !for_device) continue;
+      if (blocked_.size() <= call.host.value()) blocked_.resize(call.host.value() + 1);
+      blocked_[call.host.value()].push_back(&call);
+    }
+  }
+
+  [[nodiscard]] std::uint32_t last_task() const {
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 1; i < trace_.tasks.size(); ++i) {
+      if (trace_.tasks[i].ended > trace_.tasks[last].ended) last = i;
+    }
+    return last;
+  }
+
+  [[nodiscard]] Release release_of(std::uint32_t index) const {
+    const TaskSpan& span = trace_.tasks[index];
+    const Device& device = problem_.platform.devices[span.device];
+    Release best = dependency_of(index);
+    const std::uint32_t before = previous_[index];
+    if (before != nobody && trace_.tasks[before].ended <= span.started) {
+      const Time at = trace_.tasks[before].ended + device.stream_gap;
+      if (best.by == nobody || at > best.at) best = {before, PathCause::stream_order, at};
+    }
+    const Time arrival = std::min(span.submitted, span.started) + device.launch_latency;
+    if (arrival > Time{} && (best.by == nobody || arrival > best.at)) {
+      best = {host_release(span), PathCause::host, arrival};
+    }
+    if (best.at < span.started) {
+      const std::uint32_t other = by_device_.last_before(span.device.value(), span.started);
+      const bool gave_units = other != nobody && other != index &&
+                              trace_.tasks[other].started < span.started &&
+                              trace_.tasks[other].ended > best.at;
+      if (gave_units) best = {other, PathCause::resource, span.started};
+    }
+    return best;
+  }
+
+  /// The latest graph predecessor or awaited event.
+  [[nodiscard]] Release dependency_of(std::uint32_t index) const {
+    const TaskSpan& span = trace_.tasks[index];
+    Release best;
+    const auto offer = [&](std::uint32_t by) {
+      if (by == nobody || by == index || trace_.tasks[by].ended > span.started) return;
+      const TaskSpan& source = trace_.tasks[by];
+      const Device& device = problem_.platform.devices[span.device];
+      const Duration delay =
+          source.stream == span.stream ? device.stream_gap : device.event_latency;
+      const Time at = source.ended + delay;
+      if (best.by == nobody || at > best.at) best = {by, PathCause::dependency, at};
+    };
+    for (const TaskId need : problem_.graph.predecessors(span.task)) offer(span_of_[need]);
+
+    // Events that the stream waited for since its last task.
+    const auto& flows = flows_to_[span.stream.value()];
+    const std::uint32_t before = previous_[index];
+    const Time since = before == nobody ? Time{} : trace_.tasks[before].ended;
+    auto flow = std::upper_bound(
+        flows.begin(), flows.end(), span.started, [](Time time, const EventFlow* candidate) {
+          return time < candidate->released;
+        });
+    while (flow != flows.begin() && (*--flow)->released >= since) {
+      offer(by_stream_.last_before((*flow)->from.value(), (*flow)->recorded));
+    }
+    return best;
+  }
+
+  /// The task for which the host was last blocked before it submitted `span`.
+  [[nodiscard]] std::uint32_t host_release(const TaskSpan& span) const {
+    if (span.host.value() >= blocked_.size()) return nobody;
+    const auto& calls = blocked_[span.host.value()];
+    const auto after = std::upper_bound(
+        calls.begin(), calls.end(), span.submitted, [](Time time, const HostSpan* call) {
+          return time < call->ended;
+        });
+    if (after == calls.begin()) return nobody;
+    const HostSpan& call = **(after - 1);
+    std::uint32_t latest = nobody;
+    for (const DeviceId device : problem_.platform.devices.ids()) {
+      const std::uint32_t candidate = by_device_.last_before(device.value(), call.ended);
+      if (candidate == nobody || trace_.tasks[candidate].ended <= call.started) continue;
+      if (latest == nobody || trace_.tasks[candidate].ended > trace_.tasks[latest].ended) {
+        latest = candidate;
+      }
+    }
+    return latest;
+  }
+
+  const Problem& problem_;
+  const Trace& trace_;
+  IdVector<TaskId, std::uint32_t> span_of_;
+  std::vector<std::uint32_t> previous_;  // span -> the span before it in its stream
+  EndLists by_device_;
+  EndLists by_stream_;
+  std::vector<std::vector<const EventFlow*>> flows_to_;  // stream -> by rising release
+  std::vector<std::vector<const HostSpan*>> blocked_;    // host -> calls blocked by a device
+};
+
+}  // namespace
+
+std::string_view to_string(PathCause cause) {
+  switch (cause) {
+    case PathCause::run_start:
+      return "run_start";
+    case PathCause::dependency:
+      return "dependency";
+    case PathCause::stream_order:
+      return "stream_order";
+    case PathCause::host:
+      return "host";
+    case PathCause::resource:
+      return "resource";
+  }
+  return "run_start";
+}
+
+TraceCriticalPath trace_critical_path(const Problem& problem, const Trace& trace) {
+  return Walk{problem, trace}.path();
+}
+
+}  // namespace schedlab

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/document.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace schedlab {
+
+namespace {
+
+[[nodiscard]] bool holds_no_units(TaskKind kind) {
+  return kind == TaskKind::host || kind == TaskKind::copy_host_to_device ||
+         kind == TaskKind::copy_device_to_host || kind == TaskKind::copy_device_to_device;
+}
+
+void expect_known_ids(const Problem& problem, const Plan& plan, const Trace& trace) {
+  for (const TaskSpan& span : trace.tasks) {
+    SCHEDLAB_EXPECTS(span.task.value() < problem.graph.task_count(),
+                     fmt::format("task {} of {}", span.task.value(), problem.graph.task_count()));
+    SCHEDLAB_EXPECTS(plan.streams.contains(span.stream), problem.graph.name(span.task));
+    SCHEDLAB_EXPECTS(problem.platform.devices.contains(span.device), problem.graph.name(span.task));
+    SCHEDLAB_EXPECTS(plan.hosts.contains(span.host), problem.graph.name(span.task));
+  }
+}
+
+}  // namespace
+
+double unit_share(const Problem& problem, OperationId operation, DeviceId device) {
+  if (holds_no_units(problem.graph.operations()[operation].kind)) return 0.0;
+  const CostTable::Entry& entry = problem.costs.entry(operation, device);
+  if (entry.units == 0) return entry.estimate.share;
+  double units = 0;
+  for (const UnitClass& unit_class : problem.platform.devices[device].unit_classes) {
+    units += unit_class.count;
+  }
+  return static_cast<double>(entry.units) / units;
+}
+
+TraceDocument make_document(
+    const Problem& problem, const Plan& plan, Trace trace, std::string title, std::string origin) {
+  expect_known_ids(problem, plan, trace);
+  TraceDocument document;
+  document.title = std::move(title);
+  document.origin = std::move(origin);
+  document.policy = plan.policy;
+  document.machine = problem.platform.name;
+
+  IdVector<TaskId, DeviceId> device_of(problem.graph.task_count(), DeviceId{0});
+  for (const TaskSpan& span : trace.tasks) device_of[span.task] = span.device;
+  document.tasks.reserve(problem.graph.task_count());
+  for (const TaskId task : problem.graph.tasks()) {
+    const Operation& operation = problem.graph.operation(task);
+    document.tasks.push_back(
+        {.name = problem.graph.name(task),
+         .operation = operation.name,
+         .kind = operation.kind,
+         .critical = problem.graph.critical(task),
+         .share = unit_share(problem, problem.graph.operation_id(task), device_of[task])});
+  }
+
+  document.streams = plan.streams;
+  for (const StreamId stream : document.streams.ids()) {
+    document.streams[stream].name = plan.stream_name(stream);
+  }
+  for (const Device& device : problem.platform.devices) document.devices.push_back(device.name);
+  for (const HostProgram& host : plan.hosts) {
+    document.hosts.push_back(host.name.empty() ? fmt::format("host {}", document.hosts.size())
+                                               : host.name);
+  }
+  document.trace = std::move(trace);
+  return document;
+}
+
+}  // namespace schedlab

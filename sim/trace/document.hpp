@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/plan/policy.hpp"
+#include "sim/trace/trace.hpp"
+
+#include <string>
+
+namespace schedlab {
+
+/// Share of a device's compute units that a task of `operation` holds there while it runs, in [0,
+/// 1]: units held over the units of all limited classes; on unlimited units the estimate's share; 0
+/// for copies and host work, which hold no compute units.
+[[nodiscard]] double unit_share(const Problem& problem, OperationId operation, DeviceId device);
+
+/// A trace with the names it needs to stand alone. Every task of the graph gets a label, whether or
+/// not it is in the trace.
+///
+/// Errors   ContractViolation if the trace names a task, stream, device or host the problem and the
+/// plan
+///          do not have.
+/// Cost     O(tasks), two strings a task.
+[[nodiscard]] TraceDocument make_document(const Problem& problem,
+                                          const Plan& plan,
+                                          Trace trace,
+                                          std::string title,
+                                          std::string origin = "simulated");
+
+}  // namespace schedlab

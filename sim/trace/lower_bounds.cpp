@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/lower_bounds.hpp"
+
+#include "sim/graph/levels.hpp"
+
+#include <array>
+#include <vector>
+
+namespace schedlab {
+
+namespace {
+
+/// Unit-time in unit-picoseconds: beyond 64 bits for a day on a large device.
+__extension__ using UnitTime = unsigned __int128;
+
+[[nodiscard]] IdVector<TaskId, Duration> shortest_durations(const Problem& problem) {
+  IdVector<TaskId, Duration> shortest = problem.costs.durations(DeviceId{0});
+  for (const DeviceId device : problem.platform.devices.ids()) {
+    if (device == DeviceId{0}) continue;
+    for (const TaskId task : problem.graph.tasks()) {
+      shortest[task] = std::min(shortest[task], problem.costs.duration(task, device));
+    }
+  }
+  return shortest;
+}
+
+/// The least unit-time the task needs in `unit_class`, 0 if some device can run it elsewhere.
+[[nodiscard]] UnitTime least_unit_time(const Problem& problem,
+                                       TaskId task,
+                                       UnitClassId unit_class) {
+  UnitTime least = ~UnitTime{0};
+  for (const DeviceId device : problem.platform.devices.ids()) {
+    const CostTable::Entry& entry = problem.costs.entry(task, device);
+    if (entry.unit_class != unit_class) return 0;
+    const auto duration = problem.costs.duration(task, device).count();
+    least = std::min(least, UnitTime{entry.units} * static_cast<std::uint64_t>(duration));
+  }
+  return least;
+}
+
+[[nodiscard]] Duration work_bound(const Problem& problem) {
+  std::size_t classes = 0;
+  for (const Device& device : problem.platform.devices) {
+    classes = std::max(classes, device.unit_classes.size());
+  }
+  Duration bound{0};
+  for (const UnitClassId unit_class : IdRange<UnitClassId>{classes}) {
+    std::uint64_t units = 0;
+    bool limited = true;
+    for (const Device& device : problem.platform.devices) {
+      if (!device.unit_classes.contains(unit_class)) continue;
+      units += device.unit_classes[unit_class].count;
+      limited = limited && device.unit_classes[unit_class].count > 0;
+    }
+    if (!limited || units == 0) continue;
+    UnitTime work = 0;
+    for (const TaskId task : problem.graph.tasks()) {
+      work += least_unit_time(problem, task, unit_class);
+    }
+    bound = std::max(bound, Duration{static_cast<std::int64_t>((work + units - 1) / units)});
+  }
+  return bound;
+}
+
+}  // namespace
+
+std::string_view LowerBounds::largest_name() const {
+  const Duration most = largest();
+  if (critical_path == most) return "critical_path";
+  return work == most ? "work" : "host_issue";
+}
+
+LowerBounds graph_lower_bounds(const Problem& problem) {
+  LowerBounds bounds;
+  if (problem.graph.task_count() == 0) return bounds;
+  bounds.critical_path = critical_path_length(problem.graph, shortest_durations(problem));
+  bounds.work = work_bound(problem);
+  return bounds;
+}
+
+Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host) {
+  const HostCosts& costs = problem.platform.host(host).costs;
+  std::array<Duration, host_call_kind_count> cost_of{};
+  const auto set = [&cost_of](HostCallKind kind, Duration cost) {
+    cost_of[static_cast<std::size_t>(kind)] = cost;
+  };
+  set(HostCallKind::create_stream, costs.create_stream);
+  set(HostCallKind::destroy_stream, costs.destroy_stream);
+  set(HostCallKind::record, costs.record);
+  set(HostCallKind::wait, costs.wait);
+  set(HostCallKind::query, costs.query);
+  set(HostCallKind::synchronize, costs.synchronize);
+  set(HostCallKind::send, costs.send);
+  set(HostCallKind::receive, costs.receive);
+
+  Duration total{0};
+  std::int64_t launches = 0;
+  for (const HostCall call : plan.hosts[host].calls) {
+    if (call.kind() == HostCallKind::launch) {
+      const DeviceId device = plan.streams[call.stream()].device;
+      launches += problem.costs.entry(call.task(), device).launches;
+    } else {
+      total += cost_of[static_cast<std::size_t>(call.kind())];
+    }
+  }
+  return total + launches * costs.launch;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/plan/policy.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+namespace schedlab {
+
+/// Times that no schedule (the first two) or no run of a plan (the third) can beat.
+struct LowerBounds {
+  Duration critical_path{
+      0};            ///< longest path of the graph, each task on the device where it is shortest
+  Duration work{0};  ///< unit-time of all tasks over the units of their class; 0 if unlimited
+  Duration host_issue{0};  ///< sum of the call costs of the busiest host thread
+
+  [[nodiscard]] Duration largest() const { return std::max({critical_path, work, host_issue}); }
+  /// The word of the largest: "critical_path", "work" or "host_issue"; the first among equals.
+  [[nodiscard]] std::string_view largest_name() const;
+  friend bool operator==(const LowerBounds&, const LowerBounds&) = default;
+};
+
+/// The two bounds that depend on graph and costs alone; host_issue stays 0. Compute once per
+/// problem. With several devices each task counts as if it ran where it needs least. Cost   O(tasks
+/// + edges), times the number of devices.
+[[nodiscard]] LowerBounds graph_lower_bounds(const Problem& problem);
+
+/// What the calls of one host thread cost, without the times it is blocked or sleeps.
+[[nodiscard]] Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host);
+
+}  // namespace schedlab

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/metrics_json.hpp"
+
+#include "sim/trace/text_buffer.hpp"
+
+namespace schedlab {
+
+namespace {
+
+/// Writes one JSON object, a key per line.
+class ObjectWriter {
+ public:
+  ObjectWriter(TextBuffer& out, int depth, bool one_line = false)
+      : out_(out), depth_(depth), one_line_(one_line) {
+    out_ << '{';
+  }
+  void close() {
+    if (!one_line_) line(depth_ - 1);
+    out_ << '}';
+  }
+  TextBuffer& key(std::string_view name) {
+    if (!first_) out_ << (one_line_ ? ", " : ",");
+    first_ = false;
+    if (!one_line_) line(depth_);
+    out_.json_string(name) << ": ";
+    return out_;
+  }
+  template <class Value>
+  void number(std::string_view name, Value value) {
+    key(name) << value;
+  }
+  void text(std::string_view name, std::string_view value) { key(name).json_string(value); }
+  /// NAME_us and NAME_ps.
+  void time(std::string_view name, Duration value) {
+    key(std::string{name} + "_us").microseconds(value.count());
+    key(std::string{name} + "_ps") << value.count();
+  }
+
+ private:
+  void line(int depth) {
+    out_ << '\n';
+    for (int i = 0; i < depth; ++i) out_ << "  ";
+  }
+
+  TextBuffer& out_;
+  int depth_;
+  bool one_line_;
+  bool first_ = true;
+};
+
+/// A list of objects, one per line.
+template <class Items, class Write>
+void write_list(TextBuffer& out, const Items& items, const Write& write) {
+  out << '[';
+  bool first = true;
+  for (const auto& item : items) {
+    out << (first ? "\n    " : ",\n    ");
+    first = false;
+    ObjectWriter object{out, 2, true};
+    write(object, item);
+    object.close();
+  }
+  out << (first ? "]" : "\n  ]");
+}
+
+void write_summary(ObjectWriter& root, const Metrics& metrics) {
+  root.time("makespan", metrics.makespan);
+  root.number("utilization", metrics.utilization);
+  root.number("busy_share", metrics.busy_share);
+  root.number("mean_concurrency", metrics.mean_concurrency);
+  root.number("overlap_share", metrics.overlap_share);
+  root.time("overlap", metrics.overlap);
+  root.time("critical_busy", metrics.critical_busy);
+  root.number("host_busy_share", metrics.host_busy_share);
+  root.number("host_bound_share", metrics.host_bound_share);
+  root.time("host_blocked", metrics.host_blocked);
+  root.number("peak_memory_bytes", metrics.peak_memory.count());
+  root.number("tasks", metrics.tasks);
+  root.number("launches", metrics.launches);
+  root.number("host_calls", metrics.host_calls);
+  root.number("records", metrics.records);
+  root.number("waits", metrics.waits);
+  root.number("queries", metrics.queries);
+  root.number("events", metrics.events);
+  root.number("streams", metrics.streams);
+}
+
+void write_bounds(TextBuffer& out, const Metrics& metrics) {
+  ObjectWriter bounds{out, 2};
+  bounds.time("critical_path", metrics.bounds.critical_path);
+  bounds.time("work", metrics.bounds.work);
+  bounds.time("host_issue", metrics.bounds.host_issue);
+  bounds.text("largest", metrics.bounds.largest_name());
+  bounds.number("gap", metrics.gap);
+  bounds.close();
+}
+
+void write_path(TextBuffer& out, const TraceCriticalPath& path, const TaskGraph& graph) {
+  ObjectWriter object{out, 2};
+  object.time("running", path.running);
+  for (std::size_t i = 0; i < path_cause_count; ++i) {
+    const auto cause = static_cast<PathCause>(i);
+    object.time("waited_for_" + std::string{to_string(cause)}, path.waited_for(cause));
+  }
+  object.time("tail", path.tail);
+  write_list(object.key("tasks"), path.steps, [&graph](ObjectWriter& line, const PathStep& step) {
+    line.text("task", graph.name(step.task));
+    line.text("cause", to_string(step.cause));
+    line.number("waited_ps", step.waited.count());
+    line.number("ran_ps", step.ran.count());
+  });
+  object.close();
+}
+
+}  // namespace
+
+std::string metrics_json(const Metrics& metrics,
+                         const Problem& problem,
+                         const Plan& plan,
+                         std::string_view title) {
+  TextBuffer out;
+  ObjectWriter root{out, 1};
+  root.text("schedlab", "metrics");
+  root.number("version", 1);
+  root.text("title", title);
+  root.text("policy", plan.policy);
+  root.text("machine", problem.platform.name);
+  write_summary(root, metrics);
+  write_bounds(root.key("lower_bounds"), metrics);
+  const auto stream_line = [&plan](ObjectWriter& line, const StreamUse& use) {
+    line.text("stream", plan.stream_name(use.stream));
+    line.number("tasks", use.tasks);
+    line.number("busy_ps", use.busy.count());
+    line.number("idle_ps", use.idle.count());
+    line.number("idle_before_ps", use.idle_before.count());
+    line.number("idle_between_ps", use.idle_between.count());
+    line.number("idle_after_ps", use.idle_after.count());
+  };
+  write_list(root.key("stream_use"), metrics.stream_use, stream_line);
+  const auto operation_line = [](ObjectWriter& line, const OperationUse& use) {
+    line.text("operation", use.operation);
+    line.number("tasks", use.tasks);
+    line.number("running_ps", use.running.count());
+    line.number("on_critical_path_ps", use.on_path.count());
+  };
+  write_list(root.key("operation_use"), metrics.operation_use, operation_line);
+  write_path(root.key("critical_path"), metrics.critical_path, problem.graph);
+  root.close();
+  out << '\n';
+  return std::move(out).take();
+}
+
+}  // namespace schedlab

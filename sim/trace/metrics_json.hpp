@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/trace/metrics.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace schedlab {
+
+/// The text of metrics.json. Times twice: `*_us` for people, `*_ps` exact. Tasks of the critical
+/// path by name. The keys are described in docs/trace_format.md.
+[[nodiscard]] std::string metrics_json(const Metrics& metrics,
+                                       const Problem& problem,
+                                       const Plan& plan,
+                                       std::string_view title);
+
+}  // namespace schedlab

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/summary.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/trace/document.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+namespace schedlab {
+
+namespace {
+
+constexpr std::uint32_t not_run = std::numeric_limits<std::uint32_t>::max();
+
+[[nodiscard]] std::int64_t picoseconds(Time time) {
+  return time.time_since_epoch().count();
+}
+
+/// Length of the union of intervals that arrive by rising start.
+struct Union {
+  std::int64_t until = 0;
+  std::int64_t length = 0;
+
+  void add(std::int64_t start, std::int64_t end) {
+    const std::int64_t from = std::max(start, until);
+    if (end <= from) return;
+    length += end - from;
+    until = end;
+  }
+};
+
+[[nodiscard]] double ratio(double part, double whole) {
+  return whole > 0 ? part / whole : 0.0;
+}
+
+}  // namespace
+
+Summary Summarizer::summarize(const Problem& problem,
+                              const Plan& plan,
+                              const Trace& trace,
+                              const LowerBounds& graph_bounds) {
+  Summary summary;
+  summary.makespan = trace.makespan();
+  summary.bounds = graph_bounds;
+  collect_facts(problem);
+  count_calls(problem, plan, summary);
+  copy_times(trace);
+  const std::span<const std::uint32_t> by_start = start_order_.by_time(starts_);
+  sweep_starts(problem, trace, by_start, summary);
+  mark_life_times(problem, trace);
+  sweep_changes(trace, by_start);
+  fill_shares(trace, summary);
+
+  const double hosts = static_cast<double>(plan.hosts.size());
+  summary.host_busy_share /= std::max(1.0, hosts * static_cast<double>(summary.makespan.count()));
+  const auto bound = static_cast<double>(summary.bounds.largest().count());
+  summary.gap = ratio(static_cast<double>(summary.makespan.count()), bound);
+  return summary;
+}
+
+void Summarizer::collect_facts(const Problem& problem) {
+  const auto& operations = problem.graph.operations();
+  operation_count_ = operations.size();
+  facts_.clear();
+  devices_.assign(problem.platform.devices.size(), DeviceState{});
+  for (const DeviceId device : problem.platform.devices.ids()) {
+    DeviceState& state = devices_[device.value()];
+    for (const OperationId id : operations.ids()) {
+      const double share = unit_share(problem, id, device);
+      const CostTable::Entry& entry = problem.costs.entry(id, device);
+      facts_.push_back({.share = share,
+                        .launches = entry.launches,
+                        .critical = is_critical(operations[id].task_class),
+                        .on_device = operations[id].kind != TaskKind::host});
+      // Of limited units no more than all can be in use; shares of unlimited ones can add up to
+      // more.
+      state.may_cap = state.may_cap || (entry.units == 0 && share > 0);
+    }
+  }
+}
+
+void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& summary) const {
+  for (const HostId host : plan.hosts.ids()) {
+    std::uint64_t count[host_call_kind_count] = {};
+    for (const HostCall call : plan.hosts[host].calls)
+      ++count[static_cast<std::size_t>(call.kind())];
+    const auto of = [&count](HostCallKind kind) { return count[static_cast<std::size_t>(kind)]; };
+    summary.records += of(HostCallKind::record);
+    summary.waits += of(HostCallKind::wait);
+    summary.queries += of(HostCallKind::query);
+    summary.host_calls += plan.hosts[host].calls.size();
+    const Duration issue = host_issue_time(problem, plan, host);
+    summary.bounds.host_issue = std::max(summary.bounds.host_issue, issue);
+    summary.host_busy_share += static_cast<double>(issue.count());
+  }
+  summary.events = plan.event_count;
+  summary.streams = plan.streams.size();
+}
+
+void Summarizer::copy_times(const Trace& trace) {
+  const std::size_t count = trace.tasks.size();
+  starts_.resize(count);
+  ends_.resize(count);
+  share_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    starts_[i] = picoseconds(trace.tasks[i].started);
+    ends_[i] = picoseconds(trace.tasks[i].ended);
+  }
+}
+
+void Summarizer::sweep_starts(const Problem& problem,
+                              const Trace& trace,
+                              std::span<const std::uint32_t> by_start,
+                              Summary& summary) {
+  Union critical;
+  Union other;
+  Union any;
+  std::int64_t running = 0;
+  for (const std::uint32_t i : by_start) {
+    const TaskSpan& span = trace.tasks[i];
+    const OperationFacts& operation = facts(problem.graph.operation_id(span.task), span.device);
+    share_[i] = operation.share;
+    summary.launches += operation.launches;
+    if (!operation.on_device) continue;
+    const std::int64_t start = starts_[i];
+    const std::int64_t end = ends_[i];
+    running += end - start;
+    any.add(start, end);
+    (operation.critical ? critical : other).add(start, end);
+
+    DeviceState& device = devices_[span.device.value()];
+    if (start > device.busy_until) {
+      const std::int64_t submitted = std::min(picoseconds(span.submitted), start);
+      device.host_bound += std::max<std::int64_t>(submitted - device.busy_until, 0);
+    }
+    const std::int64_t from = std::max(start, device.busy_until);
+    if (end > from) {
+      device.busy += end - from;
+      device.busy_until = end;
+    }
+    device.unit_time += operation.share * static_cast<double>(end - start);
+  }
+  summary.tasks = trace.tasks.size();
+  summary.mean_concurrency =
+      ratio(static_cast<double>(running), static_cast<double>(summary.makespan.count()));
+  const std::int64_t both = critical.length + other.length - any.length;
+  summary.overlap_share = ratio(static_cast<double>(both), static_cast<double>(critical.length));
+}
+
+void Summarizer::mark_life_times(const Problem& problem, const Trace& trace) {
+  const TensorTable& tensors = problem.graph.tensors();
+  has_life_times_ = !tensors.empty();
+  if (!has_life_times_) return;
+  const std::size_t count = trace.tasks.size();
+  allocates_.assign(count, 0);
+  frees_.assign(count, 0);
+  span_of_.assign(problem.graph.task_count(), not_run);
+  for (std::size_t i = 0; i < count; ++i) {
+    span_of_[trace.tasks[i].task.value()] = static_cast<std::uint32_t>(i);
+  }
+
+  for (const TensorId tensor : tensors.ids()) {
+    std::uint32_t first = not_run;
+    std::uint32_t last = not_run;
+    for (const TaskId writer : tensors.writers(tensor)) {
+      const std::uint32_t i = span_of_[writer.value()];
+      if (i == not_run) continue;
+      if (first == not_run || starts_[i] < starts_[first]) first = i;
+      if (last == not_run || ends_[i] > ends_[last]) last = i;
+    }
+    const bool persistent = tensors.persistent(tensor);
+    std::uint32_t last_reader = not_run;
+    for (const TaskId reader : tensors.readers(tensor)) {
+      const std::uint32_t i = span_of_[reader.value()];
+      if (i == not_run) continue;
+      if (last_reader == not_run || ends_[i] > ends_[last_reader]) last_reader = i;
+    }
+    if (last_reader != not_run) last = last_reader;
+    const std::int64_t bytes = tensors.bytes(tensor).count();
+    if (persistent) {
+      const std::uint32_t home = first != not_run ? first : last;
+      const DeviceId device = home != not_run ? trace.tasks[home].device : DeviceId{0};
+      devices_[device.value()].held += bytes;
+    } else if (first != not_run && ends_[last] > starts_[first]) {
+      // The tensor lives where it is first written. A life of length 0 holds nothing.
+      allocates_[first] += bytes;
+      if (trace.tasks[last].device == trace.tasks[first].device) frees_[last] += bytes;
+    }
+  }
+}
+
+void Summarizer::change_in_use(DeviceState& device, std::int64_t at, double share) {
+  device.unit_time += std::min(device.in_use, 1.0) * static_cast<double>(at - device.last);
+  device.last = at;
+  device.in_use += share;
+}
+
+void Summarizer::start_change(const TaskSpan& span, std::uint32_t index) {
+  DeviceState& device = devices_[span.device.value()];
+  const bool instant = starts_[index] == ends_[index];
+  if (device.may_cap && !instant) change_in_use(device, starts_[index], share_[index]);
+  if (!has_life_times_) return;
+  device.held += allocates_[index];
+  device.peak = std::max(device.peak, device.held);
+  if (instant) device.held -= frees_[index];
+}
+
+void Summarizer::end_change(const TaskSpan& span, std::uint32_t index) {
+  DeviceState& device = devices_[span.device.value()];
+  if (device.may_cap) change_in_use(device, ends_[index], -share_[index]);
+  if (has_life_times_) device.held -= frees_[index];
+}
+
+void Summarizer::sweep_changes(const Trace& trace, std::span<const std::uint32_t> by_start) {
+  bool may_cap = false;
+  for (DeviceState& device : devices_) {
+    device.peak = device.held;
+    if (device.may_cap) device.unit_time = 0;
+    may_cap = may_cap || device.may_cap;
+  }
+  if (!may_cap && !has_life_times_) return;
+  // At one instant ends come before starts: memory that is freed can be used again at once.
+  std::size_t started = 0;
+  for (const std::uint32_t ending : end_order_.by_time(ends_)) {
+    for (; started < by_start.size() && starts_[by_start[started]] < ends_[ending]; ++started) {
+      start_change(trace.tasks[by_start[started]], by_start[started]);
+    }
+    if (starts_[ending] < ends_[ending]) end_change(trace.tasks[ending], ending);
+  }
+  for (; started < by_start.size(); ++started) {
+    start_change(trace.tasks[by_start[started]], by_start[started]);
+  }
+}
+
+void Summarizer::fill_shares(const Trace& trace, Summary& summary) const {
+  double busy = 0;
+  double host_bound = 0;
+  double unit_time = 0;
+  for (const DeviceState& device : devices_) {
+    busy += static_cast<double>(device.busy);
+    host_bound += static_cast<double>(device.host_bound);
+    unit_time += device.unit_time;
+    summary.peak_memory = std::max(summary.peak_memory, Bytes{device.peak});
+  }
+  const double whole = static_cast<double>(trace.makespan().count()) *
+                       static_cast<double>(std::max<std::size_t>(devices_.size(), 1));
+  summary.busy_share = ratio(busy, whole);
+  summary.host_bound_share = ratio(host_bound, whole);
+  summary.utilization = ratio(unit_time, whole);
+}
+
+}  // namespace schedlab

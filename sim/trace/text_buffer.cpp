@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/text_buffer.hpp"
+
+#include <cmath>
+
+namespace schedlab {
+
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
+
+[[nodiscard]] bool plain_json(std::string_view text) {
+  for (const char c : text) {
+    if (c < ' ' || c == '"' || c == '\\' || c == 0x7F)
+      return false;  // c < ' ' also if beyond ASCII
+  }
+  return true;
+}
+
+[[nodiscard]] bool continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+}  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80U) return 1;
+  const std::size_t length = first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
+  if (first < 0xC2U || first > 0xF4U || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!continuation(text[i])) return 0;
+  }
+  if (first == 0xE0U && byte(1) < 0xA0U) return 0;   // overlong
+  if (first == 0xEDU && byte(1) >= 0xA0U) return 0;  // surrogates
+  if (first == 0xF0U && byte(1) < 0x90U) return 0;   // overlong
+  if (first == 0xF4U && byte(1) >= 0x90U) return 0;  // beyond U+10FFFF
+  return length;
+}
+
+TextBuffer& TextBuffer::operator<<(double value) {
+  if (!std::isfinite(value)) return *this << std::string_view{"null"};
+  char digits[40];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  text_.append(digits, end);
+  return *this;
+}
+
+TextBuffer& TextBuffer::microseconds(std::int64_t picoseconds) {
+  constexpr std::uint64_t per_us = 1'000'000;
+  const bool negative = picoseconds < 0;
+  const auto magnitude = negative ? 0 - static_cast<std::uint64_t>(picoseconds)
+                                  : static_cast<std::uint64_t>(picoseconds);
+  if (negative) text_.push_back('-');
+  *this << magnitude / per_us;
+  std::uint64_t fraction = magnitude % per_us;
+  if (fraction == 0) return *this;
+  char digits[7] = {'.', '0', '0', '0', '0', '0', '0'};
+  for (int i = 6; i >= 1; --i) {
+    digits[i] = static_cast<char>('0' + fraction % 10);
+    fraction /= 10;
+  }
+  std::size_t length = 7;
+  while (digits[length - 1] == '0') --length;
+  text_.append(digits, length);
+  return *this;
+}
+
+TextBuffer& TextBuffer::rounded(double value, int decimals) {
+  if (!std::isfinite(value)) return *this << '0';
+  char digits[400];  // room for the largest double in fixed form
+  const auto result =
+      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, decimals);
+  std::string_view number{digits, static_cast<std::size_t>(result.ptr - digits)};
+  if (decimals > 0) {
+    while (number.back() == '0') number.remove_suffix(1);
+    if (number.back() == '.') number.remove_suffix(1);
+  }
+  return *this << (number == "-0" ? std::string_view{"0"} : number);
+}
+
+TextBuffer& TextBuffer::json_string(std::string_view text) {
+  text_.push_back('"');
+  if (plain_json(text)) {
+    text_.append(text);
+    text_.push_back('"');
+    return *this;
+  }
+  constexpr std::string_view hex = "0123456789abcdef";
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const char c = text.front();
+    if (length == 0) {
+      text_.append(replacement);
+    } else if (c == '"' || c == '\\') {
+      text_.push_back('\\');
+      text_.push_back(c);
+    } else if (length == 1 && (c < ' ' || c == 0x7F)) {
+      const auto code = static_cast<unsigned>(c);
+      text_.append("\\u00").push_back(hex[code >> 4U]);
+      text_.push_back(hex[code & 0xFU]);
+    } else {
+      text_.append(text.substr(0, length));
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  text_.push_back('"');
+  return *this;
+}
+
+TextBuffer& TextBuffer::xml(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const char c = text.front();
+    const bool forbidden =
+        length == 0 || (length == 1 && c < ' ' && c != '\t' && c != '\n') ||
+        (length == 3 && (text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF")));
+    if (forbidden) {
+      text_.append(replacement);
+    } else if (c == '&') {
+      text_.append("&amp;");
+    } else if (c == '<') {
+      text_.append("&lt;");
+    } else if (c == '>') {
+      text_.append("&gt;");
+    } else if (c == '"') {
+      text_.append("&quot;");
+    } else if (c == '\'') {
+      text_.append("&#39;");
+    } else {
+      text_.append(text.substr(0, length));
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return *this;
+}
+
+}  // namespace schedlab
