@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/kernel_cost.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace schedlab {
+namespace {
+
+[[noreturn]] void refuse(const Device& device, const std::string& what, const std::string& key) {
+  throw InfeasibleError(
+      fmt::format(
+          "device \"{}\" has no {}\n  give {} in the machine file, or choose another machine",
+          device.name,
+          what,
+          key),
+      what,
+      "a rate above 0",
+      "0");
+}
+
+}  // namespace
+
+FlopRate peak_rate(const Kernel& kernel, const Device& device) {
+  const bool matrix = runs_on_matrix_units(kernel.kind);
+  const auto type = static_cast<std::size_t>(kernel.type);
+  const FlopRate rate = matrix ? device.rates.matrix[type] : device.rates.vector[type];
+  if (rate > FlopRate{0.0}) return rate;
+  const std::string_view word = to_string(kernel.type);
+  refuse(device,
+         fmt::format("rate for {} kernels in {}", matrix ? "matrix" : "point-wise", word),
+         fmt::format("{}_tflop_per_s/{}", matrix ? "matrix" : "vector", word));
+}
+
+Bandwidth reachable_bandwidth(const Device& device) {
+  if (device.rates.memory > Bandwidth{0.0}) {
+    return device.rates.memory * device.rates.memory_efficiency;
+  }
+  refuse(device, "memory bandwidth", "memory_bandwidth_gb_per_s");
+}
+
+bool runs_on_matrix_units(TaskKind kind) {
+  return kind == TaskKind::gemm || kind == TaskKind::convolution;
+}
+
+bool is_host_copy(TaskKind kind) {
+  return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
+}
+
+Bytes traffic(const Kernel& kernel) {
+  return kernel.bytes_read + kernel.bytes_written;
+}
+
+Estimate host_copy_cost(const Kernel& kernel, const Device& device) {
+  const bool to_device = kernel.kind == TaskKind::copy_host_to_device;
+  const Bandwidth link = to_device ? device.rates.host_to_device : device.rates.device_to_host;
+  if (link <= Bandwidth{0.0}) {
+    refuse(device,
+           fmt::format("link for {}", to_string(kernel.kind)),
+           to_device ? "host_to_device_gb_per_s" : "device_to_host_gb_per_s");
+  }
+  const Duration transfer = std::max(kernel.bytes_read, kernel.bytes_written) / link;
+  return {.duration = device.rates.copy_latency + transfer,
+          .share = 1.0,
+          .bandwidth = link,
+          .bound = transfer > device.rates.copy_latency ? Bound::memory : Bound::latency};
+}
+
+void refuse_unmodelled(const Kernel& kernel, const Operation& operation) {
+  if (kernel.kind != TaskKind::collective) return;
+  throw InfeasibleError(fmt::format(
+      "operation \"{}\" is a collective, which this cost model does not cover\n  give it "
+      "a fixed duration and no kernels",
+      operation.name));
+}
+
+bool has_only_a_duration(const Operation& operation) {
+  return operation.kernels.empty() || operation.kind == TaskKind::fixed ||
+         operation.kind == TaskKind::host;
+}
+
+Estimate fixed_cost(const Operation& operation) {
+  return {
+      .duration = operation.fixed_duration, .share = 1.0, .bandwidth = {}, .bound = Bound::fixed};
+}
+
+KernelSum::KernelSum(const Operation& operation, const Device& device, Duration gap)
+    : device_(device),
+      own_class_(device.unit_class_of[static_cast<std::size_t>(operation.kind)]),
+      gap_(gap) {}
+
+void KernelSum::add(const Kernel& kernel, const Estimate& estimate) {
+  if (longest_ >= Duration{0}) sum_.duration += gap_;
+  sum_.duration += estimate.duration;
+  bytes_ += estimate.bandwidth.count() * to_seconds(estimate.duration);
+  if (estimate.duration > longest_) {
+    longest_ = estimate.duration;
+    sum_.bound = estimate.bound;
+  }
+  if (device_.unit_class_of[static_cast<std::size_t>(kernel.kind)] == own_class_) {
+    share_ = std::max(share_, estimate.share);
+  }
+}
+
+Estimate KernelSum::total() const {
+  Estimate total = sum_;
+  total.share = share_ > 0.0 ? share_ : 1.0;
+  const double seconds = to_seconds(total.duration);
+  total.bandwidth = Bandwidth{seconds > 0.0 ? bytes_ / seconds : 0.0};
+  return total;
+}
+
+}  // namespace schedlab

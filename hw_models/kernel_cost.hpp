@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/machine/cost_model.hpp"
+
+namespace schedlab {
+
+// What the cost models have in common: rates with their refusals, copies, and how the kernels of
+// one operation add up.
+
+/// Peak of matrix kernels (gemm, convolution) or of all others, by the kernel's data type.
+/// Throws InfeasibleError if the device has none; names device, data type and the key to give.
+[[nodiscard]] FlopRate peak_rate(const Kernel& kernel, const Device& device);
+
+/// Bandwidth of the device's memory as kernels reach it: nominal times efficiency.
+/// Throws InfeasibleError if the device has none.
+[[nodiscard]] Bandwidth reachable_bandwidth(const Device& device);
+
+[[nodiscard]] bool runs_on_matrix_units(TaskKind kind);
+[[nodiscard]] bool is_host_copy(TaskKind kind);
+[[nodiscard]] Bytes traffic(const Kernel& kernel);
+
+/// Copy between host and device: copy_latency + bytes / link bandwidth, on one whole copy engine.
+/// bytes is the larger of what is read and written: a copy crosses the link once.
+/// Throws InfeasibleError if the device has no such link.
+[[nodiscard]] Estimate host_copy_cost(const Kernel& kernel, const Device& device);
+
+/// Throws InfeasibleError for kernels that no model here covers (collectives); names the operation.
+void refuse_unmodelled(const Kernel& kernel, const Operation& operation);
+
+/// True if the operation has no kernels to estimate: its fixed duration is all that is known.
+[[nodiscard]] bool has_only_a_duration(const Operation& operation);
+[[nodiscard]] Estimate fixed_cost(const Operation& operation);
+
+/// Adds up the kernels of an operation, which run one after another.
+///
+///   duration   sum, plus `gap` between two kernels
+///   share      the largest among the kernels that run on the operation's own class of units
+///   bandwidth  all bytes over the whole duration
+///   bound      that of the longest kernel
+///
+/// The share is the largest and not the mean over time: the operation holds its units from
+/// beginning to end, and with fewer its widest kernel would not have them in the time that was
+/// estimated for it. Kernels on other classes add their time but hold nothing there.
+class KernelSum {
+ public:
+  KernelSum(const Operation& operation, const Device& device, Duration gap);
+  void add(const Kernel& kernel, const Estimate& estimate);
+  [[nodiscard]] Estimate total() const;
+
+ private:
+  const Device& device_;
+  UnitClassId own_class_;
+  Duration gap_;
+  Duration longest_{-1};
+  double share_ = 0.0;
+  double bytes_ = 0.0;
+  Estimate sum_{};
+};
+
+}  // namespace schedlab

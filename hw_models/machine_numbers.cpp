@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/machine_numbers.hpp"
+
+#include <cmath>
+
+namespace schedlab {
+namespace {
+
+constexpr double largest_count = 1'000'000'000;
+constexpr double longest_us = 1e12;  // a million seconds: far from the end of integer time
+constexpr double largest_gib = 1'000'000;
+
+HostCosts& costs(Platform& platform) {
+  return platform.hosts[HostId{0}].costs;
+}
+Device& device(Platform& platform) {
+  return platform.devices[DeviceId{0}];
+}
+DeviceRates& rates(Platform& platform) {
+  return device(platform).rates;
+}
+std::uint32_t count(double value) {
+  return static_cast<std::uint32_t>(value);
+}
+Bandwidth gb_per_s(double value) {
+  return Bandwidth{value * 1e9};
+}
+Bytes bytes(double value, double unit) {
+  return Bytes{std::llround(value * unit)};
+}
+
+constexpr double kib = 1024.0;
+constexpr double mib = 1024.0 * kib;
+constexpr double gib = 1024.0 * mib;
+
+std::vector<MachineNumber> host_numbers() {
+  const auto us = [](std::string_view name, std::string_view doc, void (*set)(Platform&, double)) {
+    return MachineNumber{"host", name, doc, set, 0, longest_us};
+  };
+  return {
+      us("launch_us",
+         "Host time of one kernel launch.",
+         [](Platform& p, double v) { costs(p).launch = from_us(v); }),
+      us("record_us",
+         "Host time of an event record.",
+         [](Platform& p, double v) { costs(p).record = from_us(v); }),
+      us("wait_us",
+         "Host time of making a stream wait for an event.",
+         [](Platform& p, double v) { costs(p).wait = from_us(v); }),
+      us("query_us",
+         "Host time of a stream query.",
+         [](Platform& p, double v) { costs(p).query = from_us(v); }),
+      us("create_stream_us",
+         "Host time of creating a stream.",
+         [](Platform& p, double v) { costs(p).create_stream = from_us(v); }),
+      us("destroy_stream_us",
+         "Host time of destroying a stream.",
+         [](Platform& p, double v) { costs(p).destroy_stream = from_us(v); }),
+      us("synchronize_us",
+         "Host time of a synchronize call when there is nothing to wait for.",
+         [](Platform& p, double v) { costs(p).synchronize = from_us(v); }),
+      us("wake_up_us",
+         "From the completion that a host waits for to its next instruction.",
+         [](Platform& p, double v) { costs(p).wake_up = from_us(v); }),
+      us("send_us",
+         "Host time of sending a message to another host thread.",
+         [](Platform& p, double v) { costs(p).send = from_us(v); }),
+      us("receive_us",
+         "Host time of receiving a message from another host thread.",
+         [](Platform& p, double v) { costs(p).receive = from_us(v); }),
+      {"host",
+       "launch_queue_depth",
+       "Tasks pending per stream before a launch blocks the host; 0 = unbounded.",
+       [](Platform& p, double v) { p.hosts[HostId{0}].launch_queue_depth = count(v); },
+       0,
+       largest_count,
+       true},
+  };
+}
+
+std::vector<MachineNumber> device_limits() {
+  const auto us = [](std::string_view name, std::string_view doc, void (*set)(Platform&, double)) {
+    return MachineNumber{"device", name, doc, set, 0, longest_us};
+  };
+  return {
+      {"device",
+       "connections",
+       "Hardware queues that streams share; 0 = one per stream.",
+       [](Platform& p, double v) { device(p).connections = count(v); },
+       0,
+       largest_count,
+       true},
+      {"device",
+       "resident_kernels",
+       "Kernels on the device at once; 0 = unlimited.",
+       [](Platform& p, double v) { device(p).resident_kernels = count(v); },
+       0,
+       largest_count,
+       true},
+      {"device",
+       "priority_levels",
+       "Stream priorities that the device tells apart; absent: 1.",
+       [](Platform& p, double v) { device(p).priority_levels = count(v); },
+       1,
+       1024,
+       true},
+      {"device",
+       "memory_capacity_gib",
+       "Memory of the device; 0 = unlimited.",
+       [](Platform& p, double v) { device(p).memory_capacity = bytes(v, gib); },
+       0,
+       largest_gib},
+      us("launch_latency_us",
+         "From the end of the launch call to the arrival of the task in its stream.",
+         [](Platform& p, double v) { device(p).launch_latency = from_us(v); }),
+      us("stream_gap_us",
+         "From the end of a task to the start of the next one in its stream.",
+         [](Platform& p, double v) { device(p).stream_gap = from_us(v); }),
+      us("event_latency_us",
+         "From the completion of an event to the release of a stream that waits for it.",
+         [](Platform& p, double v) { device(p).event_latency = from_us(v); }),
+      us("kernel_floor_us",
+         "Duration of an empty kernel: no kernel is shorter.",
+         [](Platform& p, double v) { device(p).kernel_floor = from_us(v); }),
+      us("copy_latency_us",
+         "Fixed part of a copy between host and device.",
+         [](Platform& p, double v) { rates(p).copy_latency = from_us(v); }),
+  };
+}
+
+std::vector<MachineNumber> device_rates() {
+  const auto bandwidth =
+      [](std::string_view name, std::string_view doc, void (*set)(Platform&, double)) {
+        return MachineNumber{"device", name, doc, set, 0, 1e9};
+      };
+  return {
+      bandwidth(
+          "memory_bandwidth_gb_per_s",
+          "Nominal bandwidth of the device's memory; absent: kernels that move data are refused.",
+          [](Platform& p, double v) { rates(p).memory = gb_per_s(v); }),
+      {"device",
+       "memory_efficiency",
+       "Share of the nominal bandwidth that kernels reach; absent: 1.",
+       [](Platform& p, double v) { rates(p).memory_efficiency = v; },
+       0.01,
+       1},
+      bandwidth("unit_bandwidth_gb_per_s",
+                "Most that one compute unit can move; 0 = no limit.",
+                [](Platform& p, double v) { rates(p).unit_bandwidth = gb_per_s(v); }),
+      bandwidth("host_to_device_gb_per_s",
+                "Bandwidth of copies to the device; absent: such copies are refused.",
+                [](Platform& p, double v) { rates(p).host_to_device = gb_per_s(v); }),
+      bandwidth("device_to_host_gb_per_s",
+                "Bandwidth of copies to the host; absent: such copies are refused.",
+                [](Platform& p, double v) { rates(p).device_to_host = gb_per_s(v); }),
+      {"device",
+       "pointwise_kib_per_unit",
+       "Memory traffic of a point-wise kernel that fills one unit; 0 = always the whole device.",
+       [](Platform& p, double v) { rates(p).pointwise_bytes_per_unit = bytes(v, kib); },
+       0,
+       largest_count},
+      {"device",
+       "l2_mib",
+       "Size of the last-level cache.",
+       [](Platform& p, double v) { rates(p).l2 = bytes(v, mib); },
+       0,
+       largest_count},
+  };
+}
+
+}  // namespace
+
+const std::vector<MachineNumber>& machine_numbers() {
+  static const std::vector<MachineNumber> numbers = [] {
+    std::vector<MachineNumber> all = host_numbers();
+    for (const auto& part : {device_limits(), device_rates()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return numbers;
+}
+
+}  // namespace schedlab

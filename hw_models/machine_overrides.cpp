@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/machine_numbers.hpp"
+#include "hw_models/machine_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace schedlab {
+namespace {
+
+constexpr std::string_view unlimited_units = "unlimited_units";
+
+void note(MachineSpec& machine, std::string pointer, double value) {
+  const auto found = std::find_if(machine.sources.begin(),
+                                  machine.sources.end(),
+                                  [&](const NumberSource& s) { return s.pointer == pointer; });
+  NumberSource source{.pointer = std::move(pointer),
+                      .value = value,
+                      .origin = Origin::assumed,
+                      .text = "set by the scenario"};
+  if (found != machine.sources.end()) {
+    *found = std::move(source);
+  } else {
+    machine.sources.push_back(std::move(source));
+  }
+}
+
+void lift_unit_limits(MachineSpec& machine) {
+  for (UnitClass& unit_class : machine.platform.devices[DeviceId{0}].unit_classes) {
+    unit_class.count = 0;  // the cost models keep rates.matrix_units and rates.vector_units
+    note(machine, "/device/unit_classes/" + unit_class.name, 0);
+  }
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& machine_options() {
+  static const std::vector<OptionSpec> options = [] {
+    std::vector<OptionSpec> result;
+    for (const MachineNumber& field : machine_numbers()) {
+      result.push_back(
+          {.name = std::string{field.name},
+           .default_value = field.integer ? OptionValue{std::int64_t{0}} : OptionValue{0.0},
+           .doc = std::string{field.doc},
+           .minimum = field.minimum,
+           .maximum = field.maximum});
+    }
+    result.push_back(
+        {.name = std::string{unlimited_units},
+         .default_value = false,
+         .doc = "Takes the limit off every class of units: each kernel runs as if alone."});
+    return result;
+  }();
+  return options;
+}
+
+void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionValue>& given) {
+  const Options options =
+      resolve_options(fmt::format("machine {}", machine.name), machine_options(), given);
+  for (const MachineNumber& field : machine_numbers()) {
+    const std::string name{field.name};
+    if (!given.contains(name)) continue;
+    const double value =
+        field.integer ? static_cast<double>(options.integer(name)) : options.number(name);
+    field.set(machine.platform, value);
+    note(machine, fmt::format("/{}/{}", field.section, field.name), value);
+  }
+  if (options.flag(unlimited_units)) lift_unit_limits(machine);
+}
+
+}  // namespace schedlab

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/machine_numbers.hpp"
+#include "hw_models/machine_spec.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json object(Json properties, const std::vector<std::string>& required = {}) {
+  Json schema{
+      {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+  if (!required.empty()) schema["required"] = required;
+  return schema;
+}
+
+Json bare_number(double minimum, double maximum, bool integer) {
+  Json schema{{"type", integer ? "integer" : "number"}, {"minimum", minimum}};
+  if (!std::isinf(maximum)) schema["maximum"] = maximum;
+  return schema;
+}
+
+/// `properties` of an object with numbers, plus exactly one key that says where they come from.
+Json with_origin(Json properties, const std::vector<std::string>& required) {
+  Json one_of = Json::array();
+  for (const Origin origin : {Origin::source, Origin::assumed, Origin::measured}) {
+    const std::string word{to_string(origin)};
+    properties[word] = {{"type", "string"}, {"minLength", 1}};
+    one_of.push_back({{"required", {word}}});
+  }
+  Json schema = object(std::move(properties), required);
+  schema["oneOf"] = std::move(one_of);
+  return schema;
+}
+
+Json number(double minimum, double maximum, bool integer) {
+  return with_origin({{"value", bare_number(minimum, maximum, integer)}}, {"value"});
+}
+
+Json rates_by_type() {
+  Json properties = Json::object();
+  for (const std::string& type : data_type_names()) properties[type] = number(0, 1e9, false);
+  return object(std::move(properties));
+}
+
+Json device_properties() {
+  Json runs_on = Json::object();
+  for (const std::string& kind : task_kind_names()) runs_on[kind] = {{"type", "string"}};
+  const Json tile = with_origin({{"m", bare_number(1, 65536, true)},
+                                 {"n", bare_number(1, 65536, true)},
+                                 {"efficiency", bare_number(0.001, 1, false)}},
+                                {"m", "n", "efficiency"});
+  Json properties{
+      {"name", {{"type", "string"}, {"minLength", 1}}},
+      {"unit_classes",
+       {{"type", "object"},
+        {"description", "Classes of compute units and how many there are; 0 = unlimited."},
+        {"additionalProperties", number(0, 1'000'000, true)}}},
+      {"runs_on", object(std::move(runs_on))},
+      {"matrix_tflop_per_s", rates_by_type()},
+      {"vector_tflop_per_s", rates_by_type()},
+      {"gemm_tiles", {{"type", "array"}, {"items", tile}}}};
+  properties["runs_on"]["description"] =
+      "The class of units that each kind of task occupies; absent: none, it never waits for units.";
+  return properties;
+}
+
+}  // namespace
+
+std::string machine_schema() {
+  Json host = Json::object();
+  Json device = device_properties();
+  for (const MachineNumber& field : machine_numbers()) {
+    Json& section = field.section == "host" ? host : device;
+    Json& entry = section[std::string{field.name}];
+    entry = number(field.minimum, field.maximum, field.integer);
+    entry["description"] = std::string{field.doc};
+  }
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+              {"title", "SchedLab machine"},
+              {"description", "One machine; every number says where it comes from."}};
+  schema.update(object({{"name", {{"type", "string"}, {"minLength", 1}}},
+                        {"description", {{"type", "string"}}},
+                        {"host", object(std::move(host))},
+                        {"device", object(std::move(device), {"name"})}},
+                       {"name", "device"}));
+  return schema.dump(2) + "\n";
+}
+
+}  // namespace schedlab

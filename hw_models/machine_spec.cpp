@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/machine_spec.hpp"
+
+#include "hw_models/json_leaves.hpp"
+#include "hw_models/machine_numbers.hpp"
+#include "hw_models/machine_reader.hpp"
+#include "hw_models/machine_texts.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace schedlab {
+namespace {
+
+constexpr NumberRange unit_count{0, 1'000'000, true};
+constexpr NumberRange rate_tflop_per_s{0, 1e9, false};
+constexpr NumberRange tile_side{1, 65536, true};
+constexpr NumberRange efficiency{0.001, 1, false};
+
+void read_unit_classes(MachineReader& reader, Device& device) {
+  for (const std::string& key : reader.children("/device/unit_classes")) {
+    const std::string pointer = "/device/unit_classes/" + key;
+    const std::optional<double> count = reader.number(pointer, unit_count);
+    device.unit_classes.push_back(
+        {.name = last_key(pointer), .count = static_cast<std::uint32_t>(count.value_or(0))});
+  }
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& words) {
+  const std::string close = closest_spelling(word, words);
+  return close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close);
+}
+
+void read_runs_on(MachineReader& reader, Device& device) {
+  std::vector<std::string> classes;
+  for (const UnitClass& unit_class : device.unit_classes) classes.push_back(unit_class.name);
+  for (const std::string& kind : task_kind_names()) {
+    const std::string pointer = "/device/runs_on/" + kind;
+    const std::optional<std::string> word = reader.text(pointer);
+    if (!word) continue;
+    const auto found = std::find(classes.begin(), classes.end(), *word);
+    if (found == classes.end()) {
+      reader.reject(pointer,
+                    fmt::format("the unknown class \"{}\"", *word),
+                    fmt::format("one of unit_classes: {}", fmt::join(classes, ", ")),
+                    did_you_mean(*word, classes));
+    }
+    device.unit_class_of[static_cast<std::size_t>(task_kind_from(kind))] =
+        UnitClassId{static_cast<std::uint32_t>(found - classes.begin())};
+  }
+}
+
+void read_rates(MachineReader& reader,
+                const std::string& pointer,
+                std::array<FlopRate, data_type_count>& rates) {
+  for (const std::string& type : data_type_names()) {
+    const auto rate = reader.number(pointer + "/" + type, rate_tflop_per_s);
+    if (rate) rates[static_cast<std::size_t>(data_type_from(type))] = FlopRate{*rate * 1e12};
+  }
+}
+
+void read_tiles(MachineReader& reader, DeviceRates& rates) {
+  for (const std::string& index : reader.children("/device/gemm_tiles")) {
+    const std::string pointer = "/device/gemm_tiles/" + index;
+    const std::size_t first = reader.sources().size();
+    GemmTile tile;
+    tile.m = static_cast<std::int64_t>(reader.bare_number(pointer + "/m", tile_side));
+    tile.n = static_cast<std::int64_t>(reader.bare_number(pointer + "/n", tile_side));
+    tile.efficiency = reader.bare_number(pointer + "/efficiency", efficiency);
+    reader.origin_for(pointer, first);
+    rates.gemm_tiles.push_back(tile);
+  }
+}
+
+/// Units of the class that runs `kind`, 0 if it is unlimited.
+std::uint32_t units_for(const Device& device, TaskKind kind) {
+  const UnitClassId id = device.unit_class_of[static_cast<std::size_t>(kind)];
+  return id.valid() ? device.unit_classes[id].count : 0;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || text.bad()) {
+    throw InputError({.file = path,
+                      .pointer = {},
+                      .found = "no readable file",
+                      .expected = "a machine file",
+                      .hint = fmt::format("the machines that need no file are {}",
+                                          fmt::join(machine_names(), ", "))});
+  }
+  return std::move(text).str();
+}
+
+}  // namespace
+
+std::string_view to_string(Origin origin) {
+  switch (origin) {
+    case Origin::source:
+      return "source";
+    case Origin::assumed:
+      return "assumed";
+    case Origin::measured:
+      return "measured";
+  }
+  return "assumed";
+}
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names;
+  for (const MachineText& machine : machine_texts()) names.emplace_back(machine.name);
+  return names;
+}
+
+std::string_view machine_text(std::string_view name) {
+  for (const MachineText& machine : machine_texts()) {
+    if (machine.name == name) return machine.text;
+  }
+  SCHEDLAB_EXPECTS(false, fmt::format("unknown machine \"{}\"", name));
+  return {};
+}
+
+MachineSpec read_machine(std::string_view text, const std::string& file) {
+  MachineReader reader{json_leaves(text, file), file};
+  MachineSpec machine;
+  machine.name = reader.required_text("/name", "the machine's name");
+  machine.description = reader.text("/description").value_or("");
+  machine.platform.name = machine.name;
+  Device& device = machine.platform.devices[DeviceId{0}];
+  device.name = reader.required_text("/device/name", "the device's name");
+  for (const MachineNumber& field : machine_numbers()) {
+    const auto value = reader.number(fmt::format("/{}/{}", field.section, field.name),
+                                     {field.minimum, field.maximum, field.integer});
+    if (value) field.set(machine.platform, *value);
+  }
+  read_unit_classes(reader, device);
+  read_runs_on(reader, device);
+  device.rates.matrix_units = units_for(device, TaskKind::gemm);
+  device.rates.vector_units = units_for(device, TaskKind::pointwise);
+  read_rates(reader, "/device/matrix_tflop_per_s", device.rates.matrix);
+  read_rates(reader, "/device/vector_tflop_per_s", device.rates.vector);
+  read_tiles(reader, device.rates);
+  reader.refuse_the_rest();
+  machine.sources = std::move(reader.sources());
+  return machine;
+}
+
+MachineSpec load_machine(std::string_view name_or_path) {
+  const std::vector<std::string> names = machine_names();
+  if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {
+    return read_machine(machine_text(name_or_path), fmt::format("machine {}", name_or_path));
+  }
+  const std::string path{name_or_path};
+  if (path.find('/') != std::string::npos || path.ends_with(".json")) {
+    return read_machine(read_file(path), path);
+  }
+  throw InputError({.file = {},
+                    .pointer = "/machine",
+                    .found = fmt::format("the unknown machine \"{}\"", path),
+                    .expected = fmt::format("one of {}, or the path of a machine file (.json)",
+                                            fmt::join(names, ", ")),
+                    .hint = did_you_mean(path, names)});
+}
+
+}  // namespace schedlab

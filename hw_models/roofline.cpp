@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/roofline.hpp"
+
+#include "hw_models/kernel_cost.hpp"
+
+#include <algorithm>
+
+namespace schedlab {
+namespace {
+
+Estimate kernel_roofline(const Kernel& kernel, const Device& device, double efficiency) {
+  if (is_host_copy(kernel.kind)) return host_copy_cost(kernel, device);
+  const Bytes bytes = traffic(kernel);
+  const Duration compute = kernel.flops > Flops{0.0}
+                               ? kernel.flops / (peak_rate(kernel, device) * efficiency)
+                               : Duration{0};
+  const Duration memory = bytes > Bytes{0} ? bytes / reachable_bandwidth(device) : Duration{0};
+  Estimate result{.duration = std::max(compute, memory),
+                  .share = 1.0,
+                  .bandwidth = {},
+                  .bound = compute > memory ? Bound::compute : Bound::memory};
+  if (result.duration <= device.kernel_floor) {
+    result.duration = device.kernel_floor;
+    result.bound = Bound::latency;
+  }
+  const double seconds = to_seconds(result.duration);
+  if (seconds > 0.0) {
+    result.bandwidth = Bandwidth{static_cast<double>(bytes.count()) / seconds};
+  }
+  return result;
+}
+
+}  // namespace
+
+Estimate Roofline::estimate(const Operation& operation, const Device& device) const {
+  if (has_only_a_duration(operation)) return fixed_cost(operation);
+  KernelSum sum{operation, device, Duration{0}};
+  for (const Kernel& kernel : operation.kernels) {
+    refuse_unmodelled(kernel, operation);
+    sum.add(kernel, kernel_roofline(kernel, device, efficiency_));
+  }
+  return sum.total();
+}
+
+}  // namespace schedlab

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/tiled_gemm.hpp"
+
+#include "hw_models/kernel_cost.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace schedlab {
+namespace {
+
+constexpr double partial_sum_bytes = 4;  // split-k adds in fp32, whatever the inputs
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// What `units` of the device can move together.
+Bandwidth bandwidth_of(std::int64_t units, const Device& device) {
+  const Bandwidth all = reachable_bandwidth(device);
+  const Bandwidth per_unit = device.rates.unit_bandwidth;
+  if (per_unit == Bandwidth{0.0} || units == 0) return all;
+  return std::min(all, per_unit * static_cast<double>(units));
+}
+
+double best_efficiency(const Device& device) {
+  double best = 0.0;
+  for (const GemmTile& tile : device.rates.gemm_tiles) best = std::max(best, tile.efficiency);
+  return best > 0.0 ? best : 1.0;
+}
+
+TileChoice evaluate(const Kernel& kernel,
+                    const Device& device,
+                    const GemmTile& tile,
+                    std::int64_t split) {
+  const std::int64_t units = device.rates.matrix_units;
+  TileChoice choice;
+  choice.tile = tile;
+  choice.split_k = split;
+  choice.tiles = ceil_div(kernel.m, tile.m) * ceil_div(kernel.n, tile.n) * split;
+  choice.waves = ceil_div(choice.tiles, units);
+  choice.busy_units = std::min(choice.tiles, units);
+
+  const auto m = static_cast<double>(tile.m);
+  const auto n = static_cast<double>(tile.n);
+  const auto k = static_cast<double>(ceil_div(kernel.k, split));
+  const FlopRate unit_peak = peak_rate(kernel, device) * (1.0 / static_cast<double>(units));
+  double tile_seconds = 2.0 * m * n * k / (unit_peak * tile.efficiency).count();
+  if (device.rates.unit_bandwidth > Bandwidth{0.0}) {
+    const auto element = static_cast<double>(bytes_per_element(kernel.type));
+    tile_seconds =
+        std::max(tile_seconds, (m + n) * k * element / device.rates.unit_bandwidth.count());
+  }
+  choice.compute = round_up_seconds(static_cast<double>(choice.waves) * tile_seconds);
+
+  auto bytes = static_cast<double>(traffic(kernel).count());
+  if (split > 1) {
+    bytes += 2.0 * partial_sum_bytes * static_cast<double>(split) * static_cast<double>(kernel.m) *
+             static_cast<double>(kernel.n);
+  }
+  choice.memory = round_up_seconds(bytes / bandwidth_of(choice.busy_units, device).count());
+  choice.duration =
+      device.kernel_floor * (split > 1 ? 2 : 1) + std::max(choice.compute, choice.memory);
+  return choice;
+}
+
+Estimate to_estimate(
+    const Kernel& kernel, const Device& device, Duration compute, Duration memory, double share) {
+  const Duration work = std::max(compute, memory);
+  Estimate result{.duration = device.kernel_floor + work,
+                  .share = share,
+                  .bandwidth = {},
+                  .bound = compute > memory ? Bound::compute : Bound::memory};
+  if (work <= device.kernel_floor) result.bound = Bound::latency;
+  const double seconds = to_seconds(result.duration);
+  if (seconds > 0.0) {
+    result.bandwidth = Bandwidth{static_cast<double>(traffic(kernel).count()) / seconds};
+  }
+  return result;
+}
+
+Duration memory_time(const Kernel& kernel, const Device& device, std::int64_t units) {
+  const Bytes bytes = traffic(kernel);
+  return bytes == Bytes{0} ? Duration{0} : bytes / bandwidth_of(units, device);
+}
+
+/// A matrix kernel that fills the device, whatever its shape.
+Estimate filling_cost(const Kernel& kernel, const Device& device) {
+  const Duration compute =
+      kernel.flops > Flops{0.0}
+          ? kernel.flops / (peak_rate(kernel, device) * best_efficiency(device))
+          : Duration{0};
+  return to_estimate(
+      kernel, device, compute, memory_time(kernel, device, device.rates.matrix_units), 1.0);
+}
+
+Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_split) {
+  const bool has_shape = kernel.m > 0 && kernel.n > 0 && kernel.k > 0;
+  if (!has_shape || device.rates.matrix_units == 0 || device.rates.gemm_tiles.empty()) {
+    return filling_cost(kernel, device);
+  }
+  const TileChoice choice = choose_tile(kernel, device, max_split);
+  const double share =
+      static_cast<double>(choice.busy_units) / static_cast<double>(device.rates.matrix_units);
+  Estimate result = to_estimate(kernel, device, choice.compute, choice.memory, share);
+  result.duration = choice.duration;  // with the second kernel of split-k
+  return result;
+}
+
+Estimate pointwise_cost(const Kernel& kernel, const Device& device) {
+  const std::int64_t units = device.rates.vector_units;
+  const std::int64_t filling = device.rates.pointwise_bytes_per_unit.count();
+  std::int64_t busy = units;
+  if (units > 0 && filling > 0) {
+    busy = std::clamp(ceil_div(traffic(kernel).count(), filling), std::int64_t{1}, units);
+  }
+  const double share = units > 0 ? static_cast<double>(busy) / static_cast<double>(units) : 1.0;
+  const Duration compute =
+      kernel.flops > Flops{0.0} ? kernel.flops / (peak_rate(kernel, device) * share) : Duration{0};
+  return to_estimate(kernel, device, compute, memory_time(kernel, device, busy), share);
+}
+
+}  // namespace
+
+TileChoice choose_tile(const Kernel& kernel, const Device& device, std::int64_t max_split) {
+  SCHEDLAB_EXPECTS(
+      kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && max_split >= 1 &&
+          device.rates.matrix_units > 0 && !device.rates.gemm_tiles.empty(),
+      fmt::format("gemm {} x {} x {} on device \"{}\"", kernel.m, kernel.n, kernel.k, device.name));
+  TileChoice best;
+  best.duration = Duration::max();
+  for (const GemmTile& listed : device.rates.gemm_tiles) {
+    const GemmTile turned{.m = listed.n, .n = listed.m, .efficiency = listed.efficiency};
+    for (const GemmTile& tile : {listed, turned}) {
+      for (std::int64_t split = 1; split <= std::min(max_split, kernel.k); split *= 2) {
+        const TileChoice choice = evaluate(kernel, device, tile, split);
+        if (std::tie(choice.duration, choice.busy_units) <
+            std::tie(best.duration, best.busy_units)) {
+          best = choice;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+Estimate TiledGemm::estimate(const Operation& operation, const Device& device) const {
+  if (has_only_a_duration(operation)) return fixed_cost(operation);
+  KernelSum sum{operation, device, device.stream_gap};
+  for (const Kernel& kernel : operation.kernels) {
+    refuse_unmodelled(kernel, operation);
+    if (is_host_copy(kernel.kind)) {
+      sum.add(kernel, host_copy_cost(kernel, device));
+    } else if (kernel.kind == TaskKind::gemm) {
+      sum.add(kernel, gemm_cost(kernel, device, max_split_));
+    } else if (kernel.kind == TaskKind::convolution) {
+      sum.add(kernel, filling_cost(kernel, device));
+    } else {
+      sum.add(kernel, pointwise_cost(kernel, device));
+    }
+  }
+  return sum.total();
+}
+
+}  // namespace schedlab
