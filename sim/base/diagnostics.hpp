@@ -11,7 +11,8 @@ namespace schedlab {
 
 enum class Severity : std::uint8_t { info, notice, data_loss, error };
 
-/// Problems of the data that are counted, not thrown: a run goes on, and the report says what was lost.
+/// Problems of the data that are counted, not thrown: a run goes on, and the report says what was
+/// lost.
 class Diagnostics {
  public:
   struct Entry {

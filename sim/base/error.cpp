@@ -40,14 +40,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 InputError::InputError(InputProblem problem)
     : std::runtime_error(compose(problem)), problem_(std::move(problem)) {}
 
-InfeasibleError::InfeasibleError(const std::string& message, std::string resource,
-                                 std::string needed, std::string available)
+InfeasibleError::InfeasibleError(const std::string& message,
+                                 std::string resource,
+                                 std::string needed,
+                                 std::string available)
     : std::runtime_error(message),
       resource_(std::move(resource)),
       needed_(std::move(needed)),
       available_(std::move(available)) {}
 
-void detail::contract_violation(const char* condition, const char* file, int line,
+void detail::contract_violation(const char* condition,
+                                const char* file,
+                                int line,
                                 const std::string& culprit) {
   throw ContractViolation(
       fmt::format("contract violated: {} ({}:{}): {}", condition, file, line, culprit));
@@ -57,8 +61,7 @@ std::string closest_spelling(std::string_view word, const std::vector<std::strin
   std::string best;
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
-    const std::size_t limit =
-        std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
+    const std::size_t limit = std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
     const std::size_t distance = edit_distance(word, candidate);
     if (distance > limit) continue;
     if (best.empty() || distance < best_distance) {

@@ -27,10 +27,13 @@ class InputError : public std::runtime_error {
   InputProblem problem_;
 };
 
-/// The request is well formed but cannot be met (memory, legality of a cut, a missing feature of a machine).
+/// The request is well formed but cannot be met (memory, legality of a cut, a missing feature of a
+/// machine).
 class InfeasibleError : public std::runtime_error {
  public:
-  InfeasibleError(const std::string& message, std::string resource, std::string needed,
+  InfeasibleError(const std::string& message,
+                  std::string resource,
+                  std::string needed,
                   std::string available);
   explicit InfeasibleError(const std::string& message) : std::runtime_error(message) {}
   [[nodiscard]] const std::string& resource() const { return resource_; }
@@ -56,7 +59,9 @@ class ContractViolation : public std::logic_error {
 };
 
 namespace detail {
-[[noreturn]] void contract_violation(const char* condition, const char* file, int line,
+[[noreturn]] void contract_violation(const char* condition,
+                                     const char* file,
+                                     int line,
                                      const std::string& culprit);
 }  // namespace detail
 

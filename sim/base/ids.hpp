@@ -38,8 +38,9 @@ using TensorId = StrongId<struct TensorIdTag>;
 using StreamId = StrongId<struct StreamIdTag>;
 using EventId = StrongId<struct EventIdTag>;
 using DeviceId = StrongId<struct DeviceIdTag>;
-using HostId = StrongId<struct HostIdTag>;            ///< a host thread
-using UnitClassId = StrongId<struct UnitClassIdTag>;  ///< a named class of compute units of a device
+using HostId = StrongId<struct HostIdTag>;  ///< a host thread
+using UnitClassId =
+    StrongId<struct UnitClassIdTag>;  ///< a named class of compute units of a device
 
 /// The ids first..last-1, for range-for.
 template <class Id>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/options.hpp"
 
+#include "sim/base/error.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "sim/base/error.hpp"
-
 namespace schedlab {
 namespace {
 
-constexpr std::array<std::string_view, 4> type_words{"true or false", "an integer", "a number",
-                                                     "a string"};
+constexpr std::array<std::string_view, 4> type_words{
+    "true or false", "an integer", "a number", "a string"};
 
 template <class T>
 const T& get(const std::map<std::string, OptionValue>& values, std::string_view name) {
@@ -24,7 +24,9 @@ const T& get(const std::map<std::string, OptionValue>& values, std::string_view 
   return *value;
 }
 
-[[noreturn]] void reject(const std::string& name, std::string found, std::string expected,
+[[noreturn]] void reject(const std::string& name,
+                         std::string found,
+                         std::string expected,
                          std::string hint) {
   throw InputError({.file = {},
                     .pointer = "/" + name,
@@ -39,10 +41,9 @@ std::string join(const std::vector<std::string>& words) {
 
 void check_number(const OptionSpec& spec, double value, const std::string& shown) {
   if (value >= spec.minimum && value <= spec.maximum) return;
-  const std::string range =
-      spec.maximum == std::numeric_limits<double>::infinity()
-          ? fmt::format("at least {}", spec.minimum)
-          : fmt::format("a value from {} to {}", spec.minimum, spec.maximum);
+  const std::string range = spec.maximum == std::numeric_limits<double>::infinity()
+                                ? fmt::format("at least {}", spec.minimum)
+                                : fmt::format("a value from {} to {}", spec.minimum, spec.maximum);
   reject(spec.name, shown, range, {});
 }
 
@@ -52,7 +53,9 @@ void check_word(const OptionSpec& spec, const std::string& word) {
     return;
   }
   const std::string close = closest_spelling(word, spec.allowed);
-  reject(spec.name, fmt::format("\"{}\"", word), "one of " + join(spec.allowed),
+  reject(spec.name,
+         fmt::format("\"{}\"", word),
+         "one of " + join(spec.allowed),
          close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
 }
 
@@ -63,8 +66,10 @@ OptionValue checked(const OptionSpec& spec, OptionValue value) {
     }
   }
   if (value.index() != spec.default_value.index()) {
-    reject(spec.name, fmt::format("\"{}\"", to_string(value)),
-           std::string{type_words[spec.default_value.index()]}, spec.doc);
+    reject(spec.name,
+           fmt::format("\"{}\"", to_string(value)),
+           std::string{type_words[spec.default_value.index()]},
+           spec.doc);
   }
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     check_number(spec, static_cast<double>(*integer), to_string(value));
@@ -78,16 +83,21 @@ OptionValue checked(const OptionSpec& spec, OptionValue value) {
 
 }  // namespace
 
-bool Options::flag(std::string_view name) const { return get<bool>(values_, name); }
+bool Options::flag(std::string_view name) const {
+  return get<bool>(values_, name);
+}
 std::int64_t Options::integer(std::string_view name) const {
   return get<std::int64_t>(values_, name);
 }
-double Options::number(std::string_view name) const { return get<double>(values_, name); }
+double Options::number(std::string_view name) const {
+  return get<double>(values_, name);
+}
 const std::string& Options::text(std::string_view name) const {
   return get<std::string>(values_, name);
 }
 
-Options resolve_options(std::string_view owner, const std::vector<OptionSpec>& specs,
+Options resolve_options(std::string_view owner,
+                        const std::vector<OptionSpec>& specs,
                         const std::map<std::string, OptionValue>& given) {
   std::map<std::string, OptionValue> values;
   std::vector<std::string> names;
@@ -102,7 +112,8 @@ Options resolve_options(std::string_view owner, const std::vector<OptionSpec>& s
   for (const auto& [name, value] : given) {
     if (values.contains(name)) continue;
     const std::string close = closest_spelling(name, names);
-    reject(name, fmt::format("the unknown option \"{}\"", name),
+    reject(name,
+           fmt::format("the unknown option \"{}\"", name),
            names.empty() ? fmt::format("no options: {} has none", owner)
                          : fmt::format("an option of {}: {}", owner, join(names)),
            close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));

@@ -45,10 +45,11 @@ class Options {
   std::map<std::string, OptionValue> values_;
 };
 
-/// Fills in defaults and checks names, types, ranges and words. `owner` is named in messages ("policy
-/// critical_first"). An integer is accepted where a double is declared.
-/// Throws InputError (file and pointer left empty, or pointer "/NAME") with the closest valid spelling.
-[[nodiscard]] Options resolve_options(std::string_view owner, const std::vector<OptionSpec>& specs,
+/// Fills in defaults and checks names, types, ranges and words. `owner` is named in messages
+/// ("policy critical_first"). An integer is accepted where a double is declared. Throws InputError
+/// (file and pointer left empty, or pointer "/NAME") with the closest valid spelling.
+[[nodiscard]] Options resolve_options(std::string_view owner,
+                                      const std::vector<OptionSpec>& specs,
                                       const std::map<std::string, OptionValue>& given);
 
 /// "true", "12", "0.5", "ordered": as in JSON without quotes.

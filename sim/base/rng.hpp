@@ -6,8 +6,8 @@
 
 namespace schedlab {
 
-/// Seeded random numbers that are the same with every compiler and library (the distributions of the
-/// standard library are not). Generator: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014,
+/// Seeded random numbers that are the same with every compiler and library (the distributions of
+/// the standard library are not). Generator: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014,
 /// doi 10.1145/2660193.2660195); period 2^64.
 class Rng {
  public:

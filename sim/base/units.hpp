@@ -13,7 +13,8 @@ namespace schedlab {
 /// byte-identical on every machine. Range: about 106 days.
 using Duration = std::chrono::duration<std::int64_t, std::pico>;
 
-/// The clock of a run. It has no `now()` on purpose: only a Simulator (or an executor) knows the time.
+/// The clock of a run. It has no `now()` on purpose: only a Simulator (or an executor) knows the
+/// time.
 struct SimClock {
   using duration = Duration;
   using rep = Duration::rep;
@@ -46,8 +47,12 @@ class Quantity {
   }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return a += b; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return a -= b; }
-  friend constexpr Quantity operator*(Quantity a, Rep factor) { return Quantity{a.value_ * factor}; }
-  friend constexpr Quantity operator*(Rep factor, Quantity a) { return Quantity{a.value_ * factor}; }
+  friend constexpr Quantity operator*(Quantity a, Rep factor) {
+    return Quantity{a.value_ * factor};
+  }
+  friend constexpr Quantity operator*(Rep factor, Quantity a) {
+    return Quantity{a.value_ * factor};
+  }
   friend constexpr double operator/(Quantity a, Quantity b) {
     return static_cast<double>(a.value_) / static_cast<double>(b.value_);
   }
@@ -65,7 +70,8 @@ using ArithmeticIntensity = Quantity<struct ArithmeticIntensityTag, double>;  //
 
 // The cross-unit operators are exactly three.
 
-/// Seconds (a double) to picoseconds, rounded up so that no work is free; saturates at Duration::max().
+/// Seconds (a double) to picoseconds, rounded up so that no work is free; saturates at
+/// Duration::max().
 [[nodiscard]] inline Duration round_up_seconds(double seconds) {
   const double picoseconds = std::ceil(seconds * 1e12);
   if (!(picoseconds < 9.2e18)) return Duration::max();
@@ -83,9 +89,15 @@ using ArithmeticIntensity = Quantity<struct ArithmeticIntensityTag, double>;  //
 }
 
 /// For reports only: the one way out of integer time.
-[[nodiscard]] constexpr double to_us(Duration d) { return static_cast<double>(d.count()) * 1e-6; }
-[[nodiscard]] constexpr double to_seconds(Duration d) { return static_cast<double>(d.count()) * 1e-12; }
-[[nodiscard]] constexpr double to_us(Time t) { return to_us(t.time_since_epoch()); }
+[[nodiscard]] constexpr double to_us(Duration d) {
+  return static_cast<double>(d.count()) * 1e-6;
+}
+[[nodiscard]] constexpr double to_seconds(Duration d) {
+  return static_cast<double>(d.count()) * 1e-12;
+}
+[[nodiscard]] constexpr double to_us(Time t) {
+  return to_us(t.time_since_epoch());
+}
 
 /// Microseconds as written in a file, to the nearest picosecond.
 [[nodiscard]] inline Duration from_us(double us) {
@@ -95,7 +107,9 @@ using ArithmeticIntensity = Quantity<struct ArithmeticIntensityTag, double>;  //
 inline namespace literals {
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): 3us, 5ns
 
-consteval Bytes operator""_B(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n)}; }
+consteval Bytes operator""_B(unsigned long long n) {
+  return Bytes{static_cast<std::int64_t>(n)};
+}
 consteval Bytes operator""_KiB(unsigned long long n) {
   return Bytes{static_cast<std::int64_t>(n) << 10};
 }
@@ -117,7 +131,9 @@ consteval FlopRate operator""_TFLOP_per_s(unsigned long long n) {
 consteval FlopRate operator""_TFLOP_per_s(long double n) {
   return FlopRate{static_cast<double>(n) * 1e12};
 }
-consteval Flops operator""_FLOP(unsigned long long n) { return Flops{static_cast<double>(n)}; }
+consteval Flops operator""_FLOP(unsigned long long n) {
+  return Flops{static_cast<double>(n)};
+}
 consteval Duration operator""_ps(unsigned long long n) {
   return Duration{static_cast<std::int64_t>(n)};
 }

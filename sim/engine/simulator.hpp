@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
 #include "sim/base/interrupt.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/policy.hpp"
 #include "sim/trace/trace.hpp"
+
+#include <cstdint>
+#include <memory>
 
 namespace schedlab {
 
@@ -37,10 +37,11 @@ class Simulator {
   ~Simulator();
 
   /// Times are exact integers and depend on nothing but the arguments.
-  /// Throws ContractViolation for a malformed plan (see expect_well_formed), InfeasibleError with a list
-  /// of all queues when the run cannot go on (deadlock). It does not check dependencies: as on real
-  /// hardware, a plan without the needed waits runs, and check() is what finds it.
-  [[nodiscard]] Trace run(const Problem& problem, const Plan& plan,
+  /// Throws ContractViolation for a malformed plan (see expect_well_formed), InfeasibleError with a
+  /// list of all queues when the run cannot go on (deadlock). It does not check dependencies: as on
+  /// real hardware, a plan without the needed waits runs, and check() is what finds it.
+  [[nodiscard]] Trace run(const Problem& problem,
+                          const Plan& plan,
                           const SimulationOptions& options = {});
 
   /// What the policy decided, and how it ran.
@@ -50,7 +51,8 @@ class Simulator {
   };
   /// Asks the policy for each call in virtual time. Running the recorded plan again gives the same
   /// trace. Throws ContractViolation if the policy makes more than 10^6 + 1000 * tasks calls.
-  [[nodiscard]] Recording record(const Problem& problem, OnlinePolicy& policy,
+  [[nodiscard]] Recording record(const Problem& problem,
+                                 OnlinePolicy& policy,
                                  const SimulationOptions& options = {});
 
   /// Bytes of scratch memory held after the last run, the trace apart.
@@ -66,7 +68,8 @@ class Simulator {
 [[nodiscard]] bool in_order_applies(const Problem& problem, const Plan& plan);
 
 /// One run with a fresh Simulator.
-[[nodiscard]] Trace simulate(const Problem& problem, const Plan& plan,
+[[nodiscard]] Trace simulate(const Problem& problem,
+                             const Plan& plan,
                              const SimulationOptions& options = {});
 
 }  // namespace schedlab

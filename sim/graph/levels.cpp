@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/graph/levels.hpp"
 
+#include "sim/base/error.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "sim/base/error.hpp"
 
 namespace schedlab {
 namespace {
@@ -76,8 +76,7 @@ std::vector<TaskId> critical_path(const TaskGraph& graph,
   return path;
 }
 
-Duration critical_path_length(const TaskGraph& graph,
-                              const IdVector<TaskId, Duration>& durations) {
+Duration critical_path_length(const TaskGraph& graph, const IdVector<TaskId, Duration>& durations) {
   const auto rank = upward_rank(graph, durations);
   return rank.empty() ? Duration{0} : *std::max_element(rank.begin(), rank.end());
 }
@@ -96,8 +95,8 @@ std::vector<TaskId> by_descending(const IdVector<TaskId, Duration>& rank) {
   std::vector<TaskId> order;
   order.reserve(rank.size());
   for (const TaskId task : rank.ids()) order.push_back(task);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](TaskId a, TaskId b) { return rank[a] > rank[b]; });
+  std::stable_sort(
+      order.begin(), order.end(), [&](TaskId a, TaskId b) { return rank[a] > rank[b]; });
   return order;
 }
 

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/graph/task.hpp"
 
+#include "sim/base/error.hpp"
+
 #include <algorithm>
 #include <array>
 #include <span>
 
-#include "sim/base/error.hpp"
-
 namespace schedlab {
 namespace {
 
-const std::array<std::string_view, task_kind_count> kind_words{
-    "gemm",
-    "pointwise",
-    "convolution",
-    "reduction",
-    "copy_host_to_device",
-    "copy_device_to_host",
-    "copy_device_to_device",
-    "collective",
-    "host",
-    "composite",
-    "fixed"};
-const std::array<std::string_view, data_type_count> type_words{"fp64", "fp32", "tf32",
-                                                               "fp16", "bf16", "int8"};
+const std::array<std::string_view, task_kind_count> kind_words{"gemm",
+                                                               "pointwise",
+                                                               "convolution",
+                                                               "reduction",
+                                                               "copy_host_to_device",
+                                                               "copy_device_to_host",
+                                                               "copy_device_to_device",
+                                                               "collective",
+                                                               "host",
+                                                               "composite",
+                                                               "fixed"};
+const std::array<std::string_view, data_type_count> type_words{
+    "fp64", "fp32", "tf32", "fp16", "bf16", "int8"};
 
 std::size_t index_of(std::span<const std::string_view> words, std::string_view word) {
   const auto found = std::find(words.begin(), words.end(), word);
@@ -33,7 +32,9 @@ std::size_t index_of(std::span<const std::string_view> words, std::string_view w
 
 }  // namespace
 
-std::string_view to_string(TaskKind kind) { return kind_words[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(TaskKind kind) {
+  return kind_words[static_cast<std::size_t>(kind)];
+}
 
 TaskKind task_kind_from(std::string_view word) {
   return static_cast<TaskKind>(index_of(kind_words, word));
@@ -44,7 +45,9 @@ const std::vector<std::string>& task_kind_names() {
   return names;
 }
 
-std::string_view to_string(DataType type) { return type_words[static_cast<std::size_t>(type)]; }
+std::string_view to_string(DataType type) {
+  return type_words[static_cast<std::size_t>(type)];
+}
 
 DataType data_type_from(std::string_view word) {
   return static_cast<DataType>(index_of(type_words, word));
@@ -71,8 +74,8 @@ std::int64_t bytes_per_element(DataType type) {
   return 4;
 }
 
-Kernel gemm_kernel(std::int64_t m, std::int64_t n, std::int64_t k, DataType type,
-                   bool accumulates) {
+Kernel gemm_kernel(
+    std::int64_t m, std::int64_t n, std::int64_t k, DataType type, bool accumulates) {
   const std::int64_t size = bytes_per_element(type);
   const std::int64_t result = m * n * size;
   return Kernel{.kind = TaskKind::gemm,

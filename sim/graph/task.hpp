@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/units.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "sim/base/units.hpp"
 
 namespace schedlab {
 
@@ -70,17 +70,17 @@ struct Kernel {
 };
 
 /// GEMM kernel with FLOPs 2mnk; reads A and B (and C when it accumulates), writes C.
-[[nodiscard]] Kernel gemm_kernel(std::int64_t m, std::int64_t n, std::int64_t k, DataType type,
-                                 bool accumulates);
+[[nodiscard]] Kernel gemm_kernel(
+    std::int64_t m, std::int64_t n, std::int64_t k, DataType type, bool accumulates);
 
 /// What many tasks have in common: name, kernels, urgency. A graph of a million tasks has a handful
 /// of operations, so that costs are estimated once per operation and not once per task.
 struct Operation {
-  std::string name;  ///< e.g. "cell", "hidden_1"; the colour key of timelines
+  std::string name{};  ///< e.g. "cell", "hidden_1"; the colour key of timelines
   TaskKind kind = TaskKind::fixed;
   TaskClass task_class = TaskClass::unclassified;
-  std::vector<Kernel> kernels;  ///< run one after another; each is a launch for the host
-  Duration fixed_duration{0};   ///< kind fixed or host: how long it takes
+  std::vector<Kernel> kernels{};  ///< run one after another; each is a launch for the host
+  Duration fixed_duration{0};     ///< kind fixed or host: how long it takes
 
   [[nodiscard]] Flops flops() const;
   [[nodiscard]] Bytes bytes_read() const;

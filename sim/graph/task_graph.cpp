@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/graph/task_graph.hpp"
 
+#include "sim/base/error.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-
-#include "sim/base/error.hpp"
 
 namespace schedlab {
 namespace {
@@ -57,7 +57,8 @@ std::vector<TaskId> kahn_order(const TaskGraph& graph) {
   return order;
 }
 
-/// Some cycle among tasks that Kahn's algorithm could not order: walk predecessors until one repeats.
+/// Some cycle among tasks that Kahn's algorithm could not order: walk predecessors until one
+/// repeats.
 std::string printed_cycle(const TaskGraph& graph, const std::vector<TaskId>& ordered) {
   IdVector<TaskId, std::uint8_t> done(graph.task_count(), 0);
   for (const TaskId task : ordered) done[task] = 1;
@@ -109,14 +110,13 @@ std::vector<TaskId> TaskGraph::topological_order() const {
 }
 
 std::size_t TaskGraph::memory_bytes() const {
-  std::size_t bytes = operation_of_.raw().capacity() * sizeof(OperationId) +
-                      tags_.raw().capacity() * sizeof(Tags) +
-                      fixed_durations_.raw().capacity() * sizeof(Duration) +
-                      (successor_offset_.capacity() + predecessor_offset_.capacity() +
-                       name_offset_.capacity()) *
-                          sizeof(std::uint32_t) +
-                      (successors_.capacity() + predecessors_.capacity()) * sizeof(TaskId) +
-                      name_pool_.capacity() + tensors_.memory_bytes();
+  std::size_t bytes =
+      operation_of_.raw().capacity() * sizeof(OperationId) + tags_.raw().capacity() * sizeof(Tags) +
+      fixed_durations_.raw().capacity() * sizeof(Duration) +
+      (successor_offset_.capacity() + predecessor_offset_.capacity() + name_offset_.capacity()) *
+          sizeof(std::uint32_t) +
+      (successors_.capacity() + predecessors_.capacity()) * sizeof(TaskId) + name_pool_.capacity() +
+      tensors_.memory_bytes();
   for (const Operation& operation : operations_) {
     bytes += sizeof(Operation) + operation.kernels.capacity() * sizeof(Kernel);
   }
@@ -177,7 +177,9 @@ void TaskGraphBuilder::derive_edges_from_tensors() {
     const auto writers = tensors.writers(tensor);
     SCHEDLAB_EXPECTS(writers.size() <= 1 || tensors.accumulate(tensor),
                      fmt::format("tensor {} \"{}\" has {} writers but does not accumulate",
-                                 tensor.value(), tensors.name(tensor), writers.size()));
+                                 tensor.value(),
+                                 tensors.name(tensor),
+                                 writers.size()));
     for (const TaskId reader : tensors.readers(tensor)) {
       if (std::find(writers.begin(), writers.end(), reader) != writers.end()) continue;
       for (const TaskId writer : writers) edges_.emplace_back(writer, reader);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+#include "sim/graph/task.hpp"
+#include "sim/graph/tensor.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -8,18 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/ids.hpp"
-#include "sim/base/units.hpp"
-#include "sim/graph/task.hpp"
-#include "sim/graph/tensor.hpp"
-
 namespace schedlab {
 
 class TaskGraphBuilder;
 
 /// Immutable DAG of tasks and tensors. Tasks are numbered from 0; edges are dependencies: the
-/// successor may start only after the predecessor has completed. Compressed rows in both directions,
-/// about 35 bytes a task plus tensors. Made by TaskGraphBuilder.
+/// successor may start only after the predecessor has completed. Compressed rows in both
+/// directions, about 35 bytes a task plus tensors. Made by TaskGraphBuilder.
 class TaskGraph {
  public:
   TaskGraph() = default;
@@ -58,7 +58,8 @@ class TaskGraph {
 
   [[nodiscard]] const TensorTable& tensors() const { return tensors_; }
 
-  /// True when every edge goes from a lower to a higher id, so that id order is a topological order.
+  /// True when every edge goes from a lower to a higher id, so that id order is a topological
+  /// order.
   [[nodiscard]] bool topologically_numbered() const { return topologically_numbered_; }
   /// A topological order: id order if topologically_numbered(), else breadth-first (Kahn).
   [[nodiscard]] std::vector<TaskId> topological_order() const;

@@ -4,8 +4,10 @@
 namespace schedlab {
 namespace {
 
-void fill_rows(std::size_t tensor_count, const std::vector<std::pair<TaskId, TensorId>>& uses,
-               std::vector<std::uint32_t>& offset, std::vector<TaskId>& items) {
+void fill_rows(std::size_t tensor_count,
+               const std::vector<std::pair<TaskId, TensorId>>& uses,
+               std::vector<std::uint32_t>& offset,
+               std::vector<TaskId>& items) {
   offset.assign(tensor_count + 1, 0);
   for (const auto& use : uses) ++offset[use.second.value() + 1];
   for (std::size_t i = 1; i <= tensor_count; ++i) offset[i] += offset[i - 1];
@@ -41,8 +43,8 @@ void TensorTable::set_uses(const Uses& writes, const Uses& reads) {
 }
 
 std::size_t TensorTable::memory_bytes() const {
-  return bytes_.raw().capacity() * sizeof(Bytes) + flags_.raw().capacity() +
-         name_pool_.capacity() + name_end_.capacity() * sizeof(std::uint32_t) +
+  return bytes_.raw().capacity() * sizeof(Bytes) + flags_.raw().capacity() + name_pool_.capacity() +
+         name_end_.capacity() * sizeof(std::uint32_t) +
          (writer_offset_.capacity() + reader_offset_.capacity()) * sizeof(std::uint32_t) +
          (writers_.capacity() + readers_.capacity()) * sizeof(TaskId);
 }

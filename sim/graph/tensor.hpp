@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/base/ids.hpp"
-#include "sim/base/units.hpp"
-
 namespace schedlab {
 
 /// One buffer of a task graph.
 struct TensorInfo {
-  std::string name;  ///< may be empty
+  std::string name{};  ///< may be empty
   Bytes bytes{};
   bool accumulate = false;  ///< several tasks add into it; they must be ordered by every plan
   bool persistent = false;  ///< lives before and after the run (weights, inputs, results)
@@ -22,8 +22,8 @@ struct TensorInfo {
 
 /// The tensors of a graph with their writers and readers.
 ///
-/// Life time in a run: a persistent tensor holds its bytes all the time; any other from the start of
-/// its first writer to the end of its last reader (of its last writer if nobody reads it). Peak
+/// Life time in a run: a persistent tensor holds its bytes all the time; any other from the start
+/// of its first writer to the end of its last reader (of its last writer if nobody reads it). Peak
 /// memory therefore depends on the schedule.
 class TensorTable {
  public:

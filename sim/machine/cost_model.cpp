@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/cost_model.hpp"
 
+#include "sim/base/error.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
-
-#include "sim/base/error.hpp"
 
 namespace schedlab {
 namespace {
@@ -28,9 +28,9 @@ IdVector<TaskId, Duration> own_durations(const TaskGraph& graph) {
 }
 
 CostTable::Entry make_entry(const Operation& operation, const Device& device, Estimate estimate) {
-  SCHEDLAB_EXPECTS(estimate.duration >= Duration{0} && estimate.share > 0.0 && estimate.share <= 1.0,
-                   fmt::format("estimate of operation \"{}\" on device \"{}\"", operation.name,
-                               device.name));
+  SCHEDLAB_EXPECTS(
+      estimate.duration >= Duration{0} && estimate.share > 0.0 && estimate.share <= 1.0,
+      fmt::format("estimate of operation \"{}\" on device \"{}\"", operation.name, device.name));
   CostTable::Entry entry{
       .estimate = estimate, .units = 0, .unit_class = {}, .launches = operation.launches()};
   const UnitClassId unit_class = device.unit_class_of[static_cast<std::size_t>(operation.kind)];

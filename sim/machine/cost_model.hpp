@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/platform.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace schedlab {
 
@@ -36,7 +36,8 @@ class CostModel {
 
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Throws InfeasibleError if the device cannot run the operation (no rate for its data type).
-  [[nodiscard]] virtual Estimate estimate(const Operation& operation, const Device& device) const = 0;
+  [[nodiscard]] virtual Estimate estimate(const Operation& operation,
+                                          const Device& device) const = 0;
 };
 
 /// The costs of one graph on one platform: all that policies and the engine ever see of a model.
@@ -46,7 +47,7 @@ class CostTable {
   struct Entry {
     Estimate estimate;
     std::uint32_t units = 0;     ///< whole units held while running; 0 on unlimited units
-    UnitClassId unit_class;      ///< none() = unlimited
+    UnitClassId unit_class{};    ///< none() = unlimited
     std::uint32_t launches = 1;  ///< host launches
   };
 

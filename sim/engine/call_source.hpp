@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/error.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace schedlab {
+
+/// Where the engine gets its host calls from: a finished plan.
+class PlanSource {
+ public:
+  explicit PlanSource(const Plan& plan) : plan_(plan), next_(plan.hosts.size(), 0U) {}
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] std::optional<HostCall> next(HostId host, const HostView&) {
+    const auto& calls = plan_.hosts[host].calls;
+    std::uint32_t& position = next_[host];
+    if (position >= calls.size()) return std::nullopt;
+    return calls[position++];
+  }
+  void answer(HostId, bool) {}
+
+ private:
+  const Plan& plan_;
+  IdVector<HostId, std::uint32_t> next_;
+};
+
+/// Where the engine gets its host calls from: an online policy, whose decisions become a plan.
+class PolicySource {
+ public:
+  PolicySource(OnlinePolicy& policy, const Problem& problem)
+      : policy_(policy), limit_(1'000'000 + 1000 * problem.graph.task_count()) {
+    plan_.streams = policy.initial_streams();
+  }
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] Plan take() && { return std::move(plan_); }
+
+  [[nodiscard]] std::optional<HostCall> next(HostId host, const HostView& view) {
+    const std::optional<OnlineStep> step = policy_.next(view);
+    if (!step) return std::nullopt;
+    auto& calls = plan_.hosts[host].calls;
+    SCHEDLAB_EXPECTS(calls.size() < limit_,
+                     fmt::format("the online policy made {} calls; does it end?", calls.size()));
+    if (step->call.kind() == HostCallKind::create_stream) {
+      SCHEDLAB_EXPECTS(
+          step->call.stream() == StreamId{static_cast<std::uint32_t>(plan_.streams.size())},
+          fmt::format("create_stream {}: streams are numbered without gaps",
+                      step->call.stream().value()));
+      plan_.streams.push_back(step->stream);
+    } else if (step->call.kind() == HostCallKind::record) {
+      plan_.event_count = std::max(plan_.event_count, step->call.event().value() + 1);
+    }
+    calls.push_back(step->call);
+    return step->call;
+  }
+  void answer(HostId host, bool idle) {
+    HostCall& call = plan_.hosts[host].calls.back();
+    call = HostCall::answered_query(call.stream(), idle);
+  }
+
+ private:
+  OnlinePolicy& policy_;
+  std::size_t limit_;
+  Plan plan_;
+};
+
+}  // namespace schedlab

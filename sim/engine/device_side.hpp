@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/error.hpp"
+#include "sim/engine/engine_state.hpp"
+#include "sim/engine/sharing/exclusive.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/plan/policy.hpp"
+#include "sim/trace/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace schedlab::engine {
+
+/// Connections, streams and events of all devices: what happens to calls after they were made.
+///
+/// Rules (CUDA's): a task leaves its stream when it has completed; it leaves its connection, and
+/// lets calls of other streams behind it pass, once it is fully dispatched (Amert et al., RTSS
+/// 2017, rules G1-G4; Bakita and Anderson, RTAS 2024, on connections). Records and waits leave when
+/// they are done.
+template <class Sharing>
+class DeviceSide {
+ public:
+  DeviceSide(const Problem& problem,
+             const SimulationOptions& options,
+             Scratch& scratch,
+             Sharing& sharing,
+             Trace& trace)
+      : problem_(problem),
+        options_(options),
+        scratch_(scratch),
+        sharing_(sharing),
+        trace_(trace),
+        items_(scratch.items),
+        next_connection_(problem.platform.devices.size(), 0U),
+        first_connection_(problem.platform.devices.size(), nil) {
+    sharing_.reset(problem);
+    items_.clear();
+    scratch.connections.clear();
+    scratch.streams.clear();
+    scratch.last_record.clear();
+    scratch.dirty.clear();
+    scratch.resumed.clear();
+    scratch.arrivals.clear();
+  }
+
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] std::uint64_t pending() const { return pending_; }
+  [[nodiscard]] Stream& stream(StreamId id) { return scratch_.streams[id.value()]; }
+  [[nodiscard]] bool is_open(StreamId id) const {
+    return id.value() < scratch_.streams.size() && scratch_.streams[id.value()].connection != nil;
+  }
+
+  /// Maps the stream onto a connection of its device, in the order of creation or first use.
+  void open(StreamId id, const StreamSpec& spec);
+
+  void enqueue_launch(HostCall call, Time submitted, Time arrival, HostId host);
+  void enqueue_record(HostCall call, Time arrival) {
+    if (call.event().value() >= scratch_.last_record.size()) {
+      scratch_.last_record.resize(call.event().value() + 1, nil);
+    }
+    scratch_.last_record[call.event().value()] = append(call, arrival, nil);
+  }
+  void enqueue_wait(HostCall call, Time arrival) {
+    append(call, arrival, last_record(call.event()));
+  }
+  /// nil when the event was never recorded.
+  [[nodiscard]] std::uint32_t last_record(EventId event) const {
+    return event.value() < scratch_.last_record.size() ? scratch_.last_record[event.value()] : nil;
+  }
+
+  [[nodiscard]] bool record_completed(std::uint32_t record) const {
+    return record == nil || items_[record].next == completed_mark;
+  }
+  void wait_for_record(std::uint32_t record, std::uint32_t host) {
+    scratch_.hosts[host].next_waiter = items_[record].link;
+    items_[record].link = host | host_bit;
+  }
+  void wait_for_idle(std::uint32_t host) {
+    scratch_.hosts[host].next_waiter = all_idle_waiter_;
+    all_idle_waiter_ = host;
+  }
+
+  /// Looks at every connection that something has happened to.
+  void drain() {
+    for (std::size_t i = 0; i < scratch_.dirty.size(); ++i) {
+      const std::uint32_t connection = scratch_.dirty[i];
+      scratch_.connections[connection].queued = false;
+      advance(connection);
+    }
+    scratch_.dirty.clear();
+  }
+  void touch(std::uint32_t connection) {
+    Connection& c = scratch_.connections[connection];
+    if (c.queued) return;
+    c.queued = true;
+    scratch_.dirty.push_back(connection);
+  }
+
+  [[nodiscard]] Time next_completion() { return sharing_.next_completion(); }
+  void complete_one();
+  [[nodiscard]] bool dispatch_needed() const { return sharing_.dispatch_needed(); }
+  void dispatch() {
+    sharing_.dispatch(now_, [this](const KernelRequest& request) {
+      scratch_.connections[request.connection].submitted = false;
+      start(request.connection);
+      touch(request.connection);
+    });
+  }
+  void set_now(Time now) { now_ = now; }
+
+ private:
+  std::uint32_t append(HostCall call, Time arrival, std::uint32_t link);
+  void advance(std::uint32_t connection);
+  bool begin_kernel(std::uint32_t connection, const Item& item);
+  void start(std::uint32_t connection);
+  bool pass_wait(std::uint32_t connection, Item& item);
+  void complete_record(std::uint32_t connection);
+  void pop(Connection& connection) {
+    connection.head = items_[connection.head].next;
+    if (connection.head == nil) connection.tail = nil;
+  }
+  void wake_at(std::uint32_t connection, Time time) {
+    Connection& c = scratch_.connections[connection];
+    if (c.wake == time) return;
+    c.wake = time;
+    scratch_.arrivals.push(time, phase_arrival, connection);
+  }
+  void retire(Stream& stream) {
+    --pending_;
+    if (--stream.pending_items == 0) release(stream.idle_waiter);
+    if (pending_ == 0) release(all_idle_waiter_);
+  }
+  void release(std::uint32_t& list) {
+    while (list != nil) {
+      const std::uint32_t host = list;
+      list = scratch_.hosts[host].next_waiter;
+      scratch_.hosts[host].released = true;
+      scratch_.resumed.push_back(host);
+    }
+  }
+
+  Problem problem_;
+  const SimulationOptions& options_;
+  Scratch& scratch_;
+  Sharing& sharing_;
+  Trace& trace_;
+  std::vector<Item>& items_;
+  IdVector<DeviceId, std::uint32_t> next_connection_;
+  IdVector<DeviceId, std::uint32_t> first_connection_;
+  std::uint64_t pending_ = 0;
+  std::uint32_t all_idle_waiter_ = nil;
+  Time now_{};
+};
+
+template <class Sharing>
+void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
+  SCHEDLAB_EXPECTS(problem_.platform.devices.contains(spec.device),
+                   fmt::format("device {} of stream {}", spec.device.value(), id.value()));
+  if (id.value() >= scratch_.streams.size()) scratch_.streams.resize(id.value() + 1);
+  const Device& device = problem_.platform.devices[spec.device];
+  Stream& opened = stream(id);
+  opened.device = spec.device;
+  opened.level = device.level_of(spec.priority);
+  const std::uint32_t number = next_connection_[spec.device]++;
+  if (device.connections == 0) {
+    opened.connection = static_cast<std::uint32_t>(scratch_.connections.size());
+    scratch_.connections.emplace_back();
+    return;
+  }
+  if (first_connection_[spec.device] == nil) {
+    first_connection_[spec.device] = static_cast<std::uint32_t>(scratch_.connections.size());
+    scratch_.connections.resize(scratch_.connections.size() + device.connections);
+  }
+  opened.connection = first_connection_[spec.device] + number % device.connections;
+}
+
+template <class Sharing>
+std::uint32_t DeviceSide<Sharing>::append(HostCall call, Time arrival, std::uint32_t link) {
+  const auto index = static_cast<std::uint32_t>(items_.size());
+  items_.push_back({.call = call, .next = nil, .link = link, .time = arrival});
+  Stream& s = stream(call.stream());
+  ++s.pending_items;
+  ++pending_;
+  Connection& c = scratch_.connections[s.connection];
+  if (c.tail == nil) {
+    c.head = index;
+    touch(s.connection);
+  } else {
+    items_[c.tail].next = index;
+  }
+  c.tail = index;
+  return index;
+}
+
+template <class Sharing>
+void DeviceSide<Sharing>::enqueue_launch(HostCall call, Time submitted, Time arrival, HostId host) {
+  const Stream& s = stream(call.stream());
+  const auto span = static_cast<std::uint32_t>(trace_.tasks.size());
+  trace_.tasks.push_back({.task = call.task(),
+                          .stream = call.stream(),
+                          .host = host,
+                          .device = s.device,
+                          .submitted = submitted,
+                          .started = {},
+                          .ended = {}});
+  ++stream(call.stream()).pending_tasks;
+  append(call, arrival, span);
+}
+
+template <class Sharing>
+void DeviceSide<Sharing>::advance(std::uint32_t connection) {
+  Connection& c = scratch_.connections[connection];
+  while (c.head != nil && !c.submitted) {
+    Item& item = items_[c.head];
+    if (item.time > now_) return wake_at(connection, item.time);
+    Stream& s = stream(item.call.stream());
+    if (s.running_span != nil) return;  // its completion brings us back
+    switch (item.call.kind()) {
+      case HostCallKind::launch:
+        if (!begin_kernel(connection, item)) return;
+        break;
+      case HostCallKind::record:
+        complete_record(connection);
+        break;
+      default:
+        if (!pass_wait(connection, item)) return;
+        pop(c);
+        retire(s);
+        break;
+    }
+  }
+}
+
+template <class Sharing>
+bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& item) {
+  Connection& c = scratch_.connections[connection];
+  const Stream& s = stream(item.call.stream());
+  if (s.free_from > now_) {
+    wake_at(connection, s.free_from);
+    return false;
+  }
+  const KernelRequest request{.task = item.call.task(),
+                              .stream = item.call.stream(),
+                              .device = s.device,
+                              .connection = connection,
+                              .level = s.level,
+                              .arrived = item.time,
+                              .item = c.head};
+  if (!sharing_.start_at_once(request, now_)) {
+    sharing_.submit(request);
+    c.submitted = true;
+    return false;
+  }
+  start(connection);
+  return true;
+}
+
+template <class Sharing>
+void DeviceSide<Sharing>::start(std::uint32_t connection) {
+  Connection& c = scratch_.connections[connection];
+  const Item& item = items_[c.head];
+  trace_.tasks[item.link].started = now_;
+  stream(item.call.stream()).running_span = item.link;
+  pop(c);
+}
+
+template <class Sharing>
+void DeviceSide<Sharing>::complete_record(std::uint32_t connection) {
+  Connection& c = scratch_.connections[connection];
+  Item& item = items_[c.head];
+  Stream& s = stream(item.call.stream());
+  pop(c);
+  item.next = completed_mark;
+  item.time = now_;
+  for (std::uint32_t waiter = item.link; waiter != nil;) {
+    if ((waiter & host_bit) != 0) {
+      HostThread& host = scratch_.hosts[waiter & ~host_bit];
+      host.released = true;
+      scratch_.resumed.push_back(waiter & ~host_bit);
+      waiter = host.next_waiter;
+    } else {
+      Connection& waiting = scratch_.connections[waiter];
+      waiting.waiting = false;
+      touch(waiter);
+      waiter = waiting.next_waiter;
+    }
+  }
+  retire(s);
+}
+
+template <class Sharing>
+bool DeviceSide<Sharing>::pass_wait(std::uint32_t connection, Item& item) {
+  if (item.link == nil) return true;
+  Item& record = items_[item.link];
+  if (record.next != completed_mark) {
+    Connection& c = scratch_.connections[connection];
+    if (!c.waiting) {
+      c.waiting = true;
+      c.next_waiter = record.link;
+      record.link = connection;
+    }
+    return false;
+  }
+  const StreamId to = item.call.stream();
+  if (record.call.stream() == to) return true;
+  const Duration latency = problem_.platform.devices[stream(to).device].event_latency;
+  if (record.time + latency > now_) {
+    wake_at(connection, record.time + latency);
+    return false;
+  }
+  if (options_.record_flows) {
+    trace_.flows.push_back({.event = item.call.event(),
+                            .from = record.call.stream(),
+                            .to = to,
+                            .recorded = record.time,
+                            .released = now_});
+  }
+  return true;
+}
+
+template <class Sharing>
+void DeviceSide<Sharing>::complete_one() {
+  const auto completion = sharing_.pop_completion();
+  Stream& s = stream(completion.stream);
+  trace_.tasks[s.running_span].ended = now_;
+  s.running_span = nil;
+  s.free_from = now_ + problem_.platform.devices[s.device].stream_gap;
+  --s.pending_tasks;
+  touch(s.connection);
+  release(s.full_waiter);
+  retire(s);
+}
+
+}  // namespace schedlab::engine

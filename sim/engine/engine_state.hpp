@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+#include "sim/engine/event_queue.hpp"
+#include "sim/plan/plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace schedlab::engine {
+
+inline constexpr std::uint32_t nil = std::numeric_limits<std::uint32_t>::max();
+/// `Item::next` of a record that has completed.
+inline constexpr std::uint32_t completed_mark = nil - 1;
+/// Marks a host among the waiters for a record; without it the waiter is a connection.
+inline constexpr std::uint32_t host_bit = 1U << 31U;
+
+/// Phases of the arrival queue; completions come before both, the start of kernels after.
+inline constexpr std::uint32_t phase_arrival = 0;
+inline constexpr std::uint32_t phase_host = 1;
+
+/// One call on its way through a hardware connection. 24 bytes: there are about two a task.
+struct Item {
+  HostCall call;
+  std::uint32_t next = nil;  ///< next in its connection
+  /// launch: index of its span in the trace; wait: the record it waits for; record: first waiter.
+  std::uint32_t link = nil;
+  Time time{};  ///< arrival in the stream; of a completed record: its completion
+};
+
+/// A FIFO of calls in submission order; a stream is mapped onto a connection when it is first used.
+/// With more streams than connections, a blocked head delays streams it has nothing to do with.
+struct Connection {
+  std::uint32_t head = nil;
+  std::uint32_t tail = nil;
+  std::uint32_t next_waiter = nil;  ///< in the list of waiters for one record
+  Time wake{Duration{-1}};          ///< time of the last wake-up asked for
+  bool queued = false;              ///< in the list of connections to look at
+  bool submitted = false;           ///< its head is a kernel that waits for units
+  bool waiting = false;             ///< its head is a wait for a record that has not completed
+};
+
+struct Stream {
+  DeviceId device;
+  std::uint32_t connection = nil;
+  std::uint32_t level = 0;
+  std::uint32_t pending_items = 0;
+  std::uint32_t pending_tasks = 0;
+  std::uint32_t running_span = nil;  ///< nil: no task of this stream is on the device
+  std::uint32_t full_waiter = nil;   ///< hosts blocked because the launch queue is full
+  std::uint32_t idle_waiter = nil;   ///< hosts that synchronize with the stream
+  Time free_from{Duration{0}};       ///< end of the last task + gap
+  bool destroyed = false;
+};
+
+enum class HostState : std::uint8_t {
+  running,
+  catching_up,
+  queue_full,
+  synchronizing,
+  message,
+  done
+};
+
+struct HostThread {
+  Time clock{};
+  HostState state = HostState::running;
+  bool has_call = false;   ///< `call` is under way
+  bool caught_up = false;  ///< the engine's time has reached the moment `call` needs
+  bool released = false;   ///< what `call` was blocked on has happened
+  std::uint32_t call_index = 0;
+  std::uint32_t next_waiter = nil;
+  HostCall call;
+  Time call_started{};
+  Duration blocked{0};  ///< within the current call
+  std::optional<bool> last_query;
+};
+
+struct Message {
+  std::uint32_t sender = nil;  ///< host that waits in send
+  std::uint32_t receiver = nil;
+};
+
+/// All memory of a run; kept between runs for its capacity only.
+struct Scratch {
+  std::vector<Item> items;
+  std::vector<Connection> connections;
+  std::vector<Stream> streams;
+  std::vector<std::uint32_t> last_record;  // by event: the item of its latest record
+  std::vector<std::uint32_t> dirty;        // connections to look at
+  std::vector<std::uint32_t> resumed;      // hosts to go on with
+  std::vector<HostThread> hosts;
+  std::vector<Message> messages;
+  EventQueue arrivals;
+
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return items.capacity() * sizeof(Item) + connections.capacity() * sizeof(Connection) +
+           streams.capacity() * sizeof(Stream) + hosts.capacity() * sizeof(HostThread) +
+           messages.capacity() * sizeof(Message) + arrivals.memory_bytes() +
+           (last_record.capacity() + dirty.capacity() + resumed.capacity()) * sizeof(std::uint32_t);
+  }
+};
+
+}  // namespace schedlab::engine

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/engine/event_queue.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+namespace schedlab {
+
+/// A kernel at the head of its stream, ready for the device.
+struct KernelRequest {
+  TaskId task;
+  StreamId stream;
+  DeviceId device;
+  std::uint32_t connection = 0;
+  std::uint32_t level = 0;  ///< priority level, 0 = most urgent
+  Time arrived{};           ///< when it reached the stream; with `item` the order among equals
+  std::uint32_t item = 0;   ///< number of the host call, in submission order
+};
+
+/// Exclusive compute sharing: a task holds whole units of one class from its start to its end and
+/// runs at the speed it has alone. Classes run side by side (cube, vector and DMA of an NPU, core
+/// groups, SMs); a class without a count never makes anybody wait.
+///
+/// Order: per class, the most urgent level first, within a level the order in which kernels reached
+/// the head of their streams (submission order among equals). The first kernel that does not fit
+/// blocks all behind it, lower levels included, as on GPUs (Amert et al., RTSS 2017, rules X1, P2).
+///
+/// Every sharing model has these members; the engine is a template over them. A model owns the
+/// completion times, because models with shared rates change them at every start and end.
+class ExclusiveSharing {
+ public:
+  struct Completion {
+    TaskId task;
+    StreamId stream;
+  };
+
+  void reset(const Problem& problem);
+
+  /// Starts the kernel now if no other kernel can ever compete with it. False: use submit().
+  bool start_at_once(const KernelRequest& request, Time now) {
+    if (limited_[request.device.value()] != 0) return false;
+    completions_.push(
+        now + costs_->duration(request.task, request.device), 0, request.stream.value());
+    note_running(request);
+    return true;
+  }
+  /// Queues the kernel; it starts in dispatch().
+  void submit(const KernelRequest& request) { arrived_.push_back(request); }
+
+  /// Starts all kernels that can start at `now`, calling on_start(request) for each.
+  template <class OnStart>
+  void dispatch(Time now, OnStart&& on_start);
+  [[nodiscard]] bool dispatch_needed() const { return dirty_ || !arrived_.empty(); }
+
+  [[nodiscard]] Time next_completion() { return completions_.next_time(); }
+  Completion pop_completion();
+
+  [[nodiscard]] std::size_t waiting_kernels() const;
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  // One per device and unit class, plus one per device for kernels of unlimited classes.
+  struct Engine {
+    std::uint32_t free_units = 0;
+    std::vector<std::vector<KernelRequest>> queues;  // by level
+    std::vector<std::size_t> heads;
+  };
+
+  void note_running(const KernelRequest& request) {
+    if (request.stream.value() >= running_.size()) running_.resize(request.stream.value() + 1);
+    running_[request.stream.value()] = {request.task, request.device};
+  }
+  [[nodiscard]] Engine& engine_of(const KernelRequest& request);
+  void enqueue_arrived();
+  /// Forgets the served front of a queue once it is the larger part: queues that never run empty
+  /// must not grow with the number of tasks.
+  static void compact(std::vector<KernelRequest>& queue, std::size_t& head) {
+    if (head < 64 || 2 * head < queue.size()) return;
+    queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(head));
+    head = 0;
+  }
+  template <class OnStart>
+  void dispatch_engine(Engine& engine, Time now, OnStart&& on_start);
+
+  struct Running {
+    TaskId task;
+    DeviceId device;
+  };
+
+  const CostTable* costs_ = nullptr;
+  const Platform* platform_ = nullptr;
+  EventQueue completions_;
+  std::vector<Running> running_;           // by stream
+  std::vector<std::uint8_t> limited_;      // by device
+  std::vector<std::size_t> first_engine_;  // by device
+  std::vector<std::uint32_t> resident_;    // by device: kernels running
+  std::vector<Engine> engines_;
+  std::vector<KernelRequest> arrived_;
+  bool dirty_ = false;  // units were freed since the last dispatch
+};
+
+template <class OnStart>
+void ExclusiveSharing::dispatch(Time now, OnStart&& on_start) {
+  while (dispatch_needed()) {
+    enqueue_arrived();
+    dirty_ = false;
+    for (Engine& engine : engines_) dispatch_engine(engine, now, on_start);
+  }
+}
+
+template <class OnStart>
+void ExclusiveSharing::dispatch_engine(Engine& engine, Time now, OnStart&& on_start) {
+  for (std::size_t level = 0; level < engine.queues.size(); ++level) {
+    auto& queue = engine.queues[level];
+    std::size_t& head = engine.heads[level];
+    compact(queue, head);
+    while (head < queue.size()) {
+      const KernelRequest request = queue[head];
+      const std::uint32_t units = costs_->entry(request.task, request.device).units;
+      const Device& device = platform_->devices[request.device];
+      std::uint32_t& resident = resident_[request.device.value()];
+      if (device.resident_kernels != 0 && resident >= device.resident_kernels) return;
+      if (units > engine.free_units) return;
+      ++head;
+      ++resident;
+      engine.free_units -= units;
+      completions_.push(
+          now + costs_->duration(request.task, request.device), 0, request.stream.value());
+      note_running(request);
+      on_start(request);
+    }
+    queue.clear();
+    head = 0;
+  }
+}
+
+}  // namespace schedlab

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/simulator.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/engine/event_engine.hpp"
+#include "sim/engine/in_order.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+bool has_unlimited_units(const Device& device) {
+  return device.resident_kernels == 0 &&
+         std::all_of(device.unit_classes.begin(),
+                     device.unit_classes.end(),
+                     [](const UnitClass& c) { return c.count == 0; });
+}
+
+/// The two engines find flows in different orders; traces are compared byte for byte.
+void sort_flows(Trace& trace) {
+  std::sort(trace.flows.begin(), trace.flows.end(), [](const EventFlow& a, const EventFlow& b) {
+    return std::tie(a.released, a.recorded, a.to, a.from, a.event) <
+           std::tie(b.released, b.recorded, b.to, b.from, b.event);
+  });
+}
+
+}  // namespace
+
+class Simulator::Impl {
+ public:
+  Trace run(const Problem& problem, const Plan& plan, const SimulationOptions& options) {
+    if (options.engine != EngineKind::event) {
+      const bool applies = in_order_applies(problem, plan);
+      SCHEDLAB_EXPECTS(applies || options.engine == EngineKind::automatic,
+                       "the in-order sweep needs one host thread and unlimited units");
+      if (applies) {
+        Trace trace = sweep_.run(problem, plan, options);
+        sort_flows(trace);
+        return trace;
+      }
+    }
+    PlanSource source{plan};
+    engine::EventEngine engine{problem, source, sharing_, scratch_, options};
+    Trace trace = engine.run();
+    sort_flows(trace);
+    return trace;
+  }
+
+  Recording record(const Problem& problem, OnlinePolicy& policy, const SimulationOptions& options) {
+    PolicySource source{policy, problem};
+    engine::EventEngine engine{problem, source, sharing_, scratch_, options};
+    Trace trace = engine.run();
+    sort_flows(trace);
+    return {std::move(source).take(), std::move(trace)};
+  }
+
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return scratch_.memory_bytes() + sharing_.memory_bytes() + sweep_.memory_bytes();
+  }
+
+ private:
+  engine::Scratch scratch_;
+  ExclusiveSharing sharing_;
+  InOrderSweep sweep_;
+};
+
+Simulator::Simulator() : impl_(std::make_unique<Impl>()) {}
+Simulator::Simulator(Simulator&&) noexcept = default;
+Simulator& Simulator::operator=(Simulator&&) noexcept = default;
+Simulator::~Simulator() = default;
+
+Trace Simulator::run(const Problem& problem, const Plan& plan, const SimulationOptions& options) {
+  return impl_->run(problem, plan, options);
+}
+
+Simulator::Recording Simulator::record(const Problem& problem,
+                                       OnlinePolicy& policy,
+                                       const SimulationOptions& options) {
+  return impl_->record(problem, policy, options);
+}
+
+std::size_t Simulator::memory_bytes() const {
+  return impl_->memory_bytes();
+}
+
+bool in_order_applies(const Problem& problem, const Plan& plan) {
+  return plan.hosts.size() == 1 &&
+         std::all_of(
+             problem.platform.devices.begin(), problem.platform.devices.end(), has_unlimited_units);
+}
+
+Trace simulate(const Problem& problem, const Plan& plan, const SimulationOptions& options) {
+  return Simulator{}.run(problem, plan, options);
+}
+
+}  // namespace schedlab
