@@ -18,7 +18,8 @@ struct Column {
   ColumnRole role = ColumnRole::metric;
 };
 
-/// Results of a sweep: one row per scenario, in the order of the axes whatever the number of threads.
+/// Results of a sweep: one row per scenario, in the order of the axes whatever the number of
+/// threads.
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;

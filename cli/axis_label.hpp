@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/json_node.hpp"
+#include "sim/sweep/table.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// The keys that say which policy, machine or workload an object is ("name", "base", "kind", ...).
+[[nodiscard]] bool is_identity_key(std::string_view key);
+
+/// One cell per element of a list: numbers and words as they are; an object by its "label", else by
+/// what it names, with its other values in parentheses where the name alone is not unique.
+[[nodiscard]] std::vector<Cell> axis_labels(const JsonNode& list);
+
+/// The same for one value outside of a list.
+[[nodiscard]] std::string component_label(const JsonNode& node);
+
+/// A cell as text; missing: empty.
+[[nodiscard]] std::string to_string(const Cell& cell);
+
+}  // namespace schedlab

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/components.hpp"
+
+#include "cli/axis_label.hpp"
+#include "cli/launch.hpp"
+#include "cli/presets.hpp"
+#include "hw_models/registry.hpp"
+#include "policies/registry.hpp"
+#include "sim/base/error.hpp"
+#include "workloads/registry.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::uint64_t most_checked = 10'000;
+
+const WorkloadInfo& workload_info(const std::string& kind) {
+  const auto& all = workloads();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const WorkloadInfo& info) { return info.name == kind; });
+  SCHEDLAB_EXPECTS(found != all.end(), "workload kind " + kind);  // the schema has checked it
+  return *found;
+}
+
+std::string_view granularity_word(Granularity granularity) {
+  switch (granularity) {
+    case Granularity::coarse:
+      return "coarse";
+    case Granularity::fine:
+      return "fine";
+    case Granularity::matmul:
+      return "matmul";
+    case Granularity::data_and_weight:
+      return "data_and_weight";
+  }
+  return "fine";
+}
+
+/// The members that are options: neither the label nor what names the component.
+void take_options(const JsonNode& node,
+                  std::string_view identity,
+                  std::map<std::string, OptionValue>& given) {
+  for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    const std::string& key = node.keys[i];
+    if (key != "label" && key != identity) given[key] = node.items[i].scalar;
+  }
+}
+
+}  // namespace
+
+Components::Choice Components::workload_choice(std::uint64_t workload) const {
+  Choice choice{.name = std::string{preset_kind()},
+                .given = {},
+                .node = grid_.part_value(Part::workload, workload).value()};
+  if (choice.node.kind == JsonKind::string) {
+    choice.given = preset(choice.node.text()).options;
+  } else if (const JsonNode* name = choice.node.find("preset")) {
+    choice.given = preset(name->text()).options;
+    take_options(choice.node, "preset", choice.given);
+  } else {
+    choice.name = choice.node.find("kind")->text();
+    take_options(choice.node, "kind", choice.given);
+  }
+  const WorkloadInfo& info = workload_info(choice.name);
+  add_seed(choice, Part::workload, workload, info.options);
+  const auto path = choice.given.find("path");
+  if (path != choice.given.end()) {
+    if (auto* text = std::get_if<std::string>(&path->second)) *text = path_of(*text);
+  }
+  return choice;
+}
+
+Options Components::workload_options(const Choice& choice) const {
+  try {
+    return resolve_options(
+        "workload " + choice.name, workload_info(choice.name).options, choice.given);
+  } catch (const InputError& error) {
+    rethrow(error, choice.node);
+  }
+}
+
+Components::Choice Components::named_choice(Part part, std::uint64_t index) const {
+  Choice choice{.name = {}, .given = {}, .node = grid_.part_value(part, index).value()};
+  if (choice.node.kind == JsonKind::string) {
+    choice.name = choice.node.text();
+  } else {
+    choice.name = choice.node.find("name")->text();
+    take_options(choice.node, "name", choice.given);
+  }
+  return choice;
+}
+
+void Components::add_seed(Choice& choice,
+                          Part part,
+                          std::uint64_t index,
+                          const std::vector<OptionSpec>& options) const {
+  const auto seed = grid_.part_seed(part, index);
+  if (!seed || choice.given.contains("seed")) return;
+  for (const OptionSpec& option : options) {
+    if (option.name == "seed") choice.given["seed"] = *seed;
+  }
+}
+
+std::string Components::path_of(const std::string& path) const {
+  const std::filesystem::path given{path};
+  return given.is_absolute() ? path : (spec_.folder / given).string();
+}
+
+void Components::rethrow(const InputError& error, const JsonNode& node) const {
+  InputProblem problem = error.problem();
+  if (!problem.file.empty()) throw error;  // a file of its own: a graph, a machine
+  problem.file = spec_.file;
+  const std::string key = problem.pointer.empty() ? std::string{} : problem.pointer.substr(1);
+  const JsonNode* member = node.find(key);
+  problem.pointer = member != nullptr ? member->pointer : node.pointer;
+  throw InputError(problem);
+}
+
+bool Components::follows_policy(std::uint64_t workload) const {
+  const Choice choice = workload_choice(workload);
+  const auto& options = workload_info(choice.name).options;
+  const bool has_granularity = std::any_of(
+      options.begin(), options.end(), [](const OptionSpec& o) { return o.name == "granularity"; });
+  return has_granularity && workload_options(choice).text("granularity") == "auto";
+}
+
+TaskGraph Components::graph(std::uint64_t workload, Granularity granularity) const {
+  Choice choice = workload_choice(workload);
+  if (follows_policy(workload)) {
+    choice.given["granularity"] = std::string{granularity_word(granularity)};
+  }
+  const Options options = workload_options(choice);
+  try {
+    return workload_info(choice.name).make(options);
+  } catch (const InputError& error) {
+    rethrow(error, choice.node);
+  }
+}
+
+MachineSpec Components::machine(std::uint64_t index) const {
+  const JsonNode node = grid_.part_value(Part::machine, index).value();
+  std::string name;
+  std::map<std::string, OptionValue> overrides;
+  if (node.kind == JsonKind::string) {
+    name = node.text();
+  } else {
+    const JsonNode* base = node.find("base");
+    const JsonNode* path = node.find("path");
+    if ((base == nullptr) == (path == nullptr)) {
+      throw InputError({.file = spec_.file,
+                        .pointer = node.pointer,
+                        .found = base == nullptr ? "neither \"base\" nor \"path\""
+                                                 : "both \"base\" and \"path\"",
+                        .expected = "one of them: the machine that is changed",
+                        .hint = {}});
+    }
+    name = base != nullptr ? base->text() : path->text();
+    for (std::size_t i = 0; i < node.keys.size(); ++i) {
+      const std::string& key = node.keys[i];
+      if (key != "label" && key != "base" && key != "path") {
+        overrides[key] = node.items[i].scalar;
+      }
+    }
+  }
+  const bool is_file = node.find("path") != nullptr || name.find('/') != std::string::npos ||
+                       name.ends_with(".json");
+  try {
+    MachineSpec machine = load_machine(is_file ? path_of(name) : name);
+    apply_overrides(machine, overrides);
+    return machine;
+  } catch (const InputError& error) {
+    rethrow(error, node);
+  }
+}
+
+std::unique_ptr<CostModel> Components::cost_model(std::uint64_t index) const {
+  if (!grid_.part_value(Part::cost_model, index)) return make_cost_model(default_cost_model);
+  const Choice choice = named_choice(Part::cost_model, index);
+  try {
+    return make_cost_model(choice.name, choice.given);
+  } catch (const InputError& error) {
+    rethrow(error, choice.node);
+  }
+}
+
+std::unique_ptr<Policy> Components::policy(std::uint64_t index) const {
+  Choice choice = named_choice(Part::policy, index);
+  add_seed(choice, Part::policy, index, find_policy(choice.name).options);
+  try {
+    return make_policy(choice.name, choice.given);
+  } catch (const InputError& error) {
+    rethrow(error, choice.node);
+  }
+}
+
+std::string Components::policy_name(std::uint64_t index) const {
+  return named_choice(Part::policy, index).name;
+}
+
+void Components::check_all() const {
+  const auto each = [&](Part part, const auto& check) {
+    const std::uint64_t count = std::min(grid_.part_count(part), most_checked);
+    for (std::uint64_t i = 0; i < count; ++i) check(i);
+  };
+  each(Part::workload,
+       [&](std::uint64_t i) { static_cast<void>(workload_options(workload_choice(i))); });
+  each(Part::machine, [&](std::uint64_t i) { static_cast<void>(machine(i)); });
+  each(Part::cost_model, [&](std::uint64_t i) { static_cast<void>(cost_model(i)); });
+  each(Part::policy, [&](std::uint64_t i) { static_cast<void>(policy(i)); });
+  each(Part::launch, [&](std::uint64_t i) {
+    const auto launch = grid_.part_value(Part::launch, i);
+    if (launch) expect_supported_launch(launch->text());
+  });
+}
+
+}  // namespace schedlab

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/grid.hpp"
+#include "cli/spec.hpp"
+#include "hw_models/machine_spec.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/options.hpp"
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/cost_model.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace schedlab {
+
+/// Makes the objects that a scenario is made of from the alternatives of its parts. All errors are
+/// InputErrors that point into the user's spec.
+class Components {
+ public:
+  /// Both must outlive this.
+  Components(const Spec& spec, const Grid& grid) : spec_(spec), grid_(grid) {}
+
+  /// True when the workload leaves its granularity to the policy ("auto").
+  [[nodiscard]] bool follows_policy(std::uint64_t workload) const;
+  /// `granularity` counts only when follows_policy().
+  [[nodiscard]] TaskGraph graph(std::uint64_t workload, Granularity granularity) const;
+  [[nodiscard]] MachineSpec machine(std::uint64_t machine) const;
+  [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t cost_model) const;
+  [[nodiscard]] std::unique_ptr<Policy> policy(std::uint64_t policy) const;
+  /// The registered name of the policy, whatever its label.
+  [[nodiscard]] std::string policy_name(std::uint64_t policy) const;
+
+  /// Resolves the options of every alternative (of the first 10,000 of each part) without making
+  /// graphs, so that a mistake is reported before anything runs.
+  /// Throws also InfeasibleError for launch modes that are not simulated.
+  void check_all() const;
+
+ private:
+  /// A name with the values given for its options.
+  struct Choice {
+    std::string name;
+    std::map<std::string, OptionValue> given;
+    JsonNode node;
+  };
+
+  [[nodiscard]] Choice workload_choice(std::uint64_t workload) const;
+  [[nodiscard]] Options workload_options(const Choice& choice) const;
+  [[nodiscard]] Choice named_choice(Part part, std::uint64_t index) const;
+  void add_seed(Choice& choice,
+                Part part,
+                std::uint64_t index,
+                const std::vector<OptionSpec>& options) const;
+  /// A path of the spec is relative to the spec's folder.
+  [[nodiscard]] std::string path_of(const std::string& path) const;
+  /// The same error with the spec's name and the pointer of the value at fault.
+  [[noreturn]] void rethrow(const InputError& error, const JsonNode& node) const;
+
+  const Spec& spec_;
+  const Grid& grid_;
+};
+
+}  // namespace schedlab

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/table.hpp"
+#include "sim/trace/summary.hpp"
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// How one scenario of a sweep ended.
+struct ScenarioResult {
+  Summary summary;            ///< all zero when `error` is set
+  bool checked = false;       ///< the plan checker saw the plan
+  std::int64_t findings = 0;  ///< what it found
+  std::string note;           ///< the error, or the first finding; empty: all is well
+  bool failed = false;        ///< there is no result, `note` says why
+};
+
+/// What SQL calls the type of a column.
+enum class ColumnType : std::uint8_t { integer, real, text };
+
+struct ResultColumn {
+  std::string name;  ///< the same word in the database, the CSV file, plots and reports
+  ColumnType type = ColumnType::real;
+  std::string doc;
+};
+
+/// The columns of a result, without those of the axes.
+[[nodiscard]] const std::vector<ResultColumn>& result_columns();
+[[nodiscard]] std::vector<std::string> result_column_names();
+
+/// One cell per result_columns(); those of a failed scenario are missing, but for its note.
+[[nodiscard]] std::vector<Cell> result_cells(const ScenarioResult& result);
+
+}  // namespace schedlab

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/scenario.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::size_t graph_cache_bytes = std::size_t{512} << 20U;
+constexpr std::size_t problem_cache_bytes = std::size_t{256} << 20U;
+constexpr std::size_t object_cache_entries = 1U << 16U;
+constexpr std::size_t recent_problems = 16;  // more than granularities times machines of most specs
+constexpr std::size_t recent_policies = 4096;
+
+}  // namespace
+
+ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
+    : grid_(grid),
+      components_(spec, grid),
+      graphs_(graph_cache_bytes),
+      machines_(object_cache_entries),
+      problems_(problem_cache_bytes),
+      policies_(object_cache_entries) {}
+
+ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
+                                                     const Policy& policy) const {
+  // The granularity is part of the key even where the workload fixes it: then equal graphs are held
+  // twice at most, which is cheaper than resolving the workload's options for every scenario.
+  return {grid_.part_index(scenario, Part::workload),
+          static_cast<std::uint64_t>(policy.granularity()),
+          grid_.part_index(scenario, Part::machine),
+          grid_.part_index(scenario, Part::cost_model)};
+}
+
+std::shared_ptr<const PreparedProblem> ScenarioSpace::prepared(const ProblemKey& key) {
+  const auto granularity = static_cast<Granularity>(key[1]);
+  return problems_.get(
+      key,
+      [&] {
+        PreparedProblem made;
+        made.graph = graphs_.get(
+            {key[0], key[1]},
+            [&] { return components_.graph(key[0], granularity); },
+            [](const TaskGraph& graph) { return graph.memory_bytes(); });
+        made.machine = machines_.get(
+            key[2],
+            [&] { return components_.machine(key[2]); },
+            [](const MachineSpec&) { return std::size_t{1}; });
+        made.costs =
+            CostTable(*made.graph, made.machine->platform, *components_.cost_model(key[3]));
+        made.bounds = graph_lower_bounds(made.problem());
+        return made;
+      },
+      [](const PreparedProblem& problem) {
+        return problem.costs.memory_bytes() + problem.graph->memory_bytes();
+      });
+}
+
+std::shared_ptr<const Policy> ScenarioSpace::policy(std::uint64_t index) {
+  auto holder = policies_.get(
+      index,
+      [&] { return components_.policy(index); },
+      [](const std::unique_ptr<Policy>&) { return std::size_t{1}; });
+  const Policy* policy = holder->get();
+  return {std::move(holder), policy};
+}
+
+const Policy& ScenarioRunner::policy_of(std::uint64_t scenario) {
+  const std::uint64_t index = space_.grid().part_index(scenario, Part::policy);
+  if (policies_.empty()) policies_.resize(recent_policies);
+  RecentPolicy& slot = policies_[index % recent_policies];
+  if (slot.value == nullptr || slot.index != index) slot = {index, space_.policy(index)};
+  return *slot.value;
+}
+
+std::shared_ptr<const PreparedProblem> ScenarioRunner::prepared(std::uint64_t scenario,
+                                                                const Policy& policy) {
+  const ScenarioSpace::ProblemKey key = space_.problem_key(scenario, policy);
+  for (const RecentProblem& recent : problems_) {
+    if (recent.key == key) return recent.value;
+  }
+  auto value = space_.prepared(key);
+  if (problems_.size() < recent_problems) {
+    problems_.push_back({key, value});
+  } else {
+    problems_[next_problem_++ % recent_problems] = {key, value};
+  }
+  return value;
+}
+
+Simulator::Recording ScenarioRunner::simulate(const Problem& problem,
+                                              const Policy& policy,
+                                              const SimulationOptions& options) {
+  if (const auto online = policy.online(problem)) {
+    return simulator_.record(problem, *online, options);
+  }
+  Simulator::Recording recording;
+  recording.plan = policy.plan(problem);
+  recording.trace = simulator_.run(problem, recording.plan, options);
+  return recording;
+}
+
+ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
+  ScenarioResult result;
+  try {
+    const Policy& policy = policy_of(scenario);
+    const auto prepared = this->prepared(scenario, policy);
+    const Problem problem = prepared->problem();
+    const Simulator::Recording recording = simulate(problem,
+                                                    policy,
+                                                    {.engine = EngineKind::automatic,
+                                                     .record_hosts = false,
+                                                     .record_flows = false,
+                                                     .stop = stop_});
+    result.summary =
+        summarizer_.summarize(problem, recording.plan, recording.trace, prepared->bounds);
+    if (check) {
+      const auto findings = schedlab::check(problem.graph, problem.platform, recording.plan);
+      result.checked = true;
+      result.findings = static_cast<std::int64_t>(findings.size());
+      if (!findings.empty()) result.note = findings.front().message;
+    }
+  } catch (const std::runtime_error& error) {  // InputError, InfeasibleError
+    result.failed = true;
+    result.note = error.what();
+  } catch (const ContractViolation& error) {
+    result.failed = true;
+    result.note = error.what();
+  }
+  return result;
+}
+
+FullRun ScenarioRunner::run_fully(std::uint64_t scenario) {
+  FullRun run;
+  const Policy& policy = policy_of(scenario);
+  run.prepared = prepared(scenario, policy);
+  const Problem problem = run.prepared->problem();
+  Simulator::Recording recording = simulate(
+      problem,
+      policy,
+      {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_});
+  run.plan = std::move(recording.plan);
+  run.trace = std::move(recording.trace);
+  run.findings = schedlab::check(problem.graph, problem.platform, run.plan);
+  return run;
+}
+
+}  // namespace schedlab

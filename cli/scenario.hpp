@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/components.hpp"
+#include "cli/grid.hpp"
+#include "cli/result_columns.hpp"
+#include "cli/shared_cache.hpp"
+#include "sim/base/interrupt.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/plan/plan_check.hpp"
+#include "sim/trace/lower_bounds.hpp"
+#include "sim/trace/summary.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace schedlab {
+
+/// Graph, machine and costs that scenarios share.
+struct PreparedProblem {
+  std::shared_ptr<const TaskGraph> graph;
+  std::shared_ptr<const MachineSpec> machine;
+  CostTable costs;
+  LowerBounds bounds;
+
+  [[nodiscard]] Problem problem() const { return {*graph, machine->platform, costs}; }
+};
+
+/// What all threads of a sweep share: the grid and everything that is made once. Thread-safe.
+class ScenarioSpace {
+ public:
+  /// Both must outlive this.
+  ScenarioSpace(const Spec& spec, const Grid& grid);
+
+  [[nodiscard]] const Grid& grid() const { return grid_; }
+  [[nodiscard]] const Components& components() const { return components_; }
+
+  using ProblemKey = std::array<std::uint64_t, 4>;  // workload, granularity, machine, cost model
+  [[nodiscard]] ProblemKey problem_key(std::uint64_t scenario, const Policy& policy) const;
+  [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(const ProblemKey& key);
+  [[nodiscard]] std::shared_ptr<const Policy> policy(std::uint64_t index);
+
+ private:
+  const Grid& grid_;
+  Components components_;
+  SharedCache<std::array<std::uint64_t, 2>, TaskGraph> graphs_;
+  SharedCache<std::uint64_t, MachineSpec> machines_;
+  SharedCache<ProblemKey, PreparedProblem> problems_;
+  SharedCache<std::uint64_t, std::unique_ptr<Policy>> policies_;
+};
+
+/// One scenario with everything that was recorded about it.
+struct FullRun {
+  std::shared_ptr<const PreparedProblem> prepared;
+  Plan plan;
+  Trace trace;
+  std::vector<Finding> findings;
+};
+
+/// Runs scenarios one after another on one thread.
+class ScenarioRunner {
+ public:
+  /// `space` must outlive this.
+  explicit ScenarioRunner(ScenarioSpace& space, const StopFlag* stop = nullptr)
+      : space_(space), stop_(stop) {}
+
+  /// The numbers of one scenario. A scenario that cannot run (InfeasibleError, a contract its
+  /// policy breaks) is a failed result, so that one bad combination does not end a sweep.
+  [[nodiscard]] ScenarioResult run(std::uint64_t scenario, bool check);
+
+  /// One scenario with host calls and event flows; the plan is checked.
+  /// Throws what graph, costs, policy and simulation throw.
+  [[nodiscard]] FullRun run_fully(std::uint64_t scenario);
+
+ private:
+  [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(std::uint64_t scenario,
+                                                                const Policy& policy);
+  [[nodiscard]] const Policy& policy_of(std::uint64_t scenario);
+  [[nodiscard]] Simulator::Recording simulate(const Problem& problem,
+                                              const Policy& policy,
+                                              const SimulationOptions& options);
+
+  // The last few, to be asked before the shared caches, which take a lock.
+  struct RecentProblem {
+    ScenarioSpace::ProblemKey key{};
+    std::shared_ptr<const PreparedProblem> value;
+  };
+  struct RecentPolicy {
+    std::uint64_t index = 0;
+    std::shared_ptr<const Policy> value;
+  };
+
+  ScenarioSpace& space_;
+  const StopFlag* stop_;
+  Simulator simulator_;
+  Summarizer summarizer_;
+  std::vector<RecentProblem> problems_;
+  std::vector<RecentPolicy> policies_;
+  std::size_t next_problem_ = 0;
+};
+
+}  // namespace schedlab

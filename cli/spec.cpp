@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/spec.hpp"
+
+#include "cli/schema_check.hpp"
+#include "cli/spec_schema.hpp"
+#include "sim/base/file.hpp"
+
+#include <array>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::array<std::string_view, part_count> part_words{
+    "workload", "machine", "cost_model", "policy", "launch", "seed"};
+
+std::string text_or(const JsonNode& root, std::string_view key, std::string fallback) {
+  const JsonNode* node = root.find(key);
+  return node == nullptr ? std::move(fallback) : node->text();
+}
+
+std::vector<std::vector<std::string>> zip_groups(const JsonNode* node) {
+  std::vector<std::vector<std::string>> groups;
+  if (node == nullptr) return groups;
+  for (const JsonNode& group : node->items) {
+    std::vector<std::string>& pointers = groups.emplace_back();
+    for (const JsonNode& pointer : group.items) pointers.push_back(pointer.text());
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::string_view to_string(Part part) {
+  return part_words[static_cast<std::size_t>(part)];
+}
+
+Spec load_spec(const std::string& path) {
+  return parse_spec(read_file(path), path, std::filesystem::path{path}.parent_path());
+}
+
+Spec parse_spec(std::string text, std::string file, std::filesystem::path folder) {
+  Spec spec;
+  spec.root = parse_json_node(text, file);
+  check_schema(spec.root, text, spec_schema(), file);
+  spec.name = text_or(spec.root, "name", std::filesystem::path{file}.stem().string());
+  spec.description = text_or(spec.root, "description", {});
+  spec.baseline = text_or(spec.root, "baseline", {});
+  spec.zip = zip_groups(spec.root.find("zip"));
+  if (const JsonNode* check = spec.root.find("check")) spec.check = std::get<bool>(check->scalar);
+  spec.file = std::move(file);
+  spec.folder = std::move(folder);
+  spec.text = std::move(text);
+  return spec;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/spec_schema.hpp"
+
+#include "cli/launch.hpp"
+#include "cli/presets.hpp"
+#include "hw_models/registry.hpp"
+#include "policies/registry.hpp"
+#include "workloads/registry.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json words(const std::vector<std::string>& allowed) {
+  return Json{{"type", "string"}, {"enum", allowed}};
+}
+
+/// A whole bound is written as an integer, so that messages say "at least 1".
+Json bound(double value) {
+  if (std::floor(value) == value && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Json scalar_schema(const OptionSpec& option) {
+  Json schema;
+  const OptionValue& value = option.default_value;
+  if (std::holds_alternative<bool>(value)) {
+    schema["type"] = "boolean";
+  } else if (std::holds_alternative<std::int64_t>(value)) {
+    schema["type"] = "integer";
+  } else if (std::holds_alternative<double>(value)) {
+    schema["type"] = "number";
+  } else {
+    schema["type"] = "string";
+    if (!option.allowed.empty()) schema["enum"] = option.allowed;
+  }
+  if (std::isfinite(option.minimum)) schema["minimum"] = bound(option.minimum);
+  if (std::isfinite(option.maximum)) schema["maximum"] = bound(option.maximum);
+  return schema;
+}
+
+Json list_of(Json item) {
+  return Json{{"type", "array"}, {"minItems", 1}, {"items", std::move(item)}};
+}
+
+/// The value itself, or a list of values: an axis.
+Json axis(Json item) {
+  Json list = list_of(item);
+  return Json{{"anyOf", Json::array({std::move(item), std::move(list)})}};
+}
+
+Json option_schema(const OptionSpec& option) {
+  Json schema = axis(scalar_schema(option));
+  schema["description"] = option.doc;
+  if (!option.required) {
+    std::visit([&](const auto& value) { schema["default"] = value; }, option.default_value);
+  }
+  return schema;
+}
+
+Json object_schema(Json properties, std::vector<std::string> required) {
+  properties["label"] = Json{{"type", "string"}, {"description", "name in results and plots"}};
+  return Json{{"type", "object"},
+              {"properties", std::move(properties)},
+              {"required", std::move(required)},
+              {"additionalProperties", false}};
+}
+
+Json option_properties(const std::vector<OptionSpec>& options) {
+  Json properties = Json::object();
+  for (const OptionSpec& option : options) properties[option.name] = option_schema(option);
+  return properties;
+}
+
+/// `tag` (as in "name": "heft") and the knobs of the one it names.
+template <class Info>
+Json tagged_objects(const char* tag, const std::vector<Info>& infos) {
+  Json choice = Json::array();
+  for (const Info& info : infos) {
+    Json properties = Json::object();
+    properties[tag] = Json{{"type", "string"}, {"const", info.name}};
+    properties.update(option_properties(info.options));
+    Json object = object_schema(std::move(properties), {tag});
+    object["description"] = info.summary;
+    choice.push_back(std::move(object));
+  }
+  return choice;
+}
+
+/// `tag` is a list of names: the knobs of all of them are let through here, and those that one of
+/// them does not have are refused when the list is expanded.
+template <class Info>
+Json name_list_object(const char* tag, const std::vector<Info>& infos) {
+  std::vector<std::string> names;
+  std::map<std::string, Json> merged;
+  for (const Info& info : infos) {
+    names.push_back(info.name);
+    for (const OptionSpec& option : info.options) {
+      Json& choice = merged[option.name]["anyOf"];
+      Json schema = option_schema(option);
+      schema.erase("default");
+      bool known = false;
+      for (const Json& other : choice) known = known || other == schema;
+      if (!known) choice.push_back(std::move(schema));
+    }
+  }
+  Json properties = Json::object();
+  properties[tag] = list_of(words(names));
+  for (auto& [name, schema] : merged) properties[name] = std::move(schema);
+  return object_schema(std::move(properties), {tag});
+}
+
+template <class Info>
+std::vector<std::string> names_of(const std::vector<Info>& infos) {
+  std::vector<std::string> names;
+  for (const Info& info : infos) names.push_back(info.name);
+  return names;
+}
+
+Json policy_item() {
+  Json choice = Json::array({words(names_of(policies()))});
+  for (Json& object : tagged_objects("name", policies())) choice.push_back(std::move(object));
+  choice.push_back(name_list_object("name", policies()));
+  return Json{{"anyOf", std::move(choice)}};
+}
+
+Json cost_model_item() {
+  Json choice = Json::array({words(names_of(cost_models()))});
+  for (Json& object : tagged_objects("name", cost_models())) choice.push_back(std::move(object));
+  choice.push_back(name_list_object("name", cost_models()));
+  return Json{{"anyOf", std::move(choice)}};
+}
+
+Json preset_object() {
+  Json properties = Json::object();
+  properties["preset"] = axis(words(preset_names()));
+  for (const WorkloadInfo& info : workloads()) {
+    if (info.name == preset_kind()) properties.update(option_properties(info.options));
+  }
+  Json object = object_schema(std::move(properties), {"preset"});
+  object["description"] = "a shipped shape; other keys override its values";
+  return object;
+}
+
+Json workload_item() {
+  Json choice = Json::array({words(preset_names())});
+  for (Json& object : tagged_objects("kind", workloads())) choice.push_back(std::move(object));
+  choice.push_back(preset_object());
+  choice.push_back(name_list_object("kind", workloads()));
+  return Json{{"anyOf", std::move(choice)}};
+}
+
+Json machine_item() {
+  const Json name{{"type", "string"},
+                  {"title", "the name of a machine or the path of a machine file"}};
+  Json properties = Json::object();
+  properties["base"] = axis(name);
+  properties["path"] = axis(Json{{"type", "string"}, {"title", "the path of a machine file"}});
+  properties.update(option_properties(machine_options()));
+  return Json{{"anyOf", Json::array({name, object_schema(std::move(properties), {})})}};
+}
+
+/// {"$ref": item} or a list of it.
+Json reference(const std::string& item) {
+  return axis(Json{{"$ref", "#/definitions/" + item}});
+}
+
+Json top_level() {
+  Json properties = Json::object();
+  properties["name"] = Json{{"type", "string"}};
+  properties["description"] = Json{{"type", "string"}};
+  properties["workload"] = reference("workload");
+  properties["machine"] = reference("machine");
+  properties["cost_model"] = reference("cost_model");
+  properties["policy"] = reference("policy");
+  properties["launch"] = axis(words(launch_words()));
+  properties["seed"] = axis(Json{{"type", "integer"}, {"minimum", 0}});
+  properties["baseline"] = words(names_of(policies()));
+  properties["check"] = Json{{"type", "boolean"},
+                             {"default", true},
+                             {"description", "verify every plan of a sweep with the plan checker"}};
+  Json pointers = list_of(Json{{"type", "string"}, {"title", "the JSON pointer of an axis"}});
+  pointers["minItems"] = 2;
+  properties["zip"] = list_of(std::move(pointers));
+  return properties;
+}
+
+}  // namespace
+
+std::string spec_schema() {
+  const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+                    {"title", "SchedLab spec"},
+                    {"type", "object"},
+                    {"properties", top_level()},
+                    {"required", {"workload", "machine", "policy"}},
+                    {"additionalProperties", false},
+                    {"definitions",
+                     {{"workload", workload_item()},
+                      {"machine", machine_item()},
+                      {"cost_model", cost_model_item()},
+                      {"policy", policy_item()}}}};
+  return schema.dump(2);
+}
+
+}  // namespace schedlab

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/table.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace schedlab {
+
+/// An open database; closed at the end of its life.
+class SqliteDatabase {
+ public:
+  enum class Mode : std::uint8_t { create, read_write, read_only };
+  /// Throws InputError if the file cannot be opened.
+  SqliteDatabase(const std::filesystem::path& path, Mode mode);
+
+  /// Runs statements without results. Throws InfeasibleError with the database's own words.
+  void execute(const std::string& sql);
+  [[nodiscard]] sqlite3* get() const { return handle_.get(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[noreturn]] void fail(std::string_view doing) const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  std::string path_;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+/// A compiled statement. `database` must outlive it.
+class SqliteStatement {
+ public:
+  /// Throws InputError for SQL this file does not understand: it is no file of ours.
+  SqliteStatement(const SqliteDatabase& database, const std::string& sql);
+
+  // Parameters and columns count from 1 and 0, as in SQLite.
+  void bind(int parameter, const Cell& cell);
+  void bind(int parameter, std::int64_t value);
+  /// The text must live until the next step().
+  void bind(int parameter, std::string_view text);
+  /// True: there is a row.
+  bool step();
+  void reset();
+  [[nodiscard]] Cell cell(int column) const;
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] bool is_null(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  const SqliteDatabase* database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+}  // namespace schedlab

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/parallel_rows.hpp"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t longest_range = 1024;
+constexpr double range_ns = 2e7;  // long enough to hide the hand-over, short enough to commit often
+
+/// Grows ranges while they are quick. Only the length of ranges depends on time, never a result.
+class RangeLength {
+ public:
+  [[nodiscard]] std::uint64_t get() const { return length_.load(std::memory_order_relaxed); }
+  void measured(std::uint64_t rows, Clock::duration time) {
+    const double per_row =
+        std::chrono::duration<double, std::nano>(time).count() / static_cast<double>(rows);
+    const double wanted = range_ns / std::max(per_row, 1.0);
+    const auto limit = static_cast<double>(std::min(longest_range, 4 * get()));
+    length_.store(static_cast<std::uint64_t>(std::clamp(wanted, 1.0, limit)),
+                  std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint64_t> length_{1};
+};
+
+struct Finished {
+  Commit commit;
+  std::uint64_t rows = 0;
+};
+
+}  // namespace
+
+unsigned worker_count(unsigned jobs) {
+  return jobs != 0 ? jobs : static_cast<unsigned>(oneapi::tbb::info::default_concurrency());
+}
+
+std::uint64_t parallel_rows(std::uint64_t count,
+                            unsigned jobs,
+                            const StopFlag* stop,
+                            const RowWork& work) {
+  const unsigned workers = worker_count(jobs);
+  // More threads than cores are allowed when asked for.
+  const oneapi::tbb::global_control limit(oneapi::tbb::global_control::max_allowed_parallelism,
+                                          std::max(workers, worker_count(0)));
+  oneapi::tbb::task_arena arena(static_cast<int>(workers));
+  RangeLength length;
+  std::uint64_t next = 0;
+  std::uint64_t committed = 0;
+
+  const auto begin = [&](oneapi::tbb::flow_control& flow) -> RowRange {
+    if (next == count || stop_requested(stop)) {
+      flow.stop();
+      return {};
+    }
+    const RowRange rows{next, std::min(count, next + length.get())};
+    next = rows.last;
+    return rows;
+  };
+  const auto compute = [&](RowRange rows) -> std::shared_ptr<Finished> {
+    const auto started = Clock::now();
+    const auto worker = static_cast<unsigned>(oneapi::tbb::this_task_arena::current_thread_index());
+    auto finished = std::make_shared<Finished>();
+    finished->commit = work(rows, worker);
+    finished->rows = rows.last - rows.first;
+    length.measured(finished->rows, Clock::now() - started);
+    return finished;
+  };
+  const auto commit = [&](const std::shared_ptr<Finished>& finished) {
+    finished->commit();
+    committed += finished->rows;
+  };
+
+  using oneapi::tbb::filter_mode;
+  arena.execute([&] {
+    oneapi::tbb::parallel_pipeline(
+        4 * static_cast<std::size_t>(workers),
+        oneapi::tbb::make_filter<void, RowRange>(filter_mode::serial_in_order, begin) &
+            oneapi::tbb::make_filter<RowRange, std::shared_ptr<Finished>>(filter_mode::parallel,
+                                                                          compute) &
+            oneapi::tbb::make_filter<std::shared_ptr<Finished>, void>(filter_mode::serial_in_order,
+                                                                      commit));
+  });
+  return committed;
+}
+
+}  // namespace schedlab
