@@ -9,7 +9,7 @@ namespace schedlab::checker {
 void Walk::record(HostId host, std::uint32_t call, HostCall c) {
   expect_alive(host, call, c);
   const std::uint32_t lane = clocks_.enter(host, c.stream());
-  if (!event_uses_.empty()) check_record_race(host, call, c.event());
+  if (!event_uses_.empty() && index_.uses(c.event()) > 0) check_record_race(host, call, c.event());
   EventState& event = events_[c.event()];
   if (event.slot != never) clocks_.release(event.slot);
   event.slot = event.uses_left > 0 ? clocks_.save(lane) : never;
@@ -57,10 +57,12 @@ void Walk::wait(HostId host, std::uint32_t call, HostCall c) {
 
 Clocks::Slot Walk::use_event(HostId host, std::uint32_t call, HostCall c) {
   const EventState& event = events_[c.event()];
+  if (!event.host.valid() || !clocks_.made_before(host, event.host, event.call)) {
+    report_unrecorded(host, call, c);
+    return never;
+  }
   if (!event_uses_.empty()) event_uses_[c.event().value()].push_back({host, call});
-  if (event.host.valid() && clocks_.made_before(host, event.host, event.call)) return event.slot;
-  report_unrecorded(host, call, c);
-  return never;
+  return event.slot;
 }
 
 void Walk::report_unrecorded(HostId host, std::uint32_t call, HostCall c) {
