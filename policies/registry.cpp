@@ -3,6 +3,7 @@
 
 #include "policies/bottom_level.hpp"
 #include "policies/cann_like.hpp"
+#include "policies/critical_first.hpp"
 #include "policies/cudnn_like.hpp"
 #include "policies/diagonal.hpp"
 #include "policies/eager_fifo.hpp"
@@ -20,15 +21,17 @@ namespace schedlab {
 const std::vector<PolicyInfo>& policies() {
   // One line per policy. Explicit, because a static archive drops objects that register themselves.
   static const std::vector<PolicyInfo> table{
-      single_stream_info(),  // "single_stream"
-      diagonal_info(),       // "diagonal"
-      cudnn_like_info(),     // "cudnn_like"
-      cann_like_info(),      // "cann_like"
-      heft_info(),           // "heft"
-      peft_info(),           // "peft"
-      bottom_level_info(),   // "bottom_level"
-      eager_fifo_info(),     // "eager_fifo"
-      random_order_info(),   // "random"
+      single_stream_info(),          // "single_stream"
+      diagonal_info(),               // "diagonal"
+      cudnn_like_info(),             // "cudnn_like"
+      cann_like_info(),              // "cann_like"
+      critical_first_info(),         // "critical_first"
+      critical_first_matmul_info(),  // "critical_first_matmul"
+      heft_info(),                   // "heft"
+      peft_info(),                   // "peft"
+      bottom_level_info(),           // "bottom_level"
+      eager_fifo_info(),             // "eager_fifo"
+      random_order_info(),           // "random"
   };
   return table;
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "policies/policy_info.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace schedlab {
+
+struct CriticalFirstOptions {
+  /// enqueue_all_first: the published listing, all critical tasks are launched before the first
+  /// query. interleaved: the published prose, idle streams are filled after every level of the
+  /// search.
+  enum class Variant : std::uint8_t { interleaved, enqueue_all_first };
+  enum class DrainStreams : std::uint8_t { all, secondary };
+
+  Variant variant = Variant::interleaved;
+  bool priorities = true;         ///< primary streams above the secondary one
+  std::uint32_t max_streams = 0;  ///< 0: no cap, two per layer and one more
+  bool fill_while_critical =
+      true;  ///< false: the first other task waits for the end of the critical phase
+  DrainStreams drain_streams =
+      DrainStreams::all;  ///< which streams take tasks that are not critical
+  Duration sleep = std::chrono::microseconds{20};  ///< after each round of queries; assumed
+  std::uint32_t queries_per_level =
+      0;  ///< of interleaved, per level of the search; 0: every stream once
+  std::uint32_t max_queries = 400;  ///< busy answers in a row before sleeps double; assumed
+  std::uint32_t tasks_per_fill =
+      2;  ///< what an idle stream takes; the listing: weight-1 and weight-2
+  std::uint32_t look_ahead =
+      16;  ///< entries of the queue looked at for one that need not wait; assumed
+};
+
+/// TurboLSTM: critical tasks first, in a breadth-first search over the critical sub-graph; each
+/// layer's chain on a stream of its own, what leaves the layer on a second one, both created with
+/// high priority when the search reaches the layer; other tasks wait in a queue until a stream
+/// query finds an idle stream. One secondary stream of low priority: 2L + 1 streams for L layers,
+/// and for the backward pass 2LT events of critical tasks. With a cap, later layers share the
+/// streams there are. An online policy: what it does depends on the answers of queries, so on the
+/// machine. Cost: O(tasks (streams + look_ahead) + edges) and the queries. Ties: lower task id;
+/// streams in the order of their creation, the secondary one last. Source: TurboLSTM, section 3 and
+/// algorithm 1, with the events its listing lacks; queue look-ahead, doubling sleeps and the
+/// treatment of reductions and updates are ours.
+class CriticalFirst final : public Policy {
+ public:
+  explicit CriticalFirst(CriticalFirstOptions options = {},
+                         Granularity granularity = Granularity::fine)
+      : options_(options), granularity_(granularity) {}
+  /// "critical_first", or at matmul granularity, the unit of the published NPU version,
+  /// "critical_first_matmul".
+  [[nodiscard]] std::string_view name() const override;
+  [[nodiscard]] Granularity granularity() const override { return granularity_; }
+  [[nodiscard]] std::unique_ptr<OnlinePolicy> online(const Problem& problem) const override;
+  /// The plan that results on the simulated platform.
+  [[nodiscard]] Plan plan(const Problem& problem) const override;
+
+ private:
+  CriticalFirstOptions options_;
+  Granularity granularity_;
+};
+
+[[nodiscard]] PolicyInfo critical_first_info();
+[[nodiscard]] PolicyInfo critical_first_matmul_info();
+
+}  // namespace schedlab

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/critical_first_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace schedlab {
+namespace {
+
+constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
+constexpr Duration longest_sleep =
+    std::chrono::seconds{1};  // assumed; a sleep call holds up to 4.29 s
+
+OnlineStep step(HostCall call) {
+  return {.call = call, .stream = {}};
+}
+
+}  // namespace
+
+CriticalFirstRun::CriticalFirstRun(const Problem& problem, const CriticalFirstOptions& options)
+    : graph_(problem.graph),
+      options_(options),
+      lanes_(critical_lanes(problem.graph)),
+      accumulations_(problem.graph),
+      order_(problem.graph.task_count()),
+      sleep_(options.sleep),
+      missing_(problem.graph.task_count(), 0),
+      sequence_(problem.graph.task_count(), 0) {
+  if (!accumulations_.empty()) {
+    const TensorTable& tensors = graph_.tensors();
+    last_writer_.resize(tensors.size());
+    writers_left_.resize(tensors.size(), 0);
+    for (const TensorId tensor : tensors.ids()) {
+      writers_left_[tensor] = static_cast<std::uint32_t>(tensors.writers(tensor).size());
+    }
+  }
+  for (const TaskId task : graph_.tasks()) {
+    missing_[task] = static_cast<std::uint32_t>(graph_.predecessors(task).size());
+    if (missing_[task] > 0) continue;
+    if (lanes_.critical[task]) {
+      level_.push_back(task);
+    } else {
+      queue_.push_back(task);
+    }
+  }
+}
+
+std::optional<OnlineStep> CriticalFirstRun::next(const HostView& view) {
+  if (asked_.valid()) {
+    const StreamId stream = asked_;
+    asked_ = StreamId::none();
+    take_answer(stream, view.last_query.value_or(false));
+  }
+  while (calls_.empty() && state_ != State::done) advance();
+  if (calls_.empty()) return std::nullopt;
+  OnlineStep decided = std::move(calls_.front());
+  calls_.pop_front();
+  if (decided.call.kind() == HostCallKind::query) asked_ = decided.call.stream();
+  return decided;
+}
+
+void CriticalFirstRun::advance() {
+  switch (state_) {
+    case State::issuing:
+      if (next_in_level_ < level_.size()) {
+        issue_next_critical();
+      } else {
+        end_level();
+      }
+      break;
+    case State::filling: {
+      const std::size_t most =
+          options_.queries_per_level == 0
+              ? walk_.size()
+              : std::min<std::size_t>(options_.queries_per_level, walk_.size());
+      if (queue_.empty() || asked_in_round_ >= most) {
+        state_ = State::issuing;
+      } else {
+        ask_or_sleep();
+      }
+      break;
+    }
+    case State::draining:
+      if (queue_.empty()) {
+        state_ = State::done;
+      } else {
+        ask_or_sleep();
+      }
+      break;
+    case State::done:
+      break;
+  }
+}
+
+void CriticalFirstRun::issue_next_critical() {
+  const TaskId task = level_[next_in_level_++];
+  const Lanes& lanes = lanes_of(lanes_.layer[task]);
+  issue(task, lanes_.second[task] ? lanes.second : lanes.first);
+}
+
+void CriticalFirstRun::end_level() {
+  level_.swap(next_level_);
+  next_level_.clear();
+  next_in_level_ = 0;
+  const bool critical_done = level_.empty();
+  if (critical_done && !options_.fill_while_critical) {
+    for (const StreamId stream : primaries_) {
+      calls_.push_back(step(HostCall::synchronize_stream(stream)));
+    }
+  }
+  const bool fill_now = options_.fill_while_critical &&
+                        options_.variant == CriticalFirstOptions::Variant::interleaved;
+  if (critical_done || (fill_now && !queue_.empty())) {
+    open_secondary();
+    state_ = critical_done ? State::draining : State::filling;
+    asked_in_round_ = 0;
+    if (critical_done || options_.queries_per_level == 0) cursor_ = 0;
+  }
+}
+
+/// The next query of a walk over the streams; in the drain, a sleep at the end of each walk.
+void CriticalFirstRun::ask_or_sleep() {
+  if (cursor_ >= walk_.size()) {
+    cursor_ = 0;
+    if (state_ == State::draining) {
+      const auto nanoseconds = std::chrono::ceil<std::chrono::nanoseconds>(sleep_).count();
+      calls_.push_back(step(HostCall::sleep_ns(static_cast<std::uint32_t>(nanoseconds))));
+      // Long waits must not cost a query every few microseconds.
+      if (busy_answers_ >= options_.max_queries) sleep_ = std::min(2 * sleep_, longest_sleep);
+      return;
+    }
+  }
+  ++asked_in_round_;
+  calls_.push_back(step(HostCall::query(walk_[cursor_++])));
+}
+
+void CriticalFirstRun::take_answer(StreamId stream, bool idle) {
+  if (!idle) {
+    ++busy_answers_;
+    return;
+  }
+  busy_answers_ = 0;
+  sleep_ = options_.sleep;
+  for (std::uint32_t i = 0; i < complete_.size(); ++i) {
+    complete_[i] = std::max(complete_[i], order_.known(stream, StreamId{i}));
+  }
+  fill(stream);
+}
+
+/// Hands tasks of the queue to an idle stream.
+void CriticalFirstRun::fill(StreamId stream) {
+  // On a primary stream a task that waits would hold up critical tasks behind it.
+  const bool may_block = state_ == State::draining || !is_primary(stream);
+  for (std::uint32_t i = 0; i < options_.tasks_per_fill && !queue_.empty(); ++i) {
+    const std::size_t index = choose(stream, may_block);
+    if (index == nothing) return;
+    const TaskId task = queue_[index];
+    queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(index));
+    issue(task, stream);
+  }
+}
+
+/// The first entry of the queue that could start at once; without one the head, if it may wait.
+std::size_t CriticalFirstRun::choose(StreamId stream, bool may_block) const {
+  const std::size_t window = std::min<std::size_t>(queue_.size(), options_.look_ahead);
+  for (std::size_t i = 0; i < window; ++i) {
+    if (!must_wait(queue_[i], stream)) return i;
+  }
+  return may_block ? 0 : nothing;
+}
+
+bool CriticalFirstRun::must_wait(TaskId task, StreamId stream) const {
+  bool waits = false;
+  for_each_need(task, [&](TaskId before) {
+    waits = waits || (!order_.ordered(before, stream) &&
+                      complete_[order_.stream_of(before).value()] < order_.position(before));
+  });
+  return waits;
+}
+
+const CriticalFirstRun::Lanes& CriticalFirstRun::lanes_of(std::uint32_t layer) {
+  if (layer >= layer_lanes_.size()) layer_lanes_.resize(layer + 1);
+  Lanes& lanes = layer_lanes_[layer];
+  if (lanes.first.valid()) return lanes;
+  const std::uint32_t rank = 2 * layers_reached_++;
+  const int priority = options_.priorities ? -1 : 0;
+  // One stream of the cap is kept for the secondary stream, if there are two at all.
+  const std::uint32_t reserved = lanes_.all_critical || options_.max_streams == 1 ? 0 : 1;
+  const auto stream = [&](std::uint32_t lane) {
+    if (options_.max_streams == 0 || primaries_.size() + reserved < options_.max_streams) {
+      primaries_.push_back(open(fmt::format("primary_{}", 2 * layer + lane), priority));
+      return primaries_.back();
+    }
+    return primaries_[(rank + lane) % primaries_.size()];
+  };
+  lanes.first = stream(0);
+  lanes.second = stream(1);
+  return lanes;
+}
+
+/// Also fixes which streams queries walk over: the primary ones opened so far, then the secondary.
+void CriticalFirstRun::open_secondary() {
+  if (!secondary_.valid() && !lanes_.all_critical && options_.max_streams != 1) {
+    secondary_ = open("secondary", 0);
+  }
+  walk_.clear();
+  if (options_.drain_streams == CriticalFirstOptions::DrainStreams::all || !secondary_.valid()) {
+    walk_ = primaries_;
+  }
+  if (secondary_.valid()) walk_.push_back(secondary_);
+}
+
+StreamId CriticalFirstRun::open(std::string name, int priority) {
+  const StreamId stream = order_.add_stream();
+  tail_.push_back(TaskId::none());
+  recorded_.push_back({});
+  complete_.push_back(0);
+  calls_.push_back(
+      {.call = HostCall::create_stream(stream),
+       .stream = {.device = DeviceId{0}, .priority = priority, .name = std::move(name)}});
+  return stream;
+}
+
+void CriticalFirstRun::issue(TaskId task, StreamId stream) {
+  const bool critical = lanes_.critical[task];
+  if (critical) record_before_critical(stream);
+  wait_for_needs(task, stream);
+  calls_.push_back(step(HostCall::launch(stream, task)));
+  order_.launch(task, stream);
+  sequence_[task] = issued_++;
+  tail_[stream] = task;
+  for (const TensorId tensor : accumulations_.of(task)) {
+    last_writer_[tensor] = task;
+    --writers_left_[tensor];
+  }
+  if (critical && needs_event(task, stream)) record(stream);
+  for (const TaskId after : graph_.successors(task)) {
+    if (--missing_[after] > 0) continue;
+    if (lanes_.critical[after]) {
+      next_level_.push_back(after);
+    } else {
+      queue_.push_back(after);
+    }
+  }
+}
+
+/// Followers of the task at the end of the stream must not have to wait for the critical task that
+/// is about to be launched behind it.
+void CriticalFirstRun::record_before_critical(StreamId stream) {
+  const TaskId tail = tail_[stream];
+  if (!tail.valid() || lanes_.critical[tail] || !has_open_followers(tail)) return;
+  const auto& events = recorded_[stream];
+  if (events.empty() || events.back().position < order_.length(stream)) record(stream);
+}
+
+void CriticalFirstRun::wait_for_needs(TaskId task, StreamId stream) {
+  needs_.clear();
+  for_each_need(task, [&](TaskId before) {
+    if (!order_.ordered(before, stream)) needs_.push_back(before);
+  });
+  // A later task can imply an earlier one, never the other way round.
+  std::sort(needs_.begin(), needs_.end(), [&](TaskId a, TaskId b) {
+    return sequence_[a] > sequence_[b];
+  });
+  for (const TaskId before : needs_) {
+    if (order_.ordered(before, stream)) continue;
+    const EventId event = event_after(before);
+    calls_.push_back(step(HostCall::wait(stream, event)));
+    order_.join(stream, snapshot_[event]);
+  }
+}
+
+/// The first event that covers the task; recorded now if there is none yet.
+EventId CriticalFirstRun::event_after(TaskId task) {
+  const StreamId stream = order_.stream_of(task);
+  const auto find = [&] {
+    return std::lower_bound(
+        recorded_[stream].begin(),
+        recorded_[stream].end(),
+        order_.position(task),
+        [](const Recorded& r, std::uint32_t position) { return r.position < position; });
+  };
+  if (find() == recorded_[stream].end()) record(stream);
+  return find()->event;
+}
+
+void CriticalFirstRun::record(StreamId stream) {
+  const EventId event = snapshot_.push_back(order_.snapshot(stream));
+  recorded_[stream].push_back({.position = order_.length(stream), .event = event});
+  calls_.push_back(step(HostCall::record(stream, event)));
+}
+
+/// A critical task gets an event if somebody on another stream may wait for it: a critical task
+/// there, any other task (its stream is not known yet), or, behind the last task of a second
+/// stream, whoever uses what leaves the graph.
+bool CriticalFirstRun::needs_event(TaskId task, StreamId stream) const {
+  const auto followers = graph_.successors(task);
+  if (followers.empty()) return lanes_.second[task];
+  return std::any_of(followers.begin(), followers.end(), [&](TaskId after) {
+    if (!lanes_.critical[after]) return true;
+    const std::size_t layer = lanes_.layer[after];
+    if (layer >= layer_lanes_.size() || !layer_lanes_[layer].first.valid()) return true;
+    const Lanes& lanes = layer_lanes_[layer];
+    return (lanes_.second[after] ? lanes.second : lanes.first) != stream;
+  });
+}
+
+/// Is anything left that has to come after this task?
+bool CriticalFirstRun::has_open_followers(TaskId task) const {
+  const auto followers = graph_.successors(task);
+  const auto tensors = accumulations_.of(task);
+  return std::any_of(followers.begin(),
+                     followers.end(),
+                     [&](TaskId after) { return !order_.launched(after); }) ||
+         std::any_of(tensors.begin(), tensors.end(), [&](TensorId tensor) {
+           return last_writer_[tensor] == task && writers_left_[tensor] > 0;
+         });
+}
+
+/// Visits what has to be complete before the task: predecessors, and who added last into its
+/// tensors.
+template <class Visitor>
+void CriticalFirstRun::for_each_need(TaskId task, Visitor visit) const {
+  for (const TaskId before : graph_.predecessors(task)) visit(before);
+  for (const TensorId tensor : accumulations_.of(task)) {
+    if (last_writer_[tensor].valid()) visit(last_writer_[tensor]);
+  }
+}
+
+}  // namespace schedlab

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/graph/levels.hpp"
+#include "sim/plan/plan_check.hpp"
+#include "tests/support/scenes.hpp"
+#include "workloads/lstm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using testing::Scene;
+
+/// Well formed, race-free, between the critical path and the serial sum, and the same when made
+/// again.
+void expect_sound(const Scene& scene, const PolicyInfo& info) {
+  const Problem problem = scene.problem();
+  const std::unique_ptr<Policy> policy = make_policy(info.name);
+  const Plan plan = policy->plan(problem);
+  expect_well_formed(plan, scene.graph.task_count());
+  const std::vector<Finding> findings = check(scene.graph, scene.platform, plan);
+  for (const Finding& finding : findings) {
+    CAPTURE(finding.message);
+    CHECK(false);
+  }
+  CHECK(plan.policy == info.name);
+  CHECK(plan == policy->plan(problem));
+
+  const Trace trace = simulate(problem, plan);
+  CHECK(trace.tasks.size() == scene.graph.task_count());
+  const IdVector<TaskId, Duration> durations = scene.costs.durations();
+  Duration serial{0};
+  for (const Duration d : durations) serial += d;
+  CHECK(trace.makespan() >= critical_path_length(scene.graph, durations));
+  // Sleeps of the host are the only thing that may leave every stream idle.
+  if (plan.count(HostCallKind::sleep) == 0) CHECK(trace.makespan() <= serial);
+}
+
+TEST_CASE("every policy makes sound plans for every cut of an LSTM") {
+  for (const LstmPass pass : {LstmPass::forward, LstmPass::backward, LstmPass::training}) {
+    for (const Granularity granularity : {Granularity::coarse,
+                                          Granularity::fine,
+                                          Granularity::matmul,
+                                          Granularity::data_and_weight}) {
+      for (const Accumulation accumulation :
+           {Accumulation::ordered, Accumulation::partial, Accumulation::batched}) {
+        for (const BufferOrder order : {BufferOrder::chained, BufferOrder::by_plan}) {
+          LstmSpec spec{.layers = 3, .steps = 4, .batch = 2, .hidden = 8};
+          spec.pass = pass;
+          spec.granularity = granularity;
+          spec.accumulation = accumulation;
+          spec.accumulation_steps = 2;
+          spec.buffer_order = order;
+          const Scene scene{lstm(spec), Rng{7}};
+          for (const PolicyInfo& info : policies()) {
+            CAPTURE(static_cast<int>(pass));
+            CAPTURE(static_cast<int>(granularity));
+            CAPTURE(static_cast<int>(accumulation));
+            CAPTURE(static_cast<int>(order));
+            CAPTURE(info.name);
+            expect_sound(scene, info);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every policy makes sound plans for graphs it was not made for") {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Scene scene{testing::random_dag(seed, 40, 0.02 * static_cast<double>(seed)), Rng{seed}};
+    for (const PolicyInfo& info : policies()) {
+      CAPTURE(seed);
+      CAPTURE(info.name);
+      expect_sound(scene, info);
+    }
+  }
+}
+
+TEST_CASE("every policy accepts a graph without tasks and one of a single task") {
+  for (const std::uint32_t tasks : {0U, 1U}) {
+    const Scene scene{testing::random_dag(1, tasks, 0.0), Rng{1}};
+    for (const PolicyInfo& info : policies()) {
+      CAPTURE(info.name);
+      const Plan plan = make_policy(info.name)->plan(scene.problem());
+      CHECK(plan.count(HostCallKind::launch) == tasks);
+    }
+  }
+}
+
+TEST_CASE("an unknown policy is refused with the closest name") {
+  try {
+    (void)make_policy("diagnal");
+    FAIL("accepted");
+  } catch (const InputError& error) {
+    CHECK(error.problem().hint == "did you mean \"diagonal\"?");
+    CHECK(error.problem().pointer == "/name");
+  }
+}
+
+TEST_CASE("an unknown knob is refused with the closest name") {
+  try {
+    (void)make_policy("critical_first", {{"max_stream", std::int64_t{3}}});
+    FAIL("accepted");
+  } catch (const InputError& error) {
+    CHECK(error.problem().hint == "did you mean \"max_streams\"?");
+    CHECK(error.problem().pointer == "/max_stream");
+  }
+}
+
+TEST_CASE("names in the registry are those of the policies, and unique") {
+  std::vector<std::string> names;
+  for (const PolicyInfo& info : policies()) {
+    CHECK(make_policy(info.name)->name() == info.name);
+    CHECK(std::find(names.begin(), names.end(), info.name) == names.end());
+    CHECK_FALSE(info.summary.empty());
+    CHECK_FALSE(info.source.empty());
+    names.push_back(info.name);
+  }
+}
+
+}  // namespace
+}  // namespace schedlab
