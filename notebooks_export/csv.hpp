@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/table.hpp"
+#include "sim/trace/trace.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace schedlab {
+
+/// A table as RFC 4180 has it, but with line feeds only: a header line, fields with commas, quotes
+/// or line breaks in quotes. Missing cells are empty, and an empty text is "" in quotes.
+[[nodiscard]] std::string table_csv(const Table& table);
+
+/// time_us, time_ps, utilization, running, critical: one line per change, each valid until the
+/// next. A trace with more than `most_rows` changes gives the means over that many equal slices
+/// instead.
+[[nodiscard]] std::string utilization_csv(const TraceDocument& document,
+                                          std::size_t most_rows = 20000);
+
+/// One line per task of the trace, in launch order: names, stream, device, exact times.
+[[nodiscard]] std::string trace_csv(const TraceDocument& document);
+
+}  // namespace schedlab

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "notebooks_export/timeline.hpp"
+
+#include "notebooks_export/axis.hpp"
+#include "notebooks_export/palette.hpp"
+#include "notebooks_export/svg.hpp"
+#include "notebooks_export/timeline_rows.hpp"
+#include "sim/base/error.hpp"
+#include "sim/trace/utilization.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace schedlab {
+
+namespace {
+
+constexpr std::string_view muted = "#666666";
+constexpr std::string_view grid = "#dddddd";
+constexpr std::string_view row_background = "#f3f3f3";
+constexpr std::size_t most_legend_entries = 14;
+constexpr std::size_t most_tooltips = 2500;  // elements of their own cost 100 bytes each
+
+/// Kinds of host calls as the host track shows them.
+enum class HostGroup : std::uint8_t { launch, event, query, stream, other, blocked };
+struct HostGroupStyle {
+  std::string_view name;
+  std::string_view color;
+};
+// Muted, so that they are not taken for operations.
+constexpr std::array<HostGroupStyle, 6> host_groups{{{"launch", "#5B6B82"},
+                                                     {"record, wait", "#B7A6D9"},
+                                                     {"query", "#7FBFB6"},
+                                                     {"create, destroy stream", "#B58863"},
+                                                     {"other call", "#C9C9C9"},
+                                                     {"blocked", "#E9E2D0"}}};
+
+[[nodiscard]] HostGroup host_group(const HostSpan& call) {
+  if (2 * call.blocked > call.ended - call.started) return HostGroup::blocked;
+  switch (call.what.kind()) {
+    case HostCallKind::launch:
+    case HostCallKind::graph_launch:
+      return HostGroup::launch;
+    case HostCallKind::record:
+    case HostCallKind::wait:
+      return HostGroup::event;
+    case HostCallKind::query:
+      return HostGroup::query;
+    case HostCallKind::create_stream:
+    case HostCallKind::destroy_stream:
+      return HostGroup::stream;
+    default:
+      return HostGroup::other;
+  }
+}
+
+struct LegendEntry {
+  std::string name;
+  std::string color;
+  bool outlined = false;
+  bool arrow = false;
+};
+
+class Timeline {
+ public:
+  Timeline(const TraceDocument& document, const TimelineOptions& options)
+      : document_(document), options_(options), outlined_(document.tasks.size(), 0) {
+    expect_labels();
+    collect_operations();
+    collect_streams();
+    collect_outlined();
+    lay_out();
+  }
+
+  [[nodiscard]] std::string draw() {
+    Svg svg{options_.width, height_, document_.title};
+    draw_heading(svg);
+    draw_legend(svg);
+    draw_time_grid(svg);
+    draw_hosts(svg);
+    draw_streams(svg);
+    draw_arrows(svg);
+    draw_utilization(svg);
+    draw_time_axis(svg);
+    return std::move(svg).finish();
+  }
+
+ private:
+  void expect_labels() const {
+    for (const TaskSpan& span : document_.trace.tasks) {
+      SCHEDLAB_EXPECTS(document_.tasks.contains(span.task),
+                       fmt::format("task {}", span.task.value()));
+      SCHEDLAB_EXPECTS(document_.streams.contains(span.stream), document_.tasks[span.task].name);
+      SCHEDLAB_EXPECTS(document_.devices.contains(span.device), document_.tasks[span.task].name);
+    }
+    for (const HostSpan& call : document_.trace.hosts) {
+      SCHEDLAB_EXPECTS(document_.hosts.contains(call.host), fmt::format("call {}", call.call));
+    }
+  }
+
+  /// Operations in the order in which they first start; longest running ones are named in the
+  /// legend.
+  void collect_operations() {
+    std::vector<std::string> names;
+    for (const TaskSpan& span : document_.trace.tasks) {
+      const std::string& name = document_.tasks[span.task].operation;
+      const auto [entry, added] =
+          group_of_.try_emplace(name, static_cast<std::uint32_t>(names.size()));
+      if (added) {
+        names.push_back(name);
+        running_.push_back(Duration{0});
+      }
+      running_[entry->second] += span.duration();
+    }
+    const auto colors = operation_colors(names);
+    for (const std::string& name : names) row_style_.colors.push_back(colors.at(name));
+    operations_ = std::move(names);
+    row_style_.tooltips = document_.trace.tasks.size() <= most_tooltips;
+  }
+
+  /// The streams that ran something, in their order; the busiest if there are too many.
+  void collect_streams() {
+    IdVector<StreamId, Duration> busy(document_.streams.size(), Duration{0});
+    IdVector<StreamId, std::uint8_t> used(document_.streams.size(), 0);
+    for (const TaskSpan& span : document_.trace.tasks) {
+      busy[span.stream] += span.duration();
+      used[span.stream] = 1;
+    }
+    for (const StreamId stream : busy.ids()) {
+      if (used[stream] != 0) streams_.push_back(stream);
+    }
+    used_streams_ = streams_.size();
+    if (streams_.size() > options_.most_streams) {
+      std::stable_sort(streams_.begin(), streams_.end(), [&busy](StreamId a, StreamId b) {
+        return busy[a] > busy[b];
+      });
+      streams_.resize(options_.most_streams);
+      std::sort(streams_.begin(), streams_.end());
+    }
+    bars_.resize(document_.streams.size());
+    std::vector<std::uint32_t> order(document_.trace.tasks.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return document_.trace.tasks[a].started < document_.trace.tasks[b].started;
+    });
+    start_order_ = std::move(order);
+  }
+
+  void collect_outlined() {
+    by_path_ = !options_.critical_path.empty();
+    for (const TaskId task : options_.critical_path) {
+      if (outlined_.contains(task)) outlined_[task] = 1;
+    }
+    if (by_path_) return;
+    for (const TaskId task : outlined_.ids()) outlined_[task] = document_.tasks[task].critical;
+  }
+
+  [[nodiscard]] std::string stream_label(StreamId stream) const {
+    const StreamSpec& spec = document_.streams[stream];
+    std::string label = spec.name.empty() ? fmt::format("stream {}", stream.value()) : spec.name;
+    if (document_.devices.size() > 1) {
+      label = fmt::format("{} {}", document_.devices[spec.device], label);
+    }
+    return label;
+  }
+
+  void lay_out() {
+    const std::size_t rows = std::max<std::size_t>(streams_.size(), 1);
+    row_height_ = std::clamp(std::floor(560.0 / static_cast<double>(rows)), 5.0, 26.0);
+    row_gap_ = row_height_ > 12 ? 4 : row_height_ > 7 ? 2 : 1;
+    double label_width = text_width("utilization", 11);
+    for (const StreamId stream : streams_) {
+      label_width = std::max(label_width, text_width(stream_label(stream), 11));
+    }
+    scale_.left = std::ceil(std::min(label_width, 190.0)) + 24;
+    scale_.width = std::floor(options_.width - scale_.left - 28);
+    scale_.end_ps = std::max<std::int64_t>(document_.trace.makespan().count(), 1);
+
+    collect_legend();
+    tracks_top_ = 68 + 20 * static_cast<double>(legend_rows_) + 12;
+    hosts_shown_ = options_.host_track && !document_.trace.hosts.empty();
+    const double host_rows = hosts_shown_ ? static_cast<double>(document_.hosts.size()) : 0.0;
+    streams_top_ = tracks_top_ + host_rows * (host_height_ + 4) + (hosts_shown_ ? 8 : 0);
+    curve_top_ = streams_top_ + static_cast<double>(rows) * (row_height_ + row_gap_) + 14;
+    axis_top_ = curve_top_ + curve_height_;
+    height_ = axis_top_ + 46;
+  }
+
+  void collect_legend() {
+    std::vector<std::uint32_t> order(operations_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    if (order.size() > most_legend_entries) {
+      std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return running_[a] > running_[b];
+      });
+    }
+    for (std::size_t i = 0; i < std::min(order.size(), most_legend_entries); ++i) {
+      legend_.push_back(
+          {.name = fitted(operations_[order[i]], 220, 11), .color = row_style_.colors[order[i]]});
+    }
+    if (order.size() > most_legend_entries) {
+      legend_.push_back({.name = fmt::format("and {} more", order.size() - most_legend_entries),
+                         .color = std::string{row_background}});
+    }
+    if (std::find(outlined_.begin(), outlined_.end(), 1) != outlined_.end()) {
+      legend_.push_back({.name = by_path_ ? "critical path" : "critical task",
+                         .color = "#ffffff",
+                         .outlined = true});
+    }
+    if (arrows_shown()) legend_.push_back({.name = "event", .color = {}, .arrow = true});
+    collect_host_legend();
+    double x = scale_.left;
+    legend_rows_ = legend_.empty() ? 0 : 1;
+    for (const LegendEntry& entry : legend_) {
+      const double width = entry_width(entry);
+      if (x + width > options_.width - 20 && x > scale_.left) {
+        x = scale_.left;
+        ++legend_rows_;
+      }
+      x += width;
+    }
+  }
+
+  void collect_host_legend() {
+    if (!options_.host_track) return;
+    std::array<bool, host_groups.size()> used{};
+    for (const HostSpan& call : document_.trace.hosts) {
+      used[static_cast<std::size_t>(host_group(call))] =
+          call.ended > call.started || used[static_cast<std::size_t>(host_group(call))];
+    }
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) continue;
+      legend_.push_back({.name = fmt::format("host: {}", host_groups[i].name),
+                         .color = std::string{host_groups[i].color}});
+    }
+  }
+
+  [[nodiscard]] static double entry_width(const LegendEntry& entry) {
+    return 18 + text_width(entry.name, 11) + 16;
+  }
+  [[nodiscard]] bool arrows_shown() const {
+    return !document_.trace.flows.empty() && document_.trace.flows.size() <= options_.most_arrows;
+  }
+
+  void draw_heading(Svg& svg) const {
+    const double room = options_.width - 44;
+    svg.text({22, 30}, fitted(document_.title, room / 1.12, 18), {.size = 18, .bold = true});
+    std::string facts;
+    const auto add = [&facts](std::string_view text) {
+      if (text.empty()) return;
+      facts.append(facts.empty() ? "" : "  \xC2\xB7  ").append(text);
+    };
+    add(document_.policy);
+    add(document_.machine);
+    add(fmt::format("makespan {}", readable(document_.trace.makespan())));
+    add(fmt::format("{} tasks on {} stream{}",
+                    document_.trace.tasks.size(),
+                    used_streams_,
+                    used_streams_ == 1 ? "" : "s"));
+    if (streams_.size() < used_streams_) {
+      add(fmt::format("the busiest {} streams shown", streams_.size()));
+    }
+    add(document_.origin);
+    svg.text({22, 50}, fitted(facts, room, 12), {.size = 12, .fill = muted});
+  }
+
+  void draw_legend(Svg& svg) const {
+    double x = scale_.left;
+    double y = 72;
+    for (const LegendEntry& entry : legend_) {
+      const double width = entry_width(entry);
+      if (x + width > options_.width - 20 && x > scale_.left) {
+        x = scale_.left;
+        y += 20;
+      }
+      if (entry.arrow) {
+        svg.arrow({x, y + 6}, {x + 13, y + 6}, arrow_style());
+      } else {
+        svg.rect(x,
+                 y,
+                 12,
+                 12,
+                 {.fill = entry.color,
+                  .stroke = entry.outlined ? "#000000" : "#bbbbbb",
+                  .stroke_width = entry.outlined ? 1.5 : 0.5});
+      }
+      svg.text({x + 18, y + 10}, entry.name, {.size = 11});
+      x += width;
+    }
+  }
+
+  [[nodiscard]] static LineStyle arrow_style() {
+    return {.stroke = "#444444", .width = 0.8, .opacity = 0.75};
+  }
+
+  [[nodiscard]] std::pair<TimeUnit, Ticks> time_ticks() const {
+    const TimeUnit unit = time_unit_for(Duration{scale_.end_ps});
+    const double end = static_cast<double>(scale_.end_ps) / unit.picoseconds;
+    return {unit, linear_ticks(0, end, static_cast<int>(scale_.width / 110))};
+  }
+  [[nodiscard]] double x_of(double value, const TimeUnit& unit) const {
+    return scale_.left +
+           scale_.width * value * unit.picoseconds / static_cast<double>(scale_.end_ps);
+  }
+
+  void draw_time_grid(Svg& svg) const {
+    const auto [unit, ticks] = time_ticks();
+    for (const double value : ticks.values) {
+      const double x = x_of(value, unit);
+      svg.line({x, tracks_top_ - 4}, {x, axis_top_}, {.stroke = grid, .width = 0.7});
+    }
+  }
+
+  void row_label(Svg& svg, double top, double height, std::string_view label) const {
+    const double size = std::min(11.0, height + 1.5);
+    svg.text({scale_.left - 10, top + height / 2 + 0.36 * size},
+             fitted(label, 190, size),
+             {.size = size, .anchor = "end"});
+  }
+
+  void draw_hosts(Svg& svg) const {
+    if (!hosts_shown_) return;
+    RowStyle style;
+    for (const HostGroupStyle& group : host_groups) style.colors.emplace_back(group.color);
+    style.tooltips = document_.trace.hosts.size() <= most_tooltips;
+    std::vector<std::vector<Bar>> bars(document_.hosts.size());
+    for (const HostSpan& call : document_.trace.hosts) {
+      bars[call.host.value()].push_back({.started = call.started,
+                                         .ended = call.ended,
+                                         .group = static_cast<std::uint32_t>(host_group(call)),
+                                         .outlined = false,
+                                         .label = to_string(call.what.kind())});
+    }
+    double top = tracks_top_;
+    for (const HostId host : document_.hosts.ids()) {
+      svg.rect(scale_.left, top, scale_.width, host_height_, {.fill = row_background});
+      draw_row(svg, scale_, top, host_height_, bars[host.value()], style);
+      row_label(svg, top, host_height_, document_.hosts[host]);
+      top += host_height_ + 4;
+    }
+  }
+
+  [[nodiscard]] double row_top(std::size_t row) const {
+    return streams_top_ + static_cast<double>(row) * (row_height_ + row_gap_);
+  }
+
+  void draw_streams(Svg& svg) {
+    for (const std::uint32_t i : start_order_) {
+      const TaskSpan& span = document_.trace.tasks[i];
+      const TaskLabel& label = document_.tasks[span.task];
+      bars_[span.stream.value()].push_back({.started = span.started,
+                                            .ended = span.ended,
+                                            .group = group_of_.at(label.operation),
+                                            .outlined = outlined_[span.task] != 0,
+                                            .label = label.name});
+    }
+    const auto label_every =
+        static_cast<std::size_t>(std::max(1.0, std::ceil(8.0 / (row_height_ + row_gap_))));
+    for (std::size_t row = 0; row < streams_.size(); ++row) {
+      const double top = row_top(row);
+      svg.rect(scale_.left, top, scale_.width, row_height_, {.fill = row_background});
+      draw_row(svg, scale_, top, row_height_, bars_[streams_[row].value()], row_style_);
+      if (row % label_every == 0) {
+        row_label(svg, top, std::max(row_height_, 7.0), stream_label(streams_[row]));
+      }
+    }
+  }
+
+  void draw_arrows(Svg& svg) const {
+    if (!arrows_shown()) return;
+    IdVector<StreamId, std::size_t> row_of(document_.streams.size(), streams_.size());
+    for (std::size_t row = 0; row < streams_.size(); ++row) row_of[streams_[row]] = row;
+    for (const EventFlow& flow : document_.trace.flows) {
+      if (!row_of.contains(flow.from) || !row_of.contains(flow.to) || flow.from == flow.to)
+        continue;
+      const std::size_t from = row_of[flow.from];
+      const std::size_t to = row_of[flow.to];
+      if (from == streams_.size() || to == streams_.size()) continue;
+      const bool down = to > from;
+      svg.arrow({scale_.x(flow.recorded), row_top(from) + (down ? row_height_ : 0)},
+                {scale_.x(flow.released), row_top(to) + (down ? 0 : row_height_)},
+                arrow_style());
+    }
+  }
+
+  void draw_utilization(Svg& svg) const {
+    const double bottom = axis_top_;
+    const auto y = [&](double share) { return bottom - share * (curve_height_ - 8); };
+    svg.rect(scale_.left, curve_top_, scale_.width, curve_height_, {.fill = "#fafafa"});
+    for (const double share : {0.0, 0.5, 1.0}) {
+      svg.line({scale_.left, y(share)},
+               {scale_.left + scale_.width, y(share)},
+               {.stroke = grid, .width = 0.7});
+      svg.text({scale_.left - 10, y(share) + 3.5},
+               readable_share(share),
+               {.size = 9.5, .anchor = "end", .fill = muted});
+    }
+    const auto slices = utilization_in_slices(utilization_over_time(document_),
+                                              static_cast<std::size_t>(scale_.width));
+    if (!slices.empty()) draw_curve(svg, slices, y);
+    svg.text({22, curve_top_ + curve_height_ / 2},
+             "utilization",
+             {.size = 11, .anchor = "middle", .upright = true});
+  }
+
+  template <class Y>
+  void draw_curve(Svg& svg, const std::vector<UtilizationSlice>& slices, const Y& y) const {
+    std::vector<Point> points;
+    double mean = 0;
+    double last = -1;
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      mean += slices[i].utilization / static_cast<double>(slices.size());
+      const double level = std::round(10 * y(slices[i].utilization)) / 10;
+      const double x = scale_.left + static_cast<double>(i);
+      if (level == last) {
+        points.back().x = x + 1;
+        continue;
+      }
+      points.push_back({x, level});
+      points.push_back({x + 1, level});
+      last = level;
+    }
+    std::vector<Point> closed = points;
+    closed.push_back({scale_.left + scale_.width, y(0)});
+    closed.insert(closed.begin(), Point{scale_.left, y(0)});
+    svg.polygon(closed, okabe_ito::sky_blue, 0.45);
+    svg.polyline(points, {.stroke = okabe_ito::blue, .width = 1});
+    const Point mean_end{scale_.left + scale_.width, y(mean)};
+    svg.line({scale_.left, y(mean)}, mean_end, {.stroke = "#222222", .width = 1, .dash = "5 4"});
+    const std::string label = "mean " + readable_share(mean);
+    const double width = text_width(label, 10) + 8;
+    const double label_y = std::max(mean_end.y - 3, curve_top_ + 11);
+    svg.rect(mean_end.x - width - 2, label_y - 10, width, 13, {.fill = "#ffffff", .opacity = 0.8});
+    svg.text({mean_end.x - 6, label_y}, label, {.size = 10, .anchor = "end"});
+  }
+
+  void draw_time_axis(Svg& svg) const {
+    svg.line(
+        {scale_.left, axis_top_}, {scale_.left + scale_.width, axis_top_}, {.stroke = "#444444"});
+    const auto [unit, ticks] = time_ticks();
+    for (const double value : ticks.values) {
+      const double x = x_of(value, unit);
+      svg.line({x, axis_top_}, {x, axis_top_ + 5}, {.stroke = "#444444"});
+      svg.text({x, axis_top_ + 18},
+               fmt::format("{:.{}f}", value, ticks.decimals),
+               {.size = 10.5, .anchor = "middle"});
+    }
+    svg.text({scale_.left + scale_.width / 2, axis_top_ + 36},
+             fmt::format("time ({})", unit.name),
+             {.size = 11.5, .anchor = "middle"});
+  }
+
+  const TraceDocument& document_;
+  const TimelineOptions& options_;
+  IdVector<TaskId, std::uint8_t> outlined_;
+  bool by_path_ = false;
+
+  std::map<std::string_view, std::uint32_t> group_of_;
+  std::vector<std::string> operations_;  // by group
+  std::vector<Duration> running_;        // by group
+  RowStyle row_style_;
+  std::vector<StreamId> streams_;  // drawn
+  std::size_t used_streams_ = 0;
+  std::vector<std::uint32_t> start_order_;
+  std::vector<std::vector<Bar>> bars_;  // by stream
+  std::vector<LegendEntry> legend_;
+  int legend_rows_ = 0;
+
+  TimeScale scale_;
+  bool hosts_shown_ = false;
+  double host_height_ = 16;
+  double row_height_ = 26;
+  double row_gap_ = 4;
+  double tracks_top_ = 0;
+  double streams_top_ = 0;
+  double curve_top_ = 0;
+  double curve_height_ = 84;
+  double axis_top_ = 0;
+  double height_ = 0;
+};
+
+}  // namespace
+
+std::string timeline_svg(const TraceDocument& document, const TimelineOptions& options) {
+  return Timeline{document, options}.draw();
+}
+
+}  // namespace schedlab

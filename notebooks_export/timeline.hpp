@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/trace/trace.hpp"
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+struct TimelineOptions {
+  double width = 1200;  ///< of the picture, in pixels
+  /// Outlined, and named "critical path" in the legend: the tasks of Metrics::critical_path. Empty:
+  /// the tasks of a critical class are outlined instead.
+  std::vector<TaskId> critical_path;
+  bool host_track = true;          ///< what the host threads did, if the trace has it
+  std::size_t most_arrows = 60;    ///< arrows for resolved waits are drawn up to this many
+  std::size_t most_streams = 128;  ///< beyond it, the streams with most work are drawn
+};
+
+/// A Gantt chart: host threads on top, a row per stream coloured by operation, utilization beneath,
+/// one time axis for all. Tasks narrower than a pixel are merged: the coloured height of a row is
+/// then the share of the time in which each operation ran. Names of any content are safe.
+///
+/// Errors   ContractViolation if the trace names a task, stream or host without a label.
+/// Cost     O(tasks * log tasks); the file has at most about 1.5 MB, whatever the number of tasks.
+[[nodiscard]] std::string timeline_svg(const TraceDocument& document,
+                                       const TimelineOptions& options = {});
+
+}  // namespace schedlab

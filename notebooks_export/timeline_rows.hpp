@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "notebooks_export/svg.hpp"
+#include "sim/trace/trace.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// Where time lies on the picture.
+struct TimeScale {
+  double left = 0;
+  double width = 1;
+  std::int64_t end_ps = 1;
+
+  [[nodiscard]] double x(Time time) const {
+    return left + width * static_cast<double>(time.time_since_epoch().count()) /
+                      static_cast<double>(end_ps);
+  }
+};
+
+/// One interval of a row. `group` indexes the colours of the row.
+struct Bar {
+  Time started{};
+  Time ended{};
+  std::uint32_t group = 0;
+  bool outlined = false;
+  std::string_view label;
+};
+
+/// What all bars of a picture have in common.
+struct RowStyle {
+  std::vector<std::string> colors;  ///< by group
+  bool tooltips = true;             ///< also keeps each bar an element of its own
+  double label_size = 10;
+};
+
+/// Draws one row: bars of a pixel and more as rectangles with their labels where these fit;
+/// narrower ones merged per slice of a pixel, each group as high as the share of the slice it
+/// fills. `bars` by rising start.
+void draw_row(Svg& svg,
+              const TimeScale& scale,
+              double top,
+              double height,
+              const std::vector<Bar>& bars,
+              const RowStyle& style);
+
+}  // namespace schedlab
