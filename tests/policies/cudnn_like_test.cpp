@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/cudnn_like.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/plan/plan_check.hpp"
+#include "tests/support/scenes.hpp"
+#include "workloads/lstm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace schedlab {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Scene;
+
+TaskGraph data_and_weight(std::int64_t layers, std::int64_t steps, LstmPass pass) {
+  LstmSpec spec{.layers = layers, .steps = steps, .batch = 2, .hidden = 8};
+  spec.granularity = Granularity::data_and_weight;
+  spec.pass = pass;
+  return lstm(spec);
+}
+
+bool is_weight(const TaskGraph& graph, TaskId task) {
+  return graph.operation(task).task_class == TaskClass::weight_gradient;
+}
+
+TEST_CASE("k layers in flight take (L / k) T + k - 1 node times") {
+  for (const std::uint32_t k : {1U, 2U, 3U, 6U}) {
+    CAPTURE(k);
+    const Scene scene{testing::gradient_grid(6, 9), 10us};
+    const Plan plan = CudnnLike{{.layers_in_flight = k}}.plan(scene.problem());
+    CHECK(plan.streams.size() == k);
+    CHECK(simulate(scene.problem(), plan).makespan() == (6 / k * 9 + k - 1) * 10us);
+  }
+  const Scene scene{testing::gradient_grid(6, 9), 10us};
+  const Plan plan = CudnnLike{{.layers_in_flight = 0}}.plan(scene.problem());
+  CHECK(simulate(scene.problem(), plan).makespan() == (6 + 9 - 1) * 10us);
+}
+
+TEST_CASE("never more layers in flight than allowed, in both directions of a training step") {
+  const Scene scene{data_and_weight(5, 6, LstmPass::training), Rng{4}};
+  for (const std::uint32_t k : {1U, 2U, 3U}) {
+    CAPTURE(k);
+    const Plan plan = CudnnLike{{.layers_in_flight = k}}.plan(scene.problem());
+    // A layer is in flight from the start of its first node to the end of its last, per sweep.
+    std::map<std::pair<bool, int>, std::pair<Time, Time>> flights;
+    for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
+      const std::string& name = scene.graph.operation(span.task).name;
+      if (name != "node_forward" && name != "data_node") continue;
+      const auto [flight, is_new] = flights.try_emplace(
+          {name == "data_node", scene.graph.tags(span.task).layer}, span.started, span.ended);
+      flight->second.first = std::min(flight->second.first, span.started);
+      flight->second.second = std::max(flight->second.second, span.ended);
+    }
+    CHECK(flights.size() == 10);
+    for (const auto& [key, flight] : flights) {
+      const auto at_once = std::count_if(flights.begin(), flights.end(), [&](const auto& other) {
+        return other.second.first <= flight.first && flight.first < other.second.second;
+      });
+      CHECK(at_once <= k);
+    }
+  }
+}
+
+TEST_CASE("weight gradients start after all data gradients have ended") {
+  const Scene scene{data_and_weight(4, 5, LstmPass::backward), Rng{4}};
+  for (const std::uint32_t weight_streams : {0U, 1U}) {
+    CAPTURE(weight_streams);
+    const Plan plan = CudnnLike{{.weight_streams = weight_streams}}.plan(scene.problem());
+    CHECK(check(scene.graph, scene.platform, plan).empty());
+    Time data_end{};
+    Time weights_start = Time::max();
+    std::set<StreamId> streams;
+    for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
+      if (is_weight(scene.graph, span.task)) {
+        weights_start = std::min(weights_start, span.started);
+        streams.insert(span.stream);
+      } else {
+        data_end = std::max(data_end, span.ended);
+      }
+    }
+    CHECK(weights_start >= data_end);
+    CHECK(streams.size() == (weight_streams == 0 ? 2 : 1));
+  }
+}
+
+TEST_CASE("one weight task per matrix and layer follows the join, and streams are made anew") {
+  const Scene scene{data_and_weight(4, 5, LstmPass::backward), 10us};
+  const Plan plan = CudnnLike{}.plan(scene.problem());
+  CHECK(plan.count(HostCallKind::create_stream) == 2);
+  CHECK(plan.count(HostCallKind::destroy_stream) == 2);
+  const auto& calls = plan.hosts[HostId{0}].calls;
+  // 20 data nodes, then 2 x 4 weight tasks, then the two destroys.
+  CHECK(std::count_if(calls.end() - 10, calls.end() - 2, [&](HostCall call) {
+          return call.kind() == HostCallKind::launch && is_weight(scene.graph, call.task());
+        }) == 8);
+}
+
+}  // namespace
+}  // namespace schedlab
