@@ -291,8 +291,10 @@ class Reader {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= count) {
       fail(where.pointer() + part,
            shown(value),
-           count == 0 ? fmt::format("no {}: the plan has none", what)
-                      : fmt::format("the number of a {}, 0 to {}", what, count - 1));
+           count == 0
+               ? fmt::format("no {}: the plan has none", what)
+               : fmt::format(
+                     "the number of {} {}, 0 to {}", what[0] == 'e' ? "an" : "a", what, count - 1));
     }
     return static_cast<std::uint32_t>(value.get<std::uint64_t>());
   }
