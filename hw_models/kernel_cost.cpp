@@ -24,6 +24,10 @@ namespace {
 
 }  // namespace
 
+Duration bounded_seconds(double seconds) {
+  return std::min(round_up_seconds(seconds), longest_operation);
+}
+
 FlopRate peak_rate(const Kernel& kernel, const Device& device) {
   const bool matrix = runs_on_matrix_units(kernel.kind);
   const auto type = static_cast<std::size_t>(kernel.type);
@@ -62,7 +66,8 @@ Estimate host_copy_cost(const Kernel& kernel, const Device& device) {
            fmt::format("link for {}", to_string(kernel.kind)),
            to_device ? "host_to_device_gb_per_s" : "device_to_host_gb_per_s");
   }
-  const Duration transfer = std::max(kernel.bytes_read, kernel.bytes_written) / link;
+  const Duration transfer =
+      std::min(std::max(kernel.bytes_read, kernel.bytes_written) / link, longest_operation);
   return {.duration = device.rates.copy_latency + transfer,
           .share = 1.0,
           .bandwidth = link,
@@ -88,13 +93,22 @@ Estimate fixed_cost(const Operation& operation) {
 }
 
 KernelSum::KernelSum(const Operation& operation, const Device& device, Duration gap)
-    : device_(device),
+    : operation_(operation),
+      device_(device),
       own_class_(device.unit_class_of[static_cast<std::size_t>(operation.kind)]),
       gap_(gap) {}
 
 void KernelSum::add(const Kernel& kernel, const Estimate& estimate) {
   if (longest_ >= Duration{0}) sum_.duration += gap_;
   sum_.duration += estimate.duration;
+  if (sum_.duration >= longest_operation) {
+    throw InfeasibleError(
+        fmt::format("operation \"{}\" would take {:.0f} days or more on device \"{}\"\n  check the "
+                    "shapes of its kernels and the rates of the machine",
+                    operation_.name,
+                    to_seconds(longest_operation) / 86400,
+                    device_.name));
+  }
   bytes_ += estimate.bandwidth.count() * to_seconds(estimate.duration);
   if (estimate.duration > longest_) {
     longest_ = estimate.duration;

@@ -8,6 +8,13 @@ namespace schedlab {
 // What the cost models have in common: rates with their refusals, copies, and how the kernels of
 // one operation add up.
 
+/// Longest duration of a kernel or of an operation that is accepted, 11 days: sums of a few stay
+/// far from the end of integer time.
+inline constexpr Duration longest_operation{1'000'000'000'000'000'000};
+
+/// round_up_seconds, at most longest_operation.
+[[nodiscard]] Duration bounded_seconds(double seconds);
+
 /// Peak of matrix kernels (gemm, convolution) or of all others, by the kernel's data type.
 /// Throws InfeasibleError if the device has none; names device, data type and the key to give.
 [[nodiscard]] FlopRate peak_rate(const Kernel& kernel, const Device& device);
@@ -45,10 +52,12 @@ void refuse_unmodelled(const Kernel& kernel, const Operation& operation);
 class KernelSum {
  public:
   KernelSum(const Operation& operation, const Device& device, Duration gap);
+  /// Throws InfeasibleError once the sum reaches longest_operation; names the operation.
   void add(const Kernel& kernel, const Estimate& estimate);
   [[nodiscard]] Estimate total() const;
 
  private:
+  const Operation& operation_;
   const Device& device_;
   UnitClassId own_class_;
   Duration gap_;

@@ -49,8 +49,8 @@ struct MachineSpec {
 /// Reads the JSON text of a machine; `file` is named in messages. Format: docs/machine_format.md.
 ///
 /// Errors   InputError with file, JSON pointer, what was found, what was expected and, for an
-/// unknown key,
-///          the closest one. A number that does not say where it comes from is an error.
+///          unknown key, the closest one. A number that does not say where it comes from is an
+///          error.
 [[nodiscard]] MachineSpec read_machine(std::string_view text, const std::string& file);
 
 /// What a scenario may change in a machine: every number of the sections "host" and "device", by

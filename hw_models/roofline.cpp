@@ -15,7 +15,7 @@ Estimate kernel_roofline(const Kernel& kernel, const Device& device, double effi
                                ? kernel.flops / (peak_rate(kernel, device) * efficiency)
                                : Duration{0};
   const Duration memory = bytes > Bytes{0} ? bytes / reachable_bandwidth(device) : Duration{0};
-  Estimate result{.duration = std::max(compute, memory),
+  Estimate result{.duration = std::min(std::max(compute, memory), longest_operation),
                   .share = 1.0,
                   .bandwidth = {},
                   .bound = compute > memory ? Bound::compute : Bound::memory};

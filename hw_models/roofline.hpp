@@ -8,14 +8,15 @@ namespace schedlab {
 /// Roofline: a kernel takes as long as its arithmetic or its memory traffic, whichever is longer,
 /// on the whole device; the kernels of an operation run one after another.
 ///
-///   compute = flops / (peak * efficiency)        peak: by data type, of matrix or of point-wise
-///   kernels memory  = (bytes read + written) / (nominal bandwidth * memory_efficiency) kernel  =
-///   max(compute, memory, kernel_floor)
+///   compute = flops / (peak * efficiency)     peak: by data type, of matrix or point-wise kernels
+///   memory  = (bytes read + written) / (nominal bandwidth * memory_efficiency)
+///   kernel  = max(compute, memory, kernel_floor)
 ///
 /// Valid for: kernels that fill the device; else a lower bound. No waves, no gaps between the
 /// kernels of one operation, every operand comes from memory (re-use in the cache between kernels
-/// is not credited). Source: Williams, Waterman, Patterson, CACM 52(4), 2009,
-/// doi 10.1145/1498765.1498785.
+/// is not credited).
+///
+/// Source: Williams, Waterman, Patterson, CACM 52(4), 2009, doi 10.1145/1498765.1498785.
 class Roofline final : public CostModel {
  public:
   /// `efficiency` in (0, 1]: share of the arithmetic peak that kernels reach.

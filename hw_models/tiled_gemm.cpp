@@ -12,18 +12,18 @@
 namespace schedlab {
 namespace {
 
+// Larger sides are costed by their FLOPs alone: the number of tiles must stay an exact integer.
+constexpr std::int64_t largest_side = std::int64_t{1} << 28;
 constexpr double partial_sum_bytes = 4;  // split-k adds in fp32, whatever the inputs
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// What `units` of the device can move together.
-Bandwidth bandwidth_of(std::int64_t units, const Device& device) {
-  const Bandwidth all = reachable_bandwidth(device);
-  const Bandwidth per_unit = device.rates.unit_bandwidth;
-  if (per_unit == Bandwidth{0.0} || units == 0) return all;
-  return std::min(all, per_unit * static_cast<double>(units));
+/// Seconds that one unit needs to move so many bytes, if there is a limit.
+double unit_seconds(double bytes, const Device& device) {
+  const double limit = device.rates.unit_bandwidth.count();
+  return limit > 0.0 ? bytes / limit : 0.0;
 }
 
 double best_efficiency(const Device& device) {
@@ -47,21 +47,21 @@ TileChoice evaluate(const Kernel& kernel,
   const auto m = static_cast<double>(tile.m);
   const auto n = static_cast<double>(tile.n);
   const auto k = static_cast<double>(ceil_div(kernel.k, split));
+  const auto element = static_cast<double>(bytes_per_element(kernel.type));
   const FlopRate unit_peak = peak_rate(kernel, device) * (1.0 / static_cast<double>(units));
-  double tile_seconds = 2.0 * m * n * k / (unit_peak * tile.efficiency).count();
-  if (device.rates.unit_bandwidth > Bandwidth{0.0}) {
-    const auto element = static_cast<double>(bytes_per_element(kernel.type));
-    tile_seconds =
-        std::max(tile_seconds, (m + n) * k * element / device.rates.unit_bandwidth.count());
-  }
-  choice.compute = round_up_seconds(static_cast<double>(choice.waves) * tile_seconds);
+  const double tile_seconds = std::max(2.0 * m * n * k / (unit_peak * tile.efficiency).count(),
+                                       unit_seconds(((m + n) * k + m * n) * element, device));
+  // Whole waves of a rounded tile: exact multiples, so that the tail effect is to the picosecond.
+  const Duration one = bounded_seconds(tile_seconds);
+  const bool too_long = one.count() > 0 && choice.waves > longest_operation / one;
+  choice.compute = too_long ? longest_operation : one * choice.waves;
 
   auto bytes = static_cast<double>(traffic(kernel).count());
   if (split > 1) {
     bytes += 2.0 * partial_sum_bytes * static_cast<double>(split) * static_cast<double>(kernel.m) *
              static_cast<double>(kernel.n);
   }
-  choice.memory = round_up_seconds(bytes / bandwidth_of(choice.busy_units, device).count());
+  choice.memory = bounded_seconds(bytes / reachable_bandwidth(device).count());
   choice.duration =
       device.kernel_floor * (split > 1 ? 2 : 1) + std::max(choice.compute, choice.memory);
   return choice;
@@ -69,7 +69,7 @@ TileChoice evaluate(const Kernel& kernel,
 
 Estimate to_estimate(
     const Kernel& kernel, const Device& device, Duration compute, Duration memory, double share) {
-  const Duration work = std::max(compute, memory);
+  const Duration work = std::min(std::max(compute, memory), longest_operation);
   Estimate result{.duration = device.kernel_floor + work,
                   .share = share,
                   .bandwidth = {},
@@ -82,9 +82,9 @@ Estimate to_estimate(
   return result;
 }
 
-Duration memory_time(const Kernel& kernel, const Device& device, std::int64_t units) {
+Duration memory_time(const Kernel& kernel, const Device& device) {
   const Bytes bytes = traffic(kernel);
-  return bytes == Bytes{0} ? Duration{0} : bytes / bandwidth_of(units, device);
+  return bytes == Bytes{0} ? Duration{0} : bytes / reachable_bandwidth(device);
 }
 
 /// A matrix kernel that fills the device, whatever its shape.
@@ -93,12 +93,12 @@ Estimate filling_cost(const Kernel& kernel, const Device& device) {
       kernel.flops > Flops{0.0}
           ? kernel.flops / (peak_rate(kernel, device) * best_efficiency(device))
           : Duration{0};
-  return to_estimate(
-      kernel, device, compute, memory_time(kernel, device, device.rates.matrix_units), 1.0);
+  return to_estimate(kernel, device, compute, memory_time(kernel, device), 1.0);
 }
 
 Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_split) {
-  const bool has_shape = kernel.m > 0 && kernel.n > 0 && kernel.k > 0;
+  const auto sensible = [](std::int64_t side) { return side > 0 && side <= largest_side; };
+  const bool has_shape = sensible(kernel.m) && sensible(kernel.n) && sensible(kernel.k);
   if (!has_shape || device.rates.matrix_units == 0 || device.rates.gemm_tiles.empty()) {
     return filling_cost(kernel, device);
   }
@@ -113,14 +113,25 @@ Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_
 Estimate pointwise_cost(const Kernel& kernel, const Device& device) {
   const std::int64_t units = device.rates.vector_units;
   const std::int64_t filling = device.rates.pointwise_bytes_per_unit.count();
+  const std::int64_t bytes = traffic(kernel).count();
   std::int64_t busy = units;
-  if (units > 0 && filling > 0) {
-    busy = std::clamp(ceil_div(traffic(kernel).count(), filling), std::int64_t{1}, units);
+  double fullest = 1.0 / static_cast<double>(std::max<std::int64_t>(units, 1));  // of the work
+  if (units > 0 && filling > 0 && bytes > 0) {
+    busy = std::clamp(ceil_div(bytes, filling), std::int64_t{1}, units);
+    const double filled = static_cast<double>(filling) / static_cast<double>(bytes);
+    fullest = std::max(fullest, std::min(1.0, filled));
   }
   const double share = units > 0 ? static_cast<double>(busy) / static_cast<double>(units) : 1.0;
-  const Duration compute =
-      kernel.flops > Flops{0.0} ? kernel.flops / (peak_rate(kernel, device) * share) : Duration{0};
-  return to_estimate(kernel, device, compute, memory_time(kernel, device, busy), share);
+  Duration compute{0};
+  if (kernel.flops > Flops{0.0}) {
+    const double unit_peak =
+        peak_rate(kernel, device).count() / static_cast<double>(std::max<std::int64_t>(units, 1));
+    compute = bounded_seconds(kernel.flops.count() * fullest / unit_peak);
+  }
+  const Duration one_unit =
+      bounded_seconds(unit_seconds(static_cast<double>(bytes) * fullest, device));
+  return to_estimate(
+      kernel, device, compute, std::max(memory_time(kernel, device), one_unit), share);
 }
 
 }  // namespace

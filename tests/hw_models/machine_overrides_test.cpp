@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/machine_spec.hpp"
+#include "hw_models/tiled_gemm.hpp"
+#include "sim/base/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace schedlab {
+
+TEST_CASE("an override changes its number, keeps the others and is recorded as assumed") {
+  const MachineSpec before = load_machine("v100");
+  MachineSpec machine = before;
+  apply_overrides(machine, {{"connections", std::int64_t{32}}, {"launch_us", 2.5}});
+
+  MachineSpec expected = before;
+  expected.platform.devices[DeviceId{0}].connections = 32;
+  expected.platform.hosts[HostId{0}].costs.launch = Duration{2'500'000};
+  CHECK(machine.platform == expected.platform);
+
+  CHECK(machine.sources.size() == before.sources.size());
+  const auto source = std::ranges::find(
+      machine.sources, std::string{"/device/connections"}, &NumberSource::pointer);
+  REQUIRE(source != machine.sources.end());
+  CHECK(*source == NumberSource{"/device/connections", 32, Origin::assumed, "set by the scenario"});
+}
+
+TEST_CASE("without overrides a machine stays as it is") {
+  MachineSpec machine = load_machine("h200");
+  apply_overrides(machine, {});
+  CHECK(machine == load_machine("h200"));
+  apply_overrides(machine, {{"unlimited_units", false}});
+  CHECK(machine == load_machine("h200"));
+}
+
+TEST_CASE("every number of the file format can be overridden under its name") {
+  for (const OptionSpec& option : machine_options()) {
+    CAPTURE(option.name);
+    MachineSpec machine = load_machine("ideal");
+    std::map<std::string, OptionValue> given{{option.name, true}};
+    if (std::holds_alternative<double>(option.default_value)) given[option.name] = 0.5;
+    if (std::holds_alternative<std::int64_t>(option.default_value)) {
+      given[option.name] = std::int64_t{3};
+    }
+    apply_overrides(machine, given);
+    if (option.name != "unlimited_units") CHECK_FALSE(machine == load_machine("ideal"));
+  }
+}
+
+TEST_CASE("unlimited units run each kernel as if alone and leave its duration as it was") {
+  const Operation gemm{.name = "gemm",
+                       .kind = TaskKind::gemm,
+                       .kernels = {gemm_kernel(64, 1024, 4096, DataType::fp32, false)}};
+  const MachineSpec limited = load_machine("v100");
+  MachineSpec unlimited = limited;
+  apply_overrides(unlimited, {{"unlimited_units", true}});
+  const Device& device = unlimited.platform.devices[DeviceId{0}];
+  for (const UnitClass& unit_class : device.unit_classes) CHECK(unit_class.count == 0);
+  CHECK(TiledGemm{}.estimate(gemm, device) ==
+        TiledGemm{}.estimate(gemm, limited.platform.devices[DeviceId{0}]));
+}
+
+TEST_CASE("a wrong override names the machine's number that was meant") {
+  MachineSpec machine = load_machine("v100");
+  CHECK_THROWS_WITH_AS(apply_overrides(machine, {{"conections", std::int64_t{8}}}),
+                       doctest::Contains("did you mean \"connections\"?"),
+                       InputError);
+  CHECK_THROWS_AS(apply_overrides(machine, {{"connections", std::int64_t{-1}}}), InputError);
+  CHECK_THROWS_AS(apply_overrides(machine, {{"connections", 8.5}}), InputError);
+  CHECK(machine == load_machine("v100"));
+}
+
+}  // namespace schedlab

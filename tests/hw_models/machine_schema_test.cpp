@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/machine_spec.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+namespace schedlab {
+namespace {
+
+bool fits_schema(const nlohmann::json& document) {
+  const nlohmann::json text = nlohmann::json::parse(machine_schema());
+  valijson::Schema schema;
+  valijson::SchemaParser parser{valijson::SchemaParser::kDraft7};
+  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter{text}, schema);
+  valijson::Validator validator;
+  return validator.validate(schema, valijson::adapters::NlohmannJsonAdapter{document}, nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("the schema accepts every machine that the library carries") {
+  for (const std::string& name : machine_names()) {
+    CAPTURE(name);
+    CHECK(fits_schema(nlohmann::json::parse(machine_text(name))));
+  }
+}
+
+TEST_CASE("the schema refuses what the reader refuses") {
+  const nlohmann::json good = nlohmann::json::parse(machine_text("v100"));
+  REQUIRE(fits_schema(good));
+  const auto broken = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json copy = good;
+    copy[nlohmann::json::json_pointer{pointer}] = value;
+    CAPTURE(pointer);
+    CHECK_FALSE(fits_schema(copy));
+    CHECK_THROWS(static_cast<void>(read_machine(copy.dump(), "m.json")));
+  };
+  broken("/device/connections", 8);
+  broken("/device/connections/value", -8);
+  broken("/device/connections/value", 8.5);
+  broken("/device/connections/assumed", "and a source");
+  broken("/device/memory_efficiency/value", 2);
+  broken("/device/unknown", 1);
+  broken("/host/unknown", {{"value", 1}, {"source", "s"}});
+  broken("/device/unit_classes/sm", 80);
+  broken("/device/runs_on/gem", "sm");
+  broken("/device/gemm_tiles/0/efficiency", 0);
+  broken("/name", "");
+}
+
+}  // namespace schedlab
