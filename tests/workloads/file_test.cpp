@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/base/file.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace schedlab;
+
+namespace {
+
+std::filesystem::path folder() {
+  const auto path = std::filesystem::current_path() / "file_test";
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("what was written is read, and no temporary file is left") {
+  const auto path = folder() / "a.bin";
+  const std::string bytes{"zero \0 and \xFF", 12};
+  write_file_atomically(path, "longer text that is replaced");
+  write_file_atomically(path, bytes);
+  CHECK(read_file(path) == bytes);
+  CHECK(read_file(path).capacity() >= bytes.size() + 64);
+  for (const auto& entry : std::filesystem::directory_iterator{folder()}) {
+    CHECK(entry.path().extension() != ".tmp");
+  }
+}
+
+TEST_CASE("a file that cannot be read or written is named") {
+  try {
+    (void)read_file("no/such/file.json");
+    FAIL("read");
+  } catch (const InputError& error) {
+    CHECK(std::string{error.what()} ==
+          "no/such/file.json: found no such file, expected a file that can be read");
+  }
+  CHECK_THROWS_AS((void)read_file(folder()), InputError);
+  CHECK_THROWS_AS(write_file_atomically("no/such/file.json", "x"), InputError);
+}
+
+TEST_CASE("writers of one path never mix their bytes") {
+  const auto path = folder() / "shared.txt";
+  std::vector<std::thread> threads;
+  for (const char letter : {'a', 'b', 'c', 'd'}) {
+    threads.emplace_back([&, letter] {
+      for (int i = 0; i < 25; ++i) write_file_atomically(path, std::string(10'000, letter));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  const std::string text = read_file(path);
+  REQUIRE(text.size() == 10'000);
+  CHECK(std::count(text.begin(), text.end(), text.front()) == 10'000);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/graph_file.hpp"
+
+#include "sim/base/file.hpp"
+#include "workloads/graph_json.hpp"
+#include "workloads/graph_text.hpp"
+#include "workloads/stg.hpp"
+#include "workloads/transforms/renumber.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+TaskGraph read(std::string bytes, const std::filesystem::path& path) {
+  const std::string name = path.string();
+  const std::string extension = path.extension().string();
+  if (extension == ".json") return read_graph_json(std::move(bytes), name);
+  if (extension == ".stg") return read_stg(bytes, name);
+  const std::size_t start = bytes.find_first_not_of(" \t\r\n");
+  if (start != std::string::npos && bytes[start] == '{') {
+    return read_graph_json(std::move(bytes), name);
+  }
+  if (is_graph_text(bytes)) return read_graph_text(bytes, name);
+  return read_stg(bytes, name);
+}
+
+}  // namespace
+
+TaskGraph read_graph_file(const std::filesystem::path& path) {
+  TaskGraph graph = read(read_file(path), path);
+  return graph.topologically_numbered() ? std::move(graph) : TopologicalRenumber{}.apply(graph);
+}
+
+}  // namespace schedlab

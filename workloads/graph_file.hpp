@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/graph/task_graph.hpp"
+
+#include <filesystem>
+
+namespace schedlab {
+
+/// Reads a graph file: `.json` and `.stg` by extension, any other by content (JSON starts with "{",
+/// our compact text with "schedlab-graph", the rest is taken for a Standard Task Graph Set file). A
+/// graph that is not numbered topologically is renumbered, which engines are several times faster
+/// on; tasks keep their names. Throws InputError naming file, place and what was expected.
+[[nodiscard]] TaskGraph read_graph_file(const std::filesystem::path& path);
+
+}  // namespace schedlab

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/graph_text.hpp"
+
+#include "sim/base/error.hpp"
+#include "workloads/graph_totals.hpp"
+#include "workloads/task_class_words.hpp"
+#include "workloads/text_scanner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::string_view magic = "schedlab-graph";
+constexpr std::int64_t version = 1;
+constexpr std::int64_t largest = detail::GraphTotals::largest_size;
+constexpr std::int64_t longest = detail::GraphTotals::longest_duration;
+
+// Names stand at the end of a line: only characters that would break it are escaped, as %XX.
+void append_name(std::string& out, std::string_view name) {
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(name[i]);
+    const bool edge = i == 0 || i + 1 == name.size();
+    if (c < 0x20 || c == '%' || c == 0x7F || (edge && c == ' ')) {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", c);
+    } else {
+      out += name[i];
+    }
+  }
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string read_name(detail::TextScanner& scan) {
+  const std::string_view text = scan.rest_of_line();
+  std::string name;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      name += text[i];
+      continue;
+    }
+    const bool complete = i + 2 < text.size();
+    const int high = complete ? hex_digit(text[i + 1]) : -1;
+    const int low = complete ? hex_digit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) {
+      scan.refuse("a lone \"%\" in a name",
+                  "%XX with two digits 0-9, A-F (\"%25\" is a percent sign)");
+    }
+    name += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return name;
+}
+
+// ---------------------------------------------------------------------------------------- writing
+
+void append_operations(std::string& out, const TaskGraph& graph) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "operations {}\n", graph.operations().size());
+  for (const Operation& operation : graph.operations()) {
+    fmt::format_to(to,
+                   "{} {} {} {}",
+                   to_string(operation.kind),
+                   detail::task_class_name(operation.task_class),
+                   operation.fixed_duration.count(),
+                   operation.kernels.size());
+    for (const Kernel& k : operation.kernels) {
+      fmt::format_to(to,
+                     " {} {} {} {} {} {} {} {}",
+                     to_string(k.kind),
+                     to_string(k.type),
+                     k.m,
+                     k.n,
+                     k.k,
+                     k.flops.count(),
+                     k.bytes_read.count(),
+                     k.bytes_written.count());
+    }
+    out += ' ';
+    append_name(out, operation.name);
+    out += '\n';
+  }
+}
+
+void append_tasks(std::string& out, const TaskGraph& graph) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "tasks {}\n", graph.task_count());
+  for (const TaskId task : graph.tasks()) {
+    const Tags& tags = graph.tags(task);
+    fmt::format_to(to,
+                   "{} {} {} {} {}",
+                   graph.operation_id(task).value(),
+                   tags.layer,
+                   tags.step,
+                   graph.has_task_durations() ? graph.fixed_duration(task).count() : -1,
+                   graph.predecessors(task).size());
+    for (const TaskId before : graph.predecessors(task)) {
+      fmt::format_to(to, " {}", before.value());
+    }
+    if (tags.stage >= 0 || tags.microbatch >= 0) {
+      fmt::format_to(to, " @ {} {}", tags.stage, tags.microbatch);
+    }
+    if (graph.has_explicit_names()) {
+      out += " # ";
+      append_name(out, graph.name(task));
+    }
+    out += '\n';
+  }
+}
+
+void append_tensors(std::string& out, const TaskGraph& graph) {
+  const TensorTable& tensors = graph.tensors();
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "tensors {}\n", tensors.size());
+  for (const TensorId id : tensors.ids()) {
+    fmt::format_to(to,
+                   "{} {}",
+                   tensors.bytes(id).count(),
+                   (tensors.accumulate(id) ? 1 : 0) + (tensors.persistent(id) ? 2 : 0));
+    for (const auto tasks : {tensors.writers(id), tensors.readers(id)}) {
+      fmt::format_to(to, " {}", tasks.size());
+      for (const TaskId task : tasks) fmt::format_to(to, " {}", task.value());
+    }
+    out += ' ';
+    append_name(out, tensors.name(id));
+    out += '\n';
+  }
+}
+
+// ---------------------------------------------------------------------------------------- reading
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file)
+      : scan_(text, file), totals_(text.size()) {}
+
+  [[nodiscard]] TaskGraph read() {
+    read_header();
+    operations_ = section("operations");
+    for (std::int64_t i = 0; i < operations_; ++i) read_operation();
+    tasks_ = section("tasks");
+    builder_.reserve(static_cast<std::size_t>(tasks_), static_cast<std::size_t>(2 * tasks_));
+    for (std::int64_t i = 0; i < tasks_; ++i) read_task();
+    scan_.skip_empty_lines();
+    if (!scan_.at_end()) {
+      const std::int64_t tensors = section("tensors");
+      for (std::int64_t i = 0; i < tensors; ++i) read_tensor();
+      scan_.skip_empty_lines();
+      if (!scan_.at_end()) scan_.refuse("more lines", "the end of the file after the last tensor");
+    }
+    return std::move(builder_).build();
+  }
+
+ private:
+  void read_header() {
+    scan_.skip_empty_lines();
+    const std::string_view word = scan_.word();
+    if (word != magic) scan_.refuse("another first word", fmt::format("\"{} {}\"", magic, version));
+    (void)scan_.integer(version, version, "version of the format");
+    scan_.next_line();
+  }
+
+  /// "NAME count": a line of the section needs at least 8 characters, so a larger count cannot be
+  /// true.
+  std::int64_t section(std::string_view name) {
+    scan_.skip_empty_lines();
+    if (scan_.word() != name) {
+      scan_.refuse("another word", fmt::format("\"{}\" and how many", name));
+    }
+    const auto most = static_cast<std::int64_t>(scan_.remaining() / 5);
+    const std::int64_t count = scan_.integer(0, most, "count of lines that follow");
+    scan_.next_line();
+    return count;
+  }
+
+  std::size_t choice(const std::vector<std::string>& words, const char* what) {
+    const std::string word{scan_.word()};
+    const auto found = std::find(words.begin(), words.end(), word);
+    if (found == words.end()) {
+      const std::string close = closest_spelling(word, words);
+      scan_.refuse(fmt::format("\"{}\"", word.substr(0, 40)),
+                   fmt::format("{}: one of {}", what, fmt::join(words, ", ")),
+                   close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+    }
+    return static_cast<std::size_t>(found - words.begin());
+  }
+
+  void read_operation() {
+    Operation operation{.name = {}, .kernels = {}};
+    operation.kind = static_cast<TaskKind>(choice(task_kind_names(), "kind"));
+    operation.task_class = static_cast<TaskClass>(choice(detail::task_class_names(), "class"));
+    operation.fixed_duration = Duration{scan_.integer(0, longest, "duration in ps")};
+    const auto most = static_cast<std::int64_t>(scan_.remaining() / 16);
+    const std::int64_t kernels = scan_.integer(0, most, "number of kernels");
+    for (std::int64_t i = 0; i < kernels; ++i) operation.kernels.push_back(read_kernel());
+    operation.name = read_name(scan_);
+    scan_.next_line();
+    durations_.push_back(operation.fixed_duration.count());
+    builder_.add_operation(std::move(operation));
+  }
+
+  Kernel read_kernel() {
+    Kernel kernel;
+    kernel.kind = static_cast<TaskKind>(choice(task_kind_names(), "kind of a kernel"));
+    kernel.type = static_cast<DataType>(choice(data_type_names(), "data type"));
+    kernel.m = scan_.integer(0, largest, "m");
+    kernel.n = scan_.integer(0, largest, "n");
+    kernel.k = scan_.integer(0, largest, "k");
+    kernel.flops = Flops{scan_.number("FLOPs")};
+    kernel.bytes_read = Bytes{scan_.integer(0, largest, "bytes read")};
+    kernel.bytes_written = Bytes{scan_.integer(0, largest, "bytes written")};
+    if (!totals_.add_bytes(kernel.bytes_read.count() + kernel.bytes_written.count())) {
+      scan_.refuse("more bytes than can be counted", "smaller kernels");
+    }
+    return kernel;
+  }
+
+  void read_task() {
+    const std::int64_t operation = scan_.integer(0, operations_ - 1, "operation");
+    Tags tags;
+    tags.layer = static_cast<std::int16_t>(
+        scan_.integer(-1, std::numeric_limits<std::int16_t>::max(), "layer"));
+    tags.step = static_cast<std::int32_t>(
+        scan_.integer(-1, std::numeric_limits<std::int32_t>::max(), "step"));
+    const std::int64_t duration = scan_.integer(-1, longest, "duration in ps");
+    if (!totals_.add_duration(duration >= 0 ? duration
+                                            : durations_[static_cast<std::size_t>(operation)])) {
+      scan_.refuse("durations whose sum is beyond 26 days", "shorter tasks");
+    }
+    const TaskId task{static_cast<std::uint32_t>(builder_.task_count())};
+    const std::int64_t predecessors = scan_.integer(0, tasks_, "number of predecessors");
+    for (std::int64_t i = 0; i < predecessors; ++i) {
+      builder_.add_edge(task_id("predecessor"), task);
+    }
+    const OperationId id{static_cast<std::uint32_t>(operation)};
+    if (scan_.at_line_end()) {
+      builder_.add_task(id, tags);
+    } else {
+      read_task_extras(id, tags);
+    }
+    if (duration >= 0) builder_.set_duration(task, Duration{duration});
+    scan_.next_line();
+  }
+
+  void read_task_extras(OperationId operation, Tags tags) {
+    if (scan_.peek() == '@') {
+      (void)scan_.word();
+      tags.stage = static_cast<std::int16_t>(
+          scan_.integer(-1, std::numeric_limits<std::int16_t>::max(), "stage"));
+      tags.microbatch = static_cast<std::int32_t>(
+          scan_.integer(-1, std::numeric_limits<std::int32_t>::max(), "microbatch"));
+    }
+    if (scan_.peek() == '#') {
+      (void)scan_.word();
+      builder_.add_task(operation, tags, read_name(scan_));
+    } else {
+      builder_.add_task(operation, tags);
+    }
+  }
+
+  void read_tensor() {
+    TensorInfo info;
+    info.bytes = Bytes{scan_.integer(0, largest, "bytes")};
+    const std::int64_t flags = scan_.integer(0, 3, "flags (1 accumulate, 2 persistent)");
+    info.accumulate = (flags & 1) != 0;
+    info.persistent = (flags & 2) != 0;
+    std::array<std::vector<TaskId>, 2> uses;
+    for (auto& tasks : uses) {
+      const std::int64_t count = scan_.integer(0, tasks_, "number of tasks");
+      for (std::int64_t i = 0; i < count; ++i) tasks.push_back(task_id("task"));
+    }
+    if (uses[0].size() > 1 && !info.accumulate) {
+      scan_.refuse(fmt::format("{} writers", uses[0].size()),
+                   "one writer, or flag 1: several tasks may add into it");
+    }
+    if (!totals_.add_bytes(info.bytes.count())) {
+      scan_.refuse("more bytes in tensors than can be counted", "smaller tensors");
+    }
+    if (!totals_.add_pairs(uses[0].size(), uses[1].size())) {
+      scan_.refuse("too many pairs of a writer and a reader of one tensor",
+                   "fewer writers or readers");
+    }
+    info.name = read_name(scan_);
+    scan_.next_line();
+    const TensorId id = builder_.add_tensor(std::move(info));
+    for (const TaskId task : uses[0]) builder_.writes(task, id);
+    for (const TaskId task : uses[1]) builder_.reads(task, id);
+  }
+
+  TaskId task_id(const char* what) {
+    return TaskId{static_cast<std::uint32_t>(scan_.integer(0, tasks_ - 1, what))};
+  }
+
+  detail::TextScanner scan_;
+  TaskGraphBuilder builder_;
+  std::int64_t operations_ = 0;
+  std::int64_t tasks_ = 0;
+  detail::GraphTotals totals_;
+  std::vector<std::int64_t> durations_;  // ps, of operations
+};
+
+}  // namespace
+
+std::string write_graph_text(const TaskGraph& graph) {
+  std::string out = fmt::format("{} {}\n", magic, version);
+  append_operations(out, graph);
+  append_tasks(out, graph);
+  if (!graph.tensors().empty()) append_tensors(out, graph);
+  return out;
+}
+
+TaskGraph read_graph_text(std::string_view text, const std::string& file) {
+  try {
+    return Reader{text, file}.read();
+  } catch (const InputError& error) {
+    if (!error.problem().file.empty()) throw;
+    InputProblem problem = error.problem();  // a cycle, found by the builder
+    problem.file = file;
+    throw InputError(problem);
+  }
+}
+
+bool is_graph_text(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && text.substr(start).starts_with(magic);
+}
+
+}  // namespace schedlab

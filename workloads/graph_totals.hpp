@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace schedlab::detail {
+
+/// Limits of what a graph file may say, so that no sum in the program overflows and no short file
+/// makes a huge graph. Each function returns false when the limit is passed.
+class GraphTotals {
+ public:
+  static constexpr std::int64_t largest_size = 1'000'000'000'000'000;        ///< elements, bytes
+  static constexpr std::int64_t longest_duration = 100'000'000'000'000'000;  ///< ps; 27 hours
+
+  explicit GraphTotals(std::size_t file_bytes)
+      : most_pairs_(1e6 + 8.0 * static_cast<double>(file_bytes)) {}
+
+  /// Of one task; all together may take 26 days.
+  [[nodiscard]] bool add_duration(std::int64_t ps) { return add(duration_, ps); }
+  /// Of one tensor, or of what one kernel reads and writes.
+  [[nodiscard]] bool add_bytes(std::int64_t bytes) { return add(bytes_, bytes); }
+  /// Each reader of a tensor depends on each of its writers.
+  [[nodiscard]] bool add_pairs(std::size_t writers, std::size_t readers) {
+    pairs_ += static_cast<double>(writers) * static_cast<double>(readers);
+    return pairs_ <= most_pairs_;
+  }
+
+ private:
+  static bool add(std::int64_t& sum, std::int64_t value) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
+    sum += value;  // both are below `most`: no overflow
+    return sum <= most;
+  }
+
+  std::int64_t duration_ = 0;
+  std::int64_t bytes_ = 0;
+  double pairs_ = 0;
+  double most_pairs_;
+};
+
+}  // namespace schedlab::detail

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/registry.hpp"
+
+#include "sim/base/error.hpp"
+#include "workloads/workload_entries.hpp"
+
+#include <fmt/format.h>
+
+namespace schedlab {
+
+const std::vector<WorkloadInfo>& workloads() {
+  static const std::vector<WorkloadInfo> all{
+      lstm_workload(),            // lstm
+      grid_workload(),            // grid
+      random_layered_workload(),  // random_layered
+      file_workload(),            // file
+  };
+  return all;
+}
+
+TaskGraph make_workload(std::string_view name, const std::map<std::string, OptionValue>& given) {
+  std::vector<std::string> names;
+  for (const WorkloadInfo& info : workloads()) {
+    if (info.name == name) {
+      return info.make(resolve_options(fmt::format("workload {}", name), info.options, given));
+    }
+    names.push_back(info.name);
+  }
+  const std::string close = closest_spelling(name, names);
+  throw InputError(
+      {.file = {},
+       .pointer = "/kind",
+       .found = fmt::format("the unknown workload \"{}\"", name),
+       .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+       .hint = close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close)});
+}
+
+}  // namespace schedlab

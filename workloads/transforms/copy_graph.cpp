@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/transforms/copy_graph.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace schedlab::detail {
+namespace {
+
+void map_unique(std::span<const TaskId> tasks,
+                const IdVector<TaskId, TaskId>& new_id,
+                std::vector<TaskId>& mapped) {
+  mapped.clear();
+  for (const TaskId task : tasks) mapped.push_back(new_id[task]);
+  std::sort(mapped.begin(), mapped.end());
+  mapped.erase(std::unique(mapped.begin(), mapped.end()), mapped.end());
+}
+
+}  // namespace
+
+void copy_edges_and_tensors(const TaskGraph& graph,
+                            const IdVector<TaskId, TaskId>& new_id,
+                            TaskGraphBuilder& builder) {
+  for (const TaskId task : graph.tasks()) {
+    for (const TaskId next : graph.successors(task)) {
+      if (new_id[task] != new_id[next]) builder.add_edge(new_id[task], new_id[next]);
+    }
+  }
+  const TensorTable& tensors = graph.tensors();
+  std::vector<TaskId> writers;
+  std::vector<TaskId> readers;
+  for (const TensorId id : tensors.ids()) {
+    const TensorId copy = builder.add_tensor({.name = tensors.name(id),
+                                              .bytes = tensors.bytes(id),
+                                              .accumulate = tensors.accumulate(id),
+                                              .persistent = tensors.persistent(id)});
+    map_unique(tensors.writers(id), new_id, writers);
+    map_unique(tensors.readers(id), new_id, readers);
+    for (const TaskId task : writers) builder.writes(task, copy);
+    for (const TaskId task : readers) {
+      if (!std::binary_search(writers.begin(), writers.end(), task)) builder.reads(task, copy);
+    }
+  }
+}
+
+std::string name_to_keep(const TaskGraph& graph, TaskId task) {
+  const Tags& tags = graph.tags(task);
+  const bool from_tags = tags.layer >= 0 || (tags.stage >= 0 && tags.microbatch >= 0);
+  if (from_tags && !graph.has_explicit_names()) return {};
+  return graph.name(task);
+}
+
+}  // namespace schedlab::detail
