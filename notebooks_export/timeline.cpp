@@ -2,16 +2,17 @@
 #include "notebooks_export/timeline.hpp"
 
 #include "notebooks_export/axis.hpp"
+#include "notebooks_export/legend.hpp"
 #include "notebooks_export/palette.hpp"
 #include "notebooks_export/svg.hpp"
+#include "notebooks_export/timeline_curve.hpp"
+#include "notebooks_export/timeline_hosts.hpp"
 #include "notebooks_export/timeline_rows.hpp"
 #include "sim/base/error.hpp"
-#include "sim/trace/utilization.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -21,50 +22,10 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view muted = "#666666";
-constexpr std::string_view grid = "#dddddd";
 constexpr std::string_view row_background = "#f3f3f3";
+constexpr double legend_top = 72;
 constexpr std::size_t most_legend_entries = 14;
 constexpr std::size_t most_tooltips = 2500;  // elements of their own cost 100 bytes each
-
-/// Kinds of host calls as the host track shows them.
-enum class HostGroup : std::uint8_t { launch, event, query, stream, other, blocked };
-struct HostGroupStyle {
-  std::string_view name;
-  std::string_view color;
-};
-// Muted, so that they are not taken for operations.
-constexpr std::array<HostGroupStyle, 6> host_groups{{{"launch", "#5B6B82"},
-                                                     {"record, wait", "#B7A6D9"},
-                                                     {"query", "#7FBFB6"},
-                                                     {"create, destroy stream", "#B58863"},
-                                                     {"other call", "#C9C9C9"},
-                                                     {"blocked", "#E9E2D0"}}};
-
-[[nodiscard]] HostGroup host_group(const HostSpan& call) {
-  if (2 * call.blocked > call.ended - call.started) return HostGroup::blocked;
-  switch (call.what.kind()) {
-    case HostCallKind::launch:
-    case HostCallKind::graph_launch:
-      return HostGroup::launch;
-    case HostCallKind::record:
-    case HostCallKind::wait:
-      return HostGroup::event;
-    case HostCallKind::query:
-      return HostGroup::query;
-    case HostCallKind::create_stream:
-    case HostCallKind::destroy_stream:
-      return HostGroup::stream;
-    default:
-      return HostGroup::other;
-  }
-}
-
-struct LegendEntry {
-  std::string name;
-  std::string color;
-  bool outlined = false;
-  bool arrow = false;
-};
 
 class Timeline {
  public:
@@ -80,13 +41,13 @@ class Timeline {
   [[nodiscard]] std::string draw() {
     Svg svg{options_.width, height_, document_.title};
     draw_heading(svg);
-    draw_legend(svg);
-    draw_time_grid(svg);
+    legend_.draw(svg, legend_top);
+    draw_time_grid(svg, scale_, tracks_top_ - 4, axis_top_);
     draw_hosts(svg);
     draw_streams(svg);
     draw_arrows(svg);
-    draw_utilization(svg);
-    draw_time_axis(svg);
+    draw_utilization(svg, scale_, curve_top_, curve_height_, document_);
+    draw_time_axis(svg, scale_, axis_top_);
     return std::move(svg).finish();
   }
 
@@ -181,9 +142,10 @@ class Timeline {
     scale_.width = std::floor(options_.width - scale_.left - 28);
     scale_.end_ps = std::max<std::int64_t>(document_.trace.makespan().count(), 1);
 
-    collect_legend();
-    tracks_top_ = 68 + 20 * static_cast<double>(legend_rows_) + 12;
     hosts_shown_ = options_.host_track && !document_.trace.hosts.empty();
+    legend_ = Legend{scale_.left, options_.width - 20};
+    collect_legend();
+    tracks_top_ = legend_top + legend_.height() + 10;
     const double host_rows = hosts_shown_ ? static_cast<double>(document_.hosts.size()) : 0.0;
     streams_top_ = tracks_top_ + host_rows * (host_height_ + 4) + (hosts_shown_ ? 8 : 0);
     curve_top_ = streams_top_ + static_cast<double>(rows) * (row_height_ + row_gap_) + 14;
@@ -200,49 +162,24 @@ class Timeline {
       });
     }
     for (std::size_t i = 0; i < std::min(order.size(), most_legend_entries); ++i) {
-      legend_.push_back(
-          {.name = fitted(operations_[order[i]], 220, 11), .color = row_style_.colors[order[i]]});
+      legend_.add({fitted(operations_[order[i]], 220, 11), row_style_.colors[order[i]]});
     }
     if (order.size() > most_legend_entries) {
-      legend_.push_back({.name = fmt::format("and {} more", order.size() - most_legend_entries),
-                         .color = std::string{row_background}});
+      legend_.add({fmt::format("and {} more", order.size() - most_legend_entries), "#ffffff"});
     }
     if (std::find(outlined_.begin(), outlined_.end(), 1) != outlined_.end()) {
-      legend_.push_back({.name = by_path_ ? "critical path" : "critical task",
-                         .color = "#ffffff",
-                         .outlined = true});
+      legend_.add({by_path_ ? "critical path" : "critical task", {}, LegendMark::framed});
     }
-    if (arrows_shown()) legend_.push_back({.name = "event", .color = {}, .arrow = true});
-    collect_host_legend();
-    double x = scale_.left;
-    legend_rows_ = legend_.empty() ? 0 : 1;
-    for (const LegendEntry& entry : legend_) {
-      const double width = entry_width(entry);
-      if (x + width > options_.width - 20 && x > scale_.left) {
-        x = scale_.left;
-        ++legend_rows_;
-      }
-      x += width;
-    }
-  }
-
-  void collect_host_legend() {
-    if (!options_.host_track) return;
-    std::array<bool, host_groups.size()> used{};
-    for (const HostSpan& call : document_.trace.hosts) {
-      used[static_cast<std::size_t>(host_group(call))] =
-          call.ended > call.started || used[static_cast<std::size_t>(host_group(call))];
-    }
+    if (arrows_shown()) legend_.add({"event", {}, LegendMark::arrow});
+    if (!hosts_shown_) return;
+    const auto used = host_groups_used(document_.trace);
     for (std::size_t i = 0; i < used.size(); ++i) {
       if (!used[i]) continue;
-      legend_.push_back({.name = fmt::format("host: {}", host_groups[i].name),
-                         .color = std::string{host_groups[i].color}});
+      legend_.add(
+          {fmt::format("host: {}", host_groups[i].name), std::string{host_groups[i].color}});
     }
   }
 
-  [[nodiscard]] static double entry_width(const LegendEntry& entry) {
-    return 18 + text_width(entry.name, 11) + 16;
-  }
   [[nodiscard]] bool arrows_shown() const {
     return !document_.trace.flows.empty() && document_.trace.flows.size() <= options_.most_arrows;
   }
@@ -269,51 +206,8 @@ class Timeline {
     svg.text({22, 50}, fitted(facts, room, 12), {.size = 12, .fill = muted});
   }
 
-  void draw_legend(Svg& svg) const {
-    double x = scale_.left;
-    double y = 72;
-    for (const LegendEntry& entry : legend_) {
-      const double width = entry_width(entry);
-      if (x + width > options_.width - 20 && x > scale_.left) {
-        x = scale_.left;
-        y += 20;
-      }
-      if (entry.arrow) {
-        svg.arrow({x, y + 6}, {x + 13, y + 6}, arrow_style());
-      } else {
-        svg.rect(x,
-                 y,
-                 12,
-                 12,
-                 {.fill = entry.color,
-                  .stroke = entry.outlined ? "#000000" : "#bbbbbb",
-                  .stroke_width = entry.outlined ? 1.5 : 0.5});
-      }
-      svg.text({x + 18, y + 10}, entry.name, {.size = 11});
-      x += width;
-    }
-  }
-
   [[nodiscard]] static LineStyle arrow_style() {
     return {.stroke = "#444444", .width = 0.8, .opacity = 0.75};
-  }
-
-  [[nodiscard]] std::pair<TimeUnit, Ticks> time_ticks() const {
-    const TimeUnit unit = time_unit_for(Duration{scale_.end_ps});
-    const double end = static_cast<double>(scale_.end_ps) / unit.picoseconds;
-    return {unit, linear_ticks(0, end, static_cast<int>(scale_.width / 110))};
-  }
-  [[nodiscard]] double x_of(double value, const TimeUnit& unit) const {
-    return scale_.left +
-           scale_.width * value * unit.picoseconds / static_cast<double>(scale_.end_ps);
-  }
-
-  void draw_time_grid(Svg& svg) const {
-    const auto [unit, ticks] = time_ticks();
-    for (const double value : ticks.values) {
-      const double x = x_of(value, unit);
-      svg.line({x, tracks_top_ - 4}, {x, axis_top_}, {.stroke = grid, .width = 0.7});
-    }
   }
 
   void row_label(Svg& svg, double top, double height, std::string_view label) const {
@@ -334,7 +228,8 @@ class Timeline {
                                          .ended = call.ended,
                                          .group = static_cast<std::uint32_t>(host_group(call)),
                                          .outlined = false,
-                                         .label = to_string(call.what.kind())});
+                                         .label = to_string(call.what.kind()),
+                                         .family = {}});
     }
     double top = tracks_top_;
     for (const HostId host : document_.hosts.ids()) {
@@ -357,7 +252,8 @@ class Timeline {
                                             .ended = span.ended,
                                             .group = group_of_.at(label.operation),
                                             .outlined = outlined_[span.task] != 0,
-                                            .label = label.name});
+                                            .label = label.name,
+                                            .family = label.operation});
     }
     const auto label_every =
         static_cast<std::size_t>(std::max(1.0, std::ceil(8.0 / (row_height_ + row_gap_))));
@@ -388,73 +284,6 @@ class Timeline {
     }
   }
 
-  void draw_utilization(Svg& svg) const {
-    const double bottom = axis_top_;
-    const auto y = [&](double share) { return bottom - share * (curve_height_ - 8); };
-    svg.rect(scale_.left, curve_top_, scale_.width, curve_height_, {.fill = "#fafafa"});
-    for (const double share : {0.0, 0.5, 1.0}) {
-      svg.line({scale_.left, y(share)},
-               {scale_.left + scale_.width, y(share)},
-               {.stroke = grid, .width = 0.7});
-      svg.text({scale_.left - 10, y(share) + 3.5},
-               readable_share(share),
-               {.size = 9.5, .anchor = "end", .fill = muted});
-    }
-    const auto slices = utilization_in_slices(utilization_over_time(document_),
-                                              static_cast<std::size_t>(scale_.width));
-    if (!slices.empty()) draw_curve(svg, slices, y);
-    svg.text({22, curve_top_ + curve_height_ / 2},
-             "utilization",
-             {.size = 11, .anchor = "middle", .upright = true});
-  }
-
-  template <class Y>
-  void draw_curve(Svg& svg, const std::vector<UtilizationSlice>& slices, const Y& y) const {
-    std::vector<Point> points;
-    double mean = 0;
-    double last = -1;
-    for (std::size_t i = 0; i < slices.size(); ++i) {
-      mean += slices[i].utilization / static_cast<double>(slices.size());
-      const double level = std::round(10 * y(slices[i].utilization)) / 10;
-      const double x = scale_.left + static_cast<double>(i);
-      if (level == last) {
-        points.back().x = x + 1;
-        continue;
-      }
-      points.push_back({x, level});
-      points.push_back({x + 1, level});
-      last = level;
-    }
-    std::vector<Point> closed = points;
-    closed.push_back({scale_.left + scale_.width, y(0)});
-    closed.insert(closed.begin(), Point{scale_.left, y(0)});
-    svg.polygon(closed, okabe_ito::sky_blue, 0.45);
-    svg.polyline(points, {.stroke = okabe_ito::blue, .width = 1});
-    const Point mean_end{scale_.left + scale_.width, y(mean)};
-    svg.line({scale_.left, y(mean)}, mean_end, {.stroke = "#222222", .width = 1, .dash = "5 4"});
-    const std::string label = "mean " + readable_share(mean);
-    const double width = text_width(label, 10) + 8;
-    const double label_y = std::max(mean_end.y - 3, curve_top_ + 11);
-    svg.rect(mean_end.x - width - 2, label_y - 10, width, 13, {.fill = "#ffffff", .opacity = 0.8});
-    svg.text({mean_end.x - 6, label_y}, label, {.size = 10, .anchor = "end"});
-  }
-
-  void draw_time_axis(Svg& svg) const {
-    svg.line(
-        {scale_.left, axis_top_}, {scale_.left + scale_.width, axis_top_}, {.stroke = "#444444"});
-    const auto [unit, ticks] = time_ticks();
-    for (const double value : ticks.values) {
-      const double x = x_of(value, unit);
-      svg.line({x, axis_top_}, {x, axis_top_ + 5}, {.stroke = "#444444"});
-      svg.text({x, axis_top_ + 18},
-               fmt::format("{:.{}f}", value, ticks.decimals),
-               {.size = 10.5, .anchor = "middle"});
-    }
-    svg.text({scale_.left + scale_.width / 2, axis_top_ + 36},
-             fmt::format("time ({})", unit.name),
-             {.size = 11.5, .anchor = "middle"});
-  }
-
   const TraceDocument& document_;
   const TimelineOptions& options_;
   IdVector<TaskId, std::uint8_t> outlined_;
@@ -468,8 +297,7 @@ class Timeline {
   std::size_t used_streams_ = 0;
   std::vector<std::uint32_t> start_order_;
   std::vector<std::vector<Bar>> bars_;  // by stream
-  std::vector<LegendEntry> legend_;
-  int legend_rows_ = 0;
+  Legend legend_{0, 0};
 
   TimeScale scale_;
   bool hosts_shown_ = false;

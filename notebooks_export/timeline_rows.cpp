@@ -14,7 +14,8 @@ namespace schedlab {
 
 namespace {
 
-constexpr double narrow = 1.0;  // pixels; below it bars are merged
+constexpr double narrow = 1.0;        // pixels; below it bars are merged
+constexpr double least_height = 0.3;  // of the row, for a slice in which hardly anything ran
 constexpr std::string_view outline_color = "#000000";
 
 /// Busy share per slice of one row, for one group of bars.
@@ -61,16 +62,26 @@ class Row {
   /// Stacked areas, the topmost first: each is painted from the bottom of the row up to the sum of
   /// its own and all lower shares, and the lower ones paint over it.
   void draw_merged() {
+    Shares total(slices(), 0.0);
+    for (const Shares& shares : shares_) {
+      for (std::size_t i = 0; i < shares.size(); ++i) total[i] += shares[i];
+    }
     Shares sum(slices(), 0.0);
     std::vector<std::pair<std::uint32_t, Shares>> stack;
     for (std::uint32_t group = 0; group < shares_.size(); ++group) {
       if (shares_[group].empty()) continue;
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += shares_[group][i];
+      for (std::size_t i = 0; i < sum.size(); ++i) {
+        if (total[i] > 0) sum[i] += shares_[group][i] / total[i] * visible(total[i]);
+      }
       stack.emplace_back(group, sum);
     }
     for (auto layer = stack.rbegin(); layer != stack.rend(); ++layer) {
       svg_.filled_path(area(layer->second), style_.colors[layer->first]);
     }
+  }
+
+  [[nodiscard]] static double visible(double share) {
+    return least_height + (1 - least_height) * std::min(share, 1.0);
   }
 
   /// A step curve as relative path commands; empty slices interrupt it.
@@ -145,17 +156,24 @@ class Row {
                        readable(bar.started.time_since_epoch()));
   }
 
+  /// The whole name, the same a little smaller, or what distinguishes it within its family.
   void draw_label(const Bar& bar) {
-    constexpr double margin = 2.5;
-    const double room = width_of(bar) - 2 * margin;
-    const double needed = text_width(bar.label, style_.label_size);
-    if (bar.label.empty() || needed > room) return;
-    svg_.text(
-        {scale_.x(bar.started) + margin + room / 2, top_ + height_ / 2 + 0.36 * style_.label_size},
-        bar.label,
-        {.size = style_.label_size,
-         .anchor = "middle",
-         .fill = readable_on(style_.colors[bar.group])});
+    const double room = width_of(bar) - 5;
+    if (bar.label.empty() || room < 8) return;
+    const bool has_family = !bar.family.empty() && bar.label.size() > bar.family.size() &&
+                            bar.label.starts_with(bar.family);
+    const std::string_view rest =
+        has_family ? bar.label.substr(bar.family.size()) : std::string_view{};
+    const double small = 0.85 * style_.label_size;
+    for (const auto& [text, size] : {std::pair{bar.label, style_.label_size},
+                                     std::pair{bar.label, small},
+                                     std::pair{rest, small}}) {
+      if (text.empty() || text_width(text, size) > room) continue;
+      svg_.text({scale_.x(bar.started) + width_of(bar) / 2, top_ + height_ / 2 + 0.36 * size},
+                text,
+                {.size = size, .anchor = "middle", .fill = readable_on(style_.colors[bar.group])});
+      return;
+    }
   }
 
   /// Frames round wide bars; of narrow ones a line along the bottom of the row, joined where they
@@ -183,7 +201,7 @@ class Row {
                   top_ + 0.6,
                   width - 1.2,
                   height_ - 1.2,
-                  {.stroke = outline_color, .stroke_width = 1.3});
+                  {.stroke = outline_color, .stroke_width = 1.2});
         continue;
       }
       if (from && x > until + 0.7) close();

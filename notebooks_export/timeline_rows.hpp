@@ -31,6 +31,7 @@ struct Bar {
   std::uint32_t group = 0;
   bool outlined = false;
   std::string_view label;
+  std::string_view family;  ///< start of the label that the legend says already; may be left out
 };
 
 /// What all bars of a picture have in common.

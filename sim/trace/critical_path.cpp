@@ -127,12 +127,29 @@ class Walk {
         return a->released < b->released;
       });
     }
+    index_host_waits();
+  }
+
+  /// A host waits for a device in calls that block, or by asking until a stream is idle.
+  void index_host_waits() {
+    std::vector<bool> polling;
     for (const HostSpan& call : trace_.hosts) {
-      const bool for_device =
-          call.what.kind() == HostCallKind::synchronize || call.what.kind() == HostCallKind::launch;
-      if (call.blocked == Duration{0} || !for_device) continue;
-      if (blocked_.size() <= call.host.value()) blocked_.resize(call.host.value() + 1);
-      blocked_[call.host.value()].push_back(&call);
+      const std::size_t host = call.host.value();
+      if (host_waits_.size() <= host) {
+        host_waits_.resize(host + 1);
+        polling.resize(host + 1, false);
+      }
+      const HostCallKind kind = call.what.kind();
+      if (kind == HostCallKind::sleep) {
+        polling[host] = true;
+      } else if (kind == HostCallKind::query) {
+        const bool idle = call.what.answer().value_or(false);
+        if (idle && polling[host]) host_waits_[host].push_back(&call);
+        polling[host] = !idle;
+      } else if (kind == HostCallKind::synchronize || kind == HostCallKind::launch) {
+        if (call.blocked > Duration{0}) host_waits_[host].push_back(&call);
+        polling[host] = false;
+      }
     }
   }
 
@@ -196,16 +213,21 @@ class Walk {
     return best;
   }
 
-  /// The task for which the host was last blocked before it submitted `span`.
+  /// The task for which the host last waited before it submitted `span`.
   [[nodiscard]] std::uint32_t host_release(const TaskSpan& span) const {
-    if (span.host.value() >= blocked_.size()) return nobody;
-    const auto& calls = blocked_[span.host.value()];
+    if (span.host.value() >= host_waits_.size()) return nobody;
+    const auto& calls = host_waits_[span.host.value()];
     const auto after = std::upper_bound(
         calls.begin(), calls.end(), span.submitted, [](Time time, const HostSpan* call) {
           return time < call->ended;
         });
     if (after == calls.begin()) return nobody;
     const HostSpan& call = **(after - 1);
+    if (call.what.kind() == HostCallKind::query) {
+      const std::size_t stream = call.what.stream().value();
+      if (stream >= flows_to_.size()) return nobody;
+      return by_stream_.last_before(stream, std::min(call.ended, span.started));
+    }
     std::uint32_t latest = nobody;
     for (const DeviceId device : problem_.platform.devices.ids()) {
       const std::uint32_t candidate = by_device_.last_before(device.value(), call.ended);
@@ -223,8 +245,8 @@ class Walk {
   std::vector<std::uint32_t> previous_;  // span -> the span before it in its stream
   EndLists by_device_;
   EndLists by_stream_;
-  std::vector<std::vector<const EventFlow*>> flows_to_;  // stream -> by rising release
-  std::vector<std::vector<const HostSpan*>> blocked_;    // host -> calls blocked by a device
+  std::vector<std::vector<const EventFlow*>> flows_to_;   // stream -> by rising release
+  std::vector<std::vector<const HostSpan*>> host_waits_;  // host -> calls that ended a wait
 };
 
 }  // namespace

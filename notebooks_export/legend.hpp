@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "notebooks_export/svg.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+
+enum class LegendMark : std::uint8_t { filled, framed, arrow };
+
+struct LegendEntry {
+  std::string name;
+  std::string color;  ///< of a filled mark
+  LegendMark mark = LegendMark::filled;
+};
+
+/// A legend that is set in lines between `left` and `right`.
+class Legend {
+ public:
+  Legend(double left, double right) : left_(left), right_(right) {}
+
+  void add(LegendEntry entry) { entries_.push_back(std::move(entry)); }
+  /// 0 if there is nothing to show.
+  [[nodiscard]] double height() const;
+  void draw(Svg& svg, double top) const;
+
+ private:
+  struct Place {
+    double x = 0;
+    int line = 0;
+  };
+  [[nodiscard]] std::vector<Place> places() const;
+
+  double left_;
+  double right_;
+  std::vector<LegendEntry> entries_;
+};
+
+}  // namespace schedlab

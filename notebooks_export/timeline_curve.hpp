@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "notebooks_export/svg.hpp"
+#include "notebooks_export/timeline_rows.hpp"
+#include "sim/trace/trace.hpp"
+
+namespace schedlab {
+
+/// Vertical lines at the labels of the time axis.
+void draw_time_grid(Svg& svg, const TimeScale& scale, double top, double bottom);
+/// The axis at the height `y`, labels and unit beneath.
+void draw_time_axis(Svg& svg, const TimeScale& scale, double y);
+
+/// Utilization over time as an area from 0 to 100 %, one step per pixel, with its mean.
+void draw_utilization(
+    Svg& svg, const TimeScale& scale, double top, double height, const TraceDocument& document);
+
+}  // namespace schedlab
