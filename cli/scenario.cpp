@@ -116,12 +116,14 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
                                                      .stop = stop_});
     result.summary =
         summarizer_.summarize(problem, recording.plan, recording.trace, prepared->bounds);
-    if (check) {
+    if (check && problem.graph.task_count() <= largest_checked_graph) {
       const auto findings = schedlab::check(problem.graph, problem.platform, recording.plan);
       result.checked = true;
       result.findings = static_cast<std::int64_t>(findings.size());
       if (!findings.empty()) result.note = findings.front().message;
     }
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::runtime_error& error) {  // InputError, InfeasibleError
     result.failed = true;
     result.note = error.what();

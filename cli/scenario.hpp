@@ -18,6 +18,10 @@
 
 namespace schedlab {
 
+/// Sweeps check plans of up to this many tasks: the check of a larger one takes longer than the
+/// run. `simulate` checks every plan.
+inline constexpr std::size_t largest_checked_graph = 20'000;
+
 /// Graph, machine and costs that scenarios share.
 struct PreparedProblem {
   std::shared_ptr<const TaskGraph> graph;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_export.hpp"
+
+#include "cli/results_csv.hpp"
+#include "cli/scenario.hpp"
+#include "cli/spec.hpp"
+#include "cli/sweep_run.hpp"
+#include "cli/trace_input.hpp"
+#include "notebooks_export/csv.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/trace/chrome_json.hpp"
+#include "sim/trace/document.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <ostream>
+#include <set>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The database of a sweep's folder; empty if `input` is something else.
+fs::path database_of(const fs::path& input) {
+  if (fs::is_directory(input) && fs::exists(input / results_database))
+    return input / results_database;
+  return input.extension() == ".sqlite" ? input : fs::path{};
+}
+
+/// The sweep's spec, as kept in its results.
+Spec spec_of(const ResultsStore& store, const fs::path& database) {
+  return parse_spec(store.header().spec, "spec in " + database.string());
+}
+
+void export_results(const fs::path& database, const fs::path& out) {
+  const ResultsStore store = ResultsStore::open(database);
+  const Spec spec = spec_of(store, database);
+  const Grid grid(spec);
+  write_results_csv(store, Baseline::of(spec, grid), out);
+}
+
+/// Simulates one scenario of a sweep again, this time with everything recorded.
+TraceDocument scenario_trace(const fs::path& database, std::int64_t wanted, const StopFlag* stop) {
+  const ResultsStore store = ResultsStore::open(database);
+  const Spec spec = spec_of(store, database);
+  const Grid grid(spec);
+  const auto scenario = static_cast<std::uint64_t>(wanted);
+  if (wanted < 0 || scenario >= grid.size()) {
+    throw InputError({.file = "--scenario",
+                      .pointer = {},
+                      .found = wanted < 0 ? "nothing" : fmt::format("{}", wanted),
+                      .expected = fmt::format("a scenario of the sweep, 0 to {}", grid.size() - 1),
+                      .hint = "the first column of results.csv"});
+  }
+  ScenarioSpace space(spec, grid);
+  FullRun run = ScenarioRunner(space, stop).run_fully(scenario);
+  return make_document(run.prepared->problem(),
+                       run.plan,
+                       std::move(run.trace),
+                       fmt::format("{}: {}", spec.name, grid.describe(scenario)));
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, ExportOptions& options) {
+  CLI::App* verb = app.add_subcommand("export", "Write results or traces for other programs");
+  verb->add_option("FORMAT", options.format, "csv or chrome")
+      ->check(CLI::IsMember(std::set<std::string>{"csv", "chrome"}))
+      ->required();
+  verb->add_option("INPUT", options.input, "Folder of a sweep or of a run, or trace.json")
+      ->required();
+  verb->add_option("-o,--out", options.out, "File to write")->required();
+  verb->add_option(
+      "--scenario", options.scenario, "Of a sweep: the scenario whose trace is wanted");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "csv of a sweep: one line per scenario; of a run, or with --scenario: one line per task.\n"
+      "chrome: the trace for Perfetto (ui.perfetto.dev) and chrome://tracing.");
+  return verb;
+}
+
+int run(const ExportOptions& options, const Terminal& terminal) {
+  const fs::path database = database_of(options.input);
+  if (options.format == "csv" && !database.empty() && options.scenario < 0) {
+    export_results(database, options.out);
+  } else {
+    const TraceDocument document = database.empty()
+                                       ? load_trace(options.input)
+                                       : scenario_trace(database, options.scenario, terminal.stop);
+    write_file_atomically(options.out,
+                          options.format == "csv" ? trace_csv(document) : chrome_json(document));
+  }
+  if (options.json) {
+    const nlohmann::ordered_json summary{
+        {"verb", "export"}, {"format", options.format}, {"out", options.out}};
+    terminal.out << summary.dump(2) << '\n';
+  } else {
+    terminal.out << options.out << '\n';
+  }
+  return exit_done;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace schedlab {
+
+struct ExportOptions {
+  std::string format;
+  std::string input;
+  std::string out;
+  std::int64_t scenario = -1;
+  bool json = false;
+};
+
+/// Adds the verb `export`.
+CLI::App* add_to(CLI::App& app, ExportOptions& options);
+/// Results or traces in formats of other programs.
+[[nodiscard]] int run(const ExportOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_graph.hpp"
+
+#include "cli/graph_input.hpp"
+#include "sim/base/file.hpp"
+#include "sim/graph/levels.hpp"
+#include "sim/trace/lower_bounds.hpp"
+#include "workloads/graph_dot.hpp"
+#include "workloads/graph_json.hpp"
+#include "workloads/graph_text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t most_shown_tasks = 12;
+
+/// Totals of one operation over its tasks.
+struct OperationTotal {
+  std::string name;
+  std::uint64_t tasks = 0;
+  double gflop = 0;
+  double mebibytes = 0;
+  Duration duration{0};
+};
+
+struct Statistics {
+  std::size_t depth = 0;  ///< levels
+  std::size_t width = 0;  ///< most tasks on one level
+  std::vector<OperationTotal> operations;
+  std::vector<TaskId> critical_path;
+  Duration serial{0};
+  LowerBounds bounds;
+};
+
+Statistics statistics_of(const GraphInput& input) {
+  const TaskGraph& graph = input.graph;
+  Statistics s;
+  std::vector<std::size_t> per_level;
+  for (const std::uint32_t level : levels(graph)) {
+    if (per_level.size() <= level) per_level.resize(level + 1);
+    s.width = std::max(s.width, ++per_level[level]);
+  }
+  s.depth = per_level.size();
+  for (const Operation& operation : graph.operations()) {
+    s.operations.push_back(
+        {.name = operation.name, .tasks = 0, .gflop = 0, .mebibytes = 0, .duration = {}});
+  }
+  for (const TaskId task : graph.tasks()) {
+    const Operation& operation = graph.operation(task);
+    OperationTotal& total = s.operations[graph.operation_id(task).value()];
+    ++total.tasks;
+    total.gflop += operation.flops().count() * 1e-9;
+    total.mebibytes +=
+        static_cast<double>((operation.bytes_read() + operation.bytes_written()).count()) /
+        (1 << 20);
+    total.duration += input.costs.duration(task);
+    s.serial += input.costs.duration(task);
+  }
+  s.critical_path = critical_path(graph, input.costs.durations());
+  s.bounds = graph_lower_bounds({graph, input.machine.platform, input.costs});
+  return s;
+}
+
+std::vector<std::string> path_names(const GraphInput& input, const Statistics& s) {
+  std::vector<std::string> names;
+  for (const TaskId task : s.critical_path) names.push_back(input.graph.name(task));
+  return names;
+}
+
+void print_text(std::ostream& out, const GraphInput& input, const Statistics& s) {
+  const TaskGraph& graph = input.graph;
+  out << fmt::format(
+      "{}: {} tasks, {} dependencies, {} levels, at most {} tasks on one level\n  {} tensors; "
+      "{:.1f} "
+      "MiB of this program's memory\n",
+      input.title,
+      graph.task_count(),
+      graph.edge_count(),
+      s.depth,
+      s.width,
+      graph.tensors().size(),
+      static_cast<double>(graph.memory_bytes()) / (1 << 20));
+  out << fmt::format(
+      "  {:<20} {:>9} {:>12} {:>12} {:>14}\n", "operation", "tasks", "GFLOP", "MiB", "time us");
+  for (const OperationTotal& total : s.operations) {
+    out << fmt::format("  {:<20} {:>9} {:>12.3f} {:>12.2f} {:>14.3f}\n",
+                       total.name,
+                       total.tasks,
+                       total.gflop,
+                       total.mebibytes,
+                       to_us(total.duration));
+  }
+  std::vector<std::string> names = path_names(input, s);
+  const std::size_t length = names.size();
+  if (length > most_shown_tasks) names.resize(most_shown_tasks);
+  out << fmt::format(
+      "on {}:\n  one after another  {:.3f} us\n  critical path      {:.3f} us, {} tasks: {}{}\n  "
+      "work "
+      "over units    {:.3f} us\n",
+      input.machine.name,
+      to_us(s.serial),
+      to_us(s.bounds.critical_path),
+      length,
+      fmt::join(names, ", "),
+      length > most_shown_tasks ? ", ..." : "",
+      to_us(s.bounds.work));
+}
+
+void print_json(std::ostream& out, const GraphInput& input, const Statistics& s) {
+  Json operations = Json::array();
+  for (const OperationTotal& total : s.operations) {
+    operations.push_back({{"name", total.name},
+                          {"tasks", total.tasks},
+                          {"gflop", total.gflop},
+                          {"mib", total.mebibytes},
+                          {"duration_us", to_us(total.duration)}});
+  }
+  const Json summary{{"verb", "graph"},
+                     {"title", input.title},
+                     {"tasks", input.graph.task_count()},
+                     {"dependencies", input.graph.edge_count()},
+                     {"levels", s.depth},
+                     {"width", s.width},
+                     {"tensors", input.graph.tensors().size()},
+                     {"operations", std::move(operations)},
+                     {"machine", input.machine.name},
+                     {"serial_us", to_us(s.serial)},
+                     {"critical_path_us", to_us(s.bounds.critical_path)},
+                     {"work_us", to_us(s.bounds.work)},
+                     {"critical_path", path_names(input, s)}};
+  out << summary.dump(2) << '\n';
+}
+
+std::string converted(const TaskGraph& graph, const std::string& format) {
+  if (format == "json") return write_graph_json(graph);
+  if (format == "text") return write_graph_text(graph);
+  if (format == "dot") return write_dot(graph);
+  return write_graphml(graph);
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, GraphOptions& options) {
+  CLI::App* verb = app.add_subcommand("graph", "Look at a task graph, or convert it");
+  verb->add_option(
+          "INPUT", options.input, "Spec with one workload, or graph file (JSON, text, STG)")
+      ->required();
+  verb->add_option("--machine", options.machine, "Machine whose times are used")
+      ->capture_default_str();
+  auto* to = verb->add_option("--to", options.to, "Convert to json, text, dot or graphml")
+                 ->check(CLI::IsMember(std::set<std::string>{"json", "text", "dot", "graphml"}));
+  verb->add_option("-o,--out", options.out, "File for the conversion; else standard output")
+      ->needs(to);
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer("A spec's own machine counts before --machine where it names one.");
+  return verb;
+}
+
+int run(const GraphOptions& options, const Terminal& terminal) {
+  const GraphInput input = load_graph_input(options.input, options.machine);
+  if (!options.to.empty() && options.out.empty()) {
+    terminal.out << converted(input.graph, options.to);
+    return exit_done;
+  }
+  if (!options.to.empty()) write_file_atomically(options.out, converted(input.graph, options.to));
+  const Statistics s = statistics_of(input);
+  if (options.json) {
+    print_json(terminal.out, input, s);
+  } else {
+    print_text(terminal.out, input, s);
+  }
+  return exit_done;
+}
+
+}  // namespace schedlab

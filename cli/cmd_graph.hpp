@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace schedlab {
+
+struct GraphOptions {
+  std::string input;
+  std::string machine = "ideal";
+  std::string to;
+  std::string out;
+  bool json = false;
+};
+
+/// Adds the verb `graph`.
+CLI::App* add_to(CLI::App& app, GraphOptions& options);
+/// Statistics and lower bounds of a graph, or its conversion.
+[[nodiscard]] int run(const GraphOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

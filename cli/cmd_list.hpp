@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace schedlab {
+
+struct ListOptions {
+  std::string what = "all";
+  std::string name;
+  bool json = false;
+};
+
+/// Adds the verb `list`.
+CLI::App* add_to(CLI::App& app, ListOptions& options);
+/// Prints what specs may name, with options.
+[[nodiscard]] int run(const ListOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

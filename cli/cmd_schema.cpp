@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_schema.hpp"
+
+#include "cli/file_schemas.hpp"
+#include "cli/spec_schema.hpp"
+#include "hw_models/machine_spec.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <ostream>
+#include <set>
+
+namespace schedlab {
+
+CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
+  CLI::App* verb = app.add_subcommand("schema", "Print the JSON Schema of specs and files");
+  verb->add_option("WHICH", options.which, "spec, machine, graph, plan or results")
+      ->check(CLI::IsMember(std::set<std::string>{"spec", "machine", "graph", "plan", "results"}))
+      ->capture_default_str();
+  verb->add_flag("--json", options.json, "No effect: a schema is JSON");
+  verb->footer("Editors that know JSON Schema complete and check specs with it.");
+  return verb;
+}
+
+int run(const SchemaOptions& options, const Terminal& terminal) {
+  std::string text;
+  if (options.which == "machine") {
+    text = machine_schema();
+  } else if (options.which == "graph") {
+    text = graph_schema();
+  } else if (options.which == "plan") {
+    text = plan_schema();
+  } else if (options.which == "results") {
+    text = results_schema();
+  } else {
+    text = spec_schema();
+  }
+  terminal.out << text << '\n';
+  return exit_done;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_simulate.hpp"
+
+#include "cli/output_folder.hpp"
+#include "cli/run_files.hpp"
+#include "cli/scenario.hpp"
+#include "cli/spec.hpp"
+#include "sim/base/error.hpp"
+#include "sim/trace/document.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+constexpr std::size_t most_shown_findings = 10;
+
+void expect_one_scenario(const Spec& spec, const Grid& grid) {
+  if (grid.size() == 1) return;
+  std::vector<std::string> axes;
+  for (const AxisColumn& axis : grid.axes()) {
+    axes.push_back(fmt::format("{} ({} values)", axis.name, axis.values));
+  }
+  throw InputError(
+      {.file = spec.file,
+       .pointer = {},
+       .found = fmt::format("{} scenarios along {}", grid.size(), fmt::join(axes, ", ")),
+       .expected = "one scenario",
+       .hint = "run schedlab sweep, or give each of these one value"});
+}
+
+void print_text(const Terminal& terminal,
+                const std::string& title,
+                const Metrics& metrics,
+                const RunFiles& files,
+                const std::string& folder) {
+  terminal.out << fmt::format(
+      "{}\n  makespan {:.3f} us, {:.2f} times the lower bound ({}, {:.3f} us)\n  utilization "
+      "{:.1f} "
+      "%, host busy {:.1f} %, waiting for the host {:.1f} %, overlap {:.1f} %\n  {} tasks, {} "
+      "streams, {} events, {} host calls\n  {}: {}\n",
+      title,
+      to_us(metrics.makespan),
+      metrics.gap,
+      metrics.bounds.largest_name(),
+      to_us(metrics.bounds.largest()),
+      100 * metrics.utilization,
+      100 * metrics.host_busy_share,
+      100 * metrics.host_bound_share,
+      100 * metrics.overlap_share,
+      metrics.tasks,
+      metrics.streams,
+      metrics.events,
+      metrics.host_calls,
+      folder,
+      fmt::join(files.files, ", "));
+}
+
+void print_json(const Terminal& terminal,
+                const std::string& title,
+                const Metrics& metrics,
+                const FullRun& run,
+                const RunFiles& files,
+                const std::string& folder) {
+  nlohmann::ordered_json summary{{"verb", "simulate"},
+                                 {"title", title},
+                                 {"out", folder},
+                                 {"files", files.files},
+                                 {"makespan_us", to_us(metrics.makespan)},
+                                 {"makespan_ps", metrics.makespan.count()},
+                                 {"gap", metrics.gap},
+                                 {"utilization", metrics.utilization},
+                                 {"findings", run.findings.size()}};
+  terminal.out << summary.dump(2) << '\n';
+}
+
+void print_findings(const Terminal& terminal, const FullRun& run) {
+  const std::size_t shown = std::min(run.findings.size(), most_shown_findings);
+  for (std::size_t i = 0; i < shown; ++i) {
+    terminal.err << fmt::format(
+        "finding: {}: {}\n", to_string(run.findings[i].kind), run.findings[i].message);
+  }
+  if (shown < run.findings.size()) {
+    terminal.err << fmt::format("finding: {} more\n", run.findings.size() - shown);
+  }
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, SimulateOptions& options) {
+  CLI::App* verb = app.add_subcommand("simulate", "Simulate one scenario, with pictures");
+  verb->add_option("SPEC", options.spec, "JSON spec of one scenario (no lists)")->required();
+  verb->add_option("-o,--out", options.out, "Folder for the results")->required();
+  verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
+  verb->add_flag("--allow-findings",
+                 options.allow_findings,
+                 "Exit code 0 although the plan checker found something");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "Writes trace.json (open it in Perfetto or chrome://tracing), metrics.json, plan.json,\n"
+      "timeline.svg and utilization.csv. The plan is checked by code that did not make it.");
+  return verb;
+}
+
+int run(const SimulateOptions& options, const Terminal& terminal) {
+  const Spec spec = load_spec(options.spec);
+  const Grid grid(spec);
+  expect_one_scenario(spec, grid);
+  ScenarioSpace space(spec, grid);
+  space.components().check_all();
+  OutputFolder folder(options.out, options.overwrite);
+
+  ScenarioRunner runner(space, terminal.stop);
+  const FullRun run = runner.run_fully(0);
+  const Problem problem = run.prepared->problem();
+  const Metrics metrics = compute_metrics(problem, run.plan, run.trace, run.prepared->bounds);
+  const std::string title = fmt::format("{}: {} on {}",
+                                        spec.name,
+                                        grid.part_label(Part::policy, 0),
+                                        grid.part_label(Part::machine, 0));
+  const TraceDocument document = make_document(problem, run.plan, run.trace, title);
+  const RunFiles files = write_run_files(folder.path(), run, document, metrics);
+  folder.publish();
+
+  for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
+  print_findings(terminal, run);
+  if (options.json) {
+    print_json(terminal, title, metrics, run, files, options.out);
+  } else {
+    print_text(terminal, title, metrics, files, options.out);
+  }
+  return run.findings.empty() || options.allow_findings ? exit_done : exit_failed;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace schedlab {
+
+struct SimulateOptions {
+  std::string spec;
+  std::string out;
+  bool overwrite = false;
+  bool allow_findings = false;
+  bool json = false;
+};
+
+/// Adds the verb `simulate`.
+CLI::App* add_to(CLI::App& app, SimulateOptions& options);
+/// One scenario -> a folder of files. Returns exit_failed if the plan checker found something and
+/// findings are not allowed; the files are written in any case.
+[[nodiscard]] int run(const SimulateOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_sweep.hpp"
+
+#include "cli/progress.hpp"
+#include "cli/results_csv.hpp"
+#include "cli/spec.hpp"
+#include "cli/speed_up.hpp"
+#include "cli/sweep_pictures.hpp"
+#include "cli/sweep_run.hpp"
+#include "sim/base/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <ostream>
+#include <set>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+/// Everything the closing summary speaks of.
+struct Outcome {
+  SweepCounts counts;
+  ResultsDigest digest;
+  RunFiles files;
+};
+
+void print_text(const Terminal& terminal,
+                const SweepOptions& options,
+                const Grid& grid,
+                const Outcome& outcome) {
+  const SweepCounts& counts = outcome.counts;
+  terminal.out << fmt::format("{} scenarios", counts.scenarios);
+  if (counts.kept > 0) terminal.out << fmt::format(", {} of them from an earlier run", counts.kept);
+  if (counts.ran > 0) {
+    terminal.out << fmt::format("; {} run in {:.2f} s, {:.0f}/s",
+                                counts.ran,
+                                counts.seconds,
+                                static_cast<double>(counts.ran) / counts.seconds);
+  }
+  terminal.out << fmt::format("\n  {}: {}\n", options.out, fmt::join(outcome.files.files, ", "));
+  const ResultsDigest& digest = outcome.digest;
+  if (digest.failed > 0) {
+    terminal.err << fmt::format("error: {} scenarios have no result; the column note says why\n",
+                                digest.failed);
+  }
+  if (digest.with_findings > 0) {
+    terminal.err << fmt::format(
+        "error: the plan checker objects to {} plans; see column findings\n", digest.with_findings);
+  }
+  if (!digest.first_note.empty()) {
+    terminal.err << fmt::format("  first: scenario {} ({}): {}\n",
+                                digest.first_note_scenario,
+                                grid.describe(digest.first_note_scenario),
+                                digest.first_note);
+  }
+}
+
+void print_json(const Terminal& terminal, const SweepOptions& options, const Outcome& outcome) {
+  const SweepCounts& counts = outcome.counts;
+  const nlohmann::ordered_json summary{{"verb", "sweep"},
+                                       {"out", options.out},
+                                       {"files", outcome.files.files},
+                                       {"scenarios", counts.scenarios},
+                                       {"kept", counts.kept},
+                                       {"ran", counts.ran},
+                                       {"failed", outcome.digest.failed},
+                                       {"with_findings", outcome.digest.with_findings},
+                                       {"interrupted", counts.interrupted},
+                                       {"seconds", counts.seconds}};
+  terminal.out << summary.dump(2) << '\n';
+}
+
+SweepCounts run_with_progress(const Terminal& terminal,
+                              ScenarioSpace& space,
+                              ResultsStore& store,
+                              const SweepRequest& request) {
+  Progress progress(terminal, space.grid().size(), store.row_count());
+  const SweepCounts counts = run_scenarios(
+      space, store, request, terminal.stop, [&](std::uint64_t done) { progress.update(done); });
+  progress.finish();
+  return counts;
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, SweepOptions& options) {
+  CLI::App* verb = app.add_subcommand("sweep", "Simulate a grid of scenarios and compare them");
+  verb->add_option("SPEC", options.spec, "JSON spec; a list anywhere in it is an axis")->required();
+  verb->add_option("-o,--out", options.out, "Folder for the results")->required();
+  verb->add_option("-j,--jobs", options.jobs, "Threads; 0: one per core")->capture_default_str();
+  auto* resume = verb->add_flag("--resume", options.resume, "Go on with the results in the folder");
+  verb->add_flag("--overwrite", options.overwrite, "Replace the results in the folder")
+      ->excludes(resume);
+  verb->add_flag("--no-check", options.no_check, "Do not verify plans with the plan checker");
+  verb->add_option("--timelines", options.timelines, "Timelines to draw: best, all or none")
+      ->check(CLI::IsMember(std::set<std::string>{"best", "all", "none"}))
+      ->capture_default_str();
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "Writes results.sqlite, results.csv, plots and report.html. Finished scenarios are kept "
+      "when\n"
+      "the run is interrupted; --resume does only what is missing. Results are the same for any "
+      "-j.");
+  return verb;
+}
+
+int run(const SweepOptions& options, const Terminal& terminal) {
+  const Spec spec = load_spec(options.spec);
+  std::vector<std::string> reserved = result_column_names();
+  reserved.insert(reserved.end(), {"scenario", "speed_up"});
+  const Grid grid(spec, reserved);
+  const std::optional<Baseline> baseline = Baseline::of(spec, grid);
+  ScenarioSpace space(spec, grid);
+  space.components().check_all();
+  const SweepRequest request{.out = options.out,
+                             .jobs = options.jobs,
+                             .resume = options.resume,
+                             .overwrite = options.overwrite,
+                             .check = spec.check && !options.no_check};
+  ResultsStore store = open_results(spec, grid, request);
+
+  Outcome outcome;
+  outcome.counts = run_with_progress(terminal, space, store, request);
+  outcome.digest = write_results_csv(store, baseline, request.out / results_csv);
+  outcome.files.files = {results_database, results_csv};
+  if (outcome.counts.interrupted) {
+    terminal.err << fmt::format(
+        "stopped after {} of {} scenarios; they are kept\n  go on with: schedlab sweep {} --out {} "
+        "--resume\n",
+        outcome.counts.kept + outcome.counts.ran,
+        outcome.counts.scenarios,
+        options.spec,
+        options.out);
+  } else {
+    draw_sweep({.space = space,
+                .spec = spec,
+                .store = store,
+                .baseline = baseline,
+                .folder = request.out,
+                .timelines = options.timelines,
+                .stop = terminal.stop},
+               outcome.files);
+  }
+  for (const std::string& notice : outcome.files.notices)
+    terminal.err << "note: " << notice << '\n';
+  if (options.json) {
+    print_json(terminal, options, outcome);
+  } else {
+    print_text(terminal, options, grid, outcome);
+  }
+  const bool good = !outcome.counts.interrupted && outcome.digest.failed == 0 &&
+                    outcome.digest.with_findings == 0;
+  return good ? exit_done : exit_failed;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/file_schemas.hpp"
+
+#include "cli/result_columns.hpp"
+#include "sim/graph/task.hpp"
+#include "sim/plan/plan.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json type(const char* word) {
+  return Json{{"type", word}};
+}
+Json at_least_zero(const char* word) {
+  return Json{{"type", word}, {"minimum", 0}};
+}
+Json words(const std::vector<std::string>& allowed) {
+  return Json{{"type", "string"}, {"enum", allowed}};
+}
+Json list_of(Json item) {
+  return Json{{"type", "array"}, {"items", std::move(item)}};
+}
+Json either(Json a, Json b) {
+  return Json{{"anyOf", Json::array({std::move(a), std::move(b)})}};
+}
+
+Json object(Json properties, std::initializer_list<const char*> required) {
+  return Json{{"type", "object"},
+              {"properties", std::move(properties)},
+              {"required", required},
+              {"additionalProperties", false}};
+}
+
+Json file(const char* title,
+          const char* word,
+          Json properties,
+          std::initializer_list<const char*> required) {
+  Json all{{"schedlab", {{"const", word}}}, {"version", {{"const", 1}}}};
+  all.update(properties);
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
+  schema.update(object(std::move(all), required));
+  return schema;
+}
+
+Json kernel() {
+  Json properties{{"kind", words(task_kind_names())}, {"data_type", words(data_type_names())}};
+  for (const char* size : {"m", "n", "k", "bytes_read", "bytes_written"}) {
+    properties[size] = at_least_zero("integer");
+  }
+  properties["flops"] = at_least_zero("number");
+  return object(std::move(properties), {"kind"});
+}
+
+Json graph_task() {
+  const Json reference = either(at_least_zero("integer"), type("string"));
+  return object({{"name", type("string")},
+                 {"operation", reference},
+                 {"layer", at_least_zero("integer")},
+                 {"step", at_least_zero("integer")},
+                 {"stage", at_least_zero("integer")},
+                 {"microbatch", at_least_zero("integer")},
+                 {"duration_us", at_least_zero("number")},
+                 {"needs", list_of(reference)}},
+                {});
+}
+
+}  // namespace
+
+std::string graph_schema() {
+  const Json reference = either(at_least_zero("integer"), type("string"));
+  const Json operation = object({{"name", type("string")},
+                                 {"kind", words(task_kind_names())},
+                                 {"class",
+                                  words({"unclassified",
+                                         "critical_matmul",
+                                         "critical_pointwise",
+                                         "weight_gradient",
+                                         "update",
+                                         "transfer"})},
+                                 {"duration_us", at_least_zero("number")},
+                                 {"kernels", list_of(kernel())}},
+                                {"name"});
+  const Json tensor = object({{"name", type("string")},
+                              {"bytes", at_least_zero("integer")},
+                              {"accumulate", type("boolean")},
+                              {"persistent", type("boolean")},
+                              {"written_by", list_of(reference)},
+                              {"read_by", list_of(reference)}},
+                             {"bytes"});
+  return file("SchedLab task graph",
+              "graph",
+              {{"description", type("string")},
+               {"operations", list_of(operation)},
+               {"tasks", list_of(graph_task())},
+               {"tensors", list_of(tensor)}},
+              {"schedlab", "version", "tasks"})
+      .dump(2);
+}
+
+std::string plan_schema() {
+  std::vector<std::string> kinds;
+  for (std::size_t i = 0; i < host_call_kind_count; ++i) {
+    kinds.emplace_back(to_string(static_cast<HostCallKind>(i)));
+  }
+  const Json stream = object({{"name", type("string")},
+                              {"device", at_least_zero("integer")},
+                              {"priority", type("integer")}},
+                             {});
+  const Json message = object({{"from", at_least_zero("integer")},
+                               {"to", at_least_zero("integer")},
+                               {"bytes", at_least_zero("integer")}},
+                              {"from", "to"});
+  Json call = type("array");
+  call["minItems"] = 1;
+  call["items"] = Json::array({words(kinds)});  // the first element; what follows depends on it
+  const Json host = object({{"name", type("string")}, {"calls", list_of(call)}}, {"calls"});
+  return file("SchedLab plan",
+              "plan",
+              {{"policy", type("string")},
+               {"streams", list_of(stream)},
+               {"events", at_least_zero("integer")},
+               {"messages", list_of(message)},
+               {"hosts", list_of(host)}},
+              {"schedlab", "version", "streams", "hosts"})
+      .dump(2);
+}
+
+std::string results_schema() {
+  Json properties{{"scenario", at_least_zero("integer")}};
+  properties["speed_up"] =
+      Json{{"type", "number"}, {"description", "baseline's makespan over this one"}};
+  for (const ResultColumn& column : result_columns()) {
+    const char* word = column.type == ColumnType::text      ? "string"
+                       : column.type == ColumnType::integer ? "integer"
+                                                            : "number";
+    properties[column.name] = Json{{"type", word}, {"description", column.doc}};
+  }
+  const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+                    {"title", "SchedLab results: one row"},
+                    {"description", "the axes of the sweep are further columns, after scenario"},
+                    {"type", "object"},
+                    {"properties", std::move(properties)},
+                    {"required", {"scenario"}}};
+  return schema.dump(2);
+}
+
+}  // namespace schedlab

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/graph_input.hpp"
+
+#include "cli/components.hpp"
+#include "cli/grid.hpp"
+#include "cli/spec.hpp"
+#include "hw_models/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "workloads/graph_file.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+namespace schedlab {
+namespace {
+
+constexpr std::size_t looked_at = 4096;  // bytes in which a graph says that it is one
+
+/// JSON that does not say it is a graph is a spec.
+bool is_spec(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || text[start] != '{') return false;
+  const std::string_view head = text.substr(0, looked_at);
+  return head.find("\"schedlab\"") == std::string_view::npos;
+}
+
+GraphInput from_spec(const std::string& path, const std::string& machine) {
+  const Spec spec = load_spec(path);
+  const Grid grid(spec);
+  const Components components(spec, grid);
+  if (grid.part_count(Part::workload) != 1) {
+    throw InputError({.file = path,
+                      .pointer = "/workload",
+                      .found = fmt::format("{} workloads", grid.part_count(Part::workload)),
+                      .expected = "one",
+                      .hint = "give each list of the workload one value"});
+  }
+  // The policy matters only for a workload that leaves its granularity to it.
+  const Granularity granularity =
+      grid.part_count(Part::policy) == 1 ? components.policy(0)->granularity() : Granularity::fine;
+  GraphInput input;
+  input.title = spec.name;
+  input.graph = components.graph(0, granularity);
+  const bool own = grid.part_count(Part::machine) == 1;
+  input.machine = own ? components.machine(0) : load_machine(machine);
+  input.costs = CostTable(input.graph, input.machine.platform, *components.cost_model(0));
+  return input;
+}
+
+}  // namespace
+
+GraphInput load_graph_input(const std::string& path, const std::string& machine) {
+  if (is_spec(read_file(path))) return from_spec(path, machine);
+  GraphInput input;
+  input.title = std::filesystem::path{path}.filename().string();
+  input.graph = read_graph_file(path);
+  input.machine = load_machine(machine);
+  input.costs =
+      CostTable(input.graph, input.machine.platform, *make_cost_model(default_cost_model));
+  return input;
+}
+
+}  // namespace schedlab

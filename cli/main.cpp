@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_export.hpp"
+#include "cli/cmd_graph.hpp"
+#include "cli/cmd_list.hpp"
+#include "cli/cmd_plot.hpp"
+#include "cli/cmd_schema.hpp"
+#include "cli/cmd_simulate.hpp"
+#include "cli/cmd_sweep.hpp"
+#include "cli/terminal.hpp"
+#include "cli/version.hpp"
+#include "sim/base/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <functional>
+#include <iostream>
+
+namespace {
+
+using namespace schedlab;  // NOLINT(google-build-using-namespace): the program's own file
+
+// A signal handler can reach nothing but a global; everything else gets this by pointer.
+StopFlag stop_flag{false};  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+static_assert(StopFlag::is_always_lock_free);
+
+extern "C" void on_interrupt(int signal) {
+  stop_flag.store(true);
+  std::signal(signal, SIG_DFL);  // the second one ends the process
+}
+
+/// A verb's options with what runs them.
+struct Verbs {
+  GraphOptions graph;
+  SimulateOptions simulate;
+  SweepOptions sweep;
+  PlotOptions plot;
+  ExportOptions export_;
+  SchemaOptions schema;
+  ListOptions list;
+};
+
+using Action = std::function<int()>;
+
+template <class Options>
+void add_verb(CLI::App& app, Options& options, const Terminal& terminal, Action& chosen) {
+  add_to(app, options)->callback([&] { chosen = [&] { return run(options, terminal); }; });
+}
+
+int run_guarded(const Action& action) {
+  try {
+    return action();
+  } catch (const InputError& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return exit_usage;
+  } catch (const ContractViolation& error) {
+    std::cerr << "error: " << error.what() << "\n  this is a bug in schedlab or in a policy\n";
+    return exit_failed;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: out of memory on this computer\n  try fewer tasks, or fewer jobs (-j)\n";
+    return exit_failed;
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return exit_failed;
+  }
+}
+
+int run_program(int argc, char** argv) {
+  const Terminal terminal{std::cout, std::cerr, ::isatty(STDERR_FILENO) == 1, &stop_flag};
+  CLI::App app("Which schedule of an operator graph is fastest on a device, by how much, and why");
+  app.name("schedlab");
+  app.set_version_flag("--version", std::string{program_version()});
+  app.require_subcommand(1);
+  Verbs verbs;
+  Action chosen;
+  add_verb(app, verbs.graph, terminal, chosen);
+  add_verb(app, verbs.simulate, terminal, chosen);
+  add_verb(app, verbs.sweep, terminal, chosen);
+  add_verb(app, verbs.plot, terminal, chosen);
+  add_verb(app, verbs.export_, terminal, chosen);
+  add_verb(app, verbs.schema, terminal, chosen);
+  add_verb(app, verbs.list, terminal, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_done : exit_usage;
+  }
+  return run_guarded(chosen);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  try {
+    return run_program(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return exit_failed;
+  }
+}

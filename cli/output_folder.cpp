@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output_folder.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void cannot(const fs::path& path,
+                         const std::string& what,
+                         const std::error_code& error) {
+  throw InputError({.file = path.string(),
+                    .pointer = {},
+                    .found = fmt::format("{} ({})", what, error.message()),
+                    .expected = "a folder that can be written",
+                    .hint = {}});
+}
+
+/// "runs/a" and "runs/a/" are the same folder.
+fs::path without_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+fs::path beside(const fs::path& target, std::string_view word) {
+  return target.parent_path() /
+         fmt::format(".{}.{}-{}", target.filename().string(), word, ::getpid());
+}
+
+}  // namespace
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) cannot(path, "a folder that cannot be made", error);
+}
+
+void expect_free(const fs::path& path, bool resumable) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  if (!fs::is_directory(path, error)) {
+    throw InputError({.file = path.string(),
+                      .pointer = {},
+                      .found = "a file",
+                      .expected = "a folder, or a name that is free",
+                      .hint = {}});
+  }
+  if (fs::is_empty(path, error)) return;
+  throw InputError({.file = path.string(),
+                    .pointer = {},
+                    .found = "a folder that is in use",
+                    .expected = "a name that is free",
+                    .hint = resumable ? "--resume goes on with it, --overwrite starts again"
+                                      : "--overwrite replaces it"});
+}
+
+OutputFolder::OutputFolder(fs::path target, bool overwrite)
+    : target_(without_slash(target)), temporary_(beside(target_, "partial")) {
+  if (!overwrite) expect_free(target_, false);
+  std::error_code error;
+  if (fs::exists(target_, error) && !fs::is_directory(target_, error)) expect_free(target_, false);
+  make_folder(temporary_);
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  if (!published_) fs::remove_all(temporary_, ignored);
+}
+
+void OutputFolder::publish() {
+  std::error_code error;
+  const fs::path old = beside(target_, "old");
+  const bool replaces = fs::exists(target_, error);
+  if (replaces) fs::rename(target_, old, error);
+  if (error) cannot(target_, "a folder that cannot be replaced", error);
+  fs::rename(temporary_, target_, error);
+  if (error) cannot(target_, "a name that cannot be given", error);
+  published_ = true;
+  if (replaces) fs::remove_all(old, error);
+}
+
+}  // namespace schedlab

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace schedlab {
+
+/// "1234 of 5000 scenarios, 3210/s, 2 s left" on standard error: on a screen one line that is
+/// rewritten five times a second, otherwise a new line every five seconds.
+class Progress {
+ public:
+  Progress(const Terminal& terminal, std::uint64_t total, std::uint64_t already_done);
+
+  /// `done`: scenarios that are finished, those of earlier runs included.
+  void update(std::uint64_t done);
+  /// Clears the line on a screen.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Terminal& terminal_;
+  std::uint64_t total_;
+  std::uint64_t first_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point last_ = started_;
+  bool shown_ = false;
+};
+
+}  // namespace schedlab

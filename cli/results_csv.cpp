@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/results_csv.hpp"
+
+#include "notebooks_export/csv.hpp"
+#include "sim/base/error.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::size_t rows_at_once = 4096;
+
+std::size_t axis_count(const ResultsStore& store) {
+  const auto& columns = store.columns();
+  return static_cast<std::size_t>(
+      std::count_if(columns.begin(), columns.end(), [](const ResultsStore::Column& column) {
+        return !column.path.empty();
+      }));
+}
+
+/// Turns rows of the store into rows of the table.
+class RowShape {
+ public:
+  RowShape(const ResultsStore& store, const std::optional<Baseline>& baseline)
+      : axes_(axis_count(store)), baseline_(baseline) {
+    if (baseline) makespan_ps_ = store.integer_column("makespan_ps", 0);
+  }
+
+  [[nodiscard]] std::vector<Cell> row(std::uint64_t scenario,
+                                      const std::vector<Cell>& cells) const {
+    std::vector<Cell> row{static_cast<std::int64_t>(scenario)};
+    row.reserve(cells.size() + 2);
+    const auto metrics = cells.begin() + static_cast<std::ptrdiff_t>(axes_);
+    row.insert(row.end(), cells.begin(), metrics);
+    if (baseline_) {
+      const double value = speed_up(makespan_ps_, *baseline_, scenario);
+      row.push_back(value > 0 ? Cell{value} : Cell{});
+    }
+    row.insert(row.end(), metrics, cells.end());
+    return row;
+  }
+
+ private:
+  std::size_t axes_;
+  const std::optional<Baseline>& baseline_;
+  std::vector<std::int64_t> makespan_ps_;
+};
+
+/// A file that gets its name when it is complete.
+class PartialFile {
+ public:
+  explicit PartialFile(std::filesystem::path target)
+      : target_(std::move(target)),
+        temporary_(target_.string() + ".partial-" + std::to_string(::getpid())),
+        stream_(temporary_, std::ios::binary) {}
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+  ~PartialFile() {
+    std::error_code ignored;
+    if (!published_) std::filesystem::remove(temporary_, ignored);
+  }
+
+  void write(std::string_view bytes) {
+    stream_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  void publish() {
+    stream_.close();
+    std::error_code error;
+    if (stream_) std::filesystem::rename(temporary_, target_, error);
+    if (!stream_ || error) {
+      throw InfeasibleError(target_.string() + ": cannot be written (is the disk full?)");
+    }
+    published_ = true;
+  }
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+  std::ofstream stream_;
+  bool published_ = false;
+};
+
+void count(ResultsDigest& digest,
+           std::uint64_t scenario,
+           const std::vector<Cell>& cells,
+           std::size_t makespan,
+           std::size_t findings) {
+  ++digest.rows;
+  const bool failed = cells[makespan].index() == 0;
+  const auto* found = std::get_if<std::int64_t>(&cells[findings]);
+  digest.failed += failed ? 1 : 0;
+  digest.with_findings += found != nullptr && *found > 0 ? 1 : 0;
+  const auto* note = std::get_if<std::string>(&cells.back());
+  if (note == nullptr || !digest.first_note.empty()) return;
+  digest.first_note = *note;
+  digest.first_note_scenario = scenario;
+}
+
+}  // namespace
+
+std::vector<Column> csv_columns(const ResultsStore& store, bool with_speed_up) {
+  std::vector<Column> columns{{"scenario", ColumnRole::note}};
+  const std::size_t axes = axis_count(store);
+  for (std::size_t i = 0; i < store.columns().size(); ++i) {
+    const ResultsStore::Column& column = store.columns()[i];
+    if (i == axes && with_speed_up) columns.push_back({"speed_up", ColumnRole::metric});
+    ColumnRole role = i < axes ? ColumnRole::axis : ColumnRole::metric;
+    if (column.sql_type == "TEXT") role = ColumnRole::note;
+    columns.push_back({column.name, role});
+  }
+  return columns;
+}
+
+Table results_table(const ResultsStore& store,
+                    const std::optional<Baseline>& baseline,
+                    std::uint64_t most_rows) {
+  Table table;
+  table.columns = csv_columns(store, baseline.has_value());
+  const RowShape shape(store, baseline);
+  store.for_each([&](std::uint64_t scenario, const std::vector<Cell>& cells) {
+    if (table.rows.size() < most_rows) table.rows.push_back(shape.row(scenario, cells));
+  });
+  return table;
+}
+
+ResultsDigest write_results_csv(const ResultsStore& store,
+                                const std::optional<Baseline>& baseline,
+                                const std::filesystem::path& path) {
+  ResultsDigest digest;
+  std::size_t makespan = 0;
+  std::size_t findings = 0;
+  for (std::size_t i = 0; i < store.columns().size(); ++i) {
+    if (store.columns()[i].name == "makespan_ps") makespan = i;
+    if (store.columns()[i].name == "findings") findings = i;
+  }
+  PartialFile file(path);
+  Table part;
+  part.columns = csv_columns(store, baseline.has_value());
+  file.write(table_csv(part));  // the header line alone
+  const auto flush = [&] {
+    if (part.rows.empty()) return;
+    const std::string text = table_csv(part);
+    file.write(std::string_view{text}.substr(text.find('\n') + 1));
+    part.rows.clear();
+  };
+  const RowShape shape(store, baseline);
+  store.for_each([&](std::uint64_t scenario, const std::vector<Cell>& cells) {
+    count(digest, scenario, cells, makespan, findings);
+    part.rows.push_back(shape.row(scenario, cells));
+    if (part.rows.size() == rows_at_once) flush();
+  });
+  flush();
+  file.publish();
+  return digest;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_files.hpp"
+
+#include "notebooks_export/csv.hpp"
+#include "notebooks_export/raster.hpp"
+#include "notebooks_export/timeline.hpp"
+#include "sim/base/file.hpp"
+#include "sim/plan/plan_json.hpp"
+#include "sim/trace/chrome_json.hpp"
+#include "sim/trace/metrics_json.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace schedlab {
+
+void write_picture(const std::filesystem::path& folder,
+                   const std::string& stem,
+                   std::string_view svg,
+                   RunFiles& files) {
+  write_file_atomically(folder / (stem + ".svg"), svg);
+  files.files.push_back(stem + ".svg");
+  constexpr std::array<std::pair<RasterFormat, std::string_view>, 2> formats{
+      {{RasterFormat::png, ".png"}, {RasterFormat::pdf, ".pdf"}}};
+  for (const auto& [format, extension] : formats) {
+    const std::string name = stem + std::string{extension};
+    const RasterResult result = convert_svg(svg, folder / name, format);
+    if (result.done) {
+      files.files.push_back(name);
+    } else {
+      files.notices.push_back("no " + name + ": " + result.reason);
+    }
+  }
+}
+
+RunFiles write_run_files(const std::filesystem::path& folder,
+                         const FullRun& run,
+                         const TraceDocument& document,
+                         const Metrics& metrics) {
+  RunFiles files;
+  const auto write = [&](const std::string& name, std::string_view bytes) {
+    write_file_atomically(folder / name, bytes);
+    files.files.push_back(name);
+  };
+  const Problem problem = run.prepared->problem();
+  write("trace.json", chrome_json(document));
+  write("metrics.json", metrics_json(metrics, problem, run.plan, document.title));
+  write("plan.json", plan_to_json(run.plan, problem.graph));
+  write("utilization.csv", utilization_csv(document));
+  write_picture(folder, "timeline", run_timeline(document, metrics), files);
+  return files;
+}
+
+std::string run_timeline(const TraceDocument& document, const Metrics& metrics) {
+  TimelineOptions options;
+  for (const PathStep& step : metrics.critical_path.steps) {
+    options.critical_path.push_back(step.task);
+  }
+  return timeline_svg(document, options);
+}
+
+}  // namespace schedlab

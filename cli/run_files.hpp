@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/scenario.hpp"
+#include "sim/trace/metrics.hpp"
+#include "sim/trace/trace.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// What was written about one run.
+struct RunFiles {
+  std::vector<std::string> files;    ///< names in the folder, in the order of writing
+  std::vector<std::string> notices;  ///< what could not be made, and why
+};
+
+/// trace.json, metrics.json, plan.json, timeline.svg (and .png, .pdf where a converter is found)
+/// and utilization.csv of one run, written into `folder`.
+[[nodiscard]] RunFiles write_run_files(const std::filesystem::path& folder,
+                                       const FullRun& run,
+                                       const TraceDocument& document,
+                                       const Metrics& metrics);
+
+/// The Gantt chart of a run, its critical path outlined.
+[[nodiscard]] std::string run_timeline(const TraceDocument& document, const Metrics& metrics);
+
+/// STEM.svg, and .png and .pdf where a converter is found.
+void write_picture(const std::filesystem::path& folder,
+                   const std::string& stem,
+                   std::string_view svg,
+                   RunFiles& files);
+
+}  // namespace schedlab

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sweep_run.hpp"
+
+#include "cli/input_digest.hpp"
+#include "cli/output_folder.hpp"
+#include "cli/version.hpp"
+#include "sim/base/error.hpp"
+#include "sim/sweep/parallel_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t most_scenarios = 1'000'000'000;
+
+/// A finished scenario on its way to the store.
+struct FinishedRow {
+  std::uint64_t scenario = 0;
+  std::vector<Cell> axes;
+  std::vector<Cell> results;
+};
+
+std::string sql_type(ColumnType type) {
+  switch (type) {
+    case ColumnType::integer:
+      return "INTEGER";
+    case ColumnType::real:
+      return "REAL";
+    case ColumnType::text:
+      return "TEXT";
+  }
+  return {};
+}
+
+std::vector<ResultsStore::Column> store_columns(const Grid& grid) {
+  std::vector<ResultsStore::Column> columns;
+  for (const AxisColumn& axis : grid.axes()) {
+    columns.push_back(
+        {.name = axis.name, .sql_type = {}, .path = axis.path, .values = axis.values});
+  }
+  for (const ResultColumn& column : result_columns()) {
+    columns.push_back(
+        {.name = column.name, .sql_type = sql_type(column.type), .path = {}, .values = 0});
+  }
+  return columns;
+}
+
+/// A sweep replaces only a folder that holds one: results of a sweep, or nothing.
+void clear_folder(const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  if (!fs::is_directory(folder)) expect_free(folder, true);
+  if (!fs::is_empty(folder) && !fs::exists(folder / results_database)) {
+    throw InputError({.file = folder.string(),
+                      .pointer = {},
+                      .found = "a folder without " + std::string{results_database},
+                      .expected = "the folder of a sweep, or a name that is free",
+                      .hint = "--overwrite does not remove what no sweep has made"});
+  }
+  std::error_code error;
+  fs::remove_all(folder, error);
+}
+
+class RowMaker {
+ public:
+  RowMaker(ScenarioSpace& space,
+           const std::vector<bool>& done,
+           bool check,
+           const StopFlag* stop,
+           unsigned workers)
+      : space_(space), done_(done), check_(check), stop_(stop), runners_(workers) {}
+
+  /// The rows of a range that are not there yet; fewer when asked to stop.
+  [[nodiscard]] std::vector<FinishedRow> make(RowRange range, unsigned worker) {
+    auto& runner = runners_[worker];
+    if (runner == nullptr) runner = std::make_unique<ScenarioRunner>(space_, stop_);
+    const Grid& grid = space_.grid();
+    std::vector<FinishedRow> rows;
+    try {
+      for (std::uint64_t at = range.first; at < range.last && !stop_requested(stop_); ++at) {
+        const std::uint64_t scenario = grid.scenario_at(at);
+        if (done_[scenario]) continue;
+        const ScenarioResult result = runner->run(scenario, check_);
+        rows.push_back({scenario, grid.axis_values(scenario), result_cells(result)});
+      }
+    } catch (const Interrupted&) {
+      // The scenario in flight is abandoned; those before it count.
+    }
+    return rows;
+  }
+
+ private:
+  ScenarioSpace& space_;
+  const std::vector<bool>& done_;
+  bool check_;
+  const StopFlag* stop_;
+  std::vector<std::unique_ptr<ScenarioRunner>> runners_;
+};
+
+}  // namespace
+
+ResultsStore open_results(const Spec& spec, const Grid& grid, const SweepRequest& request) {
+  if (grid.size() > most_scenarios) {
+    throw InputError({.file = spec.file,
+                      .pointer = {},
+                      .found = fmt::format("{} scenarios", grid.size()),
+                      .expected = "at most 10^9 in one sweep",
+                      .hint = "split the spec"});
+  }
+  const ResultsHeader header{.spec = spec.text,
+                             .inputs = input_digest(spec),
+                             .version = std::string{program_version()},
+                             .name = spec.name,
+                             .scenarios = grid.size()};
+  const fs::path file = request.out / results_database;
+  if (request.resume && fs::exists(file)) return ResultsStore::resume(file, header);
+  if (request.overwrite) clear_folder(request.out);
+  expect_free(request.out, true);
+  make_folder(request.out);
+  return ResultsStore::create(file, header, store_columns(grid));
+}
+
+SweepCounts run_scenarios(ScenarioSpace& space,
+                          ResultsStore& store,
+                          const SweepRequest& request,
+                          const StopFlag* stop,
+                          const SweepObserver& observer) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::vector<bool> done = store.done();
+  SweepCounts counts;
+  counts.scenarios = space.grid().size();
+  for (const bool present : done) counts.kept += present ? 1 : 0;
+
+  RowMaker maker(space, done, request.check, stop, worker_count(request.jobs));
+  const RowWork work = [&](RowRange range, unsigned worker) -> Commit {
+    auto rows = std::make_shared<std::vector<FinishedRow>>(maker.make(range, worker));
+    return [&, rows] {
+      for (const FinishedRow& row : *rows) store.add(row.scenario, row.axes, row.results);
+      store.commit_if_due();
+      counts.ran += rows->size();
+      if (observer) observer(counts.kept + counts.ran);
+    };
+  };
+  try {
+    parallel_rows(space.grid().size(), request.jobs, stop, work);
+  } catch (...) {
+    store.flush();  // what is done is kept whatever happened
+    throw;
+  }
+  store.flush();
+  counts.interrupted = counts.kept + counts.ran < counts.scenarios;
+  counts.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  return counts;
+}
+
+}  // namespace schedlab

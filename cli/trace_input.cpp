@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/trace_input.hpp"
+
+#include "cli/sweep_run.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/trace/chrome_json.hpp"
+
+namespace schedlab {
+
+TraceDocument load_trace(const std::filesystem::path& path) {
+  std::filesystem::path file = path;
+  if (std::filesystem::is_directory(path)) {
+    file = path / "trace.json";
+    if (!std::filesystem::exists(file)) {
+      const bool sweep = std::filesystem::exists(path / results_database);
+      throw InputError(
+          {.file = path.string(),
+           .pointer = {},
+           .found = sweep ? "the results of a sweep" : "no trace.json",
+           .expected = "the folder of schedlab simulate",
+           .hint = sweep ? "schedlab export chrome FOLDER --scenario N makes a trace of one "
+                           "scenario"
+                         : ""});
+    }
+  }
+  return read_chrome_json(read_file(file), file.string());
+}
+
+}  // namespace schedlab
