@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "notebooks_export/sweep_plot.hpp"
+
+#include "notebooks_export/axis.hpp"
+#include "notebooks_export/chart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace schedlab {
+
+namespace {
+
+constexpr std::size_t most_panels = 12;
+constexpr std::size_t most_lines = 8;
+
+/// "layers" for people: the unit of the column's name in brackets.
+[[nodiscard]] std::string label_of(const std::string& column) {
+  for (const auto& [suffix, unit] :
+       {std::pair{"_us", "us"}, std::pair{"_ms", "ms"}, std::pair{"_bytes", "bytes"}}) {
+    if (column.ends_with(suffix)) {
+      return fmt::format(
+          "{} ({})", column.substr(0, column.size() - std::string{suffix}.size()), unit);
+    }
+  }
+  return column;
+}
+
+[[nodiscard]] std::string file_name_of(const std::string& what) {
+  std::string name;
+  for (const char c : what) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    name += plain || c == '_' ? c : '_';
+  }
+  return name;
+}
+
+/// What one figure shows: which cases, and how they are laid out.
+struct Selection {
+  std::size_t x = 0;                  // index in case_axes
+  std::vector<std::size_t> panels;    // indices in case_axes: a panel per combination
+  std::map<std::size_t, Cell> fixed;  // index in case_axes -> the only value that is shown
+};
+
+class Plots {
+ public:
+  explicit Plots(const SweepView& view) : view_(view) {
+    values_.resize(view.case_axes().size());
+    for (const SweepCase& one : view.cases()) {
+      for (std::size_t i = 0; i < one.values.size(); ++i) values_[i].insert(one.values[i]);
+    }
+  }
+
+  [[nodiscard]] std::vector<SweepPlot> all() {
+    if (view_.cases().empty()) return {};
+    if (view_.policies().size() > 1) add_speed_up_bars();
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (is_numeric(values_[i])) add_lines_over(i);
+    }
+    for (const std::size_t axis : view_.policy_axes()) add_lines_over_knob(axis);
+    return std::move(plots_);
+  }
+
+ private:
+  [[nodiscard]] static bool is_numeric(const std::set<Cell>& values) {
+    return values.size() > 1 && std::all_of(values.begin(), values.end(), [](const Cell& cell) {
+             return cell_number(cell).has_value();
+           });
+  }
+  [[nodiscard]] const std::string& axis_name(std::size_t axis) const {
+    return view_.name(view_.case_axes()[axis]);
+  }
+
+  /// Panels for the other axes that vary: words first; numbers as long as there is room, of the
+  /// rest the largest value.
+  [[nodiscard]] Selection select(std::size_t x) const {
+    Selection selection;
+    selection.x = x;
+    std::size_t panels = 1;
+    for (const bool numeric : {false, true}) {
+      for (std::size_t i = 0; i < values_.size(); ++i) {
+        if (i == x || values_[i].size() < 2 || is_numeric(values_[i]) != numeric) continue;
+        if (panels * values_[i].size() <= most_panels) {
+          panels *= values_[i].size();
+          selection.panels.push_back(i);
+        } else {
+          selection.fixed[i] = *values_[i].rbegin();
+        }
+      }
+    }
+    std::sort(selection.panels.begin(), selection.panels.end());
+    return selection;
+  }
+
+  [[nodiscard]] std::string panel_title(const Selection& selection, const SweepCase& one) const {
+    std::string title;
+    for (const std::size_t axis : selection.panels) {
+      const std::string value = cell_text(one.values[axis]);
+      const bool number = cell_number(one.values[axis]).has_value();
+      title += fmt::format("{}{}",
+                           title.empty() ? "" : ", ",
+                           number ? fmt::format("{} = {}", axis_name(axis), value) : value);
+    }
+    return title;
+  }
+
+  [[nodiscard]] std::string subtitle(const Selection& selection) const {
+    std::string text;
+    for (const auto& [axis, value] : selection.fixed) {
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", axis_name(axis), cell_text(value));
+    }
+    if (!text.empty()) text = "at " + text + "; ";
+    return text + (view_.policy_axes().empty() ? "one line per policy"
+                                               : "one line per policy, its best variant");
+  }
+
+  [[nodiscard]] static bool shown(const Selection& selection, const SweepCase& one) {
+    return std::all_of(selection.fixed.begin(), selection.fixed.end(), [&one](const auto& item) {
+      return one.values[item.first] == item.second;
+    });
+  }
+
+  using Value = std::function<std::optional<double>(const SweepCase&, const SweepRun&)>;
+
+  [[nodiscard]] std::vector<LinePanel> panels_of(const Selection& selection,
+                                                 const Value& value) const {
+    std::vector<std::string> titles;
+    std::vector<std::map<std::size_t, Series>> lines;  // per panel: policy -> line
+    for (const SweepCase& one : view_.cases()) {
+      if (!shown(selection, one)) continue;
+      const std::string title = panel_title(selection, one);
+      const auto found = std::find(titles.begin(), titles.end(), title);
+      const auto panel = static_cast<std::size_t>(found - titles.begin());
+      if (found == titles.end()) {
+        titles.push_back(title);
+        lines.emplace_back();
+      }
+      for (std::size_t policy = 0; policy < view_.policies().size(); ++policy) {
+        const SweepRun* run = SweepView::shortest(one, policy);
+        const auto y = run == nullptr ? std::nullopt : value(one, *run);
+        if (!y) continue;
+        Series& line = lines[panel][policy];
+        line.name = view_.policies()[policy];
+        line.points.push_back({*cell_number(one.values[selection.x]), *y});
+      }
+    }
+    std::vector<LinePanel> panels;
+    for (std::size_t i = 0; i < titles.size(); ++i) add_panels(panels, titles[i], lines[i]);
+    return panels;
+  }
+
+  /// Eight lines a panel.
+  static void add_panels(std::vector<LinePanel>& panels,
+                         const std::string& title,
+                         std::map<std::size_t, Series>& lines) {
+    LinePanel panel{title, {}};
+    for (auto& [policy, line] : lines) {
+      if (panel.series.size() == most_lines) {
+        panels.push_back(std::move(panel));
+        panel = {title.empty() ? "more policies" : title + ", more policies", {}};
+      }
+      std::sort(line.points.begin(), line.points.end(), [](Point a, Point b) { return a.x < b.x; });
+      panel.series.push_back(std::move(line));
+    }
+    panels.push_back(std::move(panel));
+  }
+
+  void add_figure(const std::string& file_name, const LineFigure& figure) {
+    plots_.push_back({file_name_of(file_name), figure.title, line_figure_svg(figure)});
+  }
+
+  void add_lines_over(std::size_t axis) {
+    const Selection selection = select(axis);
+    const std::string& x = axis_name(axis);
+    LineFigure makespan{.title = fmt::format("Makespan over {}", x),
+                        .subtitle = subtitle(selection),
+                        .x_label = label_of(x),
+                        .y_label = "makespan (ms)",
+                        .panels = panels_of(selection,
+                                            [](const SweepCase&, const SweepRun& run) {
+                                              return std::optional{run.makespan_us / 1000};
+                                            }),
+                        .shared_y = false,
+                        .reference_y = 0};
+    add_figure("makespan_over_" + x, makespan);
+    if (view_.policies().size() < 2) return;
+    LineFigure speed_up{.title = fmt::format("Speed-up over {}, along {}", view_.baseline(), x),
+                        .subtitle = subtitle(selection),
+                        .x_label = label_of(x),
+                        .y_label = "speed-up",
+                        .panels = panels_of(selection,
+                                            [this](const SweepCase& one, const SweepRun& run) {
+                                              return view_.speed_up(one, run);
+                                            }),
+                        .shared_y = true,
+                        .reference_y = 1};
+    add_figure("speed_up_over_" + x, speed_up);
+  }
+
+  /// Along a knob: a panel per policy that has it, a line per case.
+  void add_lines_over_knob(std::size_t axis) {
+    std::map<std::size_t, std::map<std::string, std::map<double, double>>> by_policy;
+    std::set<double> places;
+    Selection selection;
+    selection.x = values_.size();
+    selection = select(selection.x);
+    for (const SweepCase& one : view_.cases()) {
+      if (!shown(selection, one)) continue;
+      const std::string line = panel_title(selection, one);
+      for (const SweepRun& run : one.runs) {
+        const auto x = cell_number(view_.table().rows[run.row][axis]);
+        if (!x) continue;
+        places.insert(*x);
+        auto& best =
+            by_policy[run.policy][line].try_emplace(*x, run.makespan_us / 1000).first->second;
+        best = std::min(best, run.makespan_us / 1000);
+      }
+    }
+    if (places.size() < 2) return;
+    const std::string& x = view_.name(axis);
+    LineFigure figure{.title = fmt::format("Makespan over {}", x),
+                      .subtitle = "",
+                      .x_label = label_of(x),
+                      .y_label = "makespan (ms)",
+                      .panels = {},
+                      .shared_y = false,
+                      .reference_y = 0};
+    for (const auto& [axis_index, value] : selection.fixed) {
+      figure.subtitle += fmt::format("{}{} = {}",
+                                     figure.subtitle.empty() ? "at " : ", ",
+                                     axis_name(axis_index),
+                                     cell_text(value));
+    }
+    for (const auto& [policy, lines] : by_policy) {
+      std::map<std::size_t, Series> series;
+      for (const auto& [name, points] : lines) {
+        Series line{name.empty() ? view_.policies()[policy] : name, {}};
+        for (const auto& [at, makespan] : points) line.points.push_back({at, makespan});
+        series.emplace(series.size(), std::move(line));
+      }
+      add_panels(figure.panels, view_.policies()[policy], series);
+    }
+    add_figure("makespan_over_" + x, figure);
+  }
+
+  void add_speed_up_bars() {
+    std::size_t machine = values_.size();
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const bool fits = values_[i].size() > 1 && values_[i].size() <= most_panels;
+      if (axis_name(i) == "machine" && fits) machine = i;
+    }
+    BarFigure figure{.title = fmt::format("Speed-up over {}", view_.baseline()),
+                     .subtitle =
+                         "geometric mean over all cases; the line spans the smallest and the "
+                         "largest",
+                     .x_label = "speed-up",
+                     .panels = {},
+                     .reference = 1};
+    std::vector<Cell> machines;
+    for (const SweepCase& one : view_.cases()) {
+      const Cell value = machine < values_.size() ? one.values[machine] : Cell{};
+      if (std::find(machines.begin(), machines.end(), value) == machines.end()) {
+        machines.push_back(value);
+      }
+    }
+    for (const Cell& value : machines) {
+      BarPanel panel{cell_text(value), {}};
+      for (std::size_t policy = 0; policy < view_.policies().size(); ++policy) {
+        add_bar(panel, policy, machine, value);
+      }
+      const auto best = std::max_element(
+          panel.bars.begin(), panel.bars.end(), [](const NamedBar& a, const NamedBar& b) {
+            return a.value < b.value;
+          });
+      if (best != panel.bars.end()) best->emphasized = true;
+      figure.panels.push_back(std::move(panel));
+    }
+    plots_.push_back({"speed_up", figure.title, bar_figure_svg(figure)});
+  }
+
+  void add_bar(BarPanel& panel, std::size_t policy, std::size_t machine, const Cell& value) const {
+    double logarithms = 0;
+    std::size_t count = 0;
+    double low = std::numeric_limits<double>::infinity();
+    double high = 0;
+    for (const SweepCase& one : view_.cases()) {
+      if (machine < values_.size() && one.values[machine] != value) continue;
+      const SweepRun* run = SweepView::shortest(one, policy);
+      const auto speed_up = run == nullptr ? std::nullopt : view_.speed_up(one, *run);
+      if (!speed_up) continue;
+      logarithms += std::log(*speed_up);
+      low = std::min(low, *speed_up);
+      high = std::max(high, *speed_up);
+      ++count;
+    }
+    if (count == 0) return;
+    panel.bars.push_back({.name = view_.policies()[policy],
+                          .value = std::exp(logarithms / static_cast<double>(count)),
+                          .low = low,
+                          .high = high,
+                          .emphasized = false});
+  }
+
+  const SweepView& view_;
+  std::vector<std::set<Cell>> values_;  // by case axis
+  std::vector<SweepPlot> plots_;
+};
+
+}  // namespace
+
+std::vector<SweepPlot> sweep_plots(const SweepView& view) {
+  return Plots{view}.all();
+}
+
+std::vector<SweepPlot> sweep_plots(const Table& table, const SweepViewOptions& options) {
+  const SweepView view{table, options};
+  return sweep_plots(view);
+}
+
+}  // namespace schedlab

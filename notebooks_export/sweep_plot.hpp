@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "notebooks_export/sweep_view.hpp"
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// One picture of a sweep.
+struct SweepPlot {
+  std::string file_name;  ///< without folder and extension: "speed_up", "makespan_over_layers"
+  std::string title;
+  std::string svg;
+};
+
+/// The pictures that suit a sweep:
+///   - bars of the mean speed-up of each policy over the baseline, a panel per machine;
+///   - for each numeric axis, makespan and speed-up along it, a line per policy (its best variant),
+///   a
+///     panel per combination of the other axes; of other numeric axes that would need too many
+///     panels the largest value is shown, and the subtitle says so;
+///   - for each numeric knob of the policies, the makespan along it, a line per case.
+/// More than eight lines are divided over several panels. No pictures for an empty table.
+[[nodiscard]] std::vector<SweepPlot> sweep_plots(const SweepView& view);
+[[nodiscard]] std::vector<SweepPlot> sweep_plots(const Table& table,
+                                                 const SweepViewOptions& options = {});
+
+}  // namespace schedlab
