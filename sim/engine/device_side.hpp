@@ -105,11 +105,15 @@ class DeviceSide {
   void complete_one();
   [[nodiscard]] bool dispatch_needed() const { return sharing_.dispatch_needed(); }
   void dispatch() {
-    sharing_.dispatch(now_, [this](const KernelRequest& request) {
-      scratch_.connections[request.connection].submitted = false;
-      start(request.connection);
-      touch(request.connection);
-    });
+    sharing_.dispatch(
+        now_,
+        [this](const KernelRequest& request) { start(request.connection); },
+        [this](const KernelRequest& request) {
+          Connection& c = scratch_.connections[request.connection];
+          c.submitted = false;
+          pop(c);
+          touch(request.connection);
+        });
   }
   void set_now(Time now) { now_ = now; }
 
@@ -257,16 +261,15 @@ bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& ite
     return false;
   }
   start(connection);
+  pop(c);
   return true;
 }
 
 template <class Sharing>
 void DeviceSide<Sharing>::start(std::uint32_t connection) {
-  Connection& c = scratch_.connections[connection];
-  const Item& item = items_[c.head];
+  const Item& item = items_[scratch_.connections[connection].head];
   trace_.tasks[item.link].started = now_;
   stream(item.call.stream()).running_span = item.link;
-  pop(c);
 }
 
 template <class Sharing>
@@ -325,7 +328,8 @@ bool DeviceSide<Sharing>::pass_wait(std::uint32_t connection, Item& item) {
 
 template <class Sharing>
 void DeviceSide<Sharing>::complete_one() {
-  const auto completion = sharing_.pop_completion();
+  typename Sharing::Completion completion;
+  if (!sharing_.pop_completion(now_, completion)) return;
   Stream& s = stream(completion.stream);
   trace_.tasks[s.running_span].ended = now_;
   s.running_span = nil;

@@ -50,13 +50,17 @@ class EventQueue {
     }
   }
 
-  /// Must not be empty.
-  Top pop() {
+  /// The entry that pop() would return. Must not be empty.
+  [[nodiscard]] Top peek() {
     if (hole_) fill_hole();
     const Item& item = items_.front();
-    const Top top{Time{Duration{item.time}},
-                  static_cast<std::uint32_t>(item.order >> 62U),
-                  static_cast<std::uint32_t>(item.order & max_payload)};
+    return {Time{Duration{item.time}},
+            static_cast<std::uint32_t>(item.order >> 62U),
+            static_cast<std::uint32_t>(item.order & max_payload)};
+  }
+  /// Must not be empty.
+  Top pop() {
+    const Top top = peek();
     hole_ = true;
     return top;
   }

@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/engine/event_engine.hpp"
 #include "sim/engine/in_order.hpp"
+#include "sim/engine/sharing/fluid.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -43,27 +44,39 @@ class Simulator::Impl {
       }
     }
     PlanSource source{plan};
-    engine::EventEngine engine{problem, source, sharing_, scratch_, options};
-    Trace trace = engine.run();
-    sort_flows(trace);
-    return trace;
+    return run_events(problem, source, options);
   }
 
   Recording record(const Problem& problem, OnlinePolicy& policy, const SimulationOptions& options) {
     PolicySource source{policy, problem};
-    engine::EventEngine engine{problem, source, sharing_, scratch_, options};
-    Trace trace = engine.run();
-    sort_flows(trace);
+    Trace trace = run_events(problem, source, options);
     return {std::move(source).take(), std::move(trace)};
   }
 
   [[nodiscard]] std::size_t memory_bytes() const {
-    return scratch_.memory_bytes() + sharing_.memory_bytes() + sweep_.memory_bytes();
+    return scratch_.memory_bytes() + exclusive_.memory_bytes() + fluid_.memory_bytes() +
+           sweep_.memory_bytes();
   }
 
  private:
+  template <class Source>
+  Trace run_events(const Problem& problem, Source& source, const SimulationOptions& options) {
+    Trace trace;
+    switch (problem.platform.sharing) {
+      case SharingModel::exclusive:
+        trace = engine::EventEngine{problem, source, exclusive_, scratch_, options}.run();
+        break;
+      case SharingModel::fluid:
+        trace = engine::EventEngine{problem, source, fluid_, scratch_, options}.run();
+        break;
+    }
+    sort_flows(trace);
+    return trace;
+  }
+
   engine::Scratch scratch_;
-  ExclusiveSharing sharing_;
+  ExclusiveSharing exclusive_;
+  FluidSharing fluid_;
   InOrderSweep sweep_;
 };
 
@@ -87,7 +100,7 @@ std::size_t Simulator::memory_bytes() const {
 }
 
 bool in_order_applies(const Problem& problem, const Plan& plan) {
-  return plan.hosts.size() == 1 &&
+  return plan.hosts.size() == 1 && problem.platform.sharing == SharingModel::exclusive &&
          std::all_of(
              problem.platform.devices.begin(), problem.platform.devices.end(), has_unlimited_units);
 }

@@ -22,6 +22,10 @@ struct Estimate {
   double share = 1.0;     ///< of the device's units it can use, in (0, 1]
   Bandwidth bandwidth{};  ///< DRAM traffic it wants while it runs
   Bound bound = Bound::fixed;
+  /// Thread blocks of the grid, and how many of them fit on one unit; used where units are shared
+  /// block by block. 0 blocks: as many as the share has units, one to a unit.
+  std::uint32_t blocks = 0;
+  std::uint32_t blocks_per_unit = 1;
 
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };

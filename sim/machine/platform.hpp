@@ -99,9 +99,16 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
+/// How kernels on one device share its units.
+enum class SharingModel : std::uint8_t {
+  exclusive,  ///< a task holds whole units from start to end (sim/engine/sharing/exclusive.hpp)
+  fluid,      ///< blocks in slots, bandwidth shared max-min (sim/engine/sharing/fluid.hpp)
+};
+
 /// Everything a plan runs on.
 struct Platform {
   std::string name;
+  SharingModel sharing = SharingModel::exclusive;
   IdVector<HostId, Host> hosts{1};  ///< a plan with more host threads re-uses the last entry
   IdVector<DeviceId, Device> devices{1};
 

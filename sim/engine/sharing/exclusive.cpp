@@ -59,7 +59,7 @@ void ExclusiveSharing::enqueue_arrived() {
   arrived_.clear();
 }
 
-ExclusiveSharing::Completion ExclusiveSharing::pop_completion() {
+bool ExclusiveSharing::pop_completion(Time, Completion& completed) {
   const StreamId stream{completions_.pop().payload};
   const Running running = running_[stream.value()];
   if (limited_[running.device.value()] != 0) {
@@ -70,7 +70,8 @@ ExclusiveSharing::Completion ExclusiveSharing::pop_completion() {
     --resident_[running.device.value()];
     dirty_ = true;
   }
-  return {running.task, stream};
+  completed = {running.task, stream};
+  return true;
 }
 
 std::size_t ExclusiveSharing::waiting_kernels() const {

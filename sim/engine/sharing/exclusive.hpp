@@ -53,13 +53,16 @@ class ExclusiveSharing {
   /// Queues the kernel; it starts in dispatch().
   void submit(const KernelRequest& request) { arrived_.push_back(request); }
 
-  /// Starts all kernels that can start at `now`, calling on_start(request) for each.
-  template <class OnStart>
-  void dispatch(Time now, OnStart&& on_start);
+  /// Starts all kernels that can start at `now`, calling on_start(request) when a kernel's first
+  /// block is placed and on_dispatched(request) when its last is: here at once.
+  template <class OnStart, class OnDispatched>
+  void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
   [[nodiscard]] bool dispatch_needed() const { return dirty_ || !arrived_.empty(); }
 
   [[nodiscard]] Time next_completion() { return completions_.next_time(); }
-  Completion pop_completion();
+  /// At next_completion(): true if a task has completed, and which. (Other models also wake up for
+  /// parts of a task.)
+  bool pop_completion(Time now, Completion& completed);
 
   [[nodiscard]] std::size_t waiting_kernels() const;
   [[nodiscard]] std::size_t memory_bytes() const;
@@ -85,8 +88,8 @@ class ExclusiveSharing {
     queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(head));
     head = 0;
   }
-  template <class OnStart>
-  void dispatch_engine(Engine& engine, Time now, OnStart&& on_start);
+  template <class OnStart, class OnDispatched>
+  void dispatch_engine(Engine& engine, Time now, OnStart& on_start, OnDispatched& on_dispatched);
 
   struct Running {
     TaskId task;
@@ -105,17 +108,20 @@ class ExclusiveSharing {
   bool dirty_ = false;  // units were freed since the last dispatch
 };
 
-template <class OnStart>
-void ExclusiveSharing::dispatch(Time now, OnStart&& on_start) {
+template <class OnStart, class OnDispatched>
+void ExclusiveSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
   while (dispatch_needed()) {
     enqueue_arrived();
     dirty_ = false;
-    for (Engine& engine : engines_) dispatch_engine(engine, now, on_start);
+    for (Engine& engine : engines_) dispatch_engine(engine, now, on_start, on_dispatched);
   }
 }
 
-template <class OnStart>
-void ExclusiveSharing::dispatch_engine(Engine& engine, Time now, OnStart&& on_start) {
+template <class OnStart, class OnDispatched>
+void ExclusiveSharing::dispatch_engine(Engine& engine,
+                                       Time now,
+                                       OnStart& on_start,
+                                       OnDispatched& on_dispatched) {
   for (std::size_t level = 0; level < engine.queues.size(); ++level) {
     auto& queue = engine.queues[level];
     std::size_t& head = engine.heads[level];
@@ -134,6 +140,7 @@ void ExclusiveSharing::dispatch_engine(Engine& engine, Time now, OnStart&& on_st
           now + costs_->duration(request.task, request.device), 0, request.stream.value());
       note_running(request);
       on_start(request);
+      on_dispatched(request);
     }
     queue.clear();
     head = 0;
