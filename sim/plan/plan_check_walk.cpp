@@ -49,7 +49,7 @@ void Walk::collect_accumulations() {
 void Walk::run() {
   // A stack with host 0 on top: deterministic, and host 0 is followed first.
   for (auto host = static_cast<std::uint32_t>(plan().hosts.size()); host > 0; --host) {
-    ready_.push_back(HostId{host - 1});
+    ready_.emplace_back(host - 1);
   }
   while (!ready_.empty()) {
     const HostId host = ready_.back();

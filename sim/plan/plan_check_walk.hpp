@@ -57,7 +57,7 @@ class Walk {
   Clocks::Slot use_event(HostId host, std::uint32_t call, HostCall c);
   void report_unrecorded(HostId host, std::uint32_t call, HostCall c);
   /// To be called after the slot was used: frees it if it was the last use.
-  void end_use(EventId event);
+  void end_use(EventId id);
   void create_stream(HostId host, std::uint32_t call, StreamId stream);
   void destroy_stream(HostId host, std::uint32_t call, StreamId stream);
   void expect_alive(HostId host, std::uint32_t call, HostCall c);

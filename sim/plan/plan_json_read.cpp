@@ -75,8 +75,10 @@ class Reader {
       const std::string_view rest = text_.substr(end, 20);
       const std::string found = rest.empty()
                                     ? "the end of the text"
-                                    : "\"" + std::string(rest.substr(0, rest.find('\n'))) + "\"";
+                                    : fmt::format("\"{}\"", rest.substr(0, rest.find('\n')));
       fail(fmt::format("line {}", line + 1), found, "valid JSON");
+    } catch (const json::out_of_range& error) {
+      fail("", error.what(), "numbers of at most 64 bits");
     }
   }
 
@@ -188,7 +190,7 @@ class Reader {
     }
   }
 
-  HostCall read_call(const json& call, Call where) const {
+  [[nodiscard]] HostCall read_call(const json& call, Call where) const {
     if (!call.is_array() || call.empty() || !call[0].is_string()) {
       fail(where.pointer(),
            shown(call),
@@ -236,23 +238,23 @@ class Reader {
     unknown_call(word, where);
   }
 
-  HostCall read_query(const json& call, Call where) const {
+  [[nodiscard]] HostCall read_query(const json& call, Call where) const {
     expect_size(
-        call, where, 2, 3, "[\"query\", STREAM] or [\"query\", STREAM, true if it was idle]");
+        call, where, 2, 3, R"(["query", STREAM] or ["query", STREAM, true if it was idle])");
     const StreamId on = stream(call[1], where, "/1");
     if (call.size() == 2) return HostCall::query(on);
     if (!call[2].is_boolean()) fail(where.pointer() + "/2", shown(call[2]), "true (idle) or false");
     return HostCall::answered_query(on, call[2].get<bool>());
   }
 
-  HostCall read_sleep(const json& call, Call where) const {
-    expect_size(call, where, 2, 2, "[\"sleep\", {\"duration_ns\": NUMBER}]");
+  [[nodiscard]] HostCall read_sleep(const json& call, Call where) const {
+    expect_size(call, where, 2, 2, R"(["sleep", {"duration_ns": NUMBER}])");
     expect_keys(call[1], where.pointer() + "/1", {"duration_ns"});
     return HostCall::sleep_ns(static_cast<std::uint32_t>(
         number_at(call[1], where.pointer() + "/1", "duration_ns", HostCall::none)));
   }
 
-  HostCall read_synchronize(const json& call, Call where) const {
+  [[nodiscard]] HostCall read_synchronize(const json& call, Call where) const {
     constexpr const char* form =
         "[\"synchronize\"], [\"synchronize\", {\"stream\": STREAM}] or [\"synchronize\", "
         "{\"event\": EVENT}]";
@@ -305,7 +307,7 @@ class Reader {
     return EventId{index(value, where, part, "event", plan_.event_count)};
   }
 
-  TaskId task(const json& value, Call where) const {
+  [[nodiscard]] TaskId task(const json& value, Call where) const {
     if (!value.is_string()) return TaskId{index(value, where, "/2", "task", graph_.task_count())};
     const auto& name = value.get_ref<const std::string&>();
     const plan_json::TaskNames::Match match = names_.find(name);

@@ -111,6 +111,31 @@ TEST_CASE("a stream that two hosts share keeps only the order that messages give
             .empty());
 }
 
+TEST_CASE("of another host's calls only those before its message are known to be posted") {
+  // rank 1 puts a into stream 0, tells rank 0, and goes on: a is before b, the third task need not
+  // be.
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "t"});
+  for (const char* name : {"a", "b", "late"}) builder.add_task(operation, {}, name);
+  const TaskId late{2};
+  builder.add_edge(a, b);
+  builder.add_edge(late, b);
+  const TaskGraph graph = std::move(builder).build();
+  const std::vector<HostCall> producer{C::launch(s0, a), C::send(0), C::launch(s0, late)};
+  const std::vector<std::vector<HostCall>> consumers{
+      {C::receive(0), C::launch(s0, b)},
+      {C::receive(0), C::synchronize_stream(s0), C::launch(s1, b)},
+      {C::receive(0), C::synchronize_all(), C::launch(s1, b)}};
+  for (std::size_t i = 0; i < consumers.size(); ++i) {
+    CAPTURE(i);
+    const auto findings =
+        check(graph, ideal_platform(), plan_of({consumers[i], producer}, {{1, 0}}));
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].kind == FindingKind::missing_dependency);
+    CHECK(findings[0].message.find("is not ordered after late on stream 0") != std::string::npos);
+  }
+}
+
 TEST_CASE("an event of another host must be recorded before a message that comes before the wait") {
   const auto findings = check_two(plan_of({{C::launch(s0, a), C::send(0), C::record(s0, e0)},
                                            {C::receive(0), C::wait(s1, e0), C::launch(s1, b)}},

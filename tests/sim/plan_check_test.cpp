@@ -127,6 +127,24 @@ TEST_CASE(
   CHECK(mentions(findings[0], "it is launched before a"));
 }
 
+TEST_CASE("a wait that served an earlier task of the stream is not blamed for a later one") {
+  using C = HostCall;
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "t"});
+  for (const char* name : {"a", "b", "other"}) builder.add_task(operation, {}, name);
+  builder.add_edge(a, b);
+  const TaskGraph graph = std::move(builder).build();
+  const auto findings = check(graph,
+                              ideal_platform(),
+                              plan_of({C::record(s0, e0),
+                                       C::launch(s0, a),
+                                       C::wait(s1, e0),
+                                       C::launch(s1, TaskId{2}),
+                                       C::launch(s1, b)}));
+  REQUIRE(findings.size() == 1);
+  CHECK(mentions(findings[0], "no event is recorded on stream 0 after a"));
+}
+
 TEST_CASE("a wait meets the record as it is at the call, not a later one") {
   using C = HostCall;
   // The event is recorded again after the wait, behind a: that comes too late for the wait.
@@ -169,6 +187,10 @@ TEST_CASE("tasks that are never launched are named, and counted when there are m
   CHECK(findings[0].host == HostId::none());
   CHECK(findings[0].message == "b (task 1) is never launched");
   CHECK(findings[1].message == "c (task 2) is never launched");
+
+  findings = check_chain(2, {HostCall::launch(s0, b)});
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].message == "a (task 0) is never launched");
 
   findings = check_chain(20, {HostCall::launch(s0, a)});
   REQUIRE(findings.size() == 6);  // five names and the count of the other 19 - 5 = 14
@@ -266,6 +288,29 @@ TEST_CASE("two tasks that add into one tensor must be ordered, in either order")
       findings[0].message ==
       "b on stream 0 (call 0) and a on stream 1 (call 1) both add into sum and may do so at once: "
       "no event is recorded on stream 0 after b");
+}
+
+TEST_CASE("each addition is held against the one before it, not only against the first") {
+  using C = HostCall;
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "add"});
+  const TensorId sum = builder.add_tensor({.name = "sum", .accumulate = true, .persistent = true});
+  for (const char* name : {"a", "b", "c"})
+    builder.writes(builder.add_task(operation, {}, name), sum);
+  const TaskGraph graph = std::move(builder).build();
+  // b and c both wait for a, but not for each other.
+  const auto findings = check(graph,
+                              ideal_platform(),
+                              plan_of({C::launch(s0, a),
+                                       C::record(s0, e0),
+                                       C::wait(s1, e0),
+                                       C::launch(s1, b),
+                                       C::wait(s2, e0),
+                                       C::launch(s2, TaskId{2})}));
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].kind == FindingKind::unordered_accumulation);
+  CHECK(
+      mentions(findings[0], "b on stream 1 (call 3) and c on stream 2 (call 5) both add into sum"));
 }
 
 TEST_CASE("a flood of one kind is cut to the limit and hides no other kind") {

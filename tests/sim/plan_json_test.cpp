@@ -229,3 +229,35 @@ TEST_CASE("wrong documents are refused: syntax, keys, version, types") {
   CHECK(problem_of(text).pointer == "/messages/0/to");
   CHECK(problem_of(text).found == "host 1");
 }
+
+TEST_CASE("a damaged document is read or refused with an InputError, never anything else") {
+  const TaskGraph graph = named_graph();
+  const std::string_view letters = "{}[],:\"0123456789-.eE truefalsn\\u";
+  std::size_t refused = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    Rng rng{seed};
+    std::string text = plan_to_json(random_plan(rng, graph.task_count()), graph);
+    for (std::uint64_t n = 1 + rng.below(3); n > 0; --n) {
+      const std::size_t at = rng.below(text.size());
+      switch (rng.below(3)) {
+        case 0:
+          text.erase(at, 1 + rng.below(4));
+          break;
+        case 1:
+          text.insert(at, 1, letters[rng.below(letters.size())]);
+          break;
+        default:
+          text[at] = static_cast<char>(rng.next());
+          break;
+      }
+      if (text.empty()) text = " ";
+    }
+    try {
+      (void)plan_from_json(text, graph);
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 1000);
+}
