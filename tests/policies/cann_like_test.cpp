@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/cann_like.hpp"
+
 #include "policies/wavefront.hpp"
 #include "sim/engine/simulator.hpp"
 #include "tests/support/scenes.hpp"
@@ -37,9 +38,11 @@ TEST_CASE("no two matrix tasks overlap on any number of streams, but other tasks
   const Scene scene{matmul_lstm(8, 6), Rng{9}};
   for (const std::uint32_t streams : {1U, 3U, 8U}) {
     CAPTURE(streams);
-    std::vector<TaskSpan> spans = simulate(scene.problem(), CannLike{streams}.plan(scene.problem())).tasks;
-    std::sort(spans.begin(), spans.end(),
-              [](const TaskSpan& a, const TaskSpan& b) { return a.started < b.started; });
+    std::vector<TaskSpan> spans =
+        simulate(scene.problem(), CannLike{streams}.plan(scene.problem())).tasks;
+    std::sort(spans.begin(), spans.end(), [](const TaskSpan& a, const TaskSpan& b) {
+      return a.started < b.started;
+    });
     Time matmul_end{};
     std::size_t matmuls = 0;
     std::size_t beside = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/cudnn_like.hpp"
+
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "tests/support/scenes.hpp"

@@ -130,7 +130,8 @@ TEST_CASE("a task whose tensor is taken does not hold a stream") {
   builder.writes(TaskId{1}, sum);
   const Scene scene{std::move(builder).build()};
   const Plan plan = BottomLevel{2}.plan(scene.problem());
-  // 0 on stream 0 (0..5), 2 on stream 1 (0..3) although 1 ranks higher; 1 at 5, on stream 1, idle longer.
+  // 0 on stream 0 (0..5), 2 on stream 1 (0..3) although 1 ranks higher; 1 at 5, on stream 1, idle
+  // longer.
   CHECK(launches(plan) == Launches{{0, 0}, {2, 1}, {1, 1}});
   CHECK(simulate(scene.problem(), plan).makespan() == 9us);
   CHECK(check(scene.graph, scene.platform, plan).empty());
