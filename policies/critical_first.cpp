@@ -50,7 +50,7 @@ std::vector<OptionSpec> option_specs() {
       count("max_queries",
             defaults.max_queries,
             1,
-            "Busy answers in a row after which the sleeps double."),
+            "Queries per issued task, on average, after which sleeps grow."),
       count("tasks_per_fill", defaults.tasks_per_fill, 1, "Tasks an idle stream takes at once."),
       count("look_ahead",
             defaults.look_ahead,

@@ -25,7 +25,7 @@ struct CriticalFirstOptions {
   Duration sleep = std::chrono::microseconds{20};  ///< after each round of queries; assumed
   std::uint32_t queries_per_level =
       0;  ///< of interleaved, per level of the search; 0: every stream once
-  std::uint32_t max_queries = 400;  ///< busy answers in a row before sleeps double; assumed
+  std::uint32_t max_queries = 400;  ///< per issued task on average, before sleeps grow; assumed
   std::uint32_t tasks_per_fill =
       2;  ///< what an idle stream takes; the listing: weight-1 and weight-2
   std::uint32_t look_ahead =

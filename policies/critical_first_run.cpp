@@ -10,8 +10,8 @@ namespace schedlab {
 namespace {
 
 constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
-constexpr Duration longest_sleep =
-    std::chrono::seconds{1};  // assumed; a sleep call holds up to 4.29 s
+constexpr Duration longest_sleep = std::chrono::seconds{1};  // assumed; a call holds up to 4.29 s
+constexpr std::uint64_t free_queries = 10'000;               // assumed
 
 OnlineStep step(HostCall call) {
   return {.call = call, .stream = {}};
@@ -25,7 +25,6 @@ CriticalFirstRun::CriticalFirstRun(const Problem& problem, const CriticalFirstOp
       lanes_(critical_lanes(problem.graph)),
       accumulations_(problem.graph),
       order_(problem.graph.task_count()),
-      sleep_(options.sleep),
       missing_(problem.graph.task_count(), 0),
       sequence_(problem.graph.task_count(), 0) {
   if (!accumulations_.empty()) {
@@ -48,6 +47,7 @@ CriticalFirstRun::CriticalFirstRun(const Problem& problem, const CriticalFirstOp
 }
 
 std::optional<OnlineStep> CriticalFirstRun::next(const HostView& view) {
+  now_ = view.now;
   if (asked_.valid()) {
     const StreamId stream = asked_;
     asked_ = StreamId::none();
@@ -125,24 +125,32 @@ void CriticalFirstRun::ask_or_sleep() {
   if (cursor_ >= walk_.size()) {
     cursor_ = 0;
     if (state_ == State::draining) {
-      const auto nanoseconds = std::chrono::ceil<std::chrono::nanoseconds>(sleep_).count();
-      calls_.push_back(step(HostCall::sleep_ns(static_cast<std::uint32_t>(nanoseconds))));
-      // Long waits must not cost a query every few microseconds.
-      if (busy_answers_ >= options_.max_queries) sleep_ = std::min(2 * sleep_, longest_sleep);
+      calls_.push_back(step(sleep_call()));
       return;
     }
   }
   ++asked_in_round_;
+  ++queries_;
   calls_.push_back(step(HostCall::query(walk_[cursor_++])));
 }
 
-void CriticalFirstRun::take_answer(StreamId stream, bool idle) {
-  if (!idle) {
-    ++busy_answers_;
-    return;
+/// Long tasks must not cost a query every few microseconds: past the allowance sleeps grow with the
+/// time already waited, first by little, then by as much again.
+HostCall CriticalFirstRun::sleep_call() const {
+  const std::uint64_t allowed = free_queries + std::uint64_t{options_.max_queries} * issued_;
+  Duration sleep = options_.sleep;
+  if (queries_ > allowed) {
+    const Duration waited = now_ - busy_since_;
+    sleep = std::clamp(
+        queries_ > 2 * allowed ? waited : waited / 16, sleep, std::max(sleep, longest_sleep));
   }
-  busy_answers_ = 0;
-  sleep_ = options_.sleep;
+  return HostCall::sleep_ns(
+      static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::nanoseconds>(sleep).count()));
+}
+
+void CriticalFirstRun::take_answer(StreamId stream, bool idle) {
+  if (!idle) return;
+  busy_since_ = now_;
   for (std::uint32_t i = 0; i < complete_.size(); ++i) {
     complete_[i] = std::max(complete_[i], order_.known(stream, StreamId{i}));
   }

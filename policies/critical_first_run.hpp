@@ -41,6 +41,7 @@ class CriticalFirstRun final : public OnlinePolicy {
   void issue_next_critical();
   void end_level();
   void ask_or_sleep();
+  [[nodiscard]] HostCall sleep_call() const;
   void take_answer(StreamId stream, bool idle);
   void fill(StreamId stream);
   [[nodiscard]] std::size_t choose(StreamId stream, bool may_block) const;
@@ -72,10 +73,11 @@ class CriticalFirstRun final : public OnlinePolicy {
   State state_ = State::issuing;
   std::deque<OnlineStep> calls_;  // decided, not yet handed out
   StreamId asked_;                // the query that was handed out last
-  Duration sleep_;
   std::uint32_t asked_in_round_ = 0;
-  std::size_t cursor_ = 0;          // next stream to query
-  std::uint32_t busy_answers_ = 0;  // in a row
+  std::size_t cursor_ = 0;  // next stream to query
+  Time now_{};
+  Time busy_since_{};  // when a query found an idle stream last
+  std::uint64_t queries_ = 0;
 
   std::vector<TaskId> level_;  // of the search
   std::size_t next_in_level_ = 0;

@@ -35,7 +35,9 @@ constexpr StreamId s2{2};
 constexpr EventId e0{0};
 constexpr EventId e1{1};
 
-const Calls& calls_of(const Plan& plan) { return plan.hosts[HostId{0}].calls; }
+const Calls& calls_of(const Plan& plan) {
+  return plan.hosts[HostId{0}].calls;
+}
 
 TEST_CASE("each edge across streams becomes a record and a wait") {
   const Scene scene{diamond(), 10us};
@@ -47,10 +49,14 @@ TEST_CASE("each edge across streams becomes a record and a wait") {
   builder.place(TaskId{3}, s0);
   const Plan plan = std::move(builder).build("test");
   CHECK(plan.event_count == 2);
-  CHECK(calls_of(plan) == Calls{HostCall::launch(s0, TaskId{0}), HostCall::record(s0, e0),
-                                HostCall::launch(s0, TaskId{1}), HostCall::wait(s1, e0),
-                                HostCall::launch(s1, TaskId{2}), HostCall::record(s1, e1),
-                                HostCall::wait(s0, e1), HostCall::launch(s0, TaskId{3})});
+  CHECK(calls_of(plan) == Calls{HostCall::launch(s0, TaskId{0}),
+                                HostCall::record(s0, e0),
+                                HostCall::launch(s0, TaskId{1}),
+                                HostCall::wait(s1, e0),
+                                HostCall::launch(s1, TaskId{2}),
+                                HostCall::record(s1, e1),
+                                HostCall::wait(s0, e1),
+                                HostCall::launch(s0, TaskId{3})});
 }
 
 TEST_CASE("tasks of one stream need no events") {
@@ -117,9 +123,12 @@ TEST_CASE("tasks that add into one tensor are ordered as they are placed") {
   CHECK(builder.earliest_finish(TaskId{1}) == s0);
   builder.place(TaskId{1}, s0);
   const Plan plan = std::move(builder).build("test");
-  CHECK(calls_of(plan) == Calls{HostCall::launch(s0, TaskId{2}), HostCall::record(s0, e0),
-                                HostCall::wait(s1, e0), HostCall::launch(s1, TaskId{0}),
-                                HostCall::record(s1, e1), HostCall::wait(s0, e1),
+  CHECK(calls_of(plan) == Calls{HostCall::launch(s0, TaskId{2}),
+                                HostCall::record(s0, e0),
+                                HostCall::wait(s1, e0),
+                                HostCall::launch(s1, TaskId{0}),
+                                HostCall::record(s1, e1),
+                                HostCall::wait(s0, e1),
                                 HostCall::launch(s0, TaskId{1})});
   CHECK(check(scene.graph, scene.platform, plan).empty());
 }
@@ -136,9 +145,12 @@ TEST_CASE("a join waits for the last task of every other stream") {
   builder.place(TaskId{4}, s0);
   CHECK(builder.free_at(s0) == Time{40us});  // stream 1 ends at 20, then two tasks
   const Plan plan = std::move(builder).build("test");
-  CHECK(calls_of(plan) == Calls{HostCall::launch(s0, TaskId{0}), HostCall::launch(s1, TaskId{1}),
-                                HostCall::launch(s1, TaskId{2}), HostCall::record(s1, e0),
-                                HostCall::wait(s0, e0), HostCall::launch(s0, TaskId{3}),
+  CHECK(calls_of(plan) == Calls{HostCall::launch(s0, TaskId{0}),
+                                HostCall::launch(s1, TaskId{1}),
+                                HostCall::launch(s1, TaskId{2}),
+                                HostCall::record(s1, e0),
+                                HostCall::wait(s0, e0),
+                                HostCall::launch(s0, TaskId{3}),
                                 HostCall::launch(s0, TaskId{4})});
 }
 
@@ -150,8 +162,10 @@ TEST_CASE("created streams are created at first use, destroyed at the end, and o
   builder.place(TaskId{0}, s1);
   builder.place(TaskId{1}, s1);
   const Plan plan = std::move(builder).build("test");
-  CHECK(calls_of(plan) == Calls{HostCall::create_stream(s1), HostCall::launch(s1, TaskId{0}),
-                                HostCall::launch(s1, TaskId{1}), HostCall::destroy_stream(s1)});
+  CHECK(calls_of(plan) == Calls{HostCall::create_stream(s1),
+                                HostCall::launch(s1, TaskId{0}),
+                                HostCall::launch(s1, TaskId{1}),
+                                HostCall::destroy_stream(s1)});
 }
 
 TEST_CASE("times are estimated for the ideal host") {
