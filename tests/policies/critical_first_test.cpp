@@ -227,6 +227,56 @@ TEST_CASE("drain_streams secondary keeps other tasks off the primary streams") {
   }
 }
 
+TEST_CASE("any setting of the knobs makes sound plans for a whole training step") {
+  Rng rng{2024};
+  for (int round = 0; round < 150; ++round) {
+    CAPTURE(round);
+    LstmSpec spec = backward(static_cast<std::int64_t>(1 + rng.below(4)),
+                             static_cast<std::int64_t>(1 + rng.below(6)),
+                             static_cast<Accumulation>(rng.below(3)),
+                             static_cast<BufferOrder>(rng.below(2)));
+    spec.pass = rng.below(2) == 0 ? LstmPass::backward : LstmPass::training;
+    spec.granularity = rng.below(2) == 0 ? Granularity::fine : Granularity::matmul;
+    spec.partial_buffers = static_cast<std::int64_t>(1 + rng.below(4));
+    const CriticalFirstOptions options{
+        .variant = static_cast<Variant>(rng.below(2)),
+        .max_streams = static_cast<std::uint32_t>(rng.below(8)),
+        .fill_while_critical = rng.below(4) > 0,
+        .drain_streams = static_cast<DrainStreams>(rng.below(2)),
+        .sleep = Duration{static_cast<std::int64_t>(100'000 + rng.below(50'000'000))},
+        .queries_per_level = static_cast<std::uint32_t>(rng.below(4)),
+        .max_queries = static_cast<std::uint32_t>(1 + rng.below(3)),
+        .tasks_per_fill = static_cast<std::uint32_t>(1 + rng.below(3)),
+        .look_ahead = static_cast<std::uint32_t>(1 + rng.below(20))};
+    Scene scene{lstm(spec), Rng{rng.next()}};
+    // A busy host lets streams run dry, so that queries find idle streams between critical tasks.
+    scene.platform.hosts[HostId{0}].costs.launch = std::chrono::microseconds{rng.below(30)};
+    const Plan plan = CriticalFirst{options}.plan(scene.problem());
+    expect_well_formed(plan, scene.graph.task_count());
+    CHECK(check(scene.graph, scene.platform, plan).empty());
+    CHECK(simulate(scene.problem(), plan).tasks.size() == scene.graph.task_count());
+  }
+}
+
+TEST_CASE("idle primary streams are filled between critical tasks of a slow host") {
+  // Launches of 50 us against tasks of 10 us: every stream is idle at every query.
+  Scene scene{lstm(backward(2, 6, Accumulation::partial)), 10us};
+  scene.platform.hosts[HostId{0}].costs.launch = 50us;
+  const Plan plan = CriticalFirst{}.plan(scene.problem());
+  CHECK(check(scene.graph, scene.platform, plan).empty());
+  std::size_t filled = 0;
+  bool other_before = false;
+  const std::vector<HostCall>& calls = plan.hosts[HostId{0}].calls;
+  for (const HostCall call : calls) {
+    if (call.kind() != HostCallKind::launch || call.stream() != stream_named(plan, "primary_2")) {
+      continue;
+    }
+    if (scene.graph.critical(call.task()) && other_before) ++filled;
+    other_before = !scene.graph.critical(call.task());
+  }
+  CHECK(filled > 0);
+}
+
 TEST_CASE("a wait that earlier waits imply is not made") {
   const Scene scene{lstm(backward(3, 5, Accumulation::ordered)), Rng{5}};
   const Plan plan = CriticalFirst{}.plan(scene.problem());
