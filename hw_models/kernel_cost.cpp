@@ -99,7 +99,10 @@ KernelSum::KernelSum(const Operation& operation, const Device& device, Duration 
       gap_(gap) {}
 
 void KernelSum::add(const Kernel& kernel, const Estimate& estimate) {
-  if (longest_ >= Duration{0}) sum_.duration += gap_;
+  const bool first = longest_ < Duration{0};
+  sum_.blocks = first ? estimate.blocks : 0;
+  sum_.blocks_per_unit = first ? estimate.blocks_per_unit : 1;
+  if (!first) sum_.duration += gap_;
   sum_.duration += estimate.duration;
   if (sum_.duration >= longest_operation) {
     throw InfeasibleError(

@@ -45,6 +45,7 @@ void refuse_unmodelled(const Kernel& kernel, const Operation& operation);
 ///   share      the largest among the kernels that run on the operation's own class of units
 ///   bandwidth  all bytes over the whole duration
 ///   bound      that of the longest kernel
+///   blocks     those of a single kernel; 0 (as many as units) where several follow each other
 ///
 /// The share is the largest and not the mean over time: the operation holds its units from
 /// beginning to end, and with fewer its widest kernel would not have them in the time that was

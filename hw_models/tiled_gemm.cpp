@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace schedlab {
@@ -18,6 +19,11 @@ constexpr double partial_sum_bytes = 4;  // split-k adds in fp32, whatever the i
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+std::uint32_t block_count(std::int64_t blocks) {
+  return static_cast<std::uint32_t>(
+      std::min<std::int64_t>(blocks, std::numeric_limits<std::uint32_t>::max()));
 }
 
 /// Seconds that one unit needs to move so many bytes, if there is a limit.
@@ -107,6 +113,7 @@ Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_
       static_cast<double>(choice.busy_units) / static_cast<double>(device.rates.matrix_units);
   Estimate result = to_estimate(kernel, device, choice.compute, choice.memory, share);
   result.duration = choice.duration;  // with the second kernel of split-k
+  result.blocks = block_count(choice.tiles);
   return result;
 }
 
@@ -115,9 +122,11 @@ Estimate pointwise_cost(const Kernel& kernel, const Device& device) {
   const std::int64_t filling = device.rates.pointwise_bytes_per_unit.count();
   const std::int64_t bytes = traffic(kernel).count();
   std::int64_t busy = units;
+  std::int64_t blocks = 0;
   double fullest = 1.0 / static_cast<double>(std::max<std::int64_t>(units, 1));  // of the work
   if (units > 0 && filling > 0 && bytes > 0) {
-    busy = std::clamp(ceil_div(bytes, filling), std::int64_t{1}, units);
+    blocks = ceil_div(bytes, filling);
+    busy = std::min(blocks, units);
     const double filled = static_cast<double>(filling) / static_cast<double>(bytes);
     fullest = std::max(fullest, std::min(1.0, filled));
   }
@@ -130,8 +139,10 @@ Estimate pointwise_cost(const Kernel& kernel, const Device& device) {
   }
   const Duration one_unit =
       bounded_seconds(unit_seconds(static_cast<double>(bytes) * fullest, device));
-  return to_estimate(
-      kernel, device, compute, std::max(memory_time(kernel, device), one_unit), share);
+  Estimate result =
+      to_estimate(kernel, device, compute, std::max(memory_time(kernel, device), one_unit), share);
+  result.blocks = block_count(blocks);
+  return result;
 }
 
 }  // namespace

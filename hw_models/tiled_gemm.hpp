@@ -45,6 +45,9 @@ struct TileChoice {
 ///              kernel     = kernel_floor + max(flops * fullest / (peak / units),
 ///                                              bytes * fullest / unit_bandwidth,
 ///                                              bytes / (nominal bandwidth * efficiency))
+///   blocks     tiles of a gemm, units' worth of a point-wise kernel, one to a unit; where units
+///   are
+///              not shared block by block they do not matter
 ///   convolution, or a gemm without its shape: fills the device at the efficiency of the best tile
 ///   copies between host and device: latency + bytes / link
 ///

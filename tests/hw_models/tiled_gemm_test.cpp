@@ -39,6 +39,7 @@ TEST_CASE("a tile more than the units hold costs a whole wave more: the tail eff
   CHECK(small(gemm(400, 100, 1000)).duration == 22us);  // 4 tiles, 1 wave
   CHECK(small(gemm(500, 100, 1000)).duration == 42us);  // 5 tiles, 2 waves
   CHECK(small(gemm(300, 300, 1000)).duration == 62us);  // 9 tiles, 3 waves
+  CHECK(small(gemm(300, 300, 1000)).blocks == 9);
   CHECK(small(gemm(500, 100, 1000)).share == 1.0);
 }
 
@@ -127,6 +128,7 @@ TEST_CASE("a small point-wise kernel uses few units, a large one all, at most th
   // 40 MB on all units at 1 TB/s = 40 us.
   estimate = TiledGemm{}.estimate(pointwise(40'000'000), device);
   CHECK(estimate.duration == 42us);
+  CHECK(estimate.blocks == 40);  // of 1 MB
   CHECK(estimate.share == 1.0);
   CHECK(estimate.bound == Bound::memory);
 }
@@ -139,6 +141,7 @@ TEST_CASE("a composite runs its kernels in turn and holds the units of the wides
                                    gemm_kernel(100, 100, 1000, DataType::fp32, false)}};
   const Estimate estimate = small(node);
   CHECK(estimate.duration == 45us);
+  CHECK(estimate.blocks == 0);
   CHECK(estimate.share == 0.75);
 }
 
@@ -174,9 +177,15 @@ TEST_CASE("without tiles or with unlimited units a matrix kernel fills the devic
 }
 
 TEST_CASE("work beyond what integer time can hold is refused by the operation's name") {
-  constexpr std::int64_t huge = std::int64_t{1} << 40;
-  CHECK_THROWS_WITH_AS(static_cast<void>(small(gemm(huge, 1, huge))),
-                       doctest::Contains("operation \"gemm\""),
+  const Operation endless{.name = "endless",
+                          .kind = TaskKind::gemm,
+                          .kernels = {{.kind = TaskKind::gemm,
+                                       .m = std::int64_t{1} << 40,
+                                       .n = 1,
+                                       .k = std::int64_t{1} << 40,
+                                       .flops = Flops{2.4e24}}}};
+  CHECK_THROWS_WITH_AS(static_cast<void>(small(endless)),
+                       doctest::Contains("operation \"endless\""),
                        InfeasibleError);
 }
 
