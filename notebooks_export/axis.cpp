@@ -39,7 +39,7 @@ Ticks linear_ticks(double low, double high, int wanted) {
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   double step = 10 * power;
   for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough * 0.999) {
+    if (factor * power >= rough * 0.75) {
       step = factor * power;
       break;
     }

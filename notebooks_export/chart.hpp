@@ -27,6 +27,9 @@ struct LineFigure {
   std::string x_label;  ///< with its unit
   std::string y_label;
   std::vector<LinePanel> panels;
+  /// Order of the legend and of the colours, so that they are the same in several figures. Names
+  /// that no panel has are left out; series that are not among them follow.
+  std::vector<std::string> names{};
   bool shared_y = false;   ///< one scale for all panels
   double reference_y = 0;  ///< a dashed line at this height; 0: none
 };

@@ -67,9 +67,12 @@ class Scale {
 
 class Figure {
  public:
-  explicit Figure(const LineFigure& figure) : figure_(figure), legend_(30, figure_width - 20) {
+  explicit Figure(const LineFigure& figure)
+      : figure_(figure), legend_(30, figure_width - 20), names_(figure.names) {
+    std::set<std::string> shown;
     for (const LinePanel& panel : figure.panels) {
       for (const Series& series : panel.series) {
+        shown.insert(series.name);
         if (std::find(names_.begin(), names_.end(), series.name) == names_.end()) {
           names_.push_back(series.name);
         }
@@ -81,7 +84,8 @@ class Figure {
       }
     }
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      legend_.add({fitted(names_[i], 320, 11), std::string{series_color(i)}});
+      if (shown.contains(names_[i]))
+        legend_.add({fitted(names_[i], 320, 11), std::string{series_color(i)}});
     }
     const std::size_t panels = std::max<std::size_t>(figure.panels.size(), 1);
     columns_ = panels == 1 ? 1 : panels == 2 || panels == 4 ? 2 : 3;
@@ -120,7 +124,7 @@ class Figure {
     const double x1 = left + panel_width_ - 22;
     const double y0 = top + panel_height_ - 52;
     const double y1 = top + 26;
-    const bool log_x = x_.spans(6);
+    const bool log_x = x_.spans(4);
     Range data = y_range(panel);
     if (figure_.reference_y > 0 && !data.empty()) data.add(figure_.reference_y);
     const bool log_y = data.spans(30);

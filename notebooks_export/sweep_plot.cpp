@@ -79,14 +79,14 @@ class Plots {
 
   /// Panels for the other axes that vary: words first; numbers as long as there is room, of the
   /// rest the largest value.
-  [[nodiscard]] Selection select(std::size_t x) const {
+  [[nodiscard]] Selection select(std::size_t x, std::size_t most) const {
     Selection selection;
     selection.x = x;
     std::size_t panels = 1;
     for (const bool numeric : {false, true}) {
       for (std::size_t i = 0; i < values_.size(); ++i) {
         if (i == x || values_[i].size() < 2 || is_numeric(values_[i]) != numeric) continue;
-        if (panels * values_[i].size() <= most_panels) {
+        if (panels * values_[i].size() <= most) {
           panels *= values_[i].size();
           selection.panels.push_back(i);
         } else {
@@ -163,7 +163,7 @@ class Plots {
     for (auto& [policy, line] : lines) {
       if (panel.series.size() == most_lines) {
         panels.push_back(std::move(panel));
-        panel = {title.empty() ? "more policies" : title + ", more policies", {}};
+        panel = {title.empty() ? "more lines" : title + ", more lines", {}};
       }
       std::sort(line.points.begin(), line.points.end(), [](Point a, Point b) { return a.x < b.x; });
       panel.series.push_back(std::move(line));
@@ -176,7 +176,7 @@ class Plots {
   }
 
   void add_lines_over(std::size_t axis) {
-    const Selection selection = select(axis);
+    const Selection selection = select(axis, most_panels);
     const std::string& x = axis_name(axis);
     LineFigure makespan{.title = fmt::format("Makespan over {}", x),
                         .subtitle = subtitle(selection),
@@ -186,33 +186,42 @@ class Plots {
                                             [](const SweepCase&, const SweepRun& run) {
                                               return std::optional{run.makespan_us / 1000};
                                             }),
+                        .names = view_.policies(),
                         .shared_y = false,
                         .reference_y = 0};
     add_figure("makespan_over_" + x, makespan);
     if (view_.policies().size() < 2) return;
-    LineFigure speed_up{.title = fmt::format("Speed-up over {}, along {}", view_.baseline(), x),
-                        .subtitle = subtitle(selection),
-                        .x_label = label_of(x),
-                        .y_label = "speed-up",
-                        .panels = panels_of(selection,
-                                            [this](const SweepCase& one, const SweepRun& run) {
-                                              return view_.speed_up(one, run);
-                                            }),
-                        .shared_y = true,
-                        .reference_y = 1};
+    LineFigure speed_up{
+        .title = fmt::format("Speed-up over {}, along {}", view_.baseline(), x),
+        .subtitle = subtitle(selection),
+        .x_label = label_of(x),
+        .y_label = "speed-up",
+        .panels = panels_of(selection,
+                            [this](const SweepCase& one, const SweepRun& run) {
+                              // The baseline is the dashed line at 1.
+                              const bool itself = view_.policies()[run.policy] == view_.baseline();
+                              return itself ? std::nullopt : view_.speed_up(one, run);
+                            }),
+        .names = view_.policies(),
+        .shared_y = true,
+        .reference_y = 1};
     add_figure("speed_up_over_" + x, speed_up);
   }
 
   /// Along a knob: a panel per policy that has it, a line per case.
   void add_lines_over_knob(std::size_t axis) {
-    std::map<std::size_t, std::map<std::string, std::map<double, double>>> by_policy;
+    std::map<std::size_t, std::map<std::size_t, std::map<double, double>>> by_policy;
+    std::vector<std::string> names;  // of the lines, in the order of the table
     std::set<double> places;
     Selection selection;
     selection.x = values_.size();
-    selection = select(selection.x);
+    selection = select(selection.x, most_lines);
     for (const SweepCase& one : view_.cases()) {
       if (!shown(selection, one)) continue;
-      const std::string line = panel_title(selection, one);
+      const std::string name = panel_title(selection, one);
+      const auto known = std::find(names.begin(), names.end(), name);
+      const auto line = static_cast<std::size_t>(known - names.begin());
+      if (known == names.end()) names.push_back(name);
       for (const SweepRun& run : one.runs) {
         const auto x = cell_number(view_.table().rows[run.row][axis]);
         if (!x) continue;
@@ -229,6 +238,7 @@ class Plots {
                       .x_label = label_of(x),
                       .y_label = "makespan (ms)",
                       .panels = {},
+                      .names = {},
                       .shared_y = false,
                       .reference_y = 0};
     for (const auto& [axis_index, value] : selection.fixed) {
@@ -239,8 +249,8 @@ class Plots {
     }
     for (const auto& [policy, lines] : by_policy) {
       std::map<std::size_t, Series> series;
-      for (const auto& [name, points] : lines) {
-        Series line{name.empty() ? view_.policies()[policy] : name, {}};
+      for (const auto& [index, points] : lines) {
+        Series line{names[index].empty() ? view_.policies()[policy] : names[index], {}};
         for (const auto& [at, makespan] : points) line.points.push_back({at, makespan});
         series.emplace(series.size(), std::move(line));
       }

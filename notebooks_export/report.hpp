@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "notebooks_export/sweep_view.hpp"
+#include "sim/sweep/table.hpp"
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// A picture that the report takes in: the text of an SVG file.
+struct ReportFigure {
+  std::string title;
+  std::string svg;
+};
+
+struct ReportOptions {
+  std::string title;
+  std::string description;            ///< what the spec says of itself; may be empty
+  std::string spec;                   ///< the spec's text, shown as it is; may be empty
+  std::string program;                ///< "schedlab 0.1.0"
+  std::vector<std::string> warnings;  ///< shown at the top
+  std::vector<ReportFigure> figures;  ///< after the plots of the sweep: timelines
+  SweepViewOptions view;
+  std::size_t most_cases = 200;  ///< rows of the table of best policies
+  std::size_t most_rows = 2000;  ///< rows of the table of all results
+};
+
+/// report.html of a sweep: one file without scripts and without references to anything outside.
+/// What was compared, the best policy of each case with its speed-up over the baseline and what
+/// limits it, the plots of sweep_plots(), all results, the spec. Everything that comes from users
+/// is escaped. The same arguments give the same bytes.
+[[nodiscard]] std::string report_html(const Table& table, const ReportOptions& options);
+
+/// Why a run takes as long as it does, in one sentence made of its metrics: at which bound it is,
+/// or what keeps it from it; compared with the baseline where that says more.
+[[nodiscard]] std::string explain_run(const SweepView& view,
+                                      const SweepCase& one,
+                                      const SweepRun& run);
+
+}  // namespace schedlab
