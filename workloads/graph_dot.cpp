@@ -36,7 +36,7 @@ Graph boost_graph(const TaskGraph& graph) {
   for (const TaskId task : graph.tasks()) {
     for (const TaskId next : graph.successors(task)) edges.emplace_back(task.value(), next.value());
   }
-  return {boost::edges_are_sorted, edges.begin(), edges.end(), graph.task_count()};
+  return {boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), graph.task_count()};
 }
 
 /// Boost's own quoting leaves a backslash alone, which would escape the quote after it.

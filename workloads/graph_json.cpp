@@ -2,6 +2,7 @@
 #include "workloads/graph_json.hpp"
 
 #include "sim/base/error.hpp"
+#include "workloads/graph_references.hpp"
 #include "workloads/graph_totals.hpp"
 #include "workloads/json_place.hpp"
 #include "workloads/task_class_words.hpp"
@@ -22,6 +23,7 @@ namespace schedlab {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
+using detail::ReferenceUse;
 using Value = simdjson::simdjson_result<ondemand::value>;
 
 constexpr std::int64_t largest = detail::GraphTotals::largest_size;
@@ -41,10 +43,7 @@ class Reader {
     } catch (const simdjson::simdjson_error& error) {
       place_.refuse(simdjson::error_message(error.error()), "valid JSON in UTF-8");
     }
-    check_forward_needs();
-    resolve_names();
-    for (const auto& [task, tensor] : writes_) builder_.writes(task, tensor);
-    for (const auto& [task, tensor] : reads_) builder_.reads(task, tensor);
+    references_.resolve(builder_, place_);
     try {
       return std::move(builder_).build();
     } catch (const InputError& error) {
@@ -54,20 +53,6 @@ class Reader {
   }
 
  private:
-  /// A task that was referred to by name.
-  struct Reference {
-    std::string_view name;
-    std::uint32_t task = 0;     // that needs it, or tensor that is used
-    std::uint32_t element = 0;  // place in the list
-    std::uint8_t use = 0;       // 0 needs, 1 written_by, 2 read_by
-  };
-  /// A need by index of a task that comes later in the file: it may not exist.
-  struct Forward {
-    std::uint32_t task = 0;
-    std::uint32_t element = 0;
-    std::uint32_t before = 0;
-  };
-
   // ------------------------------------------------------------------ values
   std::string token(Value& value) {
     std::string_view text;
@@ -75,6 +60,15 @@ class Reader {
     while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
     constexpr std::size_t longest_shown = 40;
     return std::string{text.substr(0, longest_shown)} + (text.size() > longest_shown ? "..." : "");
+  }
+
+  /// As written: no key that is allowed has an escape; one that has is cut at a quote at the latest
+  /// and refused.
+  static std::string_view key_of(simdjson::simdjson_result<ondemand::field>& field) {
+    const char* const begin = field.key().value().raw();
+    const char* end = begin;
+    while (*end != '"') ++end;
+    return {begin, static_cast<std::size_t>(end - begin)};
   }
 
   std::int64_t integer(Value value, std::int64_t minimum, std::int64_t maximum) {
@@ -148,7 +142,7 @@ class Reader {
     }
     bool is_graph = false;
     for (auto field : root) {
-      const std::string_view key = field.unescaped_key();
+      const std::string_view key = key_of(field);
       place_.enter(key);
       if (key == "schedlab") {
         const std::string_view what = string(field.value());
@@ -190,7 +184,7 @@ class Reader {
   void read_operation(ondemand::object fields) {
     Operation operation{.name = {}, .kernels = {}};
     for (auto field : fields) {
-      const std::string_view key = field.unescaped_key();
+      const std::string_view key = key_of(field);
       place_.field(key);
       if (key == "name") {
         operation.name = string(field.value());
@@ -222,7 +216,7 @@ class Reader {
   Kernel read_kernel(ondemand::object fields) {
     Kernel kernel;
     for (auto field : fields) {
-      const std::string_view key = field.unescaped_key();
+      const std::string_view key = key_of(field);
       place_.inner_field(key);
       if (key == "kind") {
         kernel.kind = static_cast<TaskKind>(word(field.value(), task_kind_names()));
@@ -269,7 +263,7 @@ class Reader {
     std::string_view name;
     Duration own{-1};
     for (auto field : fields) {
-      const std::string_view key = field.unescaped_key();
+      const std::string_view key = key_of(field);
       place_.field(key);
       if (key == "operation") {
         operation = read_operation_reference(field.value());
@@ -307,10 +301,10 @@ class Reader {
       place_.refuse("durations whose sum is beyond 26 days", "shorter tasks");
     }
     if (name.empty()) return;
-    const auto [it, added] = task_by_name_.try_emplace(name, task.value());
+    const auto [owner, added] = references_.add_name(name, task.value());
     if (!added) {
       place_.field("name");
-      place_.refuse(fmt::format("\"{}\", which is the name of task {} already", name, it->second),
+      place_.refuse(fmt::format("\"{}\", which is the name of task {} already", name, owner),
                     "a name of its own");
     }
   }
@@ -336,7 +330,7 @@ class Reader {
       std::vector<std::string> names;
       for (const auto& [known, id] : operation_by_name_) names.push_back(known);
       std::sort(names.begin(), names.end());
-      place_.refuse_name("operation", name, names, count);
+      place_.refuse_name("operation", name, names, names.size(), count);
     }
     if (!found->second.valid()) {
       place_.refuse(fmt::format("\"{}\", the name of several operations", name), "an index");
@@ -349,11 +343,15 @@ class Reader {
     for (auto item : array(value)) {
       Value need = item;
       place_.inner(element);
-      if (need.type() == ondemand::json_type::string) {
-        references_.push_back({string(need), task.value(), element, 0});
+      std::int64_t index = -1;
+      if (need.get_int64().get(index) != simdjson::SUCCESS &&
+          need.type() == ondemand::json_type::string) {
+        references_.by_name(ReferenceUse::needs, task.value(), element, string(need));
       } else {
-        const auto before = static_cast<std::uint32_t>(integer(need, 0, most_ids));
-        if (before > task.value()) forward_.push_back({task.value(), element, before});
+        if (index < 0 || index > most_ids)
+          place_.refuse(token(need), "the index or name of a task");
+        const auto before = static_cast<std::uint32_t>(index);
+        references_.need(task.value(), element, before);
         builder_.add_edge(TaskId{before}, task);
       }
       ++element;
@@ -374,7 +372,7 @@ class Reader {
     TensorInfo info;
     std::array<std::size_t, 3> uses{};
     for (auto field : fields) {
-      const std::string_view key = field.unescaped_key();
+      const std::string_view key = key_of(field);
       place_.field(key);
       if (key == "name") {
         info.name = string(field.value());
@@ -385,9 +383,9 @@ class Reader {
       } else if (key == "persistent") {
         info.persistent = flag(field.value());
       } else if (key == "written_by") {
-        uses[1] += read_uses(field.value(), id, 1);
+        uses[1] += read_uses(field.value(), id, ReferenceUse::written_by);
       } else if (key == "read_by") {
-        uses[2] += read_uses(field.value(), id, 2);
+        uses[2] += read_uses(field.value(), id, ReferenceUse::read_by);
       } else {
         place_.refuse_key(key,
                           {"name", "bytes", "accumulate", "persistent", "written_by", "read_by"});
@@ -406,65 +404,22 @@ class Reader {
     builder_.add_tensor(std::move(info));
   }
 
-  std::size_t read_uses(Value value, TensorId tensor, std::uint8_t use) {
+  std::size_t read_uses(Value value, TensorId tensor, ReferenceUse use) {
     std::uint32_t element = 0;
     const auto count = static_cast<std::int64_t>(builder_.task_count());
     for (auto item : array(value)) {
       Value task = item;
       place_.inner(element);
       if (task.type() == ondemand::json_type::string) {
-        references_.push_back({string(task), tensor.value(), element, use});
+        references_.by_name(use, tensor.value(), element, string(task));
       } else {
         if (count == 0) place_.refuse(token(task), "tasks before the tensors that they use");
-        add_use(use, integer(task, 0, count - 1), tensor.value());
+        references_.by_index(
+            use, tensor.value(), static_cast<std::uint32_t>(integer(task, 0, count - 1)));
       }
       ++element;
     }
     return element;
-  }
-
-  void add_use(std::uint8_t use, std::int64_t task, std::uint32_t tensor) {
-    auto& uses = use == 1 ? writes_ : reads_;
-    uses.emplace_back(TaskId{static_cast<std::uint32_t>(task)}, TensorId{tensor});
-  }
-
-  // ------------------------------------------------------------------ references
-  void check_forward_needs() {
-    for (const Forward& forward : forward_) {
-      if (forward.before < builder_.task_count()) continue;
-      place_.enter("tasks");
-      place_.element(forward.task);
-      place_.field("needs");
-      place_.inner(forward.element);
-      place_.refuse(std::to_string(forward.before),
-                    fmt::format("an index below {}, the number of tasks", builder_.task_count()));
-    }
-  }
-
-  void resolve_names() {
-    static constexpr std::array<std::string_view, 3> use_keys{"needs", "written_by", "read_by"};
-    for (const Reference& reference : references_) {
-      const auto found = task_by_name_.find(reference.name);
-      if (found == task_by_name_.end()) {
-        place_.enter(reference.use == 0 ? "tasks" : "tensors");
-        place_.element(reference.task);
-        place_.field(use_keys[reference.use]);
-        place_.inner(reference.element);
-        std::vector<std::string> names;
-        constexpr std::size_t most_compared = 100'000;  // a second of edit distances
-        for (const auto& [name, id] : task_by_name_) {
-          if (names.size() < most_compared) names.emplace_back(name);
-        }
-        std::sort(names.begin(), names.end());
-        place_.refuse_name(
-            "task", reference.name, names, static_cast<std::int64_t>(builder_.task_count()));
-      }
-      if (reference.use == 0) {
-        builder_.add_edge(TaskId{found->second}, TaskId{reference.task});
-      } else {
-        add_use(reference.use, found->second, reference.task);
-      }
-    }
   }
 
   std::string text_;
@@ -475,11 +430,7 @@ class Reader {
   std::vector<Duration> operations_;
   OperationId plain_operation_;
   std::unordered_map<std::string, OperationId> operation_by_name_;
-  std::unordered_map<std::string_view, std::uint32_t> task_by_name_;
-  std::vector<Reference> references_;
-  std::vector<Forward> forward_;
-  std::vector<std::pair<TaskId, TensorId>> writes_;
-  std::vector<std::pair<TaskId, TensorId>> reads_;
+  detail::GraphReferences references_;
   std::uint32_t tensor_count_ = 0;
 };
 

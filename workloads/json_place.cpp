@@ -66,10 +66,11 @@ void JsonPlace::refuse_key(std::string_view given, const std::vector<std::string
 void JsonPlace::refuse_name(std::string_view what,
                             std::string_view given,
                             const std::vector<std::string>& names,
+                            std::size_t named,
                             std::int64_t count) const {
   const std::string close = closest_spelling(given.substr(0, longest_shown), names);
   std::string hint =
-      fmt::format("this file has {} {}s, {} of them with a name", count, what, names.size());
+      fmt::format("this file has {} {}s, {} of them with a name", count, what, named);
   if (!close.empty()) hint += fmt::format("; the closest name is \"{}\"", close);
   refuse(fmt::format("\"{}\", but no {} is named so", shown(given), what),
          fmt::format("the name or the index of a {}", what),

@@ -34,10 +34,12 @@ class JsonPlace {
                                 const std::vector<std::string>& words) const;
   /// A key that the object may not have.
   [[noreturn]] void refuse_key(std::string_view given, const std::vector<std::string>& keys) const;
-  /// A reference to something of kind `what` that does not exist; `count` of it are in the file.
+  /// A reference to something of kind `what` that does not exist: the file has `count` of it,
+  /// `named` with a name. `names`: those to find the closest in.
   [[noreturn]] void refuse_name(std::string_view what,
                                 std::string_view given,
                                 const std::vector<std::string>& names,
+                                std::size_t named,
                                 std::int64_t count) const;
 
  private:
