@@ -30,7 +30,7 @@ class TextBuffer {
       Integer value) {
     char digits[24];
     const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    text_.append(digits, end);
+    text_.append(digits, static_cast<std::size_t>(end - digits));
     return *this;
   }
   /// "null" for infinities and NaN, which JSON does not have.
