@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/machine/cost_model.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace schedlab::bench {
+
+/// The graph of a scene as bare arrays: what an engine without any features needs. Tasks are
+/// numbered topologically; streams run their tasks in the order of the numbers.
+struct BareGraph {
+  std::uint32_t streams = 0;
+  std::vector<std::uint32_t> offset;  ///< of the successors, one more than tasks
+  std::vector<std::uint32_t> successors;
+  std::vector<std::int64_t> duration;  ///< picoseconds
+  std::vector<std::uint16_t> stream;
+  std::vector<std::uint8_t> predecessor_count;
+
+  [[nodiscard]] std::uint32_t task_count() const {
+    return static_cast<std::uint32_t>(duration.size());
+  }
+};
+
+/// Backward pass of an LSTM of 10 layers, 5 tasks a node (cell, hidden_1, hidden_2, weight_1,
+/// weight_2), durations with 10 % of jitter: with fixed durations many events coincide and every
+/// event-driven engine looks twice as fast.
+///
+/// Plan: cell and hidden_1 of layer l on stream 2l, hidden_2 on 2l + 1, the weight tasks round
+/// robin over all 21 streams; an event for each task that another stream waits for.
+struct LstmScene {
+  static constexpr std::uint32_t layers = 10;
+  static constexpr std::uint32_t stream_count = 2 * layers + 1;
+
+  /// Rounded to whole steps: 50 tasks each.
+  explicit LstmScene(std::uint32_t tasks);
+
+  TaskGraph graph;
+  Platform ideal;   ///< unlimited units, free host
+  CostTable costs;  ///< on `ideal`
+  Platform full;    ///< 64 units, 3 priorities, host costs and latencies, launch queue of 1024
+  CostTable full_costs;
+  Plan plan;
+
+  [[nodiscard]] Problem problem() const { return {graph, ideal, costs}; }
+  [[nodiscard]] Problem full_problem() const { return {graph, full, full_costs}; }
+  [[nodiscard]] BareGraph bare() const;
+};
+
+}  // namespace schedlab::bench
