@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/base/error.hpp"
+#include "sim/trace/document.hpp"
+#include "sim/trace/utilization.hpp"
+#include "tests/sim/trace_support.hpp"
+
+#include <doctest/doctest.h>
+
+namespace schedlab {
+namespace {
+
+using namespace testing;
+
+TEST_CASE("A document names tasks, streams, devices and hosts") {
+  const TinyRun run = tiny_run();
+  const TraceDocument document = make_document(run.problem(), run.plan, run.trace, "a title");
+  CHECK(document.title == "a title");
+  CHECK(document.origin == "simulated");
+  CHECK(document.policy == "by_hand");
+  CHECK(document.machine == "tiny");
+  REQUIRE(document.tasks.size() == 4);
+  CHECK(document.tasks[TaskId{1}].operation == "b");
+  CHECK(document.tasks[TaskId{1}].critical);
+  CHECK(document.tasks[TaskId{2}].share == doctest::Approx(0.6));
+  CHECK_FALSE(document.tasks[TaskId{3}].critical);
+  CHECK(document.streams[StreamId{0}].name == "main");
+  CHECK(document.streams[StreamId{1}].name == "stream 1");
+  CHECK(document.devices[DeviceId{0}] == "tiny device");
+  CHECK(document.hosts[HostId{0}] == "host 0");
+  CHECK(document.trace == run.trace);
+}
+
+TEST_CASE("A trace of another plan is refused by the name of the task") {
+  TinyRun run = tiny_run();
+  run.trace.tasks[1].stream = StreamId{9};
+  CHECK_THROWS_AS((void)make_document(run.problem(), run.plan, run.trace, ""), ContractViolation);
+}
+
+TEST_CASE("Copies and host work hold no compute units") {
+  TaskGraphBuilder builder;
+  Operation copy;
+  copy.name = "copy";
+  copy.kind = TaskKind::copy_host_to_device;
+  builder.add_task(builder.add_operation(copy));
+  const TaskGraph graph = std::move(builder).build();
+  const Platform platform = ideal_platform();
+  const CostTable costs{graph, platform};
+  CHECK(unit_share({graph, platform, costs}, OperationId{0}, DeviceId{0}) == 0.0);
+}
+
+TEST_CASE("Utilization over time has a point per change and ends with the trace") {
+  const TinyRun run = tiny_run();
+  const auto points = utilization_over_time(make_document(run.problem(), run.plan, run.trace, ""));
+  // a 2..12 (0.4), w 12..22 (0.6), b 22..42 (1.0), v 50..55 (0.2), the end at 60.
+  const std::vector<UtilizationPoint> expected{{at(0us), 0.0, 0, 0},
+                                               {at(2us), 0.4, 1, 1},
+                                               {at(12us), 0.6, 1, 0},
+                                               {at(22us), 1.0, 1, 1},
+                                               {at(42us), 0.0, 0, 0},
+                                               {at(50us), 0.2, 1, 0},
+                                               {at(55us), 0.0, 0, 0},
+                                               {at(60us), 0.0, 0, 0}};
+  REQUIRE(points.size() == expected.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    CAPTURE(i);
+    CHECK(points[i].at == expected[i].at);
+    CHECK(points[i].utilization == doctest::Approx(expected[i].utilization));
+    CHECK(points[i].running == expected[i].running);
+    CHECK(points[i].critical == expected[i].critical);
+  }
+}
+
+TEST_CASE("Slices keep the mean of the curve") {
+  const TinyRun run = tiny_run();
+  const auto points = utilization_over_time(make_document(run.problem(), run.plan, run.trace, ""));
+  const auto slices = utilization_in_slices(points, 6);  // of 10 us each
+  REQUIRE(slices.size() == 6);
+  CHECK(slices[0].utilization == doctest::Approx(8 * 0.4 / 10));
+  CHECK(slices[1].utilization == doctest::Approx((2 * 0.4 + 8 * 0.6) / 10));
+  CHECK(slices[4].utilization == doctest::Approx(2 * 1.0 / 10));
+  CHECK(slices[5].running == doctest::Approx(0.5));
+  for (const std::size_t count : {1U, 7U, 1000U}) {
+    double mean = 0;
+    for (const auto& slice : utilization_in_slices(points, count)) {
+      mean += slice.utilization / static_cast<double>(count);
+    }
+    CAPTURE(count);
+    CHECK(mean == doctest::Approx(310.0 / 600.0));
+  }
+  CHECK(utilization_in_slices({}, 5).empty());
+}
+
+TEST_CASE("Two devices share one curve, as a mean") {
+  TinyRun run = tiny_run();
+  TraceDocument document = make_document(run.problem(), run.plan, run.trace, "");
+  document.devices.push_back("second");
+  document.trace.tasks = {span(1, 0, 0us, 10us), span(0, 1, 0us, 10us)};
+  document.trace.tasks[1].device = DeviceId{1};
+  CHECK(utilization_over_time(document)[0].utilization == doctest::Approx((1.0 + 0.4) / 2));
+}
+
+}  // namespace
+}  // namespace schedlab
