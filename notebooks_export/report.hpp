@@ -16,13 +16,13 @@ struct ReportFigure {
 };
 
 struct ReportOptions {
-  std::string title;
-  std::string description;            ///< what the spec says of itself; may be empty
-  std::string spec;                   ///< the spec's text, shown as it is; may be empty
-  std::string program;                ///< "schedlab 0.1.0"
-  std::vector<std::string> warnings;  ///< shown at the top
-  std::vector<ReportFigure> figures;  ///< after the plots of the sweep: timelines
-  SweepViewOptions view;
+  std::string title{};
+  std::string description{};            ///< what the spec says of itself; may be empty
+  std::string spec{};                   ///< the spec's text, shown as it is; may be empty
+  std::string program{};                ///< "schedlab 0.1.0"
+  std::vector<std::string> warnings{};  ///< shown at the top
+  std::vector<ReportFigure> figures{};  ///< after the plots of the sweep: timelines
+  SweepViewOptions view{};
   std::size_t most_cases = 200;  ///< rows of the table of best policies
   std::size_t most_rows = 2000;  ///< rows of the table of all results
 };

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "notebooks_export/report.hpp"
+
+#include "notebooks_export/sweep_plot.hpp"
+#include "tests/notebooks_export/xml_check.hpp"
+
+#include <doctest/doctest.h>
+
+namespace schedlab {
+namespace {
+
+using namespace testing;
+
+/// machine x layers x policy, with a knob that only "clever" has. Makespans by a formula.
+[[nodiscard]] Table small_sweep() {
+  Table table;
+  for (const char* axis : {"machine", "layers", "policy", "max_streams"}) {
+    table.columns.push_back({axis, ColumnRole::axis});
+  }
+  for (const char* metric : {"makespan_us", "gap", "bound", "utilization", "host_bound_share"}) {
+    table.columns.push_back({metric, ColumnRole::metric});
+  }
+  for (const std::string machine : {"slow", "fast"}) {
+    for (const std::int64_t layers : {2, 4, 8}) {
+      const double serial = static_cast<double>(layers) * (machine == "slow" ? 200 : 100);
+      const auto row = [&](const std::string& policy, Cell knob, double makespan) {
+        table.rows.push_back({machine,
+                              layers,
+                              policy,
+                              std::move(knob),
+                              makespan,
+                              makespan / 100,
+                              std::string{"work"},
+                              100 / makespan,
+                              0.25});
+      };
+      row("single_stream", {}, serial);
+      row("clever", std::int64_t{2}, serial / 2);
+      row("clever", std::int64_t{4}, serial / 4);
+    }
+  }
+  return table;
+}
+
+TEST_CASE("A case holds all runs that differ only in policy and knobs") {
+  const Table table = small_sweep();
+  const SweepView view{table};
+  CHECK(view.policies() == std::vector<std::string>{"single_stream", "clever"});
+  CHECK(view.baseline() == "single_stream");
+  CHECK(view.case_axes() == std::vector<std::size_t>{0, 1});
+  CHECK(view.policy_axes() == std::vector<std::size_t>{3});  // only some policies have it
+  REQUIRE(view.cases().size() == 6);
+  const SweepCase& first = view.cases().front();
+  REQUIRE(first.runs.size() == 3);
+  REQUIRE(first.best);
+  CHECK(first.runs[*first.best].variant == "clever, max_streams = 4");
+  CHECK(*view.speed_up(first, first.runs[*first.best]) == doctest::Approx(4.0));
+}
+
+TEST_CASE("The wanted baseline is taken if it was run") {
+  const Table table = small_sweep();
+  SweepViewOptions options;
+  options.baseline = "clever";
+  const SweepView view{table, options};
+  CHECK(view.baseline() == "clever");
+  // Its best variant: 4 times faster than single_stream.
+  const SweepCase& first = view.cases().front();
+  CHECK(*view.speed_up(first, first.runs[0]) == doctest::Approx(0.25));
+  options.baseline = "unheard of";
+  CHECK(SweepView{table, options}.baseline() == "single_stream");
+}
+
+TEST_CASE("Rows without a makespan are counted, not compared") {
+  Table table = small_sweep();
+  table.rows[1][4] = std::monostate{};
+  const SweepView view{table};
+  CHECK(view.failed_count() == 1);
+  CHECK(view.run_count() == 17);
+  CHECK(view.cases().front().runs.size() == 2);
+}
+
+TEST_CASE("A sweep gets bars, lines along its numeric axes, and lines along its knobs") {
+  const auto plots = sweep_plots(small_sweep());
+  std::vector<std::string> names;
+  for (const SweepPlot& plot : plots) {
+    CAPTURE(plot.file_name);
+    CHECK(xml_problem(plot.svg) == "");
+    names.push_back(plot.file_name);
+  }
+  CHECK(names == std::vector<std::string>{"speed_up",
+                                          "makespan_over_layers",
+                                          "speed_up_over_layers",
+                                          "makespan_over_max_streams"});
+  // Geometric mean of equal speed-ups; a panel per machine.
+  CHECK(occurrences(plots[0].svg, ">4<") >= 2);
+  CHECK(occurrences(plots[0].svg, ">slow<") == 1);
+  CHECK(occurrences(plots[1].svg, "makespan (ms)") == 2);
+  // Two lines of three points, in two panels.
+  CHECK(occurrences(plots[1].svg, "<circle") == 12);
+  // The baseline is the dashed line.
+  CHECK(occurrences(plots[2].svg, "<circle") == 6);
+}
+
+TEST_CASE("More than eight policies are divided over panels") {
+  Table table;
+  table.columns = {{"layers", ColumnRole::axis}, {"policy", ColumnRole::axis}, {"makespan_us"}};
+  for (const std::int64_t layers : {1, 2}) {
+    for (int policy = 0; policy < 11; ++policy) {
+      table.rows.push_back({layers, "policy" + std::to_string(policy), 1.0 + policy});
+    }
+  }
+  const auto plots = sweep_plots(table);
+  REQUIRE(plots.size() == 3);
+  CHECK(occurrences(plots[1].svg, ">more lines<") == 1);
+}
+
+TEST_CASE("An empty table has no plots but a report") {
+  CHECK(sweep_plots(Table{}).empty());
+  CHECK(occurrences(report_html({}, {.title = "nothing"}), "<h1>nothing</h1>") == 1);
+}
+
+TEST_CASE("A report says who wins, by how much and why") {
+  ReportOptions options;
+  options.title = "A sweep";
+  options.description = "What it is for.";
+  options.spec = "{\"workload\": 1}";
+  options.warnings = {"one scenario timed out"};
+  options.figures = {{"Timeline of the best", "<svg><title>t</title></svg>\n"}};
+  const std::string html = report_html(small_sweep(), options);
+  for (const char* part : {"Shortest makespan: clever in 6 of 6 cases.",
+                           "clever, max_streams = 4",
+                           "100 us",
+                           "<td class=\"n\">4</td>",
+                           "as short as the work",
+                           "utilization 100 %, up from 25 %",
+                           "the device waits for the host 25 % of the time",
+                           "one scenario timed out",
+                           "{&quot;workload&quot;: 1}",
+                           "Timeline of the best",
+                           "What it is for."}) {
+    CAPTURE(part);
+    CHECK(occurrences(html, part) >= 1);
+  }
+  CHECK(html == report_html(small_sweep(), options));
+}
+
+TEST_CASE("A report stands alone, whatever its names") {
+  Table table = small_sweep();
+  table.columns[1].name = "<img src=x>";
+  for (auto& row : table.rows) {
+    if (row[2] == Cell{std::string{"clever"}}) row[2] = std::string{"<script>alert(1)</script>"};
+    row[0] = std::string{"\"><a href=\"http://example.org\">"};
+  }
+  ReportOptions options;
+  options.title = "</title><script>";
+  options.warnings = {"<link rel=stylesheet href=x>"};
+  options.spec = "</pre><iframe>";
+  const std::string html = report_html(table, options);
+  for (const char* tag :
+       {"<script", "<img", "<link", "<iframe", "<a ", "<object", "<embed", "@import", "url("}) {
+    CAPTURE(tag);
+    CHECK(occurrences(html, tag) == 0);
+  }
+  // No attribute loads anything: what looks like one is escaped text.
+  CHECK(occurrences(html, " src=\"") == 0);
+  CHECK(occurrences(html, " href=\"") == 0);
+}
+
+TEST_CASE("Long tables are cut and say so") {
+  ReportOptions options;
+  options.most_cases = 2;
+  options.most_rows = 5;
+  const std::string html = report_html(small_sweep(), options);
+  CHECK(occurrences(html, "The first 2 of 6 cases") == 1);
+  CHECK(occurrences(html, "The first 5 of 18 rows") == 1);
+}
+
+}  // namespace
+}  // namespace schedlab

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "notebooks_export/timeline.hpp"
+
+#include "notebooks_export/palette.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+#include "tests/notebooks_export/xml_check.hpp"
+
+#include <doctest/doctest.h>
+
+namespace schedlab {
+namespace {
+
+using namespace testing;
+using namespace literals;
+
+/// `tasks` tasks on `streams` streams one after another, lengths from 0.5 to 1.5 us.
+[[nodiscard]] TraceDocument document_of(std::uint32_t tasks, std::uint32_t streams) {
+  TraceDocument document;
+  document.title = "a run";
+  document.policy = "some_policy";
+  document.machine = "some_machine";
+  document.devices.push_back("device");
+  document.hosts.push_back("host");
+  for (std::uint32_t s = 0; s < streams; ++s) document.streams.push_back({DeviceId{0}, 0, ""});
+  Rng rng{1};
+  std::vector<Time> until(streams);
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    const char* names[] = {"cell", "hidden_1", "weight_1", "other"};
+    document.tasks.push_back({.name = "task " + std::to_string(i),
+                              .operation = names[rng.below(4)],
+                              .kind = TaskKind::gemm,
+                              .critical = i % 3 == 0,
+                              .share = 0.1});
+    Time& now = until[i % streams];
+    const Duration length{500'000 + static_cast<std::int64_t>(rng.below(1'000'000))};
+    document.trace.tasks.push_back(
+        {TaskId{i}, StreamId{i % streams}, HostId{0}, DeviceId{0}, {}, now, now + length});
+    now += length;
+    document.trace.ended = std::max(document.trace.ended, now);
+  }
+  return document;
+}
+
+TEST_CASE("A timeline is well-formed and names policy, machine, makespan, streams and tasks") {
+  const std::string svg = timeline_svg(document_of(12, 3));
+  CHECK(xml_problem(svg) == "");
+  for (const char* part : {"some_policy",
+                           "some_machine",
+                           "makespan",
+                           "12 tasks on 3 streams",
+                           "stream 2",
+                           "task 11",
+                           "time (us)",
+                           "mean ",
+                           "critical task"}) {
+    CAPTURE(part);
+    CHECK(occurrences(svg, part) >= 1);
+  }
+}
+
+TEST_CASE("Names cannot break out of a timeline") {
+  TraceDocument document = document_of(3, 1);
+  document.title = "<script>alert(1)</script>";
+  document.tasks[TaskId{0}].name = "\"/><script>";
+  document.tasks[TaskId{1}].operation = "<b>&\x02\xFF";
+  document.streams[StreamId{0}].name = "</svg>";
+  const std::string svg = timeline_svg(document);
+  CHECK(xml_problem(svg) == "");
+  CHECK(occurrences(svg, "<script") == 0);
+  CHECK(occurrences(svg, "</svg>") == 1);
+}
+
+TEST_CASE("Twenty thousand tasks make a picture below two megabytes") {
+  for (const std::uint32_t streams : {1U, 33U, 1000U}) {
+    CAPTURE(streams);
+    const std::string svg = timeline_svg(document_of(20'000, streams));
+    CHECK(xml_problem(svg) == "");
+    CHECK(svg.size() < 2'000'000);
+  }
+}
+
+TEST_CASE("Of too many streams the busiest are shown, and the picture says so") {
+  TimelineOptions options;
+  options.most_streams = 4;
+  const std::string svg = timeline_svg(document_of(60, 6), options);
+  CHECK(occurrences(svg, "60 tasks on 6 streams") == 1);
+  CHECK(occurrences(svg, "the busiest 4 streams shown") == 1);
+}
+
+TEST_CASE("Tasks of the critical path are framed, one frame each") {
+  TraceDocument document = document_of(6, 2);
+  TimelineOptions options;
+  options.critical_path = {TaskId{0}, TaskId{3}};
+  const std::string svg = timeline_svg(document, options);
+  CHECK(occurrences(svg, "critical path") == 1);
+  // Frames have a black stroke of 1.2; the one in the legend is wider.
+  CHECK(occurrences(svg, "stroke=\"#000000\" stroke-width=\"1.2\"") == 2);
+}
+
+TEST_CASE("Arrows are drawn while they are few") {
+  TraceDocument document = document_of(6, 2);
+  document.trace.flows = {{EventId{0}, StreamId{0}, StreamId{1}, Time{1us}, Time{2us}}};
+  CHECK(occurrences(timeline_svg(document), ">event<") == 1);
+  TimelineOptions options;
+  options.most_arrows = 0;
+  CHECK(occurrences(timeline_svg(document, options), ">event<") == 0);
+}
+
+TEST_CASE("Host calls have a track when they were recorded") {
+  TraceDocument document = document_of(3, 1);
+  CHECK(occurrences(timeline_svg(document), "host: launch") == 0);
+  document.trace.hosts = {
+      {HostId{0}, 0, HostCall::launch(StreamId{0}, TaskId{0}), Time{}, Time{1us}, Duration{0}},
+      {HostId{0}, 1, HostCall::synchronize_all(), Time{1us}, Time{2us}, 900ns}};
+  const std::string svg = timeline_svg(document);
+  CHECK(occurrences(svg, "host: launch") == 1);
+  CHECK(occurrences(svg, "host: blocked, asleep") == 1);
+}
+
+TEST_CASE("An empty trace is a picture too") {
+  CHECK(xml_problem(timeline_svg({})) == "");
+  TraceDocument document = document_of(2, 1);
+  document.trace = {};
+  CHECK(xml_problem(timeline_svg(document)) == "");
+}
+
+TEST_CASE("A trace without labels is refused") {
+  TraceDocument document = document_of(2, 1);
+  document.tasks.clear();
+  CHECK_THROWS_AS((void)timeline_svg(document), ContractViolation);
+}
+
+TEST_CASE("An operation keeps its colour in any company") {
+  const auto alone = operation_colors({"my_kernel"});
+  const auto together = operation_colors({"zebra", "my_kernel", "cell", "zebra"});
+  CHECK(alone.at("my_kernel") == together.at("my_kernel"));
+  CHECK(together.at("cell") == okabe_ito::vermillion);
+  CHECK(together.size() == 3);
+  std::vector<std::string> many;
+  for (int i = 0; i < 16; ++i) many.push_back("op" + std::to_string(i));
+  std::map<std::string, int> uses;
+  for (const auto& [name, color] : operation_colors(many)) ++uses[color];
+  CHECK(uses.size() == 16);  // no two alike while colours last
+}
+
+TEST_CASE("Labels are readable on their bars") {
+  CHECK(readable_on("#F0E442") == "#000000");
+  CHECK(readable_on("#0072B2") == "#ffffff");
+}
+
+}  // namespace
+}  // namespace schedlab
