@@ -32,7 +32,7 @@ class CriticalFirstRun final : public OnlinePolicy {
   };
   /// An event and how many tasks of its stream it covers.
   struct Recorded {
-    std::uint32_t position;
+    std::uint32_t position = 0;
     EventId event;
   };
 

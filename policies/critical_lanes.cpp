@@ -14,14 +14,14 @@ void find_critical(const TaskGraph& graph, CriticalLanes& lanes) {
   lanes.critical.assign(graph.task_count(), false);
   const std::vector<TaskId> order = graph.topological_order();
   bool any = false;
-  for (auto task = order.rbegin(); task != order.rend(); ++task) {
-    const auto after = graph.successors(*task);
+  std::for_each(order.rbegin(), order.rend(), [&](TaskId task) {
+    const auto after = graph.successors(task);
     const bool critical =
-        graph.critical(*task) ||
+        graph.critical(task) ||
         std::any_of(after.begin(), after.end(), [&](TaskId s) { return bool{lanes.critical[s]}; });
-    lanes.critical[*task] = critical;
+    lanes.critical[task] = critical;
     any = any || critical;
-  }
+  });
   if (!any) lanes.critical.assign(graph.task_count(), true);
   const auto& flags = lanes.critical.raw();
   lanes.all_critical = std::find(flags.begin(), flags.end(), false) == flags.end();
@@ -55,42 +55,48 @@ bool has_layer_mate(const CriticalLanes& lanes, TaskId task, std::span<const Tas
   });
 }
 
+/// Matrix operations whose tasks both come from and lead to critical tasks of their own layer.
 /// Decided per operation, so that the ends of a chain go where its middle goes.
-void find_second(const TaskGraph& graph, CriticalLanes& lanes) {
-  constexpr std::uint8_t entered = 1;
-  constexpr std::uint8_t left = 2;
-  IdVector<OperationId, std::uint8_t> links(graph.operations().size(), 0);
-  IdVector<OperationId, bool> matmul(graph.operations().size(), false);
-  for (const OperationId op : graph.operations().ids()) {
-    matmul[op] = is_matmul(graph.operations()[op]);
-  }
+IdVector<OperationId, bool> chain_operations(const TaskGraph& graph, const CriticalLanes& lanes) {
+  IdVector<OperationId, bool> entered(graph.operations().size(), false);
+  IdVector<OperationId, bool> left(graph.operations().size(), false);
   for (const TaskId task : graph.tasks()) {
     if (!lanes.critical[task]) continue;
-    std::uint8_t& link = links[graph.operation_id(task)];
-    if (has_layer_mate(lanes, task, graph.predecessors(task))) link |= entered;
-    if (has_layer_mate(lanes, task, graph.successors(task))) link |= left;
+    const OperationId op = graph.operation_id(task);
+    if (has_layer_mate(lanes, task, graph.predecessors(task))) entered[op] = true;
+    if (has_layer_mate(lanes, task, graph.successors(task))) left[op] = true;
+  }
+  IdVector<OperationId, bool> chain(graph.operations().size(), false);
+  for (const OperationId op : graph.operations().ids()) {
+    chain[op] = entered[op] && left[op] && is_matmul(graph.operations()[op]);
+  }
+  return chain;
+}
+
+void find_second(const TaskGraph& graph, CriticalLanes& lanes) {
+  const IdVector<OperationId, bool> chain = chain_operations(graph, lanes);
+  std::vector<TaskId> matmuls;
+  for (const TaskId task : graph.tasks()) {
+    if (lanes.critical[task] && is_matmul(graph.operation(task))) matmuls.push_back(task);
   }
   // A single step has no chain: then the first matrix operation of the layer stays with the cell.
-  std::vector<OperationId> first_matmul;
-  std::vector<bool> has_chain;
-  for (const TaskId task : graph.tasks()) {
+  struct Layer {
+    OperationId first;
+    bool has_chain = false;
+  };
+  std::vector<Layer> layers;
+  for (const TaskId task : matmuls) {
     const OperationId op = graph.operation_id(task);
-    if (!lanes.critical[task] || !matmul[op]) continue;
-    const std::size_t layer = lanes.layer[task];
-    if (layer >= first_matmul.size()) {
-      first_matmul.resize(layer + 1);
-      has_chain.resize(layer + 1, false);
-    }
-    if (!first_matmul[layer].valid()) first_matmul[layer] = op;
-    if (links[op] == (entered | left)) has_chain[layer] = true;
+    if (lanes.layer[task] >= layers.size()) layers.resize(lanes.layer[task] + std::size_t{1});
+    Layer& layer = layers[lanes.layer[task]];
+    if (!layer.first.valid()) layer.first = op;
+    layer.has_chain = layer.has_chain || chain[op];
   }
   lanes.second.assign(graph.task_count(), false);
-  for (const TaskId task : graph.tasks()) {
+  for (const TaskId task : matmuls) {
     const OperationId op = graph.operation_id(task);
-    if (!lanes.critical[task] || !matmul[op]) continue;
-    const std::size_t layer = lanes.layer[task];
-    lanes.second[task] =
-        has_chain[layer] ? links[op] != (entered | left) : op != first_matmul[layer];
+    const Layer& layer = layers[lanes.layer[task]];
+    lanes.second[task] = layer.has_chain ? !chain[op] : op != layer.first;
   }
 }
 

@@ -102,12 +102,12 @@ class Dispatcher {
 
   /// Sets the task aside if a tensor it adds into is taken.
   [[nodiscard]] bool park(TaskId task) {
-    for (const TensorId tensor : accumulations_.of(task)) {
-      if (!busy_[tensor]) continue;
-      waiting_[tensor].push(task, urgency_[task]);
-      return true;
-    }
-    return false;
+    const auto tensors = accumulations_.of(task);
+    const auto taken = std::find_if(
+        tensors.begin(), tensors.end(), [&](TensorId tensor) { return bool{busy_[tensor]}; });
+    if (taken == tensors.end()) return false;
+    waiting_[*taken].push(task, urgency_[task]);
+    return true;
   }
 
   template <class Id>
