@@ -13,9 +13,9 @@ class App;
 namespace schedlab {
 
 struct ExportOptions {
-  std::string format;
-  std::string input;
-  std::string out;
+  std::string format{};
+  std::string input{};
+  std::string out{};
   std::int64_t scenario = -1;
   bool json = false;
 };

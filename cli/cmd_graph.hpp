@@ -12,10 +12,10 @@ class App;
 namespace schedlab {
 
 struct GraphOptions {
-  std::string input;
+  std::string input{};
   std::string machine = "ideal";
-  std::string to;
-  std::string out;
+  std::string to{};
+  std::string out{};
   bool json = false;
 };
 

@@ -13,7 +13,7 @@ namespace schedlab {
 
 struct ListOptions {
   std::string what = "all";
-  std::string name;
+  std::string name{};
   bool json = false;
 };
 

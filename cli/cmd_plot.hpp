@@ -12,8 +12,8 @@ class App;
 namespace schedlab {
 
 struct PlotOptions {
-  std::string input;
-  std::string out;
+  std::string input{};
+  std::string out{};
   double width = 1200;
   bool json = false;
 };

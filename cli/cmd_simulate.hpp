@@ -12,8 +12,8 @@ class App;
 namespace schedlab {
 
 struct SimulateOptions {
-  std::string spec;
-  std::string out;
+  std::string spec{};
+  std::string out{};
   bool overwrite = false;
   bool allow_findings = false;
   bool json = false;

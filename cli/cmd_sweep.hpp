@@ -12,8 +12,8 @@ class App;
 namespace schedlab {
 
 struct SweepOptions {
-  std::string spec;
-  std::string out;
+  std::string spec{};
+  std::string out{};
   unsigned jobs = 0;
   bool resume = false;
   bool overwrite = false;

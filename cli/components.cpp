@@ -9,6 +9,8 @@
 #include "sim/base/error.hpp"
 #include "workloads/registry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -72,6 +74,18 @@ Components::Choice Components::workload_choice(std::uint64_t workload) const {
     if (auto* text = std::get_if<std::string>(&path->second)) *text = path_of(*text);
   }
   return choice;
+}
+
+void Components::expect_file(const Choice& choice) const {
+  const auto path = choice.given.find("path");
+  const auto* text = path == choice.given.end() ? nullptr : std::get_if<std::string>(&path->second);
+  if (text == nullptr || std::filesystem::is_regular_file(*text)) return;
+  const JsonNode* member = choice.node.find("path");
+  throw InputError({.file = spec_.file,
+                    .pointer = member != nullptr ? member->pointer : choice.node.pointer,
+                    .found = fmt::format("\"{}\", which is no file", *text),
+                    .expected = "the path of a graph file, relative to the spec",
+                    .hint = {}});
 }
 
 Options Components::workload_options(const Choice& choice) const {
@@ -206,8 +220,11 @@ void Components::check_all() const {
     const std::uint64_t count = std::min(grid_.part_count(part), most_checked);
     for (std::uint64_t i = 0; i < count; ++i) check(i);
   };
-  each(Part::workload,
-       [&](std::uint64_t i) { static_cast<void>(workload_options(workload_choice(i))); });
+  each(Part::workload, [&](std::uint64_t i) {
+    const Choice choice = workload_choice(i);
+    static_cast<void>(workload_options(choice));
+    expect_file(choice);
+  });
   each(Part::machine, [&](std::uint64_t i) { static_cast<void>(machine(i)); });
   each(Part::cost_model, [&](std::uint64_t i) { static_cast<void>(cost_model(i)); });
   each(Part::policy, [&](std::uint64_t i) { static_cast<void>(policy(i)); });

@@ -49,6 +49,7 @@ class Components {
 
   [[nodiscard]] Choice workload_choice(std::uint64_t workload) const;
   [[nodiscard]] Options workload_options(const Choice& choice) const;
+  void expect_file(const Choice& choice) const;
   [[nodiscard]] Choice named_choice(Part part, std::uint64_t index) const;
   void add_seed(Choice& choice,
                 Part part,

@@ -62,8 +62,8 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
     if (detail != std::string::npos) what = what.substr(detail + 2);
     throw InputError({.file = file_,
                       .pointer = fmt::format("line {}, column {}", line, at - line_start + 1),
-                      .found = "no valid JSON",
-                      .expected = "a JSON text",
+                      .found = "a syntax error",
+                      .expected = "valid JSON",
                       .hint = what});
   }
 

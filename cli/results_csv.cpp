@@ -39,7 +39,7 @@ class RowShape {
     const auto metrics = cells.begin() + static_cast<std::ptrdiff_t>(axes_);
     row.insert(row.end(), cells.begin(), metrics);
     if (baseline_) {
-      const double value = speed_up(makespan_ps_, *baseline_, scenario);
+      const double value = baseline_->speed_up(makespan_ps_, scenario);
       row.push_back(value > 0 ? Cell{value} : Cell{});
     }
     row.insert(row.end(), metrics, cells.end());

@@ -161,7 +161,7 @@ class Explainer {
       }
     }
     const JsonNode* value = node.find(key);
-    if (value == nullptr) return explain_without_tag(node, choice, key);
+    if (value == nullptr) return explain_without_tag(node, choice, key, tags);
     if (value->kind != JsonKind::string) {
       // The branch for a list of names comes last.
       return explain(node, *choice.back());
@@ -174,7 +174,8 @@ class Explainer {
 
   [[nodiscard]] Verdict explain_without_tag(const JsonNode& node,
                                             const std::vector<const json*>& choice,
-                                            const std::string& key) const {
+                                            const std::string& key,
+                                            const Words& tags) const {
     for (const json* branch : choice) {  // an alternative tag, as "preset" instead of "kind"
       if (branch->contains("required") && branch->at("properties").contains(key)) continue;
       for (const json& name : branch->value("required", json::array())) {
@@ -185,7 +186,7 @@ class Explainer {
     return problem(
         node.pointer,
         fmt::format("no \"{}\"", key),
-        fmt::format("the key \"{}\"", key),
+        fmt::format("\"{}\": one of {}", key, fmt::join(tags, ", ")),
         close.empty() ? std::string{} : fmt::format("should \"{}\" be \"{}\"?", close, key));
   }
 

@@ -197,7 +197,7 @@ Json top_level() {
 
 std::string spec_schema() {
   const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-                    {"title", "SchedLab spec"},
+                    {"title", "a SchedLab spec"},
                     {"type", "object"},
                     {"properties", top_level()},
                     {"required", {"workload", "machine", "policy"}},

@@ -13,13 +13,18 @@ namespace schedlab {
 std::optional<Baseline> Baseline::of(const Spec& spec, const Grid& grid) {
   if (spec.baseline.empty()) return std::nullopt;
   const Components components(spec, grid);
+  Baseline baseline(grid);
   std::set<std::string> names;
   for (std::uint64_t i = 0; i < grid.own_count(Part::policy); ++i) {
     const std::uint64_t scenario = grid.with_part(0, Part::policy, i);
-    const std::string name = components.policy_name(grid.part_index(scenario, Part::policy));
-    if (name == spec.baseline) return Baseline(grid, i);
+    const std::uint64_t policy = grid.part_index(scenario, Part::policy);
+    const std::string name = components.policy_name(policy);
     names.insert(name);
+    if (name != spec.baseline) continue;
+    if (baseline.alternatives_.empty()) baseline.label_ = grid.part_label(Part::policy, policy);
+    baseline.alternatives_.push_back(i);
   }
+  if (!baseline.alternatives_.empty()) return baseline;
   throw InputError({.file = spec.file,
                     .pointer = "/baseline",
                     .found = fmt::format("\"{}\"", spec.baseline),
@@ -29,11 +34,15 @@ std::optional<Baseline> Baseline::of(const Spec& spec, const Grid& grid) {
                         "unzipped value of \"policy\""});
 }
 
-double speed_up(const std::vector<std::int64_t>& makespan_ps,
-                const Baseline& baseline,
-                std::uint64_t scenario) {
+double Baseline::speed_up(const std::vector<std::int64_t>& makespan_ps,
+                          std::uint64_t scenario) const {
+  std::int64_t reference = 0;
+  for (const std::uint64_t alternative : alternatives_) {
+    const std::int64_t candidate =
+        makespan_ps[grid_->with_part(scenario, Part::policy, alternative)];
+    if (candidate > 0 && (reference == 0 || candidate < reference)) reference = candidate;
+  }
   const std::int64_t own = makespan_ps[scenario];
-  const std::int64_t reference = makespan_ps[baseline.scenario_for(scenario)];
   return own > 0 && reference > 0 ? static_cast<double>(reference) / static_cast<double>(own) : 0.0;
 }
 

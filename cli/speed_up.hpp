@@ -7,32 +7,31 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace schedlab {
 
-/// Which scenario another one is compared with: the same workload, machine and so on under the
-/// baseline policy of the spec.
+/// What scenarios are compared with: the same workload, machine and so on under the baseline policy
+/// of the spec; where that policy has axes of its own, its shortest run.
 class Baseline {
  public:
   /// nullopt when the spec names no baseline. Throws InputError if its policies do not include it,
   /// or if the policy is zipped with another axis so that there is nothing to compare.
   [[nodiscard]] static std::optional<Baseline> of(const Spec& spec, const Grid& grid);
 
-  [[nodiscard]] std::uint64_t scenario_for(std::uint64_t scenario) const {
-    return grid_->with_part(scenario, Part::policy, alternative_);
-  }
+  /// How the results call the baseline policy.
+  [[nodiscard]] const std::string& label() const { return label_; }
+  /// Baseline's makespan over that of `scenario`; 0 where either is missing (0).
+  [[nodiscard]] double speed_up(const std::vector<std::int64_t>& makespan_ps,
+                                std::uint64_t scenario) const;
 
  private:
-  Baseline(const Grid& grid, std::uint64_t alternative) : grid_(&grid), alternative_(alternative) {}
+  explicit Baseline(const Grid& grid) : grid_(&grid) {}
 
   const Grid* grid_;
-  std::uint64_t alternative_;
+  std::string label_;
+  std::vector<std::uint64_t> alternatives_;  // of the axes that belong to the policy alone
 };
-
-/// Baseline's makespan over this one's; 0 where either is missing (0).
-[[nodiscard]] double speed_up(const std::vector<std::int64_t>& makespan_ps,
-                              const Baseline& baseline,
-                              std::uint64_t scenario);
 
 }  // namespace schedlab

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sweep_run.hpp"
+
+#include "cli/results_csv.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "tests/cli/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+/// 4 * 3 * 5 = 60 quick scenarios.
+constexpr const char* sixty_scenarios = R"({
+  "workload": {"kind": "lstm", "layers": [1, 2, 3, 4], "steps": 3, "batch": [8, 16, 32], "hidden": 64},
+  "machine": "v100",
+  "policy": ["single_stream", "diagonal", "critical_first", "heft", {"name": "random", "seed": 5}],
+  "baseline": "single_stream"
+})";
+
+struct Sweep {
+  explicit Sweep(const std::string& text)
+      : spec(parse_spec(text, "a.json")), grid(spec), space(spec, grid) {}
+
+  SweepCounts run(const SweepRequest& request,
+                  const StopFlag* stop = nullptr,
+                  const SweepObserver& observer = {}) {
+    ResultsStore store = open_results(spec, grid, request);
+    const SweepCounts counts = run_scenarios(space, store, request, stop, observer);
+    digest = write_results_csv(store, Baseline::of(spec, grid), request.out / results_csv);
+    return counts;
+  }
+
+  Spec spec;
+  Grid grid;
+  ScenarioSpace space;
+  ResultsDigest digest;
+};
+
+std::string error_of(const SweepRequest& request, const std::string& text) {
+  try {
+    Sweep sweep(text);
+    static_cast<void>(sweep.run(request));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_CASE("results.csv has the same bytes for any number of threads") {
+  const TemporaryFolder folder;
+  for (const unsigned jobs : {1U, 2U, 5U}) {
+    Sweep sweep(sixty_scenarios);
+    const SweepCounts counts =
+        sweep.run({.out = folder.path() / std::to_string(jobs), .jobs = jobs});
+    CHECK(counts.ran == 60);
+    CHECK(!counts.interrupted);
+    CHECK(sweep.digest.failed == 0);
+    CHECK(sweep.digest.with_findings == 0);
+  }
+  const std::string one = read_file(folder.path() / "1" / results_csv);
+  CHECK(one == read_file(folder.path() / "2" / results_csv));
+  CHECK(one == read_file(folder.path() / "5" / results_csv));
+  CHECK(std::count(one.begin(), one.end(), '\n') == 61);  // a header and 60 rows
+}
+
+TEST_CASE("a stopped sweep keeps what is done, and --resume runs only the rest") {
+  const TemporaryFolder folder;
+  const fs::path stopped = folder.path() / "stopped";
+  StopFlag stop{false};
+  Sweep first(sixty_scenarios);
+  const SweepCounts before =
+      first.run({.out = stopped, .jobs = 1}, &stop, [&](std::uint64_t done) { stop = done >= 7; });
+  CHECK(before.interrupted);
+  CHECK(before.ran >= 7);
+  CHECK(before.ran < 60);
+
+  Sweep second(sixty_scenarios);
+  const SweepCounts after = second.run({.out = stopped, .jobs = 2, .resume = true});
+  CHECK(after.kept == before.ran);
+  CHECK(after.ran == 60 - before.ran);
+
+  Sweep whole(sixty_scenarios);
+  static_cast<void>(whole.run({.out = folder.path() / "whole", .jobs = 1}));
+  CHECK(read_file(stopped / results_csv) == read_file(folder.path() / "whole" / results_csv));
+}
+
+TEST_CASE("an exception in the middle loses no finished scenario") {
+  const TemporaryFolder folder;
+  const SweepRequest request{.out = folder.path() / "run", .jobs = 1};
+  Sweep sweep(sixty_scenarios);
+  std::uint64_t seen = 0;
+  {
+    ResultsStore store = open_results(sweep.spec, sweep.grid, request);
+    const SweepObserver fail_late = [&](std::uint64_t done) {
+      seen = done;
+      if (done >= 10) throw InfeasibleError("as if the disk were full");
+    };
+    CHECK_THROWS_AS(
+        static_cast<void>(run_scenarios(sweep.space, store, request, nullptr, fail_late)),
+        InfeasibleError);
+  }
+  CHECK(ResultsStore::open(request.out / results_database).row_count() == seen);
+}
+
+TEST_CASE("a folder in use is never touched without being told how") {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "run";
+  const std::string other = R"({"workload": "small", "machine": "v100", "policy": "heft"})";
+  CHECK(error_of({.out = out}, sixty_scenarios) == "no error");
+  CHECK(error_of({.out = out}, sixty_scenarios).find("--resume goes on with it, --overwrite") !=
+        std::string::npos);
+  CHECK(error_of({.out = out, .resume = true}, other).find("found results of another spec") !=
+        std::string::npos);
+  CHECK(error_of({.out = out, .overwrite = true}, other) == "no error");
+  CHECK(ResultsStore::open(out / results_database).row_count() == 1);
+  // A folder that no sweep has made is not removed even then.
+  const fs::path home = folder.path() / "home";
+  fs::create_directories(home);
+  write_file_atomically(home / "thesis.txt", "years of work");
+  CHECK(error_of({.out = home, .overwrite = true}, other).find("without results.sqlite") !=
+        std::string::npos);
+  CHECK(fs::exists(home / "thesis.txt"));
+}
+
+TEST_CASE("a scenario that cannot run is a row with a note, not the end of the sweep") {
+  const TemporaryFolder folder;
+  // A V100 has no rate for int8 (an InfeasibleError of the cost model); the other scenario runs.
+  Sweep sweep(
+      R"({"workload": {"kind": "lstm", "layers": 2, "steps": 2, "data_type": ["int8", "fp32"]},
+                  "machine": "v100", "policy": "heft"})");
+  const SweepCounts counts = sweep.run({.out = folder.path() / "run"});
+  CHECK(counts.ran == 2);
+  CHECK(sweep.digest.rows == 2);
+  CHECK(sweep.digest.failed == 1);
+  CHECK(sweep.digest.first_note_scenario == 0);
+  CHECK(sweep.digest.first_note.find("int8") != std::string::npos);
+}
+
+TEST_CASE("speed-ups compare with the baseline on the same workload") {
+  const TemporaryFolder folder;
+  // Unit-cost grids of 4 x 5 and 2 x 5 node times: one stream needs 20 and 10 of them, diagonals
+  // L + T - 1 = 8 and 6. Speed-ups: 20/8 = 2.5 and 10/6.
+  Sweep sweep(R"({"workload": {"kind": "grid", "layers": [4, 2], "steps": 5}, "machine": "ideal",
+                  "cost_model": "fixed", "policy": ["diagonal", "single_stream"],
+                  "baseline": "single_stream"})");
+  static_cast<void>(sweep.run({.out = folder.path() / "run"}));
+  const ResultsStore store = ResultsStore::open(folder.path() / "run" / results_database);
+  const Table table = results_table(store, Baseline::of(sweep.spec, sweep.grid), 100);
+  REQUIRE(table.columns[3].name == "speed_up");
+  REQUIRE(table.rows.size() == 4);
+  CHECK(table.rows[0][3] == Cell{2.5});
+  CHECK(table.rows[1][3] == Cell{1.0});
+  CHECK(std::get<double>(table.rows[2][3]) == doctest::Approx(10.0 / 6.0));
+}
+
+TEST_CASE("results of another program version or of no program are refused") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / results_database;
+  write_file_atomically(file, "this is no database, but it is long enough to be read as one");
+  CHECK_THROWS_AS(static_cast<void>(ResultsStore::open(file)), InputError);
+}
+
+}  // namespace
+}  // namespace schedlab

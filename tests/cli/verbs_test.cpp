@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_export.hpp"
+#include "cli/cmd_graph.hpp"
+#include "cli/cmd_list.hpp"
+#include "cli/cmd_plot.hpp"
+#include "cli/cmd_schema.hpp"
+#include "cli/cmd_simulate.hpp"
+#include "cli/cmd_sweep.hpp"
+#include "cli/schema_check.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "tests/cli/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::TemporaryFolder;
+
+/// Runs a verb and keeps what it printed.
+struct Session {
+  template <class Options>
+  int call(const Options& options) {
+    out.str({});
+    err.str({});
+    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
+  }
+  [[nodiscard]] json printed() const { return json::parse(out.str()); }
+
+  std::ostringstream out;
+  std::ostringstream err;
+};
+
+std::string write_spec(const TemporaryFolder& folder,
+                       const std::string& name,
+                       const std::string& text) {
+  const fs::path path = folder.path() / name;
+  write_file_atomically(path, text);
+  return path.string();
+}
+
+const std::string diagonal_grid = R"({
+  "name": "grid <4 x 5>",
+  "workload": {"kind": "grid", "layers": 4, "steps": 5, "duration_us": 10},
+  "machine": "ideal", "cost_model": "fixed", "policy": "diagonal"})";
+
+TEST_CASE("simulate: a 4 x 5 grid along diagonals takes 8 node times, and the files say so") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string out = (folder.path() / "run").string();
+  const int code = session.call(SimulateOptions{
+      .spec = write_spec(folder, "a.json", diagonal_grid), .out = out, .json = true});
+  CHECK(code == exit_done);
+  // L + T - 1 = 8 node times of 10 us.
+  CHECK(session.printed().at("makespan_ps") == 80'000'000);
+  const json metrics = json::parse(read_file(fs::path{out} / "metrics.json"));
+  CHECK(metrics.at("makespan_ps") == 80'000'000);
+  for (const char* name : {"trace.json", "plan.json", "timeline.svg", "utilization.csv"}) {
+    CHECK(fs::exists(fs::path{out} / name));
+  }
+  CHECK_FALSE(read_file(fs::path{out} / "timeline.svg").find("grid <4") != std::string::npos);
+}
+
+TEST_CASE("simulate: the folder is replaced as a whole or not at all") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string spec = write_spec(folder, "a.json", diagonal_grid);
+  const fs::path out = folder.path() / "run";
+  static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = out.string()}));
+  write_file_atomically(out / "old.txt", "x");
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = out.string()})),
+      doctest::Contains("--overwrite replaces it"),
+      InputError);
+  static_cast<void>(
+      session.call(SimulateOptions{.spec = spec, .out = out.string(), .overwrite = true}));
+  CHECK(!fs::exists(out / "old.txt"));
+  // Nothing temporary is left: the spec and the folder.
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator{}) == 2);
+}
+
+TEST_CASE("simulate: a spec with axes names them and points to sweep") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string spec = write_spec(
+      folder,
+      "a.json",
+      R"({"workload": {"kind": "lstm", "layers": [2, 4]}, "machine": "v100", "policy": ["heft", "peft"]})");
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = "unused"})),
+      doctest::Contains("4 scenarios along layers (2 values), policy (2 values), expected one "
+                        "scenario\n  run schedlab sweep"),
+      InputError);
+}
+
+TEST_CASE("sweep, export and plot work on each other's files") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string spec = write_spec(
+      folder,
+      "a.json",
+      R"({"workload": {"kind": "grid", "layers": [2, 4], "steps": 5, "duration_us": 10}, "machine": "ideal",
+          "cost_model": "fixed", "policy": ["single_stream", "diagonal"]})");
+  const fs::path out = folder.path() / "sweep";
+  CHECK(session.call(SweepOptions{.spec = spec, .out = out.string(), .json = true}) == exit_done);
+  CHECK(session.printed().at("scenarios") == 4);
+  CHECK(session.printed().at("failed") == 0);
+
+  const fs::path csv = folder.path() / "again.csv";
+  CHECK(session.call(ExportOptions{.format = "csv", .input = out.string(), .out = csv.string()}) ==
+        exit_done);
+  CHECK(read_file(csv) == read_file(out / "results.csv"));
+
+  const fs::path trace = folder.path() / "trace.json";
+  CHECK(session.call(ExportOptions{
+            .format = "chrome", .input = out.string(), .out = trace.string(), .scenario = 3}) ==
+        exit_done);
+  const fs::path tasks = folder.path() / "tasks.csv";
+  CHECK(session.call(ExportOptions{
+            .format = "csv", .input = trace.string(), .out = tasks.string()}) == exit_done);
+  const std::string text = read_file(tasks);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 21);  // a header and 4 * 5 tasks
+
+  const fs::path picture = folder.path() / "picture.svg";
+  CHECK(session.call(PlotOptions{.input = trace.string(), .out = picture.string()}) == exit_done);
+  CHECK(read_file(picture).find("<svg") != std::string::npos);
+}
+
+TEST_CASE("export and plot say what is wrong with their input") {
+  const TemporaryFolder folder;
+  Session session;
+  CHECK_THROWS_AS(
+      static_cast<void>(session.call(PlotOptions{.input = folder.path().string(), .out = "x.svg"})),
+      InputError);
+  const std::string spec = write_spec(folder, "a.json", diagonal_grid);
+  const std::string run = (folder.path() / "run").string();
+  static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = run}));
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(PlotOptions{.input = run, .out = "x.gif"})),
+                       doctest::Contains("a name that ends in .svg, .png or .pdf"),
+                       InputError);
+}
+
+TEST_CASE("graph: statistics of a grid, and a conversion that reads back") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string spec = write_spec(folder, "a.json", diagonal_grid);
+  CHECK(session.call(GraphOptions{.input = spec, .json = true}) == exit_done);
+  const json statistics = session.printed();
+  CHECK(statistics.at("tasks") == 20);
+  // Each of the 4 x 5 nodes needs its two upper neighbours: 3 * 5 + 4 * 4 = 31.
+  CHECK(statistics.at("dependencies") == 31);
+  CHECK(statistics.at("levels") == 8);
+  CHECK(statistics.at("critical_path_us") == 80.0);
+  CHECK(statistics.at("serial_us") == 200.0);
+
+  for (const char* format : {"json", "text"}) {
+    const std::string file = (folder.path() / (std::string{"graph."} + format)).string();
+    CHECK(session.call(GraphOptions{.input = spec, .to = format, .out = file}) == exit_done);
+    CHECK(session.call(GraphOptions{.input = file, .json = true}) == exit_done);
+    CHECK(session.printed().at("dependencies") == 31);
+    CHECK(session.printed().at("critical_path_us") == 80.0);
+  }
+}
+
+TEST_CASE("list names everything a spec may name, and one thing when asked") {
+  Session session;
+  CHECK(session.call(ListOptions{.json = true}) == exit_done);
+  const json all = session.printed();
+  CHECK(all.at("policies").size() >= 11);
+  CHECK(all.at("machines").size() >= 5);
+  CHECK(session.call(ListOptions{.what = "policies", .name = "heft", .json = true}) == exit_done);
+  CHECK(session.printed().at("policies").size() == 1);
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(ListOptions{.name = "hefd"})),
+                       doctest::Contains("did you mean \"heft\"?"),
+                       InputError);
+}
+
+TEST_CASE("every schema is JSON, and our own files fit theirs") {
+  const TemporaryFolder folder;
+  Session session;
+  for (const char* which : {"spec", "machine", "graph", "plan", "results"}) {
+    CHECK(session.call(SchemaOptions{.which = which}) == exit_done);
+    CHECK(session.printed().contains("$schema"));
+  }
+  const std::string spec = write_spec(folder, "a.json", diagonal_grid);
+  const auto expect_fit = [&](const fs::path& file, const char* which) {
+    static_cast<void>(session.call(SchemaOptions{.which = which}));
+    const std::string text = read_file(file);
+    CHECK_NOTHROW(check_schema(parse_json_node(text, which), text, session.out.str(), which));
+  };
+  const fs::path run = folder.path() / "run";
+  static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = run.string()}));
+  expect_fit(run / "plan.json", "plan");
+  const fs::path graph = folder.path() / "graph.json";
+  static_cast<void>(session.call(GraphOptions{.input = spec, .to = "json", .out = graph.string()}));
+  expect_fit(graph, "graph");
+}
+
+}  // namespace
+}  // namespace schedlab
