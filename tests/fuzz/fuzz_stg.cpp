@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/check_graph.hpp"
+#include "workloads/graph_text.hpp"
+#include "workloads/stg.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace schedlab;
+  const std::string text{reinterpret_cast<const char*>(data), size};
+  testing::check_reader([&] { return read_stg(text, "fuzz.stg"); },
+                        [](const TaskGraph& graph) {
+                          return testing::difference(
+                              graph, read_graph_text(write_graph_text(graph), "again.txt"));
+                        });
+  return 0;
+}
