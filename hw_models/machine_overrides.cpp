@@ -10,6 +10,7 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view unlimited_units = "unlimited_units";
+constexpr std::string_view sharing = "sharing";
 
 void note(MachineSpec& machine, std::string pointer, double value) {
   const auto found = std::find_if(machine.sources.begin(),
@@ -50,6 +51,11 @@ const std::vector<OptionSpec>& machine_options() {
         {.name = std::string{unlimited_units},
          .default_value = false,
          .doc = "Takes the limit off every class of units: each kernel runs as if alone."});
+    result.push_back({.name = std::string{sharing},
+                      .default_value = std::string{to_string(SharingModel::exclusive)},
+                      .doc = "How kernels share units: exclusive (whole units, start to end) or "
+                             "fluid (block by block).",
+                      .allowed = sharing_model_names()});
     return result;
   }();
   return options;
@@ -67,6 +73,9 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
     note(machine, fmt::format("/{}/{}", field.section, field.name), value);
   }
   if (options.flag(unlimited_units)) lift_unit_limits(machine);
+  if (given.contains(std::string{sharing})) {
+    machine.platform.sharing = *sharing_model_from(options.text(sharing));
+  }
 }
 
 }  // namespace schedlab

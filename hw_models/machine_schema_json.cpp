@@ -61,10 +61,13 @@ Json device_properties() {
        {{"type", "object"},
         {"description", "Classes of compute units and how many there are; 0 = unlimited."},
         {"additionalProperties", number(0, 1'000'000, true)}}},
+      {"sharing", {{"type", "string"}, {"enum", sharing_model_names()}}},
       {"runs_on", object(std::move(runs_on))},
       {"matrix_tflop_per_s", rates_by_type()},
       {"vector_tflop_per_s", rates_by_type()},
       {"gemm_tiles", {{"type", "array"}, {"items", tile}}}};
+  properties["sharing"]["description"] =
+      "How kernels share units: exclusive (whole units, start to end) or fluid (block by block).";
   properties["runs_on"]["description"] =
       "The class of units that each kind of task occupies; absent: none, it never waits for units.";
   return properties;

@@ -54,6 +54,20 @@ void read_runs_on(MachineReader& reader, Device& device) {
   }
 }
 
+void read_sharing(MachineReader& reader, Platform& platform) {
+  const std::string pointer = "/device/sharing";
+  const std::optional<std::string> word = reader.text(pointer);
+  if (!word) return;
+  const std::optional<SharingModel> model = sharing_model_from(*word);
+  if (!model) {
+    reader.reject(pointer,
+                  fmt::format("\"{}\"", *word),
+                  fmt::format("one of {}", fmt::join(sharing_model_names(), ", ")),
+                  did_you_mean(*word, sharing_model_names()));
+  }
+  platform.sharing = *model;
+}
+
 void read_rates(MachineReader& reader,
                 const std::string& pointer,
                 std::array<FlopRate, data_type_count>& rates) {
@@ -140,6 +154,7 @@ MachineSpec read_machine(std::string_view text, const std::string& file) {
   }
   read_unit_classes(reader, device);
   read_runs_on(reader, device);
+  read_sharing(reader, machine.platform);
   device.rates.matrix_units = units_for(device, TaskKind::gemm);
   device.rates.vector_units = units_for(device, TaskKind::pointwise);
   read_rates(reader, "/device/matrix_tflop_per_s", device.rates.matrix);

@@ -54,7 +54,7 @@ struct MachineSpec {
 [[nodiscard]] MachineSpec read_machine(std::string_view text, const std::string& file);
 
 /// What a scenario may change in a machine: every number of the sections "host" and "device", by
-/// its name in the file, and "unlimited_units". The defaults only fix the types: what is not given
+/// its name in the file, "unlimited_units" and "sharing". The defaults only fix the types: what is not given
 /// is kept.
 [[nodiscard]] const std::vector<OptionSpec>& machine_options();
 

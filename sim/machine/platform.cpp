@@ -3,6 +3,22 @@
 
 namespace schedlab {
 
+const std::vector<std::string>& sharing_model_names() {
+  static const std::vector<std::string> names{"exclusive", "fluid"};
+  return names;
+}
+
+std::string_view to_string(SharingModel model) {
+  return sharing_model_names()[static_cast<std::size_t>(model)];
+}
+
+std::optional<SharingModel> sharing_model_from(std::string_view word) {
+  for (const SharingModel model : {SharingModel::exclusive, SharingModel::fluid}) {
+    if (to_string(model) == word) return model;
+  }
+  return std::nullopt;
+}
+
 Platform ideal_platform(std::uint32_t levels) {
   Platform platform;
   platform.name = "ideal";

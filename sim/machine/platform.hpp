@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -104,6 +106,11 @@ enum class SharingModel : std::uint8_t {
   exclusive,  ///< a task holds whole units from start to end (sim/engine/sharing/exclusive.hpp)
   fluid,      ///< blocks in slots, bandwidth shared max-min (sim/engine/sharing/fluid.hpp)
 };
+
+[[nodiscard]] std::string_view to_string(SharingModel model);
+/// nullopt if `word` is none of sharing_model_names().
+[[nodiscard]] std::optional<SharingModel> sharing_model_from(std::string_view word);
+[[nodiscard]] const std::vector<std::string>& sharing_model_names();
 
 /// Everything a plan runs on.
 struct Platform {
