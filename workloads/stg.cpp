@@ -2,6 +2,7 @@
 #include "workloads/stg.hpp"
 
 #include "sim/base/error.hpp"
+#include "workloads/graph_totals.hpp"
 #include "workloads/text_scanner.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +14,8 @@
 namespace schedlab {
 namespace {
 
-constexpr std::int64_t heaviest = 1'000'000'000'000;  // us, of all tasks; 11 days
+constexpr std::int64_t heaviest = detail::GraphTotals::longest_duration / 1'000'000;  // us
+constexpr std::int64_t heaviest_total = 1'000'000'000'000;  // us, of all tasks; 11 days
 
 void read_task(detail::TextScanner& scan,
                std::int64_t id,
@@ -28,8 +30,9 @@ void read_task(detail::TextScanner& scan,
   }
   const std::int64_t weight = scan.integer(0, heaviest, "weight");
   total += weight;
-  if (total > heaviest) {
-    scan.refuse(fmt::format("a total weight of {}", total), fmt::format("at most {}", heaviest));
+  if (total > heaviest_total) {
+    scan.refuse(fmt::format("a total weight of {}", total),
+                fmt::format("at most {}", heaviest_total));
   }
   const TaskId task = builder.add_task(operation);
   builder.set_duration(task, Duration{weight * 1'000'000});

@@ -75,6 +75,8 @@ TEST_CASE("wrong Standard Task Graphs are refused with their line") {
   CHECK(has(problem("0\n0 0 0\n2 0 1 0\n"), "line 3: found \"2\""));
   CHECK(has(problem("1\n0 0 0\n0 0 0\n2 0 1 0\n"), "line 3: found task 0, expected task 1"));
   CHECK(has(problem("0\n0 -3 0\n1 0 1 0\n"), "line 2: found \"-3\", expected weight"));
+  // Longer than the 27 hours that every format can say: what is read must be writable.
+  CHECK(has(problem("0\n0 318446551616 0\n1 0 1 0\n"), "line 2: found \"318446551616\""));
   CHECK(has(problem("0\n0 0 0\n1 0 1 9\n"), "line 3: found \"9\", expected predecessor"));
   CHECK(has(problem("0\n0 0 0\n1 0 1 0 7\n"), "communication costs"));
   CHECK(has(problem("0\n0 0 0\n1 0 1 0\n2 0 0\n"), "found more than 2 tasks"));
