@@ -12,6 +12,38 @@ namespace {
 
 constexpr std::uint32_t not_opened = 0xFFFFFFFFU;
 
+/// Writes spans over those of an earlier run and grows the trace block by block: a span is then
+/// written once, and not first cleared and then written, which would cost as much as the sweep.
+class SpanWriter {
+ public:
+  explicit SpanWriter(std::vector<TaskSpan>& spans)
+      : spans_(spans), next_(spans.data()), end_(next_ + spans.size()) {}
+  SpanWriter(const SpanWriter&) = delete;
+  SpanWriter& operator=(const SpanWriter&) = delete;
+  ~SpanWriter() { spans_.resize(static_cast<std::size_t>(next_ - spans_.data())); }  // shrinks
+
+  [[nodiscard]] TaskSpan& next() {
+    if (next_ == end_) [[unlikely]]
+      grow();
+    return *next_++;
+  }
+
+ private:
+  static constexpr std::size_t block = 256;  // 10 KiB: still in the first-level cache when written
+
+  void grow() {
+    const std::size_t used = spans_.size();
+    if (spans_.capacity() < used + block) spans_.reserve(2 * used + block);
+    spans_.resize(used + block);
+    next_ = spans_.data() + used;
+    end_ = next_ + block;
+  }
+
+  std::vector<TaskSpan>& spans_;
+  TaskSpan* next_;
+  TaskSpan* end_;
+};
+
 }  // namespace
 
 struct InOrderSweep::Run {
@@ -20,26 +52,29 @@ struct InOrderSweep::Run {
   const Host& host;
   const HostCosts& costs;
   Trace& trace;
+  SpanWriter& spans;
   bool record_flows;
+  bool queue_limit;         // a launch may block
+  bool shared_connections;  // a call may wait for a call of another stream
   Time clock{};
-  Time last_activity{};  // of any stream
-  Duration blocked{0};   // within the current call
+  Time last_end{};      // of any task
+  Duration blocked{0};  // within the current call
 };
 
 InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
   SCHEDLAB_EXPECTS(id.value() < streams_.size(),
                    fmt::format("stream {} of the plan's {}", id.value(), streams_.size()));
   Stream& stream = streams_[id.value()];
-  if (stream.open) {
-    SCHEDLAB_EXPECTS(!stream.destroyed,
-                     run.plan.stream_name(id) + " is used after its destruction");
-    return stream;
-  }
+  SCHEDLAB_EXPECTS(!stream.destroyed, run.plan.stream_name(id) + " is used after its destruction");
   stream.open = true;
   stream.device = run.plan.streams[id].device;
   SCHEDLAB_EXPECTS(run.problem.platform.devices.contains(stream.device),
                    fmt::format("device {} of stream {}", stream.device.value(), id.value()));
-  const std::uint32_t limit = run.problem.platform.devices[stream.device].connections;
+  const Device& device = run.problem.platform.devices[stream.device];
+  stream.launch_latency = device.launch_latency;
+  stream.gap = device.stream_gap;
+  stream.event_latency = device.event_latency;
+  const std::uint32_t limit = device.connections;
   const std::uint32_t number = opened_[stream.device.value()]++;
   std::uint32_t& first = first_connection_[stream.device.value()];
   if (limit == 0) {
@@ -55,12 +90,22 @@ InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
   return stream;
 }
 
+/// The stream of a call, opened if this is its first use.
+inline InOrderSweep::Stream& InOrderSweep::usable(Run& run, StreamId id) {
+  if (id.value() < streams_.size()) [[likely]] {
+    Stream& stream = streams_[id.value()];
+    if (stream.open && !stream.destroyed) [[likely]]
+      return stream;
+  }
+  return open(run, id);
+}
+
 inline void InOrderSweep::launch(Run& run, HostCall call) {
-  Stream& stream = open(run, call.stream());
-  const Device& device = run.problem.platform.devices[stream.device];
+  Stream& stream = usable(run, call.stream());
   SCHEDLAB_EXPECTS(call.task().value() < run.problem.costs.task_count(),
                    fmt::format("launch of task {}", call.task().value()));
-  if (const std::uint32_t depth = run.host.launch_queue_depth; depth != 0) {
+  if (run.queue_limit) {
+    const std::uint32_t depth = run.host.launch_queue_depth;
     auto& ring = recent_ends_[call.stream().value()];
     if (ring.empty()) ring.resize(depth);
     const Time room = stream.tasks < depth ? Time{} : ring[stream.tasks % depth];
@@ -72,78 +117,83 @@ inline void InOrderSweep::launch(Run& run, HostCall call) {
   if (run.costs.launch != Duration{0}) {
     run.clock += run.costs.launch * run.problem.costs.entry(call.task(), stream.device).launches;
   }
-  Time& connection = connections_[stream.connection];
-  Time start = std::max(run.clock + device.launch_latency, connection);
-  if (stream.tasks != 0) start = std::max(start, stream.free_from);
+  Time start = std::max(run.clock + stream.launch_latency, stream.free_from);
+  // A connection of its own holds nothing back: it moves on when the stream's last call is done.
+  start = std::max(start, stream.last_item);
+  if (run.shared_connections) {
+    Time& connection = connections_[stream.connection];
+    start = std::max(start, connection);
+    connection = start;
+  }
   const Time end = start + run.problem.costs.duration(call.task(), stream.device);
-  connection = std::max(start, stream.last_item);
-  run.trace.tasks.push_back({.task = call.task(),
-                             .stream = call.stream(),
-                             .host = HostId{0},
-                             .device = stream.device,
-                             .submitted = run.clock,
-                             .started = start,
-                             .ended = end});
-  if (run.host.launch_queue_depth != 0) {
+  run.spans.next() = {.task = call.task(),
+                      .stream = call.stream(),
+                      .host = HostId{0},
+                      .device = stream.device,
+                      .submitted = run.clock,
+                      .started = start,
+                      .ended = end};
+  if (run.queue_limit) {
     recent_ends_[call.stream().value()][stream.tasks % run.host.launch_queue_depth] = end;
   }
   ++stream.tasks;
-  stream.last_end = end;
-  stream.free_from = end + device.stream_gap;
+  stream.free_from = end + stream.gap;
   stream.last_item = end;
-  run.last_activity = std::max(run.last_activity, end);
+  run.last_end = std::max(run.last_end, end);
 }
 
 inline void InOrderSweep::record(Run& run, HostCall call) {
-  Stream& stream = open(run, call.stream());
+  Stream& stream = usable(run, call.stream());
   run.clock += run.costs.record;
-  Time& connection = connections_[stream.connection];
-  const Duration latency = run.problem.platform.devices[stream.device].launch_latency;
-  const Time done = std::max({run.clock + latency, connection, stream.last_end});
-  connection = done;
+  Time done = std::max(run.clock + stream.launch_latency, stream.last_item);
+  if (run.shared_connections) {
+    Time& connection = connections_[stream.connection];
+    done = std::max(done, connection);
+    connection = done;
+  }
   stream.last_item = done;
   if (call.event().value() >= events_.size()) events_.resize(call.event().value() + 1);
   events_[call.event().value()] = {done, call.stream()};
-  run.last_activity = std::max(run.last_activity, done);
 }
 
 inline void InOrderSweep::wait(Run& run, HostCall call) {
-  Stream& stream = open(run, call.stream());
+  Stream& stream = usable(run, call.stream());
   run.clock += run.costs.wait;
-  const Device& device = run.problem.platform.devices[stream.device];
-  Time& connection = connections_[stream.connection];
-  Time passed = std::max({run.clock + device.launch_latency, connection, stream.last_end});
+  Time passed = std::max(run.clock + stream.launch_latency, stream.last_item);
+  if (run.shared_connections) passed = std::max(passed, connections_[stream.connection]);
   const std::uint32_t event = call.event().value();
   if (event < events_.size() && events_[event].stream.valid()) {
     const Event& e = events_[event];
-    if (e.stream == call.stream()) {
-      passed = std::max(passed, e.completed);
-    } else {
-      passed = std::max(passed, e.completed + device.event_latency);
-      if (run.record_flows) {
-        run.trace.flows.push_back({.event = call.event(),
-                                   .from = e.stream,
-                                   .to = call.stream(),
-                                   .recorded = e.completed,
-                                   .released = passed});
-      }
+    const bool across = e.stream != call.stream();
+    passed = std::max(passed, e.completed + (across ? stream.event_latency : Duration{0}));
+    if (run.record_flows && across) {
+      run.trace.flows.push_back({.event = call.event(),
+                                 .from = e.stream,
+                                 .to = call.stream(),
+                                 .recorded = e.completed,
+                                 .released = passed});
     }
   }
-  connection = passed;
+  if (run.shared_connections) connections_[stream.connection] = passed;
   stream.last_item = passed;
-  run.last_activity = std::max(run.last_activity, passed);
+}
+
+Time InOrderSweep::last_activity() const {
+  Time last{};
+  for (const Stream& stream : streams_) last = std::max(last, stream.last_item);
+  return last;
 }
 
 void InOrderSweep::synchronize(Run& run, HostCall call) {
   run.clock += run.costs.synchronize;
   Time until{};
   if (call.stream().valid()) {
-    until = open(run, call.stream()).last_item;
+    until = usable(run, call.stream()).last_item;
   } else if (call.event().valid()) {
     const std::uint32_t event = call.event().value();
     if (event < events_.size() && events_[event].stream.valid()) until = events_[event].completed;
   } else {
-    until = run.last_activity;
+    until = last_activity();
   }
   if (until <= run.clock) return;
   run.blocked += until - run.clock;
@@ -160,8 +210,8 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
       return wait(run, call);
     case HostCallKind::query:
       run.clock += run.costs.query;
-      call =
-          HostCall::answered_query(call.stream(), open(run, call.stream()).last_item <= run.clock);
+      call = HostCall::answered_query(call.stream(),
+                                      usable(run, call.stream()).last_item <= run.clock);
       return;
     case HostCallKind::sleep:
       run.clock += call.sleep_time();
@@ -177,7 +227,7 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
       run.clock += run.costs.create_stream;
       return;
     case HostCallKind::destroy_stream:
-      open(run, call.stream()).destroyed = true;
+      usable(run, call.stream()).destroyed = true;
       run.clock += run.costs.destroy_stream;
       return;
     default:
@@ -186,16 +236,7 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
   }
 }
 
-void InOrderSweep::run_into(const Problem& problem,
-                            const Plan& plan,
-                            const SimulationOptions& options,
-                            Trace& trace) {
-  trace.tasks.clear();
-  trace.hosts.clear();
-  trace.flows.clear();
-  trace.tasks.reserve(problem.graph.task_count());
-  const std::vector<HostCall>& calls = plan.hosts[HostId{0}].calls;
-  if (options.record_hosts) trace.hosts.reserve(calls.size());
+void InOrderSweep::begin(const Problem& problem, const Plan& plan) {
   streams_.assign(plan.streams.size(), Stream{});
   events_.assign(plan.event_count, Event{});
   connections_.clear();
@@ -203,27 +244,124 @@ void InOrderSweep::run_into(const Problem& problem,
       problem.platform.host(HostId{0}).launch_queue_depth == 0 ? 0 : plan.streams.size(), {});
   opened_.assign(problem.platform.devices.size(), 0U);
   first_connection_.assign(problem.platform.devices.size(), not_opened);
-  const Host& host = problem.platform.host(HostId{0});
-  Run run{problem, plan, host, host.costs, trace, options.record_flows};
-  for (std::uint32_t i = 0; i < calls.size(); ++i) {
-    HostCall call = calls[i];
-    if (!options.record_hosts) {
-      execute(run, call);
+}
+
+void InOrderSweep::sweep(Run& run) {
+  if (!run.queue_limit && !run.shared_connections && !run.record_flows) return sweep_plain(run);
+  for (HostCall call : run.plan.hosts[HostId{0}].calls) execute(run, call);
+}
+
+/// The same rules where no queue is full, no connection shared and no flow recorded, for speed.
+///
+/// Calls come in groups on one stream (wait, wait, launch, record), so what the group depends on
+/// stays in registers: reading back what the call before has just stored is what would take
+/// longest.
+void InOrderSweep::sweep_plain(Run& run) {
+  const CostTable& costs = run.problem.costs;
+  const std::size_t tasks = costs.task_count();
+  const HostCosts cost = run.costs;
+  Stream* stream = nullptr;  // of the group
+  StreamId id;
+  Time idle_from{};  // its last_item
+  Time clock = run.clock;
+  Time last_end = run.last_end;
+  for (const HostCall call : run.plan.hosts[HostId{0}].calls) {
+    const HostCallKind kind = call.kind();
+    const bool plain =
+        kind == HostCallKind::launch || kind == HostCallKind::record || kind == HostCallKind::wait;
+    if (!plain || call.stream() != id || stream == nullptr) {
+      if (stream != nullptr) stream->last_item = idle_from;
+      stream = nullptr;
+      if (!plain) [[unlikely]] {
+        run.clock = clock;
+        HostCall other = call;  // a copy: what has an address does not stay in registers
+        execute(run, other);
+        clock = run.clock;
+        continue;
+      }
+      id = call.stream();
+      stream = &usable(run, id);
+      idle_from = stream->last_item;
+    }
+    if (kind == HostCallKind::launch) {
+      SCHEDLAB_EXPECTS(call.task().value() < tasks,
+                       fmt::format("launch of task {}", call.task().value()));
+      if (cost.launch != Duration{0}) {
+        clock += cost.launch * costs.entry(call.task(), stream->device).launches;
+      }
+      const Time ready = std::max(clock + stream->launch_latency, stream->free_from);
+      const Time start = std::max(ready, idle_from);
+      idle_from = start + costs.duration(call.task(), stream->device);
+      stream->free_from = idle_from + stream->gap;
+      last_end = std::max(last_end, idle_from);
+      TaskSpan& span = run.spans.next();
+      span.task = call.task();
+      span.stream = id;
+      span.host = HostId{0};
+      span.device = stream->device;
+      span.submitted = clock;
+      span.started = start;
+      span.ended = idle_from;
       continue;
     }
+    clock += kind == HostCallKind::record ? cost.record : cost.wait;
+    idle_from = std::max(idle_from, clock + stream->launch_latency);
+    const std::uint32_t event = call.event().value();
+    if (kind == HostCallKind::record) {
+      if (event >= events_.size()) [[unlikely]]
+        events_.resize(event + 1);
+      events_[event] = {idle_from, id};
+    } else if (event < events_.size() && events_[event].stream.valid()) {
+      const bool across = events_[event].stream != id;
+      const Time seen = events_[event].completed + (across ? stream->event_latency : Duration{0});
+      idle_from = std::max(idle_from, seen);
+    }
+  }
+  if (stream != nullptr) stream->last_item = idle_from;
+  run.clock = clock;
+  run.last_end = last_end;
+}
+
+void InOrderSweep::sweep_recorded(Run& run) {
+  const std::vector<HostCall>& calls = run.plan.hosts[HostId{0}].calls;
+  run.trace.hosts.reserve(calls.size());
+  for (std::uint32_t i = 0; i < calls.size(); ++i) {
+    HostCall call = calls[i];
     const Time started = run.clock;
     run.blocked = Duration{0};
     execute(run, call);
-    trace.hosts.push_back({.host = HostId{0},
-                           .call = i,
-                           .what = call,
-                           .started = started,
-                           .ended = run.clock,
-                           .blocked = run.blocked});
+    run.trace.hosts.push_back({.host = HostId{0},
+                               .call = i,
+                               .what = call,
+                               .started = started,
+                               .ended = run.clock,
+                               .blocked = run.blocked});
   }
-  Time ended = run.clock;
-  for (const Stream& stream : streams_) ended = std::max(ended, stream.last_end);
-  trace.ended = ended;
+}
+
+void InOrderSweep::run_into(const Problem& problem,
+                            const Plan& plan,
+                            const SimulationOptions& options,
+                            Trace& trace) {
+  trace.hosts.clear();
+  trace.flows.clear();
+  trace.tasks.reserve(problem.graph.task_count());
+  begin(problem, plan);
+  const Host& host = problem.platform.host(HostId{0});
+  SpanWriter spans{trace.tasks};
+  Run run{.problem = problem,
+          .plan = plan,
+          .host = host,
+          .costs = host.costs,
+          .trace = trace,
+          .spans = spans,
+          .record_flows = options.record_flows,
+          .queue_limit = host.launch_queue_depth != 0,
+          .shared_connections = std::any_of(problem.platform.devices.begin(),
+                                            problem.platform.devices.end(),
+                                            [](const Device& d) { return d.connections != 0; })};
+  options.record_hosts ? sweep_recorded(run) : sweep(run);
+  trace.ended = std::max(run.clock, run.last_end);
 }
 
 Trace InOrderSweep::run(const Problem& problem,

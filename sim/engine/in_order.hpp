@@ -32,9 +32,12 @@ class InOrderSweep {
 
  private:
   struct Stream {
-    Time last_end{};   ///< of its last task
-    Time free_from{};  ///< last_end + gap
+    Time free_from{};  ///< end of its last task + gap
     Time last_item{};  ///< its last call of any kind is done: from here on it is idle
+    // Of its device; here so that a call touches one cache line.
+    Duration launch_latency{0};
+    Duration gap{0};
+    Duration event_latency{0};
     std::uint32_t connection = 0;
     std::uint32_t tasks = 0;
     DeviceId device{0};
@@ -47,19 +50,24 @@ class InOrderSweep {
   };
   struct Run;  // one run: references and the host's clock
 
+  void begin(const Problem& problem, const Plan& plan);
+  void sweep(Run& run);
+  void sweep_plain(Run& run);
+  void sweep_recorded(Run& run);
+  Stream& usable(Run& run, StreamId id);
   Stream& open(Run& run, StreamId id);
   void execute(Run& run, HostCall& call);
   void launch(Run& run, HostCall call);
   void record(Run& run, HostCall call);
   void wait(Run& run, HostCall call);
   void synchronize(Run& run, HostCall call);
+  [[nodiscard]] Time last_activity() const;
 
   std::vector<Stream> streams_;
   std::vector<Event> events_;
-  std::vector<Time> connections_;  ///< when the last call left
-  std::vector<std::vector<Time>>
-      recent_ends_;                    ///< by stream: ends of the last `depth` tasks, a ring
-  std::vector<std::uint32_t> opened_;  ///< by device: streams opened so far
+  std::vector<Time> connections_;               ///< when the last call left
+  std::vector<std::vector<Time>> recent_ends_;  ///< by stream: ends of the last `depth` tasks
+  std::vector<std::uint32_t> opened_;           ///< by device: streams opened so far
   std::vector<std::uint32_t> first_connection_;
 };
 
