@@ -27,20 +27,37 @@ IdVector<TaskId, Duration> own_durations(const TaskGraph& graph) {
   return result;
 }
 
-CostTable::Entry make_entry(const Operation& operation, const Device& device, Estimate estimate) {
+/// Blocks over what the waves they need could hold.
+double mean_share_of_blocks(const Estimate& estimate, std::uint32_t units, std::uint32_t count) {
+  const double blocks = estimate.blocks != 0 ? estimate.blocks : units;
+  const double per_unit = std::max(1U, estimate.blocks_per_unit);
+  const double waves = std::ceil(blocks / (per_unit * count));
+  return blocks / (waves * per_unit * count);
+}
+
+CostTable::Entry make_entry(const Operation& operation,
+                            const Device& device,
+                            SharingModel sharing,
+                            Estimate estimate) {
   SCHEDLAB_EXPECTS(
       estimate.duration >= Duration{0} && estimate.share > 0.0 && estimate.share <= 1.0,
       fmt::format("estimate of operation \"{}\" on device \"{}\"", operation.name, device.name));
-  CostTable::Entry entry{
-      .estimate = estimate, .units = 0, .unit_class = {}, .launches = operation.launches()};
+  CostTable::Entry entry{.estimate = estimate,
+                         .units = 0,
+                         .unit_class = {},
+                         .launches = operation.launches(),
+                         .mean_share = estimate.share};
   const UnitClassId unit_class = device.unit_class_of[static_cast<std::size_t>(operation.kind)];
   if (!unit_class.valid()) return entry;
   SCHEDLAB_EXPECTS(device.unit_classes.contains(unit_class),
                    fmt::format("unit class of operation \"{}\"", operation.name));
   if (device.unit_classes[unit_class].count == 0) return entry;
-  const double count = device.unit_classes[unit_class].count;
+  const std::uint32_t count = device.unit_classes[unit_class].count;
   entry.unit_class = unit_class;
   entry.units = std::max(1U, static_cast<std::uint32_t>(std::ceil(estimate.share * count - 1e-9)));
+  entry.mean_share = sharing == SharingModel::fluid
+                         ? mean_share_of_blocks(estimate, entry.units, count)
+                         : static_cast<double>(entry.units) / count;
   return entry;
 }
 
@@ -66,7 +83,8 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
       operation_count_(graph.operations().size()) {
   for (const Device& device : platform.devices) {
     for (const Operation& operation : graph.operations()) {
-      entries_.push_back(make_entry(operation, device, model.estimate(operation, device)));
+      entries_.push_back(
+          make_entry(operation, device, platform.sharing, model.estimate(operation, device)));
     }
   }
 }
@@ -79,7 +97,7 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform)
     for (const Operation& operation : graph.operations()) {
       Estimate estimate;
       estimate.duration = operation.fixed_duration;
-      entries_.push_back(make_entry(operation, Device{}, estimate));
+      entries_.push_back(make_entry(operation, Device{}, platform.sharing, estimate));
     }
   }
 }

@@ -53,6 +53,10 @@ class CostTable {
     std::uint32_t units = 0;     ///< whole units held while running; 0 on unlimited units
     UnitClassId unit_class{};    ///< none() = unlimited
     std::uint32_t launches = 1;  ///< host launches
+    /// Share of its class's units in use, averaged over the duration alone. Where whole units are
+    /// held that is units / count; where units are shared block by block a last, partly filled wave
+    /// leaves room to others and does not count.
+    double mean_share = 0.0;
   };
 
   CostTable() = default;

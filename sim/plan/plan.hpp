@@ -129,7 +129,7 @@ static_assert(sizeof(HostCall) == 8);
 struct StreamSpec {
   DeviceId device{0};
   int priority = 0;  ///< as CUDA: 0 = default and lowest, negative = more urgent
-  std::string name;  ///< for tracks of a timeline; may be empty
+  std::string name{};  ///< for tracks of a timeline; may be empty
 
   friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
 };
