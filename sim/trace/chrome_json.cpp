@@ -163,6 +163,16 @@ class Writer {
     out_.microseconds(picoseconds(to) - picoseconds(from));
   }
 
+  /// Shortest digits take long to find, and tasks of an operation have the same share.
+  [[nodiscard]] std::string_view share_text(double share) {
+    if (share != share_ || share_text_.size() == 0) {
+      share_ = share;
+      share_text_.clear();
+      share_text_ << share;
+    }
+    return share_text_.text();
+  }
+
   void write_task(const TaskSpan& span) {
     SCHEDLAB_EXPECTS(document_.streams.contains(span.stream), document_.tasks[span.task].name);
     SCHEDLAB_EXPECTS(document_.devices.contains(span.device), document_.tasks[span.task].name);
@@ -177,9 +187,9 @@ class Writer {
                                  << "\",\"args\":{\"task\":" << span.task.value()
                                  << ",\"operation\":";
     out_.json_string(label.operation)
-        << ",\"critical\":" << (label.critical ? "true" : "false") << ",\"share\":" << label.share
-        << ",\"host\":" << span.host.value() << ",\"stream\":" << span.stream.value()
-        << ",\"device\":" << span.device.value()
+        << ",\"critical\":" << (label.critical ? "true" : "false")
+        << ",\"share\":" << share_text(label.share) << ",\"host\":" << span.host.value()
+        << ",\"stream\":" << span.stream.value() << ",\"device\":" << span.device.value()
         << ",\"submitted_ps\":" << picoseconds(span.submitted)
         << ",\"started_ps\":" << picoseconds(span.started)
         << ",\"ended_ps\":" << picoseconds(span.ended) << "}}";
@@ -294,6 +304,8 @@ class Writer {
   const TraceDocument& document_;
   const TextSink& sink_;
   TextBuffer out_;
+  double share_ = 0;
+  TextBuffer share_text_;
   bool first_event_ = true;
 };
 

@@ -32,11 +32,19 @@ double unit_share(const Problem& problem, OperationId operation, DeviceId device
   if (holds_no_units(problem.graph.operations()[operation].kind)) return 0.0;
   const CostTable::Entry& entry = problem.costs.entry(operation, device);
   if (entry.units == 0) return entry.estimate.share;
+  const auto& classes = problem.platform.devices[device].unit_classes;
   double units = 0;
-  for (const UnitClass& unit_class : problem.platform.devices[device].unit_classes) {
-    units += unit_class.count;
-  }
-  return static_cast<double>(entry.units) / units;
+  for (const UnitClass& unit_class : classes) units += unit_class.count;
+  return entry.mean_share * classes[entry.unit_class].count / units;
+}
+
+double unit_share(const Problem& problem, const TaskSpan& span) {
+  const double share = unit_share(problem, problem.graph.operation_id(span.task), span.device);
+  const bool shared = problem.platform.sharing == SharingModel::fluid &&
+                      problem.costs.entry(span.task, span.device).units > 0;
+  const Duration alone = problem.costs.duration(span.task, span.device);
+  if (!shared || span.duration() <= alone) return share;
+  return share * static_cast<double>(alone.count()) / static_cast<double>(span.duration().count());
 }
 
 TraceDocument make_document(
@@ -48,8 +56,6 @@ TraceDocument make_document(
   document.policy = plan.policy;
   document.machine = problem.platform.name;
 
-  IdVector<TaskId, DeviceId> device_of(problem.graph.task_count(), DeviceId{0});
-  for (const TaskSpan& span : trace.tasks) device_of[span.task] = span.device;
   document.tasks.reserve(problem.graph.task_count());
   for (const TaskId task : problem.graph.tasks()) {
     const Operation& operation = problem.graph.operation(task);
@@ -58,7 +64,10 @@ TraceDocument make_document(
          .operation = operation.name,
          .kind = operation.kind,
          .critical = problem.graph.critical(task),
-         .share = unit_share(problem, problem.graph.operation_id(task), device_of[task])});
+         .share = unit_share(problem, problem.graph.operation_id(task), DeviceId{0})});
+  }
+  for (const TaskSpan& span : trace.tasks) {
+    document.tasks[span.task].share = unit_share(problem, span);
   }
 
   document.streams = plan.streams;

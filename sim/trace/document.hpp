@@ -8,10 +8,16 @@
 
 namespace schedlab {
 
-/// Share of a device's compute units that a task of `operation` holds there while it runs, in [0,
-/// 1]: units held over the units of all limited classes; on unlimited units the estimate's share; 0
-/// for copies and host work, which hold no compute units.
+/// Share of a device's compute units that a task of `operation` holds there while it runs alone, in
+/// [0, 1]: its share of its unit class, times that class's part of the units of all limited
+/// classes; on unlimited units the estimate's share; 0 for copies and host work, which hold no
+/// compute units.
 [[nodiscard]] double unit_share(const Problem& problem, OperationId operation, DeviceId device);
+
+/// The same for one task as it ran. Where units are shared block by block (SharingModel::fluid) a
+/// task that has company runs longer on fewer units, so its share is what it needs alone, spread
+/// over the time it took; else it is unit_share().
+[[nodiscard]] double unit_share(const Problem& problem, const TaskSpan& span);
 
 /// A trace with the names it needs to stand alone. Every task of the graph gets a label, whether or
 /// not it is in the trace.

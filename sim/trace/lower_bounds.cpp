@@ -3,7 +3,6 @@
 
 #include "sim/graph/levels.hpp"
 
-#include <array>
 #include <vector>
 
 namespace schedlab {
@@ -32,8 +31,15 @@ __extension__ using UnitTime = unsigned __int128;
   for (const DeviceId device : problem.platform.devices.ids()) {
     const CostTable::Entry& entry = problem.costs.entry(task, device);
     if (entry.unit_class != unit_class) return 0;
-    const auto duration = problem.costs.duration(task, device).count();
-    least = std::min(least, UnitTime{entry.units} * static_cast<std::uint64_t>(duration));
+    const auto duration = static_cast<std::uint64_t>(problem.costs.duration(task, device).count());
+    if (problem.platform.sharing == SharingModel::exclusive) {
+      least = std::min(least, UnitTime{entry.units} * duration);
+    } else {
+      // A partly filled wave leaves its units to others; rounded down, so that it stays a bound.
+      const double units =
+          entry.mean_share * problem.platform.devices[device].unit_classes[unit_class].count;
+      least = std::min(least, static_cast<UnitTime>(units * static_cast<double>(duration)));
+    }
   }
   return least;
 }
@@ -57,7 +63,10 @@ __extension__ using UnitTime = unsigned __int128;
     for (const TaskId task : problem.graph.tasks()) {
       work += least_unit_time(problem, task, unit_class);
     }
-    bound = std::max(bound, Duration{static_cast<std::int64_t>((work + units - 1) / units)});
+    // Whole units: the last of them ends no earlier than the quotient, rounded up.
+    const bool whole = problem.platform.sharing == SharingModel::exclusive;
+    const UnitTime time = (work + (whole ? units - 1 : 0)) / units;
+    bound = std::max(bound, Duration{static_cast<std::int64_t>(time)});
   }
   return bound;
 }
@@ -78,32 +87,34 @@ LowerBounds graph_lower_bounds(const Problem& problem) {
   return bounds;
 }
 
-Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host) {
-  const HostCosts& costs = problem.platform.host(host).costs;
+std::array<Duration, host_call_kind_count> call_costs(const HostCosts& costs) {
   std::array<Duration, host_call_kind_count> cost_of{};
   const auto set = [&cost_of](HostCallKind kind, Duration cost) {
     cost_of[static_cast<std::size_t>(kind)] = cost;
   };
   set(HostCallKind::create_stream, costs.create_stream);
   set(HostCallKind::destroy_stream, costs.destroy_stream);
+  set(HostCallKind::launch, costs.launch);
   set(HostCallKind::record, costs.record);
   set(HostCallKind::wait, costs.wait);
   set(HostCallKind::query, costs.query);
   set(HostCallKind::synchronize, costs.synchronize);
   set(HostCallKind::send, costs.send);
   set(HostCallKind::receive, costs.receive);
+  return cost_of;
+}
 
+Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host) {
+  const auto cost_of = call_costs(problem.platform.host(host).costs);
   Duration total{0};
-  std::int64_t launches = 0;
   for (const HostCall call : plan.hosts[host].calls) {
+    std::int64_t times = 1;
     if (call.kind() == HostCallKind::launch) {
-      const DeviceId device = plan.streams[call.stream()].device;
-      launches += problem.costs.entry(call.task(), device).launches;
-    } else {
-      total += cost_of[static_cast<std::size_t>(call.kind())];
+      times = problem.costs.entry(call.task(), plan.streams[call.stream()].device).launches;
     }
+    total += times * cost_of[static_cast<std::size_t>(call.kind())];
   }
-  return total + launches * costs.launch;
+  return total;
 }
 
 }  // namespace schedlab

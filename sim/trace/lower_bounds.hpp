@@ -4,6 +4,7 @@
 #include "sim/plan/policy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -26,6 +27,9 @@ struct LowerBounds {
 /// problem. With several devices each task counts as if it ran where it needs least. Cost   O(tasks
 /// + edges), times the number of devices.
 [[nodiscard]] LowerBounds graph_lower_bounds(const Problem& problem);
+
+/// What one call of each kind costs a host thread; of a launch: per kernel.
+[[nodiscard]] std::array<Duration, host_call_kind_count> call_costs(const HostCosts& costs);
 
 /// What the calls of one host thread cost, without the times it is blocked or sleeps.
 [[nodiscard]] Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host);

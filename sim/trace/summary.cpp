@@ -5,6 +5,7 @@
 #include "sim/trace/document.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 
@@ -64,6 +65,7 @@ void Summarizer::collect_facts(const Problem& problem) {
   const auto& operations = problem.graph.operations();
   operation_count_ = operations.size();
   facts_.clear();
+  const bool shared = problem.platform.sharing == SharingModel::fluid;
   devices_.assign(problem.platform.devices.size(), DeviceState{});
   for (const DeviceId device : problem.platform.devices.ids()) {
     DeviceState& state = devices_[device.value()];
@@ -73,6 +75,7 @@ void Summarizer::collect_facts(const Problem& problem) {
       facts_.push_back({.share = share,
                         .launches = entry.launches,
                         .critical = is_critical(operations[id].task_class),
+                        .work_only = shared && entry.units > 0,
                         .on_device = operations[id].kind != TaskKind::host});
       // Of limited units no more than all can be in use; shares of unlimited ones can add up to
       // more.
@@ -82,18 +85,31 @@ void Summarizer::collect_facts(const Problem& problem) {
 }
 
 void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& summary) const {
+  constexpr auto index = [](HostCallKind kind) { return static_cast<std::size_t>(kind); };
   for (const HostId host : plan.hosts.ids()) {
-    std::uint64_t count[host_call_kind_count] = {};
-    for (const HostCall call : plan.hosts[host].calls)
-      ++count[static_cast<std::size_t>(call.kind())];
-    const auto of = [&count](HostCallKind kind) { return count[static_cast<std::size_t>(kind)]; };
+    // Launches are counted in kernels.
+    std::array<std::int64_t, host_call_kind_count> count{};
+    for (const HostCall call : plan.hosts[host].calls) {
+      std::int64_t times = 1;
+      if (call.kind() == HostCallKind::launch) {
+        const DeviceId device = plan.streams[call.stream()].device;
+        times = facts(problem.graph.operation_id(call.task()), device).launches;
+      }
+      count[index(call.kind())] += times;
+    }
+    const auto cost_of = call_costs(problem.platform.host(host).costs);
+    Duration issue{0};
+    for (std::size_t kind = 0; kind < count.size(); ++kind) issue += count[kind] * cost_of[kind];
+    summary.bounds.host_issue = std::max(summary.bounds.host_issue, issue);
+    summary.host_busy_share += static_cast<double>(issue.count());
+    const auto of = [&](HostCallKind kind) {
+      return static_cast<std::uint64_t>(count[index(kind)]);
+    };
+    summary.launches += of(HostCallKind::launch);
     summary.records += of(HostCallKind::record);
     summary.waits += of(HostCallKind::wait);
     summary.queries += of(HostCallKind::query);
     summary.host_calls += plan.hosts[host].calls.size();
-    const Duration issue = host_issue_time(problem, plan, host);
-    summary.bounds.host_issue = std::max(summary.bounds.host_issue, issue);
-    summary.host_busy_share += static_cast<double>(issue.count());
   }
   summary.events = plan.event_count;
   summary.streams = plan.streams.size();
@@ -122,7 +138,6 @@ void Summarizer::sweep_starts(const Problem& problem,
     const TaskSpan& span = trace.tasks[i];
     const OperationFacts& operation = facts(problem.graph.operation_id(span.task), span.device);
     share_[i] = operation.share;
-    summary.launches += operation.launches;
     if (!operation.on_device) continue;
     const std::int64_t start = starts_[i];
     const std::int64_t end = ends_[i];
@@ -140,7 +155,13 @@ void Summarizer::sweep_starts(const Problem& problem,
       device.busy += end - from;
       device.busy_until = end;
     }
-    device.unit_time += operation.share * static_cast<double>(end - start);
+    if (operation.work_only) {
+      // Shared block by block: the work is known, not how many units were held when.
+      const auto alone = problem.costs.duration(span.task, span.device).count();
+      device.unit_time += operation.share * static_cast<double>(std::min(alone, end - start));
+    } else {
+      device.unit_time += operation.share * static_cast<double>(end - start);
+    }
   }
   summary.tasks = trace.tasks.size();
   summary.mean_concurrency =
@@ -156,6 +177,7 @@ void Summarizer::mark_life_times(const Problem& problem, const Trace& trace) {
   const std::size_t count = trace.tasks.size();
   allocates_.assign(count, 0);
   frees_.assign(count, 0);
+  remote_frees_.clear();
   span_of_.assign(problem.graph.task_count(), not_run);
   for (std::size_t i = 0; i < count; ++i) {
     span_of_[trace.tasks[i].task.value()] = static_cast<std::uint32_t>(i);
@@ -186,8 +208,29 @@ void Summarizer::mark_life_times(const Problem& problem, const Trace& trace) {
     } else if (first != not_run && ends_[last] > starts_[first]) {
       // The tensor lives where it is first written. A life of length 0 holds nothing.
       allocates_[first] += bytes;
-      if (trace.tasks[last].device == trace.tasks[first].device) frees_[last] += bytes;
+      const DeviceId home = trace.tasks[first].device;
+      if (trace.tasks[last].device == home) {
+        frees_[last] += bytes;
+      } else {
+        remote_frees_.push_back({last, home, bytes});
+      }
     }
+  }
+  std::sort(remote_frees_.begin(), remote_frees_.end(), [](const auto& a, const auto& b) {
+    return a.span < b.span;
+  });
+}
+
+/// Ends the life of what span `index` was the last to read, here and on other devices.
+void Summarizer::free_after(std::uint32_t index, DeviceState& device) {
+  device.held -= frees_[index];
+  if (remote_frees_.empty()) return;
+  auto item = std::lower_bound(
+      remote_frees_.begin(), remote_frees_.end(), index, [](const RemoteFree& a, std::uint32_t b) {
+        return a.span < b;
+      });
+  for (; item != remote_frees_.end() && item->span == index; ++item) {
+    devices_[item->device.value()].held -= item->bytes;
   }
 }
 
@@ -204,13 +247,13 @@ void Summarizer::start_change(const TaskSpan& span, std::uint32_t index) {
   if (!has_life_times_) return;
   device.held += allocates_[index];
   device.peak = std::max(device.peak, device.held);
-  if (instant) device.held -= frees_[index];
+  if (instant) free_after(index, device);
 }
 
 void Summarizer::end_change(const TaskSpan& span, std::uint32_t index) {
   DeviceState& device = devices_[span.device.value()];
   if (device.may_cap) change_in_use(device, ends_[index], -share_[index]);
-  if (has_life_times_) device.held -= frees_[index];
+  if (has_life_times_) free_after(index, device);
 }
 
 void Summarizer::sweep_changes(const Trace& trace, std::span<const std::uint32_t> by_start) {

@@ -17,7 +17,9 @@ namespace schedlab {
 struct Summary {
   Duration makespan{0};
   /// Compute units in use, time-weighted; on unlimited units the sum of the running tasks' shares,
-  /// capped at 1. Copies and host work use none.
+  /// capped at 1. Copies and host work use none. Where units are shared block by block: the
+  /// unit-time of all work over the capacity; units that are held while their blocks wait for
+  /// memory do not count.
   double utilization = 0;
   double busy_share = 0;        ///< some task runs
   double mean_concurrency = 0;  ///< tasks running at once, on average over the makespan
@@ -59,7 +61,8 @@ class Summarizer {
     double share = 0;
     std::uint32_t launches = 1;
     bool critical = false;
-    bool on_device = true;  // host work keeps no device busy
+    bool work_only = false;  // its units are shared: it counts with its duration alone
+    bool on_device = true;   // host work keeps no device busy
   };
   struct DeviceState {
     std::int64_t busy_until = 0;
@@ -73,6 +76,13 @@ class Summarizer {
     std::int64_t peak = 0;
   };
 
+  /// Bytes on `device` that are freed when span `span`, which ran elsewhere, ends.
+  struct RemoteFree {
+    std::uint32_t span;
+    DeviceId device;
+    std::int64_t bytes;
+  };
+
   void collect_facts(const Problem& problem);
   void count_calls(const Problem& problem, const Plan& plan, Summary& summary) const;
   void copy_times(const Trace& trace);
@@ -82,6 +92,7 @@ class Summarizer {
                     Summary& summary);
   void mark_life_times(const Problem& problem, const Trace& trace);
   void sweep_changes(const Trace& trace, std::span<const std::uint32_t> by_start);
+  void free_after(std::uint32_t index, DeviceState& device);
   static void change_in_use(DeviceState& device, std::int64_t at, double share);
   void start_change(const TaskSpan& span, std::uint32_t index);
   void end_change(const TaskSpan& span, std::uint32_t index);
@@ -95,10 +106,11 @@ class Summarizer {
   std::vector<std::int64_t> starts_;
   std::vector<std::int64_t> ends_;
   std::vector<double> share_;
-  std::vector<std::int64_t> allocates_;  // bytes that come to life when span i starts
-  std::vector<std::int64_t> frees_;      // bytes that are freed when span i ends
-  std::vector<std::uint32_t> span_of_;   // task -> index in the trace
-  std::vector<OperationFacts> facts_;    // [device][operation]
+  std::vector<std::int64_t> allocates_;   // bytes that come to life when span i starts
+  std::vector<std::int64_t> frees_;       // bytes that are freed when span i ends
+  std::vector<RemoteFree> remote_frees_;  // by rising span
+  std::vector<std::uint32_t> span_of_;    // task -> index in the trace
+  std::vector<OperationFacts> facts_;     // [device][operation]
   std::vector<DeviceState> devices_;
   std::size_t operation_count_ = 0;
   bool has_life_times_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/text_buffer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace schedlab {
@@ -39,11 +40,16 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+void TextBuffer::grow(std::size_t bytes) {
+  constexpr std::size_t first_size = 256;
+  text_.resize(std::max({text_.size() * 2, used_ + bytes, first_size}));
+}
+
 TextBuffer& TextBuffer::operator<<(double value) {
-  if (!std::isfinite(value)) return *this << std::string_view{"null"};
-  char digits[40];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  text_.append(digits, end);
+  if (!std::isfinite(value)) return *this << "null";
+  constexpr std::size_t longest = 40;
+  char* const to = room_for(longest);
+  used_ += static_cast<std::size_t>(std::to_chars(to, to + longest, value).ptr - to);
   return *this;
 }
 
@@ -52,18 +58,19 @@ TextBuffer& TextBuffer::microseconds(std::int64_t picoseconds) {
   const bool negative = picoseconds < 0;
   const auto magnitude = negative ? 0 - static_cast<std::uint64_t>(picoseconds)
                                   : static_cast<std::uint64_t>(picoseconds);
-  if (negative) text_.push_back('-');
+  if (negative) *this << '-';
   *this << magnitude / per_us;
-  std::uint64_t fraction = magnitude % per_us;
+  auto fraction = static_cast<std::uint32_t>(magnitude % per_us);
   if (fraction == 0) return *this;
-  char digits[7] = {'.', '0', '0', '0', '0', '0', '0'};
-  for (int i = 6; i >= 1; --i) {
-    digits[i] = static_cast<char>('0' + fraction % 10);
+  char* const to = room_for(7);
+  to[0] = '.';
+  std::size_t length = 7;
+  for (std::size_t i = 6; i >= 1; --i) {
+    to[i] = static_cast<char>('0' + fraction % 10);
     fraction /= 10;
   }
-  std::size_t length = 7;
-  while (digits[length - 1] == '0') --length;
-  text_.append(digits, length);
+  while (to[length - 1] == '0') --length;
+  used_ += length;
   return *this;
 }
 
@@ -81,31 +88,25 @@ TextBuffer& TextBuffer::rounded(double value, int decimals) {
 }
 
 TextBuffer& TextBuffer::json_string(std::string_view text) {
-  text_.push_back('"');
-  if (plain_json(text)) {
-    text_.append(text);
-    text_.push_back('"');
-    return *this;
-  }
+  if (plain_json(text)) return *this << '"' << text << '"';
+  *this << '"';
   constexpr std::string_view hex = "0123456789abcdef";
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
     const char c = text.front();
     if (length == 0) {
-      text_.append(replacement);
+      *this << replacement;
     } else if (c == '"' || c == '\\') {
-      text_.push_back('\\');
-      text_.push_back(c);
+      *this << '\\' << c;
     } else if (length == 1 && (c < ' ' || c == 0x7F)) {
       const auto code = static_cast<unsigned>(c);
-      text_.append("\\u00").push_back(hex[code >> 4U]);
-      text_.push_back(hex[code & 0xFU]);
+      *this << "\\u00" << hex[code >> 4U] << hex[code & 0xFU];
     } else {
-      text_.append(text.substr(0, length));
+      *this << text.substr(0, length);
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }
-  text_.push_back('"');
+  *this << '"';
   return *this;
 }
 
@@ -117,19 +118,19 @@ TextBuffer& TextBuffer::xml(std::string_view text) {
         length == 0 || (length == 1 && c < ' ' && c != '\t' && c != '\n') ||
         (length == 3 && (text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF")));
     if (forbidden) {
-      text_.append(replacement);
+      *this << replacement;
     } else if (c == '&') {
-      text_.append("&amp;");
+      *this << "&amp;";
     } else if (c == '<') {
-      text_.append("&lt;");
+      *this << "&lt;";
     } else if (c == '>') {
-      text_.append("&gt;");
+      *this << "&gt;";
     } else if (c == '"') {
-      text_.append("&quot;");
+      *this << "&quot;";
     } else if (c == '\'') {
-      text_.append("&#39;");
+      *this << "&#39;";
     } else {
-      text_.append(text.substr(0, length));
+      *this << text.substr(0, length);
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }

@@ -3,9 +3,12 @@
 
 #include "sim/base/units.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,19 +21,29 @@ namespace schedlab {
 class TextBuffer {
  public:
   TextBuffer& operator<<(std::string_view text) {
-    text_.append(text);
+    char* const to = room_for(text.size());
+    std::copy(text.begin(), text.end(), to);
+    used_ += text.size();
+    return *this;
+  }
+  /// Literals, with a length the compiler knows.
+  template <std::size_t Size>
+  TextBuffer& operator<<(const char (&text)[Size]) {
+    std::memcpy(room_for(Size), text, Size - 1);
+    used_ += Size - 1;
     return *this;
   }
   TextBuffer& operator<<(char c) {
-    text_.push_back(c);
+    *room_for(1) = c;
+    ++used_;
     return *this;
   }
   template <std::integral Integer>
   requires(!std::same_as<Integer, char> && !std::same_as<Integer, bool>) TextBuffer& operator<<(
       Integer value) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    text_.append(digits, static_cast<std::size_t>(end - digits));
+    constexpr std::size_t most_digits = 24;
+    char* const to = room_for(most_digits);
+    used_ += static_cast<std::size_t>(std::to_chars(to, to + most_digits, value).ptr - to);
     return *this;
   }
   /// "null" for infinities and NaN, which JSON does not have.
@@ -47,14 +60,31 @@ class TextBuffer {
   /// that XML forbids, and bytes that are not UTF-8, become U+FFFD.
   TextBuffer& xml(std::string_view text);
 
-  [[nodiscard]] const std::string& text() const { return text_; }
-  [[nodiscard]] std::size_t size() const { return text_.size(); }
-  [[nodiscard]] std::string take() && { return std::move(text_); }
-  void clear() { text_.clear(); }
-  void reserve(std::size_t bytes) { text_.reserve(bytes); }
+  /// Valid until the next change.
+  [[nodiscard]] std::string_view text() const { return {text_.data(), used_}; }
+  [[nodiscard]] std::size_t size() const { return used_; }
+  [[nodiscard]] std::string take() && {
+    text_.resize(used_);
+    used_ = 0;
+    return std::move(text_);
+  }
+  void clear() { used_ = 0; }
+  void reserve(std::size_t bytes) {
+    if (bytes > used_) (void)room_for(bytes - used_);
+  }
 
  private:
-  std::string text_;
+  /// Where the next `bytes` characters go.
+  [[nodiscard]] char* room_for(std::size_t bytes) {
+    if (text_.size() - used_ < bytes) [[unlikely]] {
+      grow(bytes);
+    }
+    return text_.data() + used_;
+  }
+  void grow(std::size_t bytes);
+
+  std::string text_;  // longer than what is in use
+  std::size_t used_ = 0;
 };
 
 /// Length in bytes of the UTF-8 character at the start of `text` (not empty), 0 if it is malformed

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/utilization.hpp"
 
+#include "sim/trace/time_order.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace schedlab {
 
@@ -11,67 +14,84 @@ namespace {
 /// Shares are summed as integers, so that a sum that went up and down comes back to exactly 0.
 constexpr double share_scale = 1099511627776.0;  // 2^40
 
-struct Change {
-  Time at;
-  std::int64_t share = 0;
-  std::int32_t running = 0;
-  std::int32_t critical = 0;
-  DeviceId device;
-};
-
-[[nodiscard]] std::vector<Change> changes_of(const TraceDocument& document) {
-  std::vector<Change> changes;
-  changes.reserve(2 * document.trace.tasks.size());
-  for (const TaskSpan& span : document.trace.tasks) {
-    const TaskLabel& label = document.tasks[span.task];
-    if (label.kind == TaskKind::host || span.started == span.ended) continue;
-    const auto share = static_cast<std::int64_t>(std::llround(label.share * share_scale));
-    const std::int32_t critical = label.critical ? 1 : 0;
-    changes.push_back({span.started, share, 1, critical, span.device});
-    changes.push_back({span.ended, -share, -1, -critical, span.device});
+/// The curve while it is drawn.
+class Curve {
+ public:
+  explicit Curve(const TraceDocument& document)
+      : document_(document),
+        in_use_(document.devices.size(), 0),
+        devices_(static_cast<double>(std::max<std::size_t>(document.devices.size(), 1))) {
+    points_.reserve(2 * document.trace.tasks.size() + 2);
+    points_.push_back({});
   }
-  std::sort(
-      changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
-  return changes;
-}
+
+  /// `sign` is 1 for a start, -1 for an end.
+  void change(const TaskSpan& span, std::int32_t sign) {
+    const Time at = sign > 0 ? span.started : span.ended;
+    if (at != points_.back().at) {
+      update_last();
+      points_.push_back({.at = at});
+    }
+    const TaskLabel& label = document_.tasks[span.task];
+    std::int64_t& in_use = in_use_[span.device];
+    capped_ -= std::min(in_use, scale);
+    in_use += sign * static_cast<std::int64_t>(std::llround(label.share * share_scale));
+    capped_ += std::min(in_use, scale);
+    running_ += sign;
+    critical_ += label.critical ? sign : 0;
+  }
+
+  [[nodiscard]] std::vector<UtilizationPoint> finish() && {
+    update_last();
+    if (points_.back().at < document_.trace.ended) {
+      points_.push_back(points_.back());
+      points_.back().at = document_.trace.ended;
+    }
+    return std::move(points_);
+  }
+
+ private:
+  static constexpr auto scale = static_cast<std::int64_t>(share_scale);
+
+  void update_last() {
+    points_.back().utilization = static_cast<double>(capped_) / share_scale / devices_;
+    points_.back().running = static_cast<std::uint32_t>(running_);
+    points_.back().critical = static_cast<std::uint32_t>(critical_);
+  }
+
+  const TraceDocument& document_;
+  IdVector<DeviceId, std::int64_t> in_use_;
+  double devices_;
+  std::int64_t capped_ = 0;  // sum over devices
+  std::int32_t running_ = 0;
+  std::int32_t critical_ = 0;
+  std::vector<UtilizationPoint> points_;
+};
 
 }  // namespace
 
 std::vector<UtilizationPoint> utilization_over_time(const TraceDocument& document) {
-  std::vector<UtilizationPoint> points{UtilizationPoint{}};
-  IdVector<DeviceId, std::int64_t> in_use(document.devices.size(), 0);
-  const auto devices = static_cast<double>(std::max<std::size_t>(document.devices.size(), 1));
-  const auto scale = static_cast<std::int64_t>(share_scale);
-  std::int64_t capped = 0;  // sum over devices
-  std::int32_t running = 0;
-  std::int32_t critical = 0;
-
-  const std::vector<Change> changes = changes_of(document);
-  for (std::size_t i = 0; i < changes.size();) {
-    const Time now = changes[i].at;
-    for (; i < changes.size() && changes[i].at == now; ++i) {
-      const Change& change = changes[i];
-      capped -= std::min(in_use[change.device], scale);
-      in_use[change.device] += change.share;
-      capped += std::min(in_use[change.device], scale);
-      running += change.running;
-      critical += change.critical;
-    }
-    const UtilizationPoint point{.at = now,
-                                 .utilization = static_cast<double>(capped) / share_scale / devices,
-                                 .running = static_cast<std::uint32_t>(running),
-                                 .critical = static_cast<std::uint32_t>(critical)};
-    if (point.at == points.back().at) {
-      points.back() = point;
-    } else {
-      points.push_back(point);
-    }
+  std::vector<const TaskSpan*> spans;
+  std::vector<std::int64_t> starts;
+  std::vector<std::int64_t> ends;
+  for (const TaskSpan& span : document.trace.tasks) {
+    if (document.tasks[span.task].kind == TaskKind::host || span.started == span.ended) continue;
+    spans.push_back(&span);
+    starts.push_back(span.started.time_since_epoch().count());
+    ends.push_back(span.ended.time_since_epoch().count());
   }
-  if (points.back().at < document.trace.ended) {
-    points.push_back(points.back());
-    points.back().at = document.trace.ended;
+  TimeOrder start_order;
+  TimeOrder end_order;
+  const auto by_start = start_order.by_time(starts);
+  Curve curve{document};
+  std::size_t started = 0;
+  for (const std::uint32_t ending : end_order.by_time(ends)) {
+    for (; started < by_start.size() && starts[by_start[started]] < ends[ending]; ++started) {
+      curve.change(*spans[by_start[started]], 1);
+    }
+    curve.change(*spans[ending], -1);
   }
-  return points;
+  return std::move(curve).finish();
 }
 
 std::vector<UtilizationSlice> utilization_in_slices(const std::vector<UtilizationPoint>& points,

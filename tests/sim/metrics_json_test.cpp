@@ -38,7 +38,7 @@ TEST_CASE("Picoseconds are written as exact microseconds") {
   const auto text = [](std::int64_t picoseconds) {
     TextBuffer buffer;
     buffer.microseconds(picoseconds);
-    return buffer.text();
+    return std::string{buffer.text()};
   };
   CHECK(text(0) == "0");
   CHECK(text(1) == "0.000001");
@@ -61,7 +61,7 @@ TEST_CASE("Rounded numbers have no trailing zeros and no minus before zero") {
   const auto text = [](double value, int decimals) {
     TextBuffer buffer;
     buffer.rounded(value, decimals);
-    return buffer.text();
+    return std::string{buffer.text()};
   };
   CHECK(text(1.5, 2) == "1.5");
   CHECK(text(2.0, 2) == "2");

@@ -74,6 +74,22 @@ TEST_CASE("Shares on unlimited units are capped at the whole device") {
   CHECK(graph_lower_bounds(run.problem()).work == Duration{0});
 }
 
+TEST_CASE("Where blocks share units, a slowed task counts with the work it has") {
+  TinyRun run = tiny_run();
+  run.platform.sharing = SharingModel::fluid;
+  run.costs = CostTable{run.graph, run.platform, TinyModel{}};
+  const Summary before = Summarizer{}.summarize(run.problem(), run.plan, run.trace, {});
+  // b takes 36 us instead of 20: in company, for the same work.
+  run.trace.tasks[2].ended += 16us;
+  const Summary after = Summarizer{}.summarize(run.problem(), run.plan, run.trace, {});
+  CHECK(after.utilization == doctest::Approx(before.utilization));
+  CHECK(after.busy_share == doctest::Approx((56 + 0) / 60.0));  // 2..58, v within
+  // As long as every task were alone the shares of its class would add up to no more than the
+  // bound.
+  const LowerBounds bounds = graph_lower_bounds(run.problem());
+  CHECK(to_us(bounds.work) == doctest::Approx(60 * before.utilization));
+}
+
 TEST_CASE("Memory that is freed at an instant can be used again at that instant") {
   TinyRun run = tiny_run();
   // w ends (x is freed) exactly when v starts (y comes to life).
@@ -87,6 +103,17 @@ TEST_CASE("Memory that is freed at an instant can be used again at that instant"
 TEST_CASE("A tensor lives to the end of its last writer when nobody reads it") {
   TinyRun run = tiny_run();
   run.trace.tasks[3] = span(3, 1, 3us, 8us);  // y in 3..8, x in 2..22
+  CHECK(Summarizer{}.summarize(run.problem(), run.plan, run.trace, {}).peak_memory == 137_B);
+}
+
+TEST_CASE("A tensor that is last read on another device is freed where it lives") {
+  TinyRun run = tiny_run();
+  run.platform.devices.push_back(run.platform.devices[DeviceId{0}]);
+  run.costs = CostTable{run.graph, run.platform, TinyModel{}};
+  // w reads x on device 1 until 22; on device 0 y comes to life at 50, when x is gone.
+  run.trace.tasks[1].device = DeviceId{1};
+  CHECK(Summarizer{}.summarize(run.problem(), run.plan, run.trace, {}).peak_memory == 107_B);
+  run.trace.tasks[3] = span(3, 1, 15us, 20us);  // while x is alive
   CHECK(Summarizer{}.summarize(run.problem(), run.plan, run.trace, {}).peak_memory == 137_B);
 }
 
