@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace schedlab {
@@ -26,6 +28,12 @@ class PlanSource {
     return calls[position++];
   }
   void answer(HostId, bool) {}
+
+  /// The calls that are still to come: known in advance, which a policy's are not.
+  [[nodiscard]] std::span<const HostCall> rest(HostId host) const {
+    return std::span{plan_.hosts[host].calls}.subspan(next_[host]);
+  }
+  void skip(HostId host, std::size_t calls) { next_[host] += static_cast<std::uint32_t>(calls); }
 
  private:
   const Plan& plan_;

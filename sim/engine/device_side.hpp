@@ -49,10 +49,15 @@ class DeviceSide {
   }
 
   [[nodiscard]] Time now() const { return now_; }
+  /// End of the last task so far.
+  [[nodiscard]] Time last_end() const { return last_end_; }
   [[nodiscard]] std::uint64_t pending() const { return pending_; }
   [[nodiscard]] Stream& stream(StreamId id) { return scratch_.streams[id.value()]; }
   [[nodiscard]] bool is_open(StreamId id) const {
     return id.value() < scratch_.streams.size() && scratch_.streams[id.value()].connection != nil;
+  }
+  [[nodiscard]] bool is_usable(StreamId id) const {
+    return is_open(id) && !scratch_.streams[id.value()].destroyed;
   }
 
   /// Maps the stream onto a connection of its device, in the order of creation or first use.
@@ -63,10 +68,10 @@ class DeviceSide {
     if (call.event().value() >= scratch_.last_record.size()) {
       scratch_.last_record.resize(call.event().value() + 1, nil);
     }
-    scratch_.last_record[call.event().value()] = append(call, arrival, nil);
+    scratch_.last_record[call.event().value()] = append(stream(call.stream()), call, arrival, nil);
   }
   void enqueue_wait(HostCall call, Time arrival) {
-    append(call, arrival, last_record(call.event()));
+    append(stream(call.stream()), call, arrival, last_record(call.event()));
   }
   /// nil when the event was never recorded.
   [[nodiscard]] std::uint32_t last_record(EventId event) const {
@@ -118,7 +123,7 @@ class DeviceSide {
   void set_now(Time now) { now_ = now; }
 
  private:
-  std::uint32_t append(HostCall call, Time arrival, std::uint32_t link);
+  std::uint32_t append(Stream& s, HostCall call, Time arrival, std::uint32_t link);
   void advance(std::uint32_t connection);
   bool begin_kernel(std::uint32_t connection, const Item& item);
   void start(std::uint32_t connection);
@@ -159,6 +164,7 @@ class DeviceSide {
   std::uint64_t pending_ = 0;
   std::uint32_t all_idle_waiter_ = nil;
   Time now_{};
+  Time last_end_{};
 };
 
 template <class Sharing>
@@ -170,6 +176,9 @@ void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
   Stream& opened = stream(id);
   opened.device = spec.device;
   opened.level = device.level_of(spec.priority);
+  opened.launch_latency = device.launch_latency;
+  opened.gap = device.stream_gap;
+  opened.event_latency = device.event_latency;
   const std::uint32_t number = next_connection_[spec.device]++;
   if (device.connections == 0) {
     opened.connection = static_cast<std::uint32_t>(scratch_.connections.size());
@@ -184,10 +193,12 @@ void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
 }
 
 template <class Sharing>
-std::uint32_t DeviceSide<Sharing>::append(HostCall call, Time arrival, std::uint32_t link) {
+inline std::uint32_t DeviceSide<Sharing>::append(Stream& s,
+                                                 HostCall call,
+                                                 Time arrival,
+                                                 std::uint32_t link) {
   const auto index = static_cast<std::uint32_t>(items_.size());
   items_.push_back({.call = call, .next = nil, .link = link, .time = arrival});
-  Stream& s = stream(call.stream());
   ++s.pending_items;
   ++pending_;
   Connection& c = scratch_.connections[s.connection];
@@ -202,8 +213,11 @@ std::uint32_t DeviceSide<Sharing>::append(HostCall call, Time arrival, std::uint
 }
 
 template <class Sharing>
-void DeviceSide<Sharing>::enqueue_launch(HostCall call, Time submitted, Time arrival, HostId host) {
-  const Stream& s = stream(call.stream());
+inline void DeviceSide<Sharing>::enqueue_launch(HostCall call,
+                                                Time submitted,
+                                                Time arrival,
+                                                HostId host) {
+  Stream& s = stream(call.stream());
   const auto span = static_cast<std::uint32_t>(trace_.tasks.size());
   trace_.tasks.push_back({.task = call.task(),
                           .stream = call.stream(),
@@ -212,8 +226,8 @@ void DeviceSide<Sharing>::enqueue_launch(HostCall call, Time submitted, Time arr
                           .submitted = submitted,
                           .started = {},
                           .ended = {}});
-  ++stream(call.stream()).pending_tasks;
-  append(call, arrival, span);
+  ++s.pending_tasks;
+  append(s, call, arrival, span);
 }
 
 template <class Sharing>
@@ -311,7 +325,7 @@ bool DeviceSide<Sharing>::pass_wait(std::uint32_t connection, Item& item) {
   }
   const StreamId to = item.call.stream();
   if (record.call.stream() == to) return true;
-  const Duration latency = problem_.platform.devices[stream(to).device].event_latency;
+  const Duration latency = stream(to).event_latency;
   if (record.time + latency > now_) {
     wake_at(connection, record.time + latency);
     return false;
@@ -333,7 +347,8 @@ void DeviceSide<Sharing>::complete_one() {
   Stream& s = stream(completion.stream);
   trace_.tasks[s.running_span].ended = now_;
   s.running_span = nil;
-  s.free_from = now_ + problem_.platform.devices[s.device].stream_gap;
+  s.free_from = now_ + s.gap;
+  last_end_ = now_;
   --s.pending_tasks;
   touch(s.connection);
   release(s.full_waiter);

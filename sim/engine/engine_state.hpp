@@ -55,6 +55,10 @@ struct Stream {
   std::uint32_t full_waiter = nil;   ///< hosts blocked because the launch queue is full
   std::uint32_t idle_waiter = nil;   ///< hosts that synchronize with the stream
   Time free_from{Duration{0}};       ///< end of the last task + gap
+  // Of its device; here so that a call touches one place.
+  Duration launch_latency{0};
+  Duration gap{0};
+  Duration event_latency{0};
   bool destroyed = false;
 };
 

@@ -22,13 +22,19 @@ class EventEngine {
               Source& source,
               Sharing& sharing,
               Scratch& scratch,
-              const SimulationOptions& options)
+              const SimulationOptions& options,
+              Trace& trace)
       : problem_(problem),
         source_(source),
         scratch_(scratch),
         options_(options),
+        trace_(trace),
         devices_(problem, options_, scratch, sharing, trace_),
         single_(source.plan().hosts.size() == 1) {
+    trace.tasks.clear();
+    trace.hosts.clear();
+    trace.flows.clear();
+    trace.ended = Time{};
     const std::size_t calls = source.plan().call_count();
     scratch.items.reserve(calls);
     trace_.tasks.reserve(problem.graph.task_count());
@@ -37,7 +43,7 @@ class EventEngine {
     scratch.messages.assign(source.plan().messages.size(), Message{});
   }
 
-  Trace run() {
+  void run() {
     for (std::uint32_t host = 0; host < scratch_.hosts.size(); ++host) run_host(host);
     std::uint64_t steps = 0;
     while (step()) {
@@ -46,12 +52,12 @@ class EventEngine {
       }
     }
     finish();
-    return std::move(trace_);
   }
 
  private:
   bool step();
   void run_host(std::uint32_t index);
+  void run_ahead(std::uint32_t index);
   /// False: the call is under way and will be continued.
   bool execute(std::uint32_t index);
   bool launch(std::uint32_t index);
@@ -97,14 +103,14 @@ class EventEngine {
     return problem_.platform.host(HostId{index}).costs;
   }
   [[nodiscard]] Time arrival(StreamId id, Time submitted) {
-    return submitted + problem_.platform.devices[devices_.stream(id).device].launch_latency;
+    return submitted + devices_.stream(id).launch_latency;
   }
 
   Problem problem_;
   Source& source_;
   Scratch& scratch_;
   const SimulationOptions& options_;
-  Trace trace_;
+  Trace& trace_;
   DeviceSide<Sharing> devices_;
   bool single_;
 };
@@ -147,6 +153,9 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   for (;;) {
     if (!host.has_call) {
+      if constexpr (requires { source_.rest(HostId{index}); }) {
+        if (single_) run_ahead(index);
+      }
       if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) return;
       host.caught_up = false;
       host.state = HostState::running;
@@ -165,6 +174,53 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
     if (!execute(index)) return;
     end_call(index);
   }
+}
+
+/// Makes the launches, records and waits that come next in a plan without looking at each call
+/// twice; stops before the first call that needs anything else. Of a single host thread only.
+template <class Source, class Sharing>
+void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  const HostCosts cost = costs(index);
+  const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
+  const std::size_t tasks = problem_.costs.task_count();
+  const auto calls = source_.rest(HostId{index});
+  Time clock = host.clock;
+  std::size_t done = 0;
+  for (const HostCall call : calls) {
+    if (!devices_.is_usable(call.stream())) break;
+    const Stream& stream = devices_.stream(call.stream());
+    const Time started = clock;
+    if (call.kind() == HostCallKind::launch) {
+      if (call.task().value() >= tasks || (depth != 0 && stream.pending_tasks >= depth)) break;
+      if (cost.launch != Duration{0}) {
+        clock += cost.launch * problem_.costs.entry(call.task(), stream.device).launches;
+      }
+      devices_.enqueue_launch(call, clock, clock + stream.launch_latency, HostId{index});
+    } else if (call.kind() == HostCallKind::record) {
+      clock += cost.record;
+      devices_.enqueue_record(call, clock + stream.launch_latency);
+    } else if (call.kind() == HostCallKind::wait) {
+      clock += cost.wait;
+      devices_.enqueue_wait(call, clock + stream.launch_latency);
+    } else {
+      break;
+    }
+    if (options_.record_hosts) {
+      trace_.hosts.push_back({.host = HostId{index},
+                              .call = host.call_index + static_cast<std::uint32_t>(done),
+                              .what = call,
+                              .started = started,
+                              .ended = clock,
+                              .blocked = Duration{0}});
+    }
+    ++done;
+  }
+  if (done == 0) return;
+  host.clock = clock;
+  host.call_index += static_cast<std::uint32_t>(done);
+  host.last_query.reset();
+  source_.skip(HostId{index}, done);
 }
 
 template <class Source, class Sharing>
@@ -334,7 +390,7 @@ void EventEngine<Source, Sharing>::finish() {
     trace_.ended = std::max(trace_.ended, host.clock);
   }
   if (stuck) report_deadlock();
-  for (const TaskSpan& span : trace_.tasks) trace_.ended = std::max(trace_.ended, span.ended);
+  trace_.ended = std::max(trace_.ended, devices_.last_end());
   if (!single_) {
     std::stable_sort(trace_.tasks.begin(),
                      trace_.tasks.end(),

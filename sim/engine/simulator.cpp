@@ -32,24 +32,27 @@ void sort_flows(Trace& trace) {
 
 class Simulator::Impl {
  public:
-  Trace run(const Problem& problem, const Plan& plan, const SimulationOptions& options) {
+  void run(const Problem& problem,
+           const Plan& plan,
+           const SimulationOptions& options,
+           Trace& trace) {
     if (options.engine != EngineKind::event) {
       const bool applies = in_order_applies(problem, plan);
       SCHEDLAB_EXPECTS(applies || options.engine == EngineKind::automatic,
                        "the in-order sweep needs one host thread and unlimited units");
       if (applies) {
-        Trace trace = sweep_.run(problem, plan, options);
-        sort_flows(trace);
-        return trace;
+        sweep_.run_into(problem, plan, options, trace);
+        return sort_flows(trace);
       }
     }
     PlanSource source{plan};
-    return run_events(problem, source, options);
+    run_events(problem, source, options, trace);
   }
 
   Recording record(const Problem& problem, OnlinePolicy& policy, const SimulationOptions& options) {
     PolicySource source{policy, problem};
-    Trace trace = run_events(problem, source, options);
+    Trace trace;
+    run_events(problem, source, options, trace);
     return {std::move(source).take(), std::move(trace)};
   }
 
@@ -60,18 +63,19 @@ class Simulator::Impl {
 
  private:
   template <class Source>
-  Trace run_events(const Problem& problem, Source& source, const SimulationOptions& options) {
-    Trace trace;
+  void run_events(const Problem& problem,
+                  Source& source,
+                  const SimulationOptions& options,
+                  Trace& trace) {
     switch (problem.platform.sharing) {
       case SharingModel::exclusive:
-        trace = engine::EventEngine{problem, source, exclusive_, scratch_, options}.run();
+        engine::EventEngine{problem, source, exclusive_, scratch_, options, trace}.run();
         break;
       case SharingModel::fluid:
-        trace = engine::EventEngine{problem, source, fluid_, scratch_, options}.run();
+        engine::EventEngine{problem, source, fluid_, scratch_, options, trace}.run();
         break;
     }
     sort_flows(trace);
-    return trace;
   }
 
   engine::Scratch scratch_;
@@ -86,7 +90,16 @@ Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 Simulator::~Simulator() = default;
 
 Trace Simulator::run(const Problem& problem, const Plan& plan, const SimulationOptions& options) {
-  return impl_->run(problem, plan, options);
+  Trace trace;
+  impl_->run(problem, plan, options, trace);
+  return trace;
+}
+
+void Simulator::run_into(const Problem& problem,
+                         const Plan& plan,
+                         const SimulationOptions& options,
+                         Trace& trace) {
+  impl_->run(problem, plan, options, trace);
 }
 
 Simulator::Recording Simulator::record(const Problem& problem,

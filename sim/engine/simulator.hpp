@@ -43,6 +43,12 @@ class Simulator {
   [[nodiscard]] Trace run(const Problem& problem,
                           const Plan& plan,
                           const SimulationOptions& options = {});
+  /// As run(), but re-uses the memory of `trace`: the first touch of fresh memory can take longer
+  /// than the simulation. If it throws, `trace` holds what happened so far.
+  void run_into(const Problem& problem,
+                const Plan& plan,
+                const SimulationOptions& options,
+                Trace& trace);
 
   /// What the policy decided, and how it ran.
   struct Recording {

@@ -106,17 +106,25 @@ void add_engines(Bench& bench, const Options& options) {
   const std::uint32_t n = bench.bare.task_count();
   const auto simulate = [&bench](const Problem& problem, const SimulationOptions& how) {
     return seconds_of(
-        [&] { benchmark::DoNotOptimize(bench.simulator.run(problem, bench.scene.plan, how)); });
+        [&] { bench.simulator.run_into(problem, bench.scene.plan, how, bench.trace); });
   };
   add("in-order sweep", n, options, [&bench] {
     return seconds_of(
         [&] { bench.sweep.run_into(bench.scene.problem(), bench.scene.plan, {}, bench.trace); });
   });
-  add("in-order sweep, new trace", n, options, [&bench, simulate] {
-    return simulate(bench.scene.problem(), {.engine = EngineKind::in_order});
+  add("in-order sweep, new trace", n, options, [&bench] {
+    return seconds_of([&] {
+      benchmark::DoNotOptimize(bench.simulator.run(bench.scene.problem(), bench.scene.plan));
+    });
   });
   add("event engine", n, options, [&bench, simulate] {
     return simulate(bench.scene.problem(), {.engine = EngineKind::event});
+  });
+  add("event engine, new trace", n, options, [&bench] {
+    return seconds_of([&] {
+      benchmark::DoNotOptimize(bench.simulator.run(
+          bench.scene.problem(), bench.scene.plan, {.engine = EngineKind::event}));
+    });
   });
   add("event engine, full machine", n, options, [&bench, simulate] {
     return simulate(bench.scene.full_problem(), {.engine = EngineKind::event});
