@@ -131,7 +131,15 @@ class DeviceSide {
   void complete_record(std::uint32_t connection);
   void pop(Connection& connection) {
     connection.head = items_[connection.head].next;
-    if (connection.head == nil) connection.tail = nil;
+    if (connection.head == nil) {
+      connection.tail = nil;
+      return;
+    }
+    // The new head is needed when the task before it has ended, many events from now: time enough to
+    // fetch what it and the one behind it will touch. At 10^6 tasks most of the time is such misses.
+    const Item& head = items_[connection.head];
+    if (head.next != nil) __builtin_prefetch(&items_[head.next]);
+    if (head.call.kind() == HostCallKind::launch) __builtin_prefetch(&trace_.tasks[head.link], 1);
   }
   void wake_at(std::uint32_t connection, Time time) {
     Connection& c = scratch_.connections[connection];
