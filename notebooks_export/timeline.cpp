@@ -46,7 +46,7 @@ class Timeline {
     draw_hosts(svg);
     draw_streams(svg);
     draw_arrows(svg);
-    draw_utilization(svg, scale_, curve_top_, curve_height_, document_);
+    draw_utilization(svg, scale_, curve_top_, curve_height_, document_, options_.mean_utilization);
     draw_time_axis(svg, scale_, axis_top_);
     return std::move(svg).finish();
   }

@@ -3,6 +3,7 @@
 
 #include "sim/trace/trace.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,11 @@ struct TimelineOptions {
   double width = 1200;  ///< of the picture, in pixels
   /// Outlined, and named "critical path" in the legend: the tasks of Metrics::critical_path. Empty:
   /// the tasks of a critical class are outlined instead.
-  std::vector<TaskId> critical_path;
+  std::vector<TaskId> critical_path{};
+  /// The mean that the utilization curve is labelled with: Metrics::utilization. Without it the
+  /// mean of the curve, which is lower where units are shared block by block: the curve spreads the
+  /// work of a task evenly over its time and ends at 100 %.
+  std::optional<double> mean_utilization{};
   bool host_track = true;          ///< what the host threads did, if the trace has it
   std::size_t most_arrows = 60;    ///< arrows for resolved waits are drawn up to this many
   std::size_t most_streams = 128;  ///< beyond it, the streams with most work are drawn

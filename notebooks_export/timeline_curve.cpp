@@ -115,8 +115,12 @@ void draw_time_axis(Svg& svg, const TimeScale& scale, double y) {
            {.size = 11.5, .anchor = "middle"});
 }
 
-void draw_utilization(
-    Svg& svg, const TimeScale& scale, double top, double height, const TraceDocument& document) {
+void draw_utilization(Svg& svg,
+                      const TimeScale& scale,
+                      double top,
+                      double height,
+                      const TraceDocument& document,
+                      std::optional<double> mean) {
   Curve curve{svg, scale, top, height};
   curve.frame();
   const std::vector<UtilizationSlice> slices =
@@ -125,7 +129,7 @@ void draw_utilization(
   curve.area(slices);
   double sum = 0;
   for (const UtilizationSlice& slice : slices) sum += slice.utilization;
-  curve.mean(sum / static_cast<double>(slices.size()));
+  curve.mean(mean.value_or(sum / static_cast<double>(slices.size())));
 }
 
 }  // namespace schedlab

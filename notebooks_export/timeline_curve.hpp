@@ -5,6 +5,8 @@
 #include "notebooks_export/timeline_rows.hpp"
 #include "sim/trace/trace.hpp"
 
+#include <optional>
+
 namespace schedlab {
 
 /// Vertical lines at the labels of the time axis.
@@ -12,8 +14,13 @@ void draw_time_grid(Svg& svg, const TimeScale& scale, double top, double bottom)
 /// The axis at the height `y`, labels and unit beneath.
 void draw_time_axis(Svg& svg, const TimeScale& scale, double y);
 
-/// Utilization over time as an area from 0 to 100 %, one step per pixel, with its mean.
-void draw_utilization(
-    Svg& svg, const TimeScale& scale, double top, double height, const TraceDocument& document);
+/// Utilization over time as an area from 0 to 100 %, one step per pixel, with its mean: `mean`, or
+/// that of the curve.
+void draw_utilization(Svg& svg,
+                      const TimeScale& scale,
+                      double top,
+                      double height,
+                      const TraceDocument& document,
+                      std::optional<double> mean);
 
 }  // namespace schedlab

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/plan/plan.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace schedlab {
 
@@ -17,7 +17,7 @@ namespace schedlab {
 struct TaskSpan {
   TaskId task;
   StreamId stream;
-  HostId host;       ///< who launched it
+  HostId host;  ///< who launched it
   DeviceId device;
   Time submitted{};  ///< the host call returned
   Time started{};
@@ -34,7 +34,8 @@ struct HostSpan {
   HostCall what;
   Time started{};
   Time ended{};
-  Duration blocked{0};  ///< part of the span in which the host waited (queue full, synchronize, sleep, message)
+  Duration blocked{
+      0};  ///< part of the span in which the host waited (queue full, synchronize, sleep, message)
 
   friend bool operator==(const HostSpan&, const HostSpan&) = default;
 };
@@ -55,7 +56,7 @@ struct Trace {
   std::vector<TaskSpan> tasks;   ///< in launch order (host 0 first)
   std::vector<HostSpan> hosts;   ///< empty if not recorded
   std::vector<EventFlow> flows;  ///< empty if not recorded
-  Time ended{};                  ///< last activity of hosts and devices; the makespan is measured from 0
+  Time ended{};  ///< last activity of hosts and devices; the makespan is measured from 0
 
   /// From the start of the run to the last activity.
   [[nodiscard]] Duration makespan() const { return ended.time_since_epoch(); }
@@ -73,10 +74,11 @@ struct TaskLabel {
   friend bool operator==(const TaskLabel&, const TaskLabel&) = default;
 };
 
-/// A trace that stands alone, without its graph and plan: what is saved, loaded, drawn and compared.
+/// A trace that stands alone, without its graph and plan: what is saved, loaded, drawn and
+/// compared.
 struct TraceDocument {
   std::string title;
-  std::string origin;  ///< "simulated", "measured cpu", "imported": how the times came about
+  std::string origin;   ///< "simulated", "measured cpu", "imported": how the times came about
   std::string policy;   ///< who made the plan; may be empty
   std::string machine;  ///< name of the platform; may be empty
   Trace trace;

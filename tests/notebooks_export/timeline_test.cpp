@@ -118,6 +118,12 @@ TEST_CASE("Host calls have a track when they were recorded") {
   CHECK(occurrences(svg, "host: blocked, asleep") == 1);
 }
 
+TEST_CASE("The mean of the curve can be the metric's") {
+  TimelineOptions options;
+  options.mean_utilization = 0.875;
+  CHECK(occurrences(timeline_svg(document_of(6, 2), options), "mean 88 %") == 1);
+}
+
 TEST_CASE("An empty trace is a picture too") {
   CHECK(xml_problem(timeline_svg({})) == "");
   TraceDocument document = document_of(2, 1);
