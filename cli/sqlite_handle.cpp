@@ -97,6 +97,9 @@ void SqliteStatement::bind(int parameter, const Cell& cell) {
 bool SqliteStatement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
+    not_ours(database_->path(), sqlite3_errstr(code));
+  }
   if (code != SQLITE_DONE) database_->fail("reading or writing results");
   return false;
 }

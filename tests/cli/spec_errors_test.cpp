@@ -125,8 +125,8 @@ TEST_CASE(
       {R"({"workload": "small", "machine": "v100", "policy": "heft", "launch": "graph_launch"})",
        "launch \"graph_launch\" is not simulated by this version",
        "use \"launch\": \"eager\""},
-      {R"({"workload": "small", "machine": "v100", "policy": "heft", "launch": "egaer"})",
-       "a.json: /launch: found \"egaer\", expected one of eager,",
+      {R"({"workload": "small", "machine": "v100", "policy": "heft", "launch": "eagr"})",
+       "a.json: /launch: found \"eagr\", expected one of eager,",
        "did you mean \"eager\"?"},
   };
   for (const BadSpec& bad : table) {
