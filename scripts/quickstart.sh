@@ -13,9 +13,9 @@ cmake --preset release
 cmake --build --preset release
 
 echo "== comparing policies"
-build/release/schedlab sweep experiments/quickstart.json --out "$out/quickstart"
+build/release/schedlab sweep experiments/quickstart.json --out "$out/quickstart" --overwrite
 echo "== one scenario, step by step"
-build/release/schedlab simulate experiments/quickstart_timeline.json --out "$out/quickstart_timeline"
+build/release/schedlab simulate experiments/quickstart_timeline.json --out "$out/quickstart_timeline" --overwrite
 
 cat <<END
 
