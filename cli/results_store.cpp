@@ -98,7 +98,9 @@ struct ResultsStore::Database {
   }
 
   void prepare_insert() {
-    sqlite.execute("PRAGMA synchronous=NORMAL");
+    // WAL: a commit appends; NORMAL: it survives the process, and the file survives a power
+    // failure.
+    sqlite.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
     insert = std::make_unique<SqliteStatement>(sqlite, insert_sql(columns.size()));
   }
 
@@ -130,11 +132,24 @@ ResultsStore::~ResultsStore() = default;
 ResultsStore ResultsStore::create(const std::filesystem::path& path,
                                   const ResultsHeader& header,
                                   const std::vector<Column>& columns) {
-  auto database = std::make_unique<Database>(path, SqliteDatabase::Mode::create);
+  // The file gets its name when its layout is complete: a run killed before that leaves nothing
+  // that looks like results.
+  const std::filesystem::path partial = partial_path(path);
+  std::filesystem::remove(partial);
+  {
+    Database database(partial, SqliteDatabase::Mode::create);
+    database.columns = columns;
+    database.write_layout(header);
+  }
+  std::filesystem::rename(partial, path);
+  auto database = std::make_unique<Database>(path, SqliteDatabase::Mode::read_write);
   database->columns = columns;
-  database->write_layout(header);
   database->prepare_insert();
   return ResultsStore(std::move(database));
+}
+
+std::filesystem::path ResultsStore::partial_path(const std::filesystem::path& path) {
+  return path.string() + ".partial";
 }
 
 ResultsStore ResultsStore::open(const std::filesystem::path& path) {

@@ -40,6 +40,8 @@ class ResultsStore {
   [[nodiscard]] static ResultsStore create(const std::filesystem::path& path,
                                            const ResultsHeader& header,
                                            const std::vector<Column>& columns);
+  /// Where create() builds the file; a leftover means that a run was killed while it began.
+  [[nodiscard]] static std::filesystem::path partial_path(const std::filesystem::path& path);
   /// An unfinished or finished file, to add to. Throws InputError if it belongs to another spec,
   /// version or input, or is no results file.
   [[nodiscard]] static ResultsStore resume(const std::filesystem::path& path,

@@ -122,6 +122,10 @@ ResultsStore open_results(const Spec& spec, const Grid& grid, const SweepRequest
                              .scenarios = grid.size()};
   const fs::path file = request.out / results_database;
   if (request.resume && fs::exists(file)) return ResultsStore::resume(file, header);
+  if (request.resume) {
+    std::error_code ignored;
+    fs::remove(ResultsStore::partial_path(file), ignored);  // of a run that was killed as it began
+  }
   if (request.overwrite) clear_folder(request.out);
   expect_free(request.out, true);
   make_folder(request.out);

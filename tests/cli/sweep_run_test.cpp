@@ -163,6 +163,15 @@ TEST_CASE("speed-ups compare with the baseline on the same workload") {
   CHECK(std::get<double>(table.rows[2][3]) == doctest::Approx(10.0 / 6.0));
 }
 
+TEST_CASE("a run that was killed as it began can be resumed") {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "run";
+  fs::create_directories(out);
+  write_file_atomically(ResultsStore::partial_path(out / results_database), "half a database");
+  CHECK(error_of({.out = out, .resume = true}, sixty_scenarios) == "no error");
+  CHECK(ResultsStore::open(out / results_database).row_count() == 60);
+}
+
 TEST_CASE("results of another program version or of no program are refused") {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / results_database;
