@@ -130,16 +130,25 @@ class DeviceSide {
   bool pass_wait(std::uint32_t connection, Item& item);
   void complete_record(std::uint32_t connection);
   void pop(Connection& connection) {
-    connection.head = items_[connection.head].next;
+    const std::uint32_t popped = connection.head;
+    connection.head = items_[popped].next;
     if (connection.head == nil) {
       connection.tail = nil;
       return;
     }
-    // The new head is needed when the task before it has ended, many events from now: time enough to
-    // fetch what it and the one behind it will touch. At 10^6 tasks most of the time is such misses.
-    const Item& head = items_[connection.head];
-    if (head.next != nil) __builtin_prefetch(&items_[head.next]);
-    if (head.call.kind() == HostCallKind::launch) __builtin_prefetch(&trace_.tasks[head.link], 1);
+    // What is far away in memory is needed when the running task has ended, many events from now:
+    // time enough to fetch it. Looking at it here would wait for it.
+    const bool near = connection.head == popped + 1;  // e.g. the record behind a launch
+    const std::uint32_t target = near ? items_[connection.head].next : connection.head;
+    if (target == nil) return;
+    __builtin_prefetch(items_.data() + target);
+    __builtin_prefetch(items_.data() + target + 2);
+  }
+  /// Tells the processor what the start of a task will touch.
+  void fetch(const Item& item) const {
+    if (item.call.kind() != HostCallKind::launch) return;
+    __builtin_prefetch(&trace_.tasks[item.link], 1);
+    problem_.costs.prefetch(item.call.task());
   }
   void wake_at(std::uint32_t connection, Time time) {
     Connection& c = scratch_.connections[connection];
@@ -195,7 +204,9 @@ void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
   }
   if (first_connection_[spec.device] == nil) {
     first_connection_[spec.device] = static_cast<std::uint32_t>(scratch_.connections.size());
-    scratch_.connections.resize(scratch_.connections.size() + device.connections);
+    Connection shared;
+    shared.shared = true;
+    scratch_.connections.resize(scratch_.connections.size() + device.connections, shared);
   }
   opened.connection = first_connection_[spec.device] + number % device.connections;
 }
@@ -248,7 +259,8 @@ void DeviceSide<Sharing>::advance(std::uint32_t connection) {
     if (s.running_span != nil) return;  // its completion brings us back
     switch (item.call.kind()) {
       case HostCallKind::launch:
-        if (!begin_kernel(connection, item)) return;
+        // A private connection has nothing to do before the kernel ends.
+        if (!begin_kernel(connection, item) || !c.shared) return;
         break;
       case HostCallKind::record:
         complete_record(connection);
@@ -328,6 +340,7 @@ bool DeviceSide<Sharing>::pass_wait(std::uint32_t connection, Item& item) {
       c.waiting = true;
       c.next_waiter = record.link;
       record.link = connection;
+      if (item.next != nil) fetch(items_[item.next]);
     }
     return false;
   }
@@ -358,9 +371,9 @@ void DeviceSide<Sharing>::complete_one() {
   s.free_from = now_ + s.gap;
   last_end_ = now_;
   --s.pending_tasks;
-  touch(s.connection);
   release(s.full_waiter);
   retire(s);
+  advance(s.connection);  // what touch() and drain() would do, without the list between them
 }
 
 }  // namespace schedlab::engine

@@ -43,6 +43,7 @@ struct Connection {
   bool queued = false;              ///< in the list of connections to look at
   bool submitted = false;           ///< its head is a kernel that waits for units
   bool waiting = false;             ///< its head is a wait for a record that has not completed
+  bool shared = false;              ///< with other streams
 };
 
 struct Stream {

@@ -74,6 +74,11 @@ class CostTable {
   [[nodiscard]] const Entry& entry(OperationId operation, DeviceId device = DeviceId{0}) const {
     return entries_[device.value() * operation_count_ + operation.value()];
   }
+  /// Tells the processor that duration() and entry() of the task will be asked for soon.
+  void prefetch(TaskId task) const {
+    __builtin_prefetch(operation_of_.raw().data() + task.value());
+    if (!task_durations_.empty()) __builtin_prefetch(task_durations_.raw().data() + task.value());
+  }
   /// All durations on one device, one per task.
   [[nodiscard]] IdVector<TaskId, Duration> durations(DeviceId device = DeviceId{0}) const;
 

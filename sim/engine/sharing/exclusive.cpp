@@ -59,19 +59,13 @@ void ExclusiveSharing::enqueue_arrived() {
   arrived_.clear();
 }
 
-bool ExclusiveSharing::pop_completion(Time, Completion& completed) {
-  const StreamId stream{completions_.pop().payload};
-  const Running running = running_[stream.value()];
-  if (limited_[running.device.value()] != 0) {
-    KernelRequest request;
-    request.task = running.task;
-    request.device = running.device;
-    engine_of(request).free_units += costs_->entry(running.task, running.device).units;
-    --resident_[running.device.value()];
-    dirty_ = true;
-  }
-  completed = {running.task, stream};
-  return true;
+void ExclusiveSharing::free_units(const Running& running) {
+  KernelRequest request;
+  request.task = running.task;
+  request.device = running.device;
+  engine_of(request).free_units += costs_->entry(running.task, running.device).units;
+  --resident_[running.device.value()];
+  dirty_ = true;
 }
 
 std::size_t ExclusiveSharing::waiting_kernels() const {

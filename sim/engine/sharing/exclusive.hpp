@@ -62,12 +62,22 @@ class ExclusiveSharing {
   [[nodiscard]] Time next_completion() { return completions_.next_time(); }
   /// At next_completion(): true if a task has completed, and which. (Other models also wake up for
   /// parts of a task.)
-  bool pop_completion(Time now, Completion& completed);
+  bool pop_completion(Time, Completion& completed) {
+    const StreamId stream{completions_.pop().payload};
+    const Running& running = running_[stream.value()];
+    if (limited_[running.device.value()] != 0) free_units(running);
+    completed = {running.task, stream};
+    return true;
+  }
 
   [[nodiscard]] std::size_t waiting_kernels() const;
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
+  struct Running {
+    TaskId task;
+    DeviceId device;
+  };
   // One per device and unit class, plus one per device for kernels of unlimited classes.
   struct Engine {
     std::uint32_t free_units = 0;
@@ -81,6 +91,7 @@ class ExclusiveSharing {
   }
   [[nodiscard]] Engine& engine_of(const KernelRequest& request);
   void enqueue_arrived();
+  void free_units(const Running& running);
   /// Forgets the served front of a queue once it is the larger part: queues that never run empty
   /// must not grow with the number of tasks.
   static void compact(std::vector<KernelRequest>& queue, std::size_t& head) {
@@ -90,11 +101,6 @@ class ExclusiveSharing {
   }
   template <class OnStart, class OnDispatched>
   void dispatch_engine(Engine& engine, Time now, OnStart& on_start, OnDispatched& on_dispatched);
-
-  struct Running {
-    TaskId task;
-    DeviceId device;
-  };
 
   const CostTable* costs_ = nullptr;
   const Platform* platform_ = nullptr;
