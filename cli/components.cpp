@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 namespace schedlab {
@@ -155,6 +156,13 @@ TaskGraph Components::graph(std::uint64_t workload, Granularity granularity) con
   }
 }
 
+const MachineSpec& Components::base_machine(const std::string& name) const {
+  const std::lock_guard lock(machines_mutex_);
+  const auto found = machines_.find(name);
+  return found != machines_.end() ? found->second
+                                  : machines_.emplace(name, load_machine(name)).first->second;
+}
+
 MachineSpec Components::machine(std::uint64_t index) const {
   const JsonNode node = grid_.part_value(Part::machine, index).value();
   std::string name;
@@ -183,7 +191,7 @@ MachineSpec Components::machine(std::uint64_t index) const {
   const bool is_file = node.find("path") != nullptr || name.find('/') != std::string::npos ||
                        name.ends_with(".json");
   try {
-    MachineSpec machine = load_machine(is_file ? path_of(name) : name);
+    MachineSpec machine = base_machine(is_file ? path_of(name) : name);
     apply_overrides(machine, overrides);
     return machine;
   } catch (const InputError& error) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace schedlab {
@@ -60,8 +61,13 @@ class Components {
   /// The same error with the spec's name and the pointer of the value at fault.
   [[noreturn]] void rethrow(const InputError& error, const JsonNode& node) const;
 
+  /// Reads each machine once: overrides work on copies.
+  [[nodiscard]] const MachineSpec& base_machine(const std::string& name) const;
+
   const Spec& spec_;
   const Grid& grid_;
+  mutable std::mutex machines_mutex_;
+  mutable std::map<std::string, MachineSpec> machines_;
 };
 
 }  // namespace schedlab

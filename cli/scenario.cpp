@@ -8,8 +8,9 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t graph_cache_bytes = std::size_t{512} << 20U;
-constexpr std::size_t problem_cache_bytes = std::size_t{256} << 20U;
+constexpr std::size_t graph_cache_bytes = std::size_t{128} << 20U;
+constexpr std::size_t problem_cache_bytes = std::size_t{128} << 20U;
+constexpr std::size_t recent_bytes = std::size_t{32} << 20U;  // per thread
 constexpr std::size_t object_cache_entries = 1U << 16U;
 constexpr std::size_t recent_problems = 16;  // more than granularities times machines of most specs
 constexpr std::size_t recent_policies = 4096;
@@ -82,24 +83,25 @@ std::shared_ptr<const PreparedProblem> ScenarioRunner::prepared(std::uint64_t sc
     if (recent.key == key) return recent.value;
   }
   auto value = space_.prepared(key);
-  if (problems_.size() < recent_problems) {
-    problems_.push_back({key, value});
-  } else {
-    problems_[next_problem_++ % recent_problems] = {key, value};
+  const std::size_t bytes = value->graph->memory_bytes() + value->costs.memory_bytes();
+  if (problems_.size() == recent_problems || recent_bytes_ + bytes > recent_bytes) {
+    problems_.clear();
+    recent_bytes_ = 0;
   }
+  problems_.push_back({key, value});
+  recent_bytes_ += bytes;
   return value;
 }
 
-Simulator::Recording ScenarioRunner::simulate(const Problem& problem,
-                                              const Policy& policy,
-                                              const SimulationOptions& options) {
+void ScenarioRunner::simulate(const Problem& problem,
+                              const Policy& policy,
+                              const SimulationOptions& options) {
   if (const auto online = policy.online(problem)) {
-    return simulator_.record(problem, *online, options);
+    recording_ = simulator_.record(problem, *online, options);
+    return;
   }
-  Simulator::Recording recording;
-  recording.plan = policy.plan(problem);
-  recording.trace = simulator_.run(problem, recording.plan, options);
-  return recording;
+  recording_.plan = policy.plan(problem);
+  simulator_.run_into(problem, recording_.plan, options, recording_.trace);
 }
 
 ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
@@ -108,16 +110,16 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
     const Policy& policy = policy_of(scenario);
     const auto prepared = this->prepared(scenario, policy);
     const Problem problem = prepared->problem();
-    const Simulator::Recording recording = simulate(problem,
-                                                    policy,
-                                                    {.engine = EngineKind::automatic,
-                                                     .record_hosts = false,
-                                                     .record_flows = false,
-                                                     .stop = stop_});
+    simulate(problem,
+             policy,
+             {.engine = EngineKind::automatic,
+              .record_hosts = false,
+              .record_flows = false,
+              .stop = stop_});
     result.summary =
-        summarizer_.summarize(problem, recording.plan, recording.trace, prepared->bounds);
+        summarizer_.summarize(problem, recording_.plan, recording_.trace, prepared->bounds);
     if (check && problem.graph.task_count() <= largest_checked_graph) {
-      const auto findings = schedlab::check(problem.graph, problem.platform, recording.plan);
+      const auto findings = schedlab::check(problem.graph, problem.platform, recording_.plan);
       result.checked = true;
       result.findings = static_cast<std::int64_t>(findings.size());
       if (!findings.empty()) result.note = findings.front().message;
@@ -139,12 +141,12 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario) {
   const Policy& policy = policy_of(scenario);
   run.prepared = prepared(scenario, policy);
   const Problem problem = run.prepared->problem();
-  Simulator::Recording recording = simulate(
+  simulate(
       problem,
       policy,
       {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_});
-  run.plan = std::move(recording.plan);
-  run.trace = std::move(recording.trace);
+  run.plan = std::move(recording_.plan);
+  run.trace = std::move(recording_.trace);
   run.findings = schedlab::check(problem.graph, problem.platform, run.plan);
   return run;
 }

@@ -82,9 +82,8 @@ class ScenarioRunner {
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(std::uint64_t scenario,
                                                                 const Policy& policy);
   [[nodiscard]] const Policy& policy_of(std::uint64_t scenario);
-  [[nodiscard]] Simulator::Recording simulate(const Problem& problem,
-                                              const Policy& policy,
-                                              const SimulationOptions& options);
+  // Leaves plan and trace in recording_, whose memory is used again.
+  void simulate(const Problem& problem, const Policy& policy, const SimulationOptions& options);
 
   // The last few, to be asked before the shared caches, which take a lock.
   struct RecentProblem {
@@ -102,7 +101,8 @@ class ScenarioRunner {
   Summarizer summarizer_;
   std::vector<RecentProblem> problems_;
   std::vector<RecentPolicy> policies_;
-  std::size_t next_problem_ = 0;
+  std::size_t recent_bytes_ = 0;
+  Simulator::Recording recording_;
 };
 
 }  // namespace schedlab
