@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/parallel_rows.hpp"
+#include "sim/sweep/sweep.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/sweep/sweep.hpp"
+#include "sim/sweep/parallel_rows.hpp"
 
 #include <doctest/doctest.h>
 
