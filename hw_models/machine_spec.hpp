@@ -54,8 +54,8 @@ struct MachineSpec {
 [[nodiscard]] MachineSpec read_machine(std::string_view text, const std::string& file);
 
 /// What a scenario may change in a machine: every number of the sections "host" and "device", by
-/// its name in the file, "unlimited_units" and "sharing". The defaults only fix the types: what is not given
-/// is kept.
+/// its name in the file, "unlimited_units" and "sharing". The defaults only fix the types: what is
+/// not given is kept.
 [[nodiscard]] const std::vector<OptionSpec>& machine_options();
 
 /// Changes some numbers of a machine; their origin becomes `assumed`, "set by the scenario".

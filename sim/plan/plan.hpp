@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "sim/base/ids.hpp"
-#include "sim/base/units.hpp"
 
 namespace schedlab {
 
@@ -33,11 +33,12 @@ inline constexpr std::size_t host_call_kind_count = 12;
 
 /// One call of a host thread, 8 bytes. Semantics are CUDA's:
 ///   launch       the task enters the stream's FIFO and leaves it when it has completed
-///   record       the event captures all work in the stream at this moment; a later record replaces it
-///   wait         all later work of the stream waits for the event's record as it is at this call;
+///   record       the event captures all work in the stream at this moment; a later record replaces
+///   it wait         all later work of the stream waits for the event's record as it is at this
+///   call;
 ///                an event without a record counts as complete
-///   query        is the stream idle? The answer goes to the policy; `argument` keeps the recorded one
-///   synchronize  the host blocks until a stream, an event, or (neither) all devices are idle
+///   query        is the stream idle? The answer goes to the policy; `argument` keeps the recorded
+///   one synchronize  the host blocks until a stream, an event, or (neither) all devices are idle
 ///   send/receive a message between host threads, see MessageSpec; both block until they have met
 class HostCall {
  public:
@@ -100,7 +101,9 @@ class HostCall {
   }
   [[nodiscard]] constexpr TaskId task() const { return TaskId{argument_}; }
   [[nodiscard]] constexpr EventId event() const { return EventId{argument_}; }
-  [[nodiscard]] constexpr Duration sleep_time() const { return std::chrono::nanoseconds{argument_}; }
+  [[nodiscard]] constexpr Duration sleep_time() const {
+    return std::chrono::nanoseconds{argument_};
+  }
   [[nodiscard]] constexpr std::uint32_t message() const { return argument_; }
   [[nodiscard]] constexpr std::uint32_t graph() const { return argument_; }
   /// Of a query: the recorded answer, nullopt if there is none.
@@ -128,7 +131,7 @@ static_assert(sizeof(HostCall) == 8);
 /// A stream a plan uses. It exists from the start unless some host program creates it.
 struct StreamSpec {
   DeviceId device{0};
-  int priority = 0;  ///< as CUDA: 0 = default and lowest, negative = more urgent
+  int priority = 0;    ///< as CUDA: 0 = default and lowest, negative = more urgent
   std::string name{};  ///< for tracks of a timeline; may be empty
 
   friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
@@ -173,8 +176,8 @@ struct Plan {
 /// threads is that of the host ids.
 [[nodiscard]] IdVector<StreamId, std::vector<HostCall>> stream_view(const Plan& plan);
 
-/// Throws ContractViolation if a call refers to a stream, event, message or task that does not exist, or
-/// if a task is launched twice or never.
+/// Throws ContractViolation if a call refers to a stream, event, message or task that does not
+/// exist, or if a task is launched twice or never.
 void expect_well_formed(const Plan& plan, std::size_t task_count);
 
 }  // namespace schedlab

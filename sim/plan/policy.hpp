@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string_view>
-
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/plan/plan.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
 
 namespace schedlab {
 
@@ -34,8 +34,8 @@ struct OnlineStep {
   StreamSpec stream;  ///< of a create_stream call: what to create
 };
 
-/// Decides one host call at a time. The same object runs in virtual time against the simulator and in
-/// real time against an executor; what it decided is recorded as a Plan. Streams and events are
+/// Decides one host call at a time. The same object runs in virtual time against the simulator and
+/// in real time against an executor; what it decided is recorded as a Plan. Streams and events are
 /// numbered by the policy from 0, without gaps, in the order of their creation / first record.
 class OnlinePolicy {
  public:
@@ -64,8 +64,8 @@ class Policy {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The granularity this policy is meant for.
   [[nodiscard]] virtual Granularity granularity() const { return Granularity::fine; }
-  /// A policy that queries the device cannot know its plan before the run: it returns an OnlinePolicy here
-  /// and its plan() is never called. All others return nullptr.
+  /// A policy that queries the device cannot know its plan before the run: it returns an
+  /// OnlinePolicy here and its plan() is never called. All others return nullptr.
   [[nodiscard]] virtual std::unique_ptr<OnlinePolicy> online(const Problem&) const {
     return nullptr;
   }

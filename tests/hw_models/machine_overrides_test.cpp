@@ -34,8 +34,25 @@ TEST_CASE("without overrides a machine stays as it is") {
   CHECK(machine == load_machine("h200"));
 }
 
+TEST_CASE("the sharing model can be chosen; graphics cards come with the fluid one") {
+  MachineSpec machine = load_machine("v100");
+  CHECK(machine.platform.sharing == SharingModel::fluid);
+  apply_overrides(machine, {{"sharing", std::string{"exclusive"}}});
+  CHECK(machine.platform.sharing == SharingModel::exclusive);
+  CHECK(load_machine("ascend_910b").platform.sharing == SharingModel::exclusive);
+  CHECK_THROWS_WITH_AS(
+      apply_overrides(machine, {{"sharing", std::string{"fluit"}}}),
+      doctest::Contains("/sharing: found \"fluit\", expected one of exclusive, fluid"),
+      InputError);
+  CHECK_THROWS_WITH_AS(
+      read_machine(R"({"name": "m", "device": {"name": "d", "sharing": "exclusiv"}})", "m.json"),
+      doctest::Contains("m.json: /device/sharing: found \"exclusiv\""),
+      InputError);
+}
+
 TEST_CASE("every number of the file format can be overridden under its name") {
   for (const OptionSpec& option : machine_options()) {
+    if (!option.allowed.empty()) continue;  // a word
     CAPTURE(option.name);
     MachineSpec machine = load_machine("ideal");
     std::map<std::string, OptionValue> given{{option.name, true}};
