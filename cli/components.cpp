@@ -173,12 +173,12 @@ MachineSpec Components::machine(std::uint64_t index) const {
     const JsonNode* base = node.find("base");
     const JsonNode* path = node.find("path");
     if ((base == nullptr) == (path == nullptr)) {
-      throw InputError({.file = spec_.file,
-                        .pointer = node.pointer,
-                        .found = base == nullptr ? "neither \"base\" nor \"path\""
-                                                 : "both \"base\" and \"path\"",
-                        .expected = "one of them: the machine that is changed",
-                        .hint = {}});
+      throw InputError(
+          {.file = spec_.file,
+           .pointer = node.pointer,
+           .found = base == nullptr ? R"(neither "base" nor "path")" : R"(both "base" and "path")",
+           .expected = "one of them: the machine that is changed",
+           .hint = {}});
     }
     name = base != nullptr ? base->text() : path->text();
     for (std::size_t i = 0; i < node.keys.size(); ++i) {

@@ -29,11 +29,11 @@ class Components {
   [[nodiscard]] bool follows_policy(std::uint64_t workload) const;
   /// `granularity` counts only when follows_policy().
   [[nodiscard]] TaskGraph graph(std::uint64_t workload, Granularity granularity) const;
-  [[nodiscard]] MachineSpec machine(std::uint64_t machine) const;
-  [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t cost_model) const;
-  [[nodiscard]] std::unique_ptr<Policy> policy(std::uint64_t policy) const;
+  [[nodiscard]] MachineSpec machine(std::uint64_t index) const;
+  [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t index) const;
+  [[nodiscard]] std::unique_ptr<Policy> policy(std::uint64_t index) const;
   /// The registered name of the policy, whatever its label.
-  [[nodiscard]] std::string policy_name(std::uint64_t policy) const;
+  [[nodiscard]] std::string policy_name(std::uint64_t index) const;
 
   /// Resolves the options of every alternative (of the first 10,000 of each part) without making
   /// graphs, so that a mistake is reported before anything runs.
