@@ -71,11 +71,14 @@ using ArithmeticIntensity = Quantity<struct ArithmeticIntensityTag, double>;  //
 // The cross-unit operators are exactly three.
 
 /// Seconds (a double) to picoseconds, rounded up so that no work is free; saturates at
-/// Duration::max().
+/// Duration::max(). A value within rounding error of a whole number of picoseconds is that number:
+/// one byte at 1 GB/s takes 1000 ps, not 1001.
 [[nodiscard]] inline Duration round_up_seconds(double seconds) {
-  const double picoseconds = std::ceil(seconds * 1e12);
+  const double picoseconds = seconds * 1e12;
   if (!(picoseconds < 9.2e18)) return Duration::max();
-  return Duration{static_cast<std::int64_t>(picoseconds)};
+  const double nearest = std::round(picoseconds);
+  const bool whole = nearest > 0.0 && std::abs(picoseconds - nearest) <= picoseconds * 0x1p-50;
+  return Duration{static_cast<std::int64_t>(whole ? nearest : std::ceil(picoseconds))};
 }
 [[nodiscard]] inline Duration operator/(Bytes bytes, Bandwidth rate) {
   return bytes.count() == 0 ? Duration{0}

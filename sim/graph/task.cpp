@@ -30,6 +30,17 @@ std::size_t index_of(std::span<const std::string_view> words, std::string_view w
   return static_cast<std::size_t>(found - words.begin());
 }
 
+__extension__ using Wide = __int128;
+
+/// rows * columns * size, at most 2^58: hostile shapes must not overflow, nor sums of a few of
+/// them.
+Bytes matrix_bytes(std::int64_t rows, std::int64_t columns, std::int64_t size) {
+  constexpr std::int64_t most = std::int64_t{1} << 58;
+  if (rows <= 0 || columns <= 0) return Bytes{0};
+  if (rows > most / columns) return Bytes{most};
+  return Bytes{static_cast<std::int64_t>(std::min<Wide>(Wide{rows * columns} * size, most))};
+}
+
 }  // namespace
 
 std::string_view to_string(TaskKind kind) {
@@ -77,7 +88,7 @@ std::int64_t bytes_per_element(DataType type) {
 Kernel gemm_kernel(
     std::int64_t m, std::int64_t n, std::int64_t k, DataType type, bool accumulates) {
   const std::int64_t size = bytes_per_element(type);
-  const std::int64_t result = m * n * size;
+  const Bytes result = matrix_bytes(m, n, size);
   return Kernel{.kind = TaskKind::gemm,
                 .type = type,
                 .m = m,
@@ -85,8 +96,9 @@ Kernel gemm_kernel(
                 .k = k,
                 .flops = Flops{2.0 * static_cast<double>(m) * static_cast<double>(n) *
                                static_cast<double>(k)},
-                .bytes_read = Bytes{(m * k + k * n) * size + (accumulates ? result : 0)},
-                .bytes_written = Bytes{result}};
+                .bytes_read = matrix_bytes(m, k, size) + matrix_bytes(k, n, size) +
+                              (accumulates ? result : Bytes{0}),
+                .bytes_written = result};
 }
 
 Flops Operation::flops() const {

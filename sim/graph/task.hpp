@@ -70,6 +70,7 @@ struct Kernel {
 };
 
 /// GEMM kernel with FLOPs 2mnk; reads A and B (and C when it accumulates), writes C.
+/// Bytes of each matrix are capped at 2^58, so that no shape overflows.
 [[nodiscard]] Kernel gemm_kernel(
     std::int64_t m, std::int64_t n, std::int64_t k, DataType type, bool accumulates);
 
