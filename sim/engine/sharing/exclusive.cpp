@@ -23,22 +23,30 @@ void ExclusiveSharing::reset(const Problem& problem) {
   arrived_.clear();
   limited_.clear();
   first_engine_.clear();
-  engines_.clear();
   dirty_ = false;
   resident_.assign(platform_->devices.size(), 0);
+  std::size_t engines = 0;
   for (const Device& device : platform_->devices) {
     limited_.push_back(device_is_limited(device) ? 1 : 0);
-    first_engine_.push_back(engines_.size());
-    for (const UnitClass& unit_class : device.unit_classes) {
-      engines_.push_back({.free_units = unit_class.count, .queues = {}, .heads = {}});
-    }
-    engines_.push_back(
-        {.free_units = std::numeric_limits<std::uint32_t>::max(), .queues = {}, .heads = {}});
-    for (std::size_t i = first_engine_.back(); i < engines_.size(); ++i) {
-      engines_[i].queues.resize(device.priority_levels);
-      engines_[i].heads.assign(device.priority_levels, 0);
-    }
+    first_engine_.push_back(engines);
+    engines += device.unit_classes.size() + 1;
   }
+  engines_.resize(engines);  // queues of an earlier run keep their memory: small runs need no other
+  std::size_t next = 0;
+  for (const Device& device : platform_->devices) {
+    for (const UnitClass& unit_class : device.unit_classes) {
+      engines_[next++].reset(unit_class.count, device.priority_levels);
+    }
+    engines_[next++].reset(std::numeric_limits<std::uint32_t>::max(), device.priority_levels);
+  }
+}
+
+void ExclusiveSharing::Engine::reset(std::uint32_t units, std::uint32_t levels) {
+  free_units = units;
+  waiting = 0;
+  queues.resize(levels);
+  for (auto& queue : queues) queue.clear();
+  heads.assign(levels, 0);
 }
 
 ExclusiveSharing::Engine& ExclusiveSharing::engine_of(const KernelRequest& request) {
@@ -54,7 +62,9 @@ void ExclusiveSharing::enqueue_arrived() {
     return std::tie(a.arrived, a.item) < std::tie(b.arrived, b.item);
   });
   for (const KernelRequest& request : arrived_) {
-    engine_of(request).queues[request.level].push_back(request);
+    Engine& engine = engine_of(request);
+    engine.queues[request.level].push_back(request);
+    ++engine.waiting;
   }
   arrived_.clear();
 }

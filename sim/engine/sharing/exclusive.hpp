@@ -81,8 +81,11 @@ class ExclusiveSharing {
   // One per device and unit class, plus one per device for kernels of unlimited classes.
   struct Engine {
     std::uint32_t free_units = 0;
+    std::uint32_t waiting = 0;                       // in all queues
     std::vector<std::vector<KernelRequest>> queues;  // by level
     std::vector<std::size_t> heads;
+
+    void reset(std::uint32_t units, std::uint32_t levels);
   };
 
   void note_running(const KernelRequest& request) {
@@ -119,7 +122,9 @@ void ExclusiveSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_
   while (dispatch_needed()) {
     enqueue_arrived();
     dirty_ = false;
-    for (Engine& engine : engines_) dispatch_engine(engine, now, on_start, on_dispatched);
+    for (Engine& engine : engines_) {
+      if (engine.waiting != 0) dispatch_engine(engine, now, on_start, on_dispatched);
+    }
   }
 }
 
@@ -130,6 +135,7 @@ void ExclusiveSharing::dispatch_engine(Engine& engine,
                                        OnDispatched& on_dispatched) {
   for (std::size_t level = 0; level < engine.queues.size(); ++level) {
     auto& queue = engine.queues[level];
+    if (queue.empty()) continue;
     std::size_t& head = engine.heads[level];
     compact(queue, head);
     while (head < queue.size()) {
@@ -140,6 +146,7 @@ void ExclusiveSharing::dispatch_engine(Engine& engine,
       if (device.resident_kernels != 0 && resident >= device.resident_kernels) return;
       if (units > engine.free_units) return;
       ++head;
+      --engine.waiting;
       ++resident;
       engine.free_units -= units;
       completions_.push(
