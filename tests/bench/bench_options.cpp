@@ -25,6 +25,8 @@ Options read_options(int argc, char** argv) {
       options.seconds = std::stod(value);
     } else if (flag.starts_with("--scenarios=")) {
       options.scenarios = std::stoull(value);
+    } else if (flag.starts_with("--sweeps=")) {
+      options.sweeps = value;
     } else if (flag.starts_with("--json=")) {
       options.json = value;
     } else {
@@ -39,7 +41,8 @@ Options read_options(int argc, char** argv) {
   rest.push_back(nullptr);
   benchmark::Initialize(&count, rest.data());
   if (benchmark::ReportUnrecognizedArguments(count, rest.data())) {
-    throw std::runtime_error("see --largest, --repetitions, --seconds, --scenarios, --json");
+    throw std::runtime_error(
+        "see --largest, --repetitions, --seconds, --scenarios, --sweeps, --json");
   }
   return options;
 }

@@ -14,6 +14,7 @@ struct Options {
   int repetitions = 9;                     ///< --repetitions=N; 0: only check the answers
   double seconds = 0.05;                   ///< --seconds=S a repetition, at least
   std::uint64_t scenarios = 20'000;        ///< --scenarios=N of the small sweep
+  std::string sweeps;                      ///< --sweeps=TEXT: only those with it in their name
   std::string json;                        ///< --json=FILE: the table as data
 };
 

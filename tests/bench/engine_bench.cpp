@@ -205,11 +205,6 @@ void set_goals(ResultsTable& table) {
   table.set_goal("memory: graph + costs + plan + event engine", million, 160);
   table.set_goal("read compact text", million, 30);
   table.set_goal("read JSON", million, 150);
-  for (const char* sweep :
-       {"small sweep: heft", "small sweep: eager_fifo", "small sweep: critical_first"}) {
-    table.set_least(sweep, 200, 20'000);
-    table.set_least(std::string{sweep} + ", plans checked", 200, 20'000);
-  }
   table.set_goal("growth: in-order sweep", 10'000'000, 2);
   table.set_goal("growth: event engine", 10'000'000, 2);
   for (const char* sweep : {"in-order sweep", "in-order sweep, new trace"}) {

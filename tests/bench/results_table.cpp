@@ -93,7 +93,7 @@ std::vector<std::pair<std::string, double>> ResultsTable::ratios_of(
 }
 
 std::string ResultsTable::text() const {
-  std::string out = fmt::format("\n{:<44} {:>9} {:>10} {:>10}  {:<11} {:>8}  {}\n",
+  std::string out = fmt::format("\n{:<52} {:>9} {:>10} {:>10}  {:<11} {:>8}  {}\n",
                                 "work",
                                 "tasks",
                                 "best",
@@ -114,7 +114,7 @@ std::string ResultsTable::text() const {
     for (const auto& [reference, ratio] : ratios_of(measured)) {
       ratios += fmt::format("{}{:.3g} x {}", ratios.empty() ? "" : ", ", ratio, reference);
     }
-    out += fmt::format("{:<44} {:>9} {:>10.4g} {:>10.4g}  {:<11} {:>8}  {}\n",
+    out += fmt::format("{:<52} {:>9} {:>10.4g} {:>10.4g}  {:<11} {:>8}  {}\n",
                        measured.work,
                        measured.tasks,
                        best,
