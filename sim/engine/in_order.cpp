@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace schedlab {
 namespace {
@@ -33,10 +34,10 @@ class SpanWriter {
 
   void grow() {
     const std::size_t used = spans_.size();
-    if (spans_.capacity() < used + block) spans_.reserve(2 * used + block);
-    spans_.resize(used + block);
+    if (spans_.capacity() == used) spans_.reserve(2 * used + block);
+    spans_.resize(std::min(used + block, spans_.capacity()));
     next_ = spans_.data() + used;
-    end_ = next_ + block;
+    end_ = spans_.data() + spans_.size();
   }
 
   std::vector<TaskSpan>& spans_;
@@ -94,7 +95,7 @@ InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
 inline InOrderSweep::Stream& InOrderSweep::usable(Run& run, StreamId id) {
   if (id.value() < streams_.size()) [[likely]] {
     Stream& stream = streams_[id.value()];
-    if (stream.open && !stream.destroyed) [[likely]]
+    if (stream.open) [[likely]]
       return stream;
   }
   return open(run, id);
@@ -219,17 +220,21 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
       return;
     case HostCallKind::synchronize:
       return synchronize(run, call);
-    case HostCallKind::create_stream:
-      SCHEDLAB_EXPECTS(
-          call.stream().value() < streams_.size() && !streams_[call.stream().value()].open,
-          fmt::format("stream {} is created while it exists", call.stream().value()));
+    case HostCallKind::create_stream: {
+      const std::uint32_t id = call.stream().value();
+      SCHEDLAB_EXPECTS(id < streams_.size() && !streams_[id].open && !streams_[id].destroyed,
+                       fmt::format("stream {} is created while it exists", id));
       open(run, call.stream());
       run.clock += run.costs.create_stream;
       return;
-    case HostCallKind::destroy_stream:
-      usable(run, call.stream()).destroyed = true;
+    }
+    case HostCallKind::destroy_stream: {
+      Stream& stream = usable(run, call.stream());
+      stream.open = false;
+      stream.destroyed = true;
       run.clock += run.costs.destroy_stream;
       return;
+    }
     default:
       throw InfeasibleError(fmt::format("this engine does not run {} calls yet; use eager launches",
                                         to_string(call.kind())));
@@ -246,18 +251,16 @@ void InOrderSweep::begin(const Problem& problem, const Plan& plan) {
   first_connection_.assign(problem.platform.devices.size(), not_opened);
 }
 
-void InOrderSweep::sweep(Run& run) {
-  if (!run.queue_limit && !run.shared_connections && !run.record_flows) return sweep_plain(run);
-  for (HostCall call : run.plan.hosts[HostId{0}].calls) execute(run, call);
-}
-
 /// The same rules where no queue is full, no connection shared and no flow recorded, for speed.
 ///
 /// Calls come in groups on one stream (wait, wait, launch, record), so what the group depends on
 /// stays in registers: reading back what the call before has just stored is what would take
-/// longest.
+/// longest. `free_host`: launches, records and waits cost nothing, so all calls of a group arrive
+/// together.
+template <bool free_host>
 void InOrderSweep::sweep_plain(Run& run) {
   const CostTable& costs = run.problem.costs;
+  const std::span<const Duration> durations = costs.task_durations();
   const std::size_t tasks = costs.task_count();
   const HostCosts cost = run.costs;
   Stream* stream = nullptr;  // of the group
@@ -282,16 +285,18 @@ void InOrderSweep::sweep_plain(Run& run) {
       id = call.stream();
       stream = &usable(run, id);
       idle_from = stream->last_item;
+      if (free_host) idle_from = std::max(idle_from, clock + stream->launch_latency);
     }
     if (kind == HostCallKind::launch) {
       SCHEDLAB_EXPECTS(call.task().value() < tasks,
                        fmt::format("launch of task {}", call.task().value()));
-      if (cost.launch != Duration{0}) {
+      if (!free_host) {
         clock += cost.launch * costs.entry(call.task(), stream->device).launches;
+        idle_from = std::max(idle_from, clock + stream->launch_latency);
       }
-      const Time ready = std::max(clock + stream->launch_latency, stream->free_from);
-      const Time start = std::max(ready, idle_from);
-      idle_from = start + costs.duration(call.task(), stream->device);
+      const Time start = std::max(idle_from, stream->free_from);
+      idle_from = start + (durations.empty() ? costs.duration(call.task(), stream->device)
+                                             : durations[call.task().value()]);
       stream->free_from = idle_from + stream->gap;
       last_end = std::max(last_end, idle_from);
       TaskSpan& span = run.spans.next();
@@ -304,8 +309,10 @@ void InOrderSweep::sweep_plain(Run& run) {
       span.ended = idle_from;
       continue;
     }
-    clock += kind == HostCallKind::record ? cost.record : cost.wait;
-    idle_from = std::max(idle_from, clock + stream->launch_latency);
+    if (!free_host) {
+      clock += kind == HostCallKind::record ? cost.record : cost.wait;
+      idle_from = std::max(idle_from, clock + stream->launch_latency);
+    }
     const std::uint32_t event = call.event().value();
     if (kind == HostCallKind::record) {
       if (event >= events_.size()) [[unlikely]]
@@ -320,6 +327,15 @@ void InOrderSweep::sweep_plain(Run& run) {
   if (stream != nullptr) stream->last_item = idle_from;
   run.clock = clock;
   run.last_end = last_end;
+}
+
+void InOrderSweep::sweep(Run& run) {
+  if (!run.queue_limit && !run.shared_connections && !run.record_flows) {
+    const HostCosts& cost = run.costs;
+    const Duration costs = cost.launch + cost.record + cost.wait;
+    return costs == Duration{0} ? sweep_plain<true>(run) : sweep_plain<false>(run);
+  }
+  for (HostCall call : run.plan.hosts[HostId{0}].calls) execute(run, call);
 }
 
 void InOrderSweep::sweep_recorded(Run& run) {

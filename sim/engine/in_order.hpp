@@ -31,7 +31,7 @@ class InOrderSweep {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  struct Stream {
+  struct alignas(64) Stream {
     Time free_from{};  ///< end of its last task + gap
     Time last_item{};  ///< its last call of any kind is done: from here on it is idle
     // Of its device; here so that a call touches one cache line.
@@ -41,7 +41,7 @@ class InOrderSweep {
     std::uint32_t connection = 0;
     std::uint32_t tasks = 0;
     DeviceId device{0};
-    bool open = false;
+    bool open = false;  ///< and not destroyed
     bool destroyed = false;
   };
   struct Event {
@@ -52,6 +52,7 @@ class InOrderSweep {
 
   void begin(const Problem& problem, const Plan& plan);
   void sweep(Run& run);
+  template <bool free_host>
   void sweep_plain(Run& run);
   void sweep_recorded(Run& run);
   Stream& usable(Run& run, StreamId id);

@@ -7,6 +7,7 @@
 #include "sim/machine/platform.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -74,6 +75,8 @@ class CostTable {
   [[nodiscard]] const Entry& entry(OperationId operation, DeviceId device = DeviceId{0}) const {
     return entries_[device.value() * operation_count_ + operation.value()];
   }
+  /// Of single tasks, on every device; empty: each has the duration of its operation.
+  [[nodiscard]] std::span<const Duration> task_durations() const { return task_durations_.raw(); }
   /// Tells the processor that duration() and entry() of the task will be asked for soon.
   void prefetch(TaskId task) const {
     __builtin_prefetch(operation_of_.raw().data() + task.value());
