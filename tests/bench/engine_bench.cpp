@@ -81,9 +81,18 @@ void check_answers(Bench& bench) {
   }
 }
 
+/// What is registered for one size.
+struct Size {
+  std::uint32_t tasks = 0;
+  const Options& options;
+  ResultsTable& table;
+};
+
+/// `timed` does the work once and returns its seconds.
 template <class Work>
-void add(const std::string& work, std::uint32_t tasks, const Options& options, Work timed) {
-  benchmark::RegisterBenchmark(fmt::format("{}/{}", work, tasks).c_str(),
+void add(const std::string& work, const Size& size, Work timed) {
+  size.table.announce(work, size.tasks);
+  benchmark::RegisterBenchmark(fmt::format("{}/{}", work, size.tasks).c_str(),
                                [timed](benchmark::State& state) {
                                  for (auto iteration : state) {
                                    (void)iteration;
@@ -91,8 +100,8 @@ void add(const std::string& work, std::uint32_t tasks, const Options& options, W
                                  }
                                })
       ->UseManualTime()
-      ->MinTime(options.seconds)
-      ->Repetitions(options.repetitions);
+      ->MinTime(size.options.seconds)
+      ->Repetitions(size.options.repetitions);
 }
 
 template <class Work>
@@ -102,44 +111,42 @@ double seconds_of(Work work) {
   return processor_seconds() - begun;
 }
 
-void add_engines(Bench& bench, const Options& options) {
-  const std::uint32_t n = bench.bare.task_count();
+void add_engines(Bench& bench, const Size& size) {
   const auto simulate = [&bench](const Problem& problem, const SimulationOptions& how) {
     return seconds_of(
         [&] { bench.simulator.run_into(problem, bench.scene.plan, how, bench.trace); });
   };
-  add("in-order sweep", n, options, [&bench] {
+  add("in-order sweep", size, [&bench] {
     return seconds_of(
         [&] { bench.sweep.run_into(bench.scene.problem(), bench.scene.plan, {}, bench.trace); });
   });
-  add("in-order sweep, new trace", n, options, [&bench] {
+  add("in-order sweep, new trace", size, [&bench] {
     return seconds_of([&] {
       benchmark::DoNotOptimize(bench.simulator.run(bench.scene.problem(), bench.scene.plan));
     });
   });
-  add("event engine", n, options, [&bench, simulate] {
+  add("event engine", size, [&bench, simulate] {
     return simulate(bench.scene.problem(), {.engine = EngineKind::event});
   });
-  add("event engine, new trace", n, options, [&bench] {
+  add("event engine, new trace", size, [&bench] {
     return seconds_of([&] {
       benchmark::DoNotOptimize(bench.simulator.run(
           bench.scene.problem(), bench.scene.plan, {.engine = EngineKind::event}));
     });
   });
-  add("event engine, full machine", n, options, [&bench, simulate] {
+  add("event engine, full machine", size, [&bench, simulate] {
     return simulate(bench.scene.full_problem(), {.engine = EngineKind::event});
   });
-  add("event engine, full machine, all recorded", n, options, [&bench, simulate] {
+  add("event engine, full machine, all recorded", size, [&bench, simulate] {
     return simulate(bench.scene.full_problem(),
                     {.engine = EngineKind::event, .record_hosts = true, .record_flows = true});
   });
 }
 
-void add_references(Bench& bench, const Options& options) {
-  const std::uint32_t n = bench.bare.task_count();
+void add_references(Bench& bench, const Size& size) {
   using Engine = BareRun (*)(const BareGraph&, std::vector<std::int64_t>&);
   const auto ideal = [&](const std::string& work, Engine engine) {
-    add(work, n, options, [&bench, engine] {
+    add(work, size, [&bench, engine] {
       return seconds_of([&] { benchmark::DoNotOptimize(engine(bench.bare, bench.started)); });
     });
   };
@@ -147,11 +154,11 @@ void add_references(Bench& bench, const Options& options) {
   ideal("ideal in-order engine", ideal_in_order);
   ideal("ideal FIFO engine", ideal_fifo);
   ideal("textbook FIFO engine", textbook_fifo);
-  if (!simgrid_is_there() || n > largest_for_simgrid) return;
-  add("SimGrid, timers", n, options, [&bench] {
+  if (!simgrid_is_there() || size.tasks > largest_for_simgrid) return;
+  add("SimGrid, timers", size, [&bench] {
     return simgrid_in_order(bench.bare, SimGridMode::timers).seconds;
   });
-  add("SimGrid, activities", n, options, [&bench] {
+  add("SimGrid, activities", size, [&bench] {
     return simgrid_in_order(bench.bare, SimGridMode::activities).seconds;
   });
 }
@@ -236,13 +243,14 @@ void run_size(std::uint32_t tasks, const Options& options, ResultsTable& table) 
   Bench bench(tasks);
   check_answers(bench);
   if (options.repetitions == 0) return;
-  add_engines(bench, options);
-  add_references(bench, options);
+  const Size size{bench.bare.task_count(), options, table};
+  add_engines(bench, size);
+  add_references(bench, size);
   const auto files =
       tasks <= options.largest_file ? std::make_shared<GraphFiles>(bench.scene) : nullptr;
   if (files != nullptr) {
     for (const auto& [work, timed] : files->readers()) {
-      add(work, tasks, options, [timed] { return seconds_of(timed); });
+      add(work, size, [timed] { return seconds_of(timed); });
     }
   }
   benchmark::RunSpecifiedBenchmarks(&table);

@@ -64,7 +64,9 @@ void ResultsTable::compare(const std::string& work, const std::string& reference
 
 double ResultsTable::best(const std::string& work, std::uint32_t tasks) const {
   for (const Measured& measured : rows_) {
-    if (measured.work == work && measured.tasks == tasks) return measured.minimum();
+    if (measured.work == work && measured.tasks == tasks && !measured.values.empty()) {
+      return measured.minimum();
+    }
   }
   return 0;
 }
@@ -102,6 +104,7 @@ std::string ResultsTable::text() const {
                                 "goal",
                                 "best / reference");
   for (const Measured& measured : rows_) {
+    if (measured.values.empty()) continue;
     const Goal* goal = goal_of(measured);
     const double best = shown(measured, goal);
     std::string verdict;
@@ -129,6 +132,7 @@ std::string ResultsTable::text() const {
 std::string ResultsTable::json() const {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Measured& measured : rows_) {
+    if (measured.values.empty()) continue;
     const Goal* goal = goal_of(measured);
     nlohmann::ordered_json row{{"work", measured.work},
                                {"tasks", measured.tasks},

@@ -31,6 +31,8 @@ class ResultsTable final : public benchmark::ConsoleReporter {
 
   /// Takes the benchmarks' names apart at the last '/': work and number of tasks.
   void ReportRuns(const std::vector<Run>& runs) override;
+  /// Gives the row its place in the table; repetitions come in random order.
+  void announce(const std::string& work, std::uint32_t tasks) { (void)row(work, tasks, "ns/task"); }
   void add(const std::string& work, std::uint32_t tasks, const std::string& unit, double value);
 
   /// `at_most` in ns or B per task at `tasks` tasks.
