@@ -23,13 +23,18 @@ constexpr std::array<Part, 5> parts{{{"cell", 20, 0.10},
                                      {"weight_1", 60, 0.50},
                                      {"weight_2", 60, 0.50}}};
 
+constexpr Bandwidth memory_bandwidth = 900_GB_per_s;  // assumed
+
 class Shares final : public CostModel {
  public:
   [[nodiscard]] std::string_view name() const override { return "shares"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device&) const override {
     for (const Part& part : parts) {
       if (part.name == operation.name) {
-        return {.duration = operation.fixed_duration, .share = part.share};
+        // Twice the share: kernels that fill the units want more bandwidth than there is.
+        return {.duration = operation.fixed_duration,
+                .share = part.share,
+                .bandwidth = 2.0 * part.share * memory_bandwidth};
       }
     }
     return {.duration = operation.fixed_duration};
@@ -79,7 +84,7 @@ IdVector<TaskId, Duration> jittered(const TaskGraph& graph) {
   return durations;
 }
 
-Platform make_full() {
+Platform make_limited(SharingModel sharing) {
   Platform platform = ideal_platform(3);
   Host& host = platform.hosts[HostId{0}];
   host.costs.launch = std::chrono::nanoseconds{1000};  // assumed
@@ -90,6 +95,8 @@ Platform make_full() {
   device.launch_latency = std::chrono::nanoseconds{3000};  // assumed
   device.stream_gap = std::chrono::nanoseconds{800};       // assumed
   device.event_latency = std::chrono::nanoseconds{1200};   // assumed
+  device.rates.memory = memory_bandwidth;
+  platform.sharing = sharing;
   device.unit_class_of.fill(device.unit_classes.push_back({"sm", 64}));
   return platform;
 }
@@ -139,11 +146,14 @@ LstmScene::LstmScene(std::uint32_t tasks)
     : graph(make_graph(tasks)),
       ideal(ideal_platform(3)),
       costs(graph, ideal),
-      full(make_full()),
-      full_costs(graph, full, Shares{}),
+      units(make_limited(SharingModel::exclusive)),
+      unit_costs(graph, units, Shares{}),
+      fluid(make_limited(SharingModel::fluid)),
+      fluid_costs(graph, fluid, Shares{}),
       plan(make_plan(graph)) {
   costs.set_task_durations(jittered(graph));
-  full_costs.set_task_durations(jittered(graph));
+  unit_costs.set_task_durations(jittered(graph));
+  fluid_costs.set_task_durations(jittered(graph));
 }
 
 BareGraph LstmScene::bare() const {

@@ -40,12 +40,15 @@ struct LstmScene {
   TaskGraph graph;
   Platform ideal;   ///< unlimited units, free host
   CostTable costs;  ///< on `ideal`
-  Platform full;    ///< 64 units, 3 priorities, host costs and latencies, launch queue of 1024
-  CostTable full_costs;
+  Platform units;   ///< 64 units held whole, 3 priorities, host costs, latencies, launch queue
+  CostTable unit_costs;
+  Platform fluid;  ///< the same with units and memory bandwidth shared by running kernels
+  CostTable fluid_costs;
   Plan plan;
 
   [[nodiscard]] Problem problem() const { return {graph, ideal, costs}; }
-  [[nodiscard]] Problem full_problem() const { return {graph, full, full_costs}; }
+  [[nodiscard]] Problem unit_problem() const { return {graph, units, unit_costs}; }
+  [[nodiscard]] Problem fluid_problem() const { return {graph, fluid, fluid_costs}; }
   [[nodiscard]] BareGraph bare() const;
 };
 
