@@ -15,6 +15,9 @@ namespace schedlab::engine {
 /// A single host thread runs ahead of the devices until a call needs their state (a query, a
 /// synchronization, a full queue): its calls carry their time with them. Several host threads
 /// advance in the order of their clocks.
+///
+/// Who instantiates it includes host_calls.hpp, host_messages.hpp, graph_calls.hpp and
+/// event_engine_end.hpp as well, where its members are defined.
 template <class Source, class Sharing>
 class EventEngine {
  public:
@@ -57,14 +60,17 @@ class EventEngine {
  private:
   bool step();
   void run_host(std::uint32_t index);
-  void run_ahead(std::uint32_t index);
   /// False: the call is under way and will be continued.
   bool execute(std::uint32_t index);
+  // host_calls.hpp
+  void run_ahead(std::uint32_t index);
   bool launch(std::uint32_t index);
   bool query(std::uint32_t index);
   bool synchronize(std::uint32_t index);
-  bool message(std::uint32_t index);
+  bool message(std::uint32_t index);     // host_messages.hpp
+  bool graph_call(std::uint32_t index);  // graph_calls.hpp
   void end_call(std::uint32_t index);
+  // event_engine_end.hpp
   void finish();
   [[noreturn]] void report_deadlock() const;
 
@@ -176,53 +182,6 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
   }
 }
 
-/// Makes the launches, records and waits that come next in a plan without looking at each call
-/// twice; stops before the first call that needs anything else. Of a single host thread only.
-template <class Source, class Sharing>
-void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
-  HostThread& host = scratch_.hosts[index];
-  const HostCosts cost = costs(index);
-  const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
-  const std::size_t tasks = problem_.costs.task_count();
-  const auto calls = source_.rest(HostId{index});
-  Time clock = host.clock;
-  std::size_t done = 0;
-  for (const HostCall call : calls) {
-    if (!devices_.is_usable(call.stream())) break;
-    const Stream& stream = devices_.stream(call.stream());
-    const Time started = clock;
-    if (call.kind() == HostCallKind::launch) {
-      if (call.task().value() >= tasks || (depth != 0 && stream.pending_tasks >= depth)) break;
-      if (cost.launch != Duration{0}) {
-        clock += cost.launch * problem_.costs.entry(call.task(), stream.device).launches;
-      }
-      devices_.enqueue_launch(call, clock, clock + stream.launch_latency, HostId{index});
-    } else if (call.kind() == HostCallKind::record) {
-      clock += cost.record;
-      devices_.enqueue_record(call, clock + stream.launch_latency);
-    } else if (call.kind() == HostCallKind::wait) {
-      clock += cost.wait;
-      devices_.enqueue_wait(call, clock + stream.launch_latency);
-    } else {
-      break;
-    }
-    if (options_.record_hosts) {
-      trace_.hosts.push_back({.host = HostId{index},
-                              .call = host.call_index + static_cast<std::uint32_t>(done),
-                              .what = call,
-                              .started = started,
-                              .ended = clock,
-                              .blocked = Duration{0}});
-    }
-    ++done;
-  }
-  if (done == 0) return;
-  host.clock = clock;
-  host.call_index += static_cast<std::uint32_t>(done);
-  host.last_query.reset();
-  source_.skip(HostId{index}, done);
-}
-
 template <class Source, class Sharing>
 void EventEngine<Source, Sharing>::end_call(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
@@ -281,153 +240,9 @@ bool EventEngine<Source, Sharing>::execute(std::uint32_t index) {
       return message(index);
     case HostCallKind::graph_load:
     case HostCallKind::graph_launch:
-      break;
+      return graph_call(index);
   }
-  throw InfeasibleError(fmt::format("this engine does not run {} calls yet; use eager launches",
-                                    to_string(call.kind())));
-}
-
-template <class Source, class Sharing>
-bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
-  HostThread& host = scratch_.hosts[index];
-  const StreamId id = host.call.stream();
-  open_on_first_use(id);
-  SCHEDLAB_EXPECTS(
-      host.call.task().value() < problem_.costs.task_count(),
-      fmt::format(
-          "launch of task {} of {}", host.call.task().value(), problem_.costs.task_count()));
-  if (host.released) unblock(host);
-  Stream& stream = devices_.stream(id);
-  const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
-  if (depth != 0 && stream.pending_tasks >= depth) {
-    host.next_waiter = stream.full_waiter;
-    stream.full_waiter = index;
-    return block(index, HostState::queue_full, host.clock);
-  }
-  const auto& entry = problem_.costs.entry(host.call.task(), stream.device);
-  host.clock += costs(index).launch * entry.launches;
-  devices_.enqueue_launch(host.call, host.clock, arrival(id, host.clock), HostId{index});
   return true;
-}
-
-template <class Source, class Sharing>
-bool EventEngine<Source, Sharing>::query(std::uint32_t index) {
-  HostThread& host = scratch_.hosts[index];
-  open_on_first_use(host.call.stream());
-  const Time end = host.call_started + costs(index).query;
-  if (!caught_up(index, end)) return false;
-  const bool idle = devices_.stream(host.call.stream()).pending_items == 0;
-  host.clock = end;
-  host.last_query = idle;
-  host.call = HostCall::answered_query(host.call.stream(), idle);
-  source_.answer(HostId{index}, idle);
-  return true;
-}
-
-template <class Source, class Sharing>
-bool EventEngine<Source, Sharing>::synchronize(std::uint32_t index) {
-  HostThread& host = scratch_.hosts[index];
-  if (host.released) {
-    unblock(host);
-    host.clock += costs(index).wake_up;
-    return true;
-  }
-  const Time end = host.call_started + costs(index).synchronize;
-  if (!caught_up(index, end)) return false;
-  const HostCall call = host.call;
-  if (call.stream().valid()) {
-    open_on_first_use(call.stream());
-    Stream& stream = devices_.stream(call.stream());
-    if (stream.pending_items != 0) {
-      host.next_waiter = stream.idle_waiter;
-      stream.idle_waiter = index;
-      return block(index, HostState::synchronizing, end);
-    }
-  } else if (call.event().valid()) {
-    const std::uint32_t record = devices_.last_record(call.event());
-    if (!devices_.record_completed(record)) {
-      devices_.wait_for_record(record, index);
-      return block(index, HostState::synchronizing, end);
-    }
-  } else if (devices_.pending() != 0) {
-    devices_.wait_for_idle(index);
-    return block(index, HostState::synchronizing, end);
-  }
-  host.clock = end;
-  return true;
-}
-
-template <class Source, class Sharing>
-bool EventEngine<Source, Sharing>::message(std::uint32_t index) {
-  HostThread& host = scratch_.hosts[index];
-  if (host.released) {
-    unblock(host);
-    return true;
-  }
-  const bool sends = host.call.kind() == HostCallKind::send;
-  const Time end = host.call_started + (sends ? costs(index).send : costs(index).receive);
-  if (!caught_up(index, end)) return false;
-  SCHEDLAB_EXPECTS(host.call.message() < scratch_.messages.size(),
-                   fmt::format("message {}", host.call.message()));
-  Message& m = scratch_.messages[host.call.message()];
-  const std::uint32_t other = sends ? m.receiver : m.sender;
-  if (other == nil) {
-    (sends ? m.sender : m.receiver) = index;
-    return block(index, HostState::message, end);
-  }
-  m = Message{};
-  scratch_.hosts[other].released = true;
-  scratch_.resumed.push_back(other);
-  host.clock = end;
-  return true;
-}
-
-template <class Source, class Sharing>
-void EventEngine<Source, Sharing>::finish() {
-  bool stuck = devices_.pending() != 0;
-  for (const HostThread& host : scratch_.hosts) {
-    stuck = stuck || host.state != HostState::done;
-    trace_.ended = std::max(trace_.ended, host.clock);
-  }
-  if (stuck) report_deadlock();
-  trace_.ended = std::max(trace_.ended, devices_.last_end());
-  if (!single_) {
-    std::stable_sort(trace_.tasks.begin(),
-                     trace_.tasks.end(),
-                     [](const TaskSpan& a, const TaskSpan& b) { return a.host < b.host; });
-    std::stable_sort(trace_.hosts.begin(),
-                     trace_.hosts.end(),
-                     [](const HostSpan& a, const HostSpan& b) { return a.host < b.host; });
-  }
-}
-
-template <class Source, class Sharing>
-void EventEngine<Source, Sharing>::report_deadlock() const {
-  constexpr std::size_t most_lines = 24;
-  const Plan& plan = source_.plan();
-  std::string text = fmt::format("the run cannot go on after {:.3f} us; what everybody waits for:",
-                                 to_us(devices_.now()));
-  std::size_t lines = 0;
-  const auto add = [&](const std::string& line) {
-    if (++lines <= most_lines) text += "\n  " + line;
-  };
-  for (std::uint32_t h = 0; h < scratch_.hosts.size(); ++h) {
-    const HostThread& host = scratch_.hosts[h];
-    if (host.state == HostState::done) continue;
-    const std::string& name = plan.hosts[HostId{h}].name;
-    add(fmt::format(
-        "host {} \"{}\": in call {} ({})", h, name, host.call_index, to_string(host.call.kind())));
-  }
-  for (std::uint32_t s = 0; s < scratch_.streams.size(); ++s) {
-    const Stream& stream = scratch_.streams[s];
-    if (stream.pending_items == 0) continue;
-    add(fmt::format("{}: {} calls pending, {} of them tasks",
-                    plan.stream_name(StreamId{s}),
-                    stream.pending_items,
-                    stream.pending_tasks));
-  }
-  if (lines > most_lines) text += fmt::format("\n  ... and {} more", lines - most_lines);
-  throw InfeasibleError(text);
 }
 
 }  // namespace schedlab::engine

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/engine/event_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+
+/// \file
+/// Members of EventEngine: launches, queries and synchronization.
+namespace schedlab::engine {
+
+/// Makes the launches, records and waits that come next in a plan without looking at each call
+/// twice; stops before the first call that needs anything else. Of a single host thread only.
+template <class Source, class Sharing>
+void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  const HostCosts cost = costs(index);
+  const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
+  const std::size_t tasks = problem_.costs.task_count();
+  const auto calls = source_.rest(HostId{index});
+  Time clock = host.clock;
+  std::size_t done = 0;
+  for (const HostCall call : calls) {
+    if (!devices_.is_usable(call.stream())) break;
+    const Stream& stream = devices_.stream(call.stream());
+    const Time started = clock;
+    if (call.kind() == HostCallKind::launch) {
+      if (call.task().value() >= tasks || (depth != 0 && stream.pending_tasks >= depth)) break;
+      if (cost.launch != Duration{0}) {
+        clock += cost.launch * problem_.costs.entry(call.task(), stream.device).launches;
+      }
+      devices_.enqueue_launch(call, clock, clock + stream.launch_latency, HostId{index});
+    } else if (call.kind() == HostCallKind::record) {
+      clock += cost.record;
+      devices_.enqueue_record(call, clock + stream.launch_latency);
+    } else if (call.kind() == HostCallKind::wait) {
+      clock += cost.wait;
+      devices_.enqueue_wait(call, clock + stream.launch_latency);
+    } else {
+      break;
+    }
+    if (options_.record_hosts) {
+      trace_.hosts.push_back({.host = HostId{index},
+                              .call = host.call_index + static_cast<std::uint32_t>(done),
+                              .what = call,
+                              .started = started,
+                              .ended = clock,
+                              .blocked = Duration{0}});
+    }
+    ++done;
+  }
+  if (done == 0) return;
+  host.clock = clock;
+  host.call_index += static_cast<std::uint32_t>(done);
+  host.last_query.reset();
+  source_.skip(HostId{index}, done);
+}
+
+template <class Source, class Sharing>
+bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  const StreamId id = host.call.stream();
+  open_on_first_use(id);
+  SCHEDLAB_EXPECTS(
+      host.call.task().value() < problem_.costs.task_count(),
+      fmt::format(
+          "launch of task {} of {}", host.call.task().value(), problem_.costs.task_count()));
+  if (host.released) unblock(host);
+  Stream& stream = devices_.stream(id);
+  const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
+  if (depth != 0 && stream.pending_tasks >= depth) {
+    host.next_waiter = stream.full_waiter;
+    stream.full_waiter = index;
+    return block(index, HostState::queue_full, host.clock);
+  }
+  const auto& entry = problem_.costs.entry(host.call.task(), stream.device);
+  host.clock += costs(index).launch * entry.launches;
+  devices_.enqueue_launch(host.call, host.clock, arrival(id, host.clock), HostId{index});
+  return true;
+}
+
+template <class Source, class Sharing>
+bool EventEngine<Source, Sharing>::query(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  open_on_first_use(host.call.stream());
+  const Time end = host.call_started + costs(index).query;
+  if (!caught_up(index, end)) return false;
+  const bool idle = devices_.stream(host.call.stream()).pending_items == 0;
+  host.clock = end;
+  host.last_query = idle;
+  host.call = HostCall::answered_query(host.call.stream(), idle);
+  source_.answer(HostId{index}, idle);
+  return true;
+}
+
+template <class Source, class Sharing>
+bool EventEngine<Source, Sharing>::synchronize(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  if (host.released) {
+    unblock(host);
+    host.clock += costs(index).wake_up;
+    return true;
+  }
+  const Time end = host.call_started + costs(index).synchronize;
+  if (!caught_up(index, end)) return false;
+  const HostCall call = host.call;
+  if (call.stream().valid()) {
+    open_on_first_use(call.stream());
+    Stream& stream = devices_.stream(call.stream());
+    if (stream.pending_items != 0) {
+      host.next_waiter = stream.idle_waiter;
+      stream.idle_waiter = index;
+      return block(index, HostState::synchronizing, end);
+    }
+  } else if (call.event().valid()) {
+    const std::uint32_t record = devices_.last_record(call.event());
+    if (!devices_.record_completed(record)) {
+      devices_.wait_for_record(record, index);
+      return block(index, HostState::synchronizing, end);
+    }
+  } else if (devices_.pending() != 0) {
+    devices_.wait_for_idle(index);
+    return block(index, HostState::synchronizing, end);
+  }
+  host.clock = end;
+  return true;
+}
+
+}  // namespace schedlab::engine
