@@ -110,6 +110,13 @@ std::vector<MachineNumber> device_limits() {
        [](Platform& p, double v) { device(p).memory_capacity = bytes(v, gib); },
        0,
        largest_gib},
+      {"device",
+       "co_residency_factor",
+       "What a unit gets done, relative to one kernel alone, while blocks of several kernels share "
+       "it; absent: 1.",
+       [](Platform& p, double v) { device(p).co_residency_factor = v; },
+       0.1,
+       1},
       us("launch_latency_us",
          "From the end of the launch call to the arrival of the task in its stream.",
          [](Platform& p, double v) { device(p).launch_latency = from_us(v); }),
@@ -125,6 +132,85 @@ std::vector<MachineNumber> device_limits() {
       us("copy_latency_us",
          "Fixed part of a copy between host and device.",
          [](Platform& p, double v) { rates(p).copy_latency = from_us(v); }),
+  };
+}
+
+SmLimits& limits(Platform& platform) {
+  return device(platform).sm_limits;
+}
+
+/// Names are unique over all sections, so that a scenario can change them.
+std::vector<MachineNumber> sm_limits() {
+  const auto whole = [](std::string_view name,
+                        std::string_view doc,
+                        void (*set)(Platform&, double),
+                        double minimum,
+                        double maximum) {
+    return MachineNumber{"device/sm_limits", name, doc, set, minimum, maximum, true};
+  };
+  constexpr double most_bytes = 1 << 30;
+  return {
+      whole(
+          "threads_per_sm",
+          "Threads resident on one unit; absent: block shapes are ignored.",
+          [](Platform& p, double v) { limits(p).threads = count(v); },
+          32,
+          65536),
+      whole(
+          "blocks_per_sm",
+          "Thread blocks resident on one unit; absent: as many as the threads allow.",
+          [](Platform& p, double v) { limits(p).blocks = count(v); },
+          1,
+          1024),
+      whole(
+          "registers_per_sm",
+          "Registers of 32 bits on one unit; absent: not limited.",
+          [](Platform& p, double v) { limits(p).registers = count(v); },
+          1,
+          most_bytes),
+      whole(
+          "registers_per_thread",
+          "Most registers that one thread can have; absent: not limited.",
+          [](Platform& p, double v) { limits(p).registers_per_thread = count(v); },
+          1,
+          65535),
+      whole(
+          "register_unit",
+          "Registers are given to a warp in multiples of this; absent: 1.",
+          [](Platform& p, double v) { limits(p).register_unit = count(v); },
+          1,
+          65536),
+      whole(
+          "sub_partitions",
+          "Parts of a unit that the register file is divided among; absent: 1.",
+          [](Platform& p, double v) { limits(p).sub_partitions = count(v); },
+          1,
+          64),
+      whole(
+          "shared_memory_bytes_per_sm",
+          "Shared memory of one unit at its largest setting; absent: not limited.",
+          [](Platform& p, double v) { limits(p).shared_memory = count(v); },
+          1,
+          most_bytes),
+      whole(
+          "shared_memory_bytes_per_block",
+          "Most shared memory that one block can ask for (opt-in); absent: as much as the unit "
+          "has.",
+          [](Platform& p, double v) { limits(p).shared_memory_per_block = count(v); },
+          1,
+          most_bytes),
+      whole(
+          "shared_memory_unit_bytes",
+          "Shared memory is given to a block in multiples of this; absent: 1.",
+          [](Platform& p, double v) { limits(p).shared_memory_unit = count(v); },
+          1,
+          65536),
+      whole(
+          "reserved_shared_memory_bytes",
+          "Shared memory that the driver takes from every block; absent: 0.",
+          [](Platform& p, double v) { limits(p).reserved_shared_memory = count(v); },
+          0,
+          65536),
   };
 }
 
@@ -173,7 +259,7 @@ std::vector<MachineNumber> device_rates() {
 const std::vector<MachineNumber>& machine_numbers() {
   static const std::vector<MachineNumber> numbers = [] {
     std::vector<MachineNumber> all = host_numbers();
-    for (const auto& part : {device_limits(), device_rates()}) {
+    for (const auto& part : {device_limits(), sm_limits(), device_rates()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

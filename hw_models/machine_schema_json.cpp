@@ -51,10 +51,16 @@ Json rates_by_type() {
 Json device_properties() {
   Json runs_on = Json::object();
   for (const std::string& kind : task_kind_names()) runs_on[kind] = {{"type", "string"}};
-  const Json tile = with_origin({{"m", bare_number(1, 65536, true)},
-                                 {"n", bare_number(1, 65536, true)},
-                                 {"efficiency", bare_number(0.001, 1, false)}},
-                                {"m", "n", "efficiency"});
+  Json tile = with_origin({{"m", bare_number(1, 65536, true)},
+                           {"n", bare_number(1, 65536, true)},
+                           {"efficiency", bare_number(0.001, 1, false)},
+                           {"threads", bare_number(1, 1024, true)},
+                           {"registers", bare_number(1, 65535, true)},
+                           {"shared_memory_bytes", bare_number(0, 1 << 30, true)}},
+                          {"m", "n", "efficiency"});
+  tile["dependencies"] = {{"threads", {"registers", "shared_memory_bytes"}},
+                          {"registers", {"threads", "shared_memory_bytes"}},
+                          {"shared_memory_bytes", {"threads", "registers"}}};
   Json properties{
       {"name", {{"type", "string"}, {"minLength", 1}}},
       {"unit_classes",
@@ -78,8 +84,13 @@ Json device_properties() {
 std::string machine_schema() {
   Json host = Json::object();
   Json device = device_properties();
+  device["sm_limits"] = object(Json::object());
+  device["sm_limits"]["description"] =
+      "What one unit can hold of thread blocks with a known shape; absent: shapes are ignored.";
   for (const MachineNumber& field : machine_numbers()) {
-    Json& section = field.section == "host" ? host : device;
+    Json& section = field.section == "host"     ? host
+                    : field.section == "device" ? device
+                                                : device["sm_limits"]["properties"];
     Json& entry = section[std::string{field.name}];
     entry = number(field.minimum, field.maximum, field.integer);
     entry["description"] = std::string{field.doc};

@@ -20,6 +20,9 @@ constexpr NumberRange unit_count{0, 1'000'000, true};
 constexpr NumberRange rate_tflop_per_s{0, 1e9, false};
 constexpr NumberRange tile_side{1, 65536, true};
 constexpr NumberRange efficiency{0.001, 1, false};
+constexpr NumberRange block_threads{1, 1024, true};
+constexpr NumberRange block_registers{1, 65535, true};
+constexpr NumberRange block_bytes{0, 1 << 30, true};
 
 void read_unit_classes(MachineReader& reader, Device& device) {
   for (const std::string& key : reader.children("/device/unit_classes")) {
@@ -77,6 +80,22 @@ void read_rates(MachineReader& reader,
   }
 }
 
+/// The thread block that computes a tile: given with all three numbers, or not at all.
+BlockShape read_block_shape(MachineReader& reader, const std::string& tile) {
+  const std::vector<std::string> keys = reader.children(tile);
+  const auto given = [&](std::string_view key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  if (!given("threads") && !given("registers") && !given("shared_memory_bytes")) return {};
+  BlockShape block;
+  block.threads = static_cast<std::uint16_t>(reader.bare_number(tile + "/threads", block_threads));
+  block.registers =
+      static_cast<std::uint16_t>(reader.bare_number(tile + "/registers", block_registers));
+  block.shared_memory =
+      static_cast<std::uint32_t>(reader.bare_number(tile + "/shared_memory_bytes", block_bytes));
+  return block;
+}
+
 void read_tiles(MachineReader& reader, DeviceRates& rates) {
   for (const std::string& index : reader.children("/device/gemm_tiles")) {
     const std::string pointer = "/device/gemm_tiles/" + index;
@@ -85,6 +104,7 @@ void read_tiles(MachineReader& reader, DeviceRates& rates) {
     tile.m = static_cast<std::int64_t>(reader.bare_number(pointer + "/m", tile_side));
     tile.n = static_cast<std::int64_t>(reader.bare_number(pointer + "/n", tile_side));
     tile.efficiency = reader.bare_number(pointer + "/efficiency", efficiency);
+    tile.block = read_block_shape(reader, pointer);
     reader.origin_for(pointer, first);
     rates.gemm_tiles.push_back(tile);
   }

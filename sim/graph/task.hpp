@@ -54,6 +54,27 @@ enum class TaskClass : std::uint8_t {
   return c == TaskClass::critical_matmul || c == TaskClass::critical_pointwise;
 }
 
+/// What one thread block of a kernel needs of the unit it runs on.
+struct BlockShape {
+  std::uint16_t threads = 0;        ///< 0 = the shape is not known
+  std::uint16_t registers = 0;      ///< per thread; 0 = none counted
+  std::uint32_t shared_memory = 0;  ///< bytes, static and dynamic
+
+  friend bool operator==(const BlockShape&, const BlockShape&) = default;
+};
+
+/// The grid that a kernel is launched with.
+struct KernelGrid {
+  std::uint32_t blocks = 0;  ///< 0 = the cost model chooses the grid
+  BlockShape block{};
+  /// Kernels of which only the duration is known: share of a unit's throughput that its blocks use
+  /// while they have the unit to themselves. 1: two such kernels on one unit run at half speed
+  /// each; 0: blocks that only pass time. Of other kernels the cost model knows.
+  float compute_share = 1.0F;
+
+  friend bool operator==(const KernelGrid&, const KernelGrid&) = default;
+};
+
 /// One device kernel: its shape and its work.
 struct Kernel {
   TaskKind kind = TaskKind::fixed;
@@ -65,6 +86,7 @@ struct Kernel {
   Flops flops{};
   Bytes bytes_read{};
   Bytes bytes_written{};
+  KernelGrid grid{};
 
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };

@@ -55,9 +55,8 @@ CostTable::Entry make_entry(const Operation& operation,
   const std::uint32_t count = device.unit_classes[unit_class].count;
   entry.unit_class = unit_class;
   entry.units = std::max(1U, static_cast<std::uint32_t>(std::ceil(estimate.share * count - 1e-9)));
-  entry.mean_share = sharing == SharingModel::fluid
-                         ? mean_share_of_blocks(estimate, entry.units, count)
-                         : static_cast<double>(entry.units) / count;
+  entry.mean_share = shares_units(sharing) ? mean_share_of_blocks(estimate, entry.units, count)
+                                           : static_cast<double>(entry.units) / count;
   return entry;
 }
 

@@ -23,10 +23,15 @@ struct Estimate {
   double share = 1.0;     ///< of the device's units it can use, in (0, 1]
   Bandwidth bandwidth{};  ///< DRAM traffic it wants while it runs
   Bound bound = Bound::fixed;
-  /// Thread blocks of the grid, and how many of them fit on one unit; used where units are shared
-  /// block by block. 0 blocks: as many as the share has units, one to a unit.
+  /// Thread blocks of the grid, and how many of them one unit runs side by side at full rate; used
+  /// where units are shared block by block. 0 blocks: as many as the share has units, one to a
+  /// unit.
   std::uint32_t blocks = 0;
   std::uint32_t blocks_per_unit = 1;
+  BlockShape block{};  ///< what one of them needs of its unit, if known
+  /// Share of a unit's throughput that the kernel's blocks use while they run there at full rate,
+  /// blocks_per_unit of them, in [0, 1].
+  float compute_share = 1.0F;
 
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };

@@ -47,11 +47,30 @@ struct UnitClass {
   friend bool operator==(const UnitClass&, const UnitClass&) = default;
 };
 
+/// What one unit (SM) can hold of thread blocks; read by sim/machine/occupancy.hpp. All 0: not
+/// known, block shapes are ignored.
+struct SmLimits {
+  std::uint32_t threads = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t registers = 0;             ///< 32 bits each; 0 = not limited
+  std::uint32_t registers_per_thread = 0;  ///< 0 = not limited
+  std::uint32_t register_unit = 1;         ///< registers are given to a warp in multiples of this
+  std::uint32_t sub_partitions = 1;        ///< the register file is divided among them
+  std::uint32_t shared_memory = 0;         ///< bytes; 0 = not limited
+  std::uint32_t shared_memory_per_block = 0;  ///< most that one block can have (opt-in), bytes
+  std::uint32_t shared_memory_unit = 1;       ///< bytes
+  std::uint32_t reserved_shared_memory = 0;   ///< taken by the driver from every block, bytes
+
+  [[nodiscard]] bool known() const { return threads != 0; }
+  friend bool operator==(const SmLimits&, const SmLimits&) = default;
+};
+
 /// One shape of the output tile that a matrix library computes per unit.
 struct GemmTile {
   std::int64_t m = 0;
   std::int64_t n = 0;
   double efficiency = 1.0;  ///< of one unit's peak while it computes such a tile
+  BlockShape block{};       ///< of the thread block that computes it, if known
 
   friend bool operator==(const GemmTile&, const GemmTile&) = default;
 };
@@ -89,6 +108,10 @@ struct Device {
   Duration stream_gap{0};      ///< from the end of a task to the start of the next in its stream
   Duration event_latency{0};   ///< from an event's completion to the release of a waiting stream
   Duration kernel_floor{0};    ///< shortest duration of a kernel (used by cost models)
+  SmLimits sm_limits;          ///< of one unit of the class that kernels with a block shape run on
+  /// What a unit gets done, relative to one kernel alone, while blocks of several kernels share it;
+  /// in (0, 1], 1 = nothing is lost.
+  double co_residency_factor = 1.0;
   DeviceRates rates;
 
   /// Level 0 is the most urgent. Streams give priorities as CUDA does: 0 = default and lowest,
@@ -106,6 +129,10 @@ enum class SharingModel : std::uint8_t {
   exclusive,  ///< a task holds whole units from start to end (sim/engine/sharing/exclusive.hpp)
   fluid,      ///< blocks in slots, bandwidth shared max-min (sim/engine/sharing/fluid.hpp)
 };
+/// True where a kernel takes room block by block, and not in whole units from start to end.
+[[nodiscard]] constexpr bool shares_units(SharingModel model) {
+  return model != SharingModel::exclusive;
+}
 
 [[nodiscard]] std::string_view to_string(SharingModel model);
 /// nullopt if `word` is none of sharing_model_names().

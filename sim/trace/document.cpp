@@ -40,7 +40,7 @@ double unit_share(const Problem& problem, OperationId operation, DeviceId device
 
 double unit_share(const Problem& problem, const TaskSpan& span) {
   const double share = unit_share(problem, problem.graph.operation_id(span.task), span.device);
-  const bool shared = problem.platform.sharing == SharingModel::fluid &&
+  const bool shared = shares_units(problem.platform.sharing) &&
                       problem.costs.entry(span.task, span.device).units > 0;
   const Duration alone = problem.costs.duration(span.task, span.device);
   if (!shared || span.duration() <= alone) return share;

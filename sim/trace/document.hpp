@@ -14,7 +14,7 @@ namespace schedlab {
 /// compute units.
 [[nodiscard]] double unit_share(const Problem& problem, OperationId operation, DeviceId device);
 
-/// The same for one task as it ran. Where units are shared block by block (SharingModel::fluid) a
+/// The same for one task as it ran. Where units are shared block by block (shares_units) a
 /// task that has company runs longer on fewer units, so its share is what it needs alone, spread
 /// over the time it took; else it is unit_share().
 [[nodiscard]] double unit_share(const Problem& problem, const TaskSpan& span);

@@ -65,7 +65,7 @@ void Summarizer::collect_facts(const Problem& problem) {
   const auto& operations = problem.graph.operations();
   operation_count_ = operations.size();
   facts_.clear();
-  const bool shared = problem.platform.sharing == SharingModel::fluid;
+  const bool shared = shares_units(problem.platform.sharing);
   devices_.assign(problem.platform.devices.size(), DeviceState{});
   for (const DeviceId device : problem.platform.devices.ids()) {
     DeviceState& state = devices_[device.value()];

@@ -49,6 +49,10 @@ TEST_CASE("the schema refuses what the reader refuses") {
   broken("/device/unit_classes/sm", 80);
   broken("/device/runs_on/gem", "sm");
   broken("/device/gemm_tiles/0/efficiency", 0);
+  broken("/device/sm_limits/threads_per_sm/value", 8);
+  broken("/device/sm_limits/threads_per_sm", 2048);
+  broken("/device/sm_limits/unknown", {{"value", 1}, {"source", "s"}});
+  broken("/device/gemm_tiles/0/threads", 256);  // without the other two numbers of the block
   broken("/name", "");
 }
 
