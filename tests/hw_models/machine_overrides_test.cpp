@@ -58,7 +58,7 @@ TEST_CASE("every number of the file format can be overridden under its name") {
     std::map<std::string, OptionValue> given{{option.name, true}};
     if (std::holds_alternative<double>(option.default_value)) given[option.name] = 0.5;
     if (std::holds_alternative<std::int64_t>(option.default_value)) {
-      given[option.name] = std::int64_t{3};
+      given[option.name] = std::max<std::int64_t>(3, static_cast<std::int64_t>(option.minimum));
     }
     apply_overrides(machine, given);
     if (option.name != "unlimited_units") CHECK_FALSE(machine == load_machine("ideal"));
