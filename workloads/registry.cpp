@@ -11,6 +11,7 @@ namespace schedlab {
 const std::vector<WorkloadInfo>& workloads() {
   static const std::vector<WorkloadInfo> all{
       lstm_workload(),            // lstm
+      gru_workload(),             // gru
       grid_workload(),            // grid
       random_layered_workload(),  // random_layered
       file_workload(),            // file

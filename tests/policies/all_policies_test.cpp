@@ -72,6 +72,39 @@ TEST_CASE("every policy makes sound plans for every cut of an LSTM") {
   }
 }
 
+TEST_CASE("every policy makes sound plans for two directions and for GRU cells") {
+  for (const RecurrentCell cell :
+       {RecurrentCell::lstm, RecurrentCell::gru, RecurrentCell::gru_reset_before}) {
+    for (const Bidirectional both :
+         {Bidirectional::none, Bidirectional::first, Bidirectional::all}) {
+      for (const RecurrentPass pass :
+           {RecurrentPass::forward, RecurrentPass::backward, RecurrentPass::training}) {
+        for (const Granularity granularity : {Granularity::coarse,
+                                              Granularity::fine,
+                                              Granularity::matmul,
+                                              Granularity::data_and_weight}) {
+          RecurrentSpec spec{.layers = 3, .steps = 4, .batch = 2, .hidden = 8};
+          spec.cell = cell;
+          spec.bidirectional = both;
+          spec.pass = pass;
+          spec.granularity = granularity;
+          spec.accumulation = Accumulation::partial;
+          spec.buffer_order = BufferOrder::by_plan;
+          const Scene scene{recurrent(spec), Rng{11}};
+          for (const PolicyInfo& info : policies()) {
+            CAPTURE(static_cast<int>(cell));
+            CAPTURE(static_cast<int>(both));
+            CAPTURE(static_cast<int>(pass));
+            CAPTURE(static_cast<int>(granularity));
+            CAPTURE(info.name);
+            expect_sound(scene, info);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("every policy makes sound plans for graphs it was not made for") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const Scene scene{testing::random_dag(seed, 40, 0.02 * static_cast<double>(seed)), Rng{seed}};

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/entry_options.hpp"
+
+#include <utility>
+
+namespace schedlab::detail {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 4> granularity_words{
+    "coarse", "fine", "matmul", "data_and_weight"};
+constexpr std::array<std::string_view, 3> accumulation_words{"ordered", "partial", "batched"};
+constexpr std::array<std::string_view, 2> buffer_order_words{"chained", "by_plan"};
+constexpr std::array<std::string_view, 2> optimizer_words{"sgd", "adam"};
+
+}  // namespace
+
+OptionSpec size_option(
+    std::string name, std::int64_t value, std::string doc, double minimum, double maximum) {
+  return {.name = std::move(name),
+          .default_value = value,
+          .doc = std::move(doc),
+          .minimum = minimum,
+          .maximum = maximum};
+}
+
+OptionSpec number_option(
+    std::string name, double value, std::string doc, double minimum, double maximum) {
+  return {.name = std::move(name),
+          .default_value = value,
+          .doc = std::move(doc),
+          .minimum = minimum,
+          .maximum = maximum};
+}
+
+void add_cut_options(std::vector<OptionSpec>& options) {
+  options.push_back(
+      {.name = "granularity",
+       .default_value = std::string{"auto"},
+       .doc = "how finely a node is cut into tasks; auto: as the policy wants it, else fine",
+       .allowed = allowed(granularity_words, true)});
+  options.push_back({.name = "accumulation",
+                     .default_value = std::string{"auto"},
+                     .doc = "how weight gradients are summed over steps; auto: ordered",
+                     .allowed = allowed(accumulation_words, true)});
+  options.push_back(
+      size_option("accumulation_steps", 8, "steps in one weight GEMM, of accumulation batched"));
+  options.push_back(size_option(
+      "partial_buffers", 2, "buffers per weight matrix, of accumulation partial", 1, 4096));
+  options.push_back({.name = "buffer_order",
+                     .default_value = std::string{"chained"},
+                     .doc = "who orders the tasks that add into one buffer: the graph or the plan",
+                     .allowed = allowed(buffer_order_words)});
+}
+
+RecurrentCut cut_from(const Options& o) {
+  return {
+      .granularity = word_to(granularity_words, o.text("granularity"), Granularity::fine),
+      .accumulation = word_to(accumulation_words, o.text("accumulation"), Accumulation::ordered),
+      .accumulation_steps = o.integer("accumulation_steps"),
+      .partial_buffers = o.integer("partial_buffers"),
+      .buffer_order = word_to(buffer_order_words, o.text("buffer_order"), BufferOrder::chained)};
+}
+
+void add_training_options(std::vector<OptionSpec>& options,
+                          Optimizer optimizer,
+                          std::string_view applies) {
+  const std::string prefix{applies};
+  options.push_back(
+      {.name = "optimizer",
+       .default_value = std::string{optimizer_words[static_cast<std::size_t>(optimizer)]},
+       .doc = prefix + "what an update costs",
+       .allowed = allowed(optimizer_words)});
+  options.push_back({.name = "include_transfers",
+                     .default_value = true,
+                     .doc = prefix + "copy the batch to the device and the loss back"});
+  options.push_back({.name = "include_tensors",
+                     .default_value = true,
+                     .doc = "false: dependencies only, no memory accounting"});
+}
+
+Optimizer optimizer_from(const Options& options) {
+  return word_to(optimizer_words, options.text("optimizer"), Optimizer::sgd);
+}
+
+}  // namespace schedlab::detail

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/error.hpp"
+#include "sim/base/options.hpp"
+#include "workloads/recurrent.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab::detail {
+
+inline constexpr double most_size = 1 << 24;
+
+/// The enumerator whose word this is; words in the order of the enumerators.
+template <class Enum, std::size_t n>
+Enum word_to(const std::array<std::string_view, n>& words, std::string_view word, Enum automatic) {
+  if (word == "auto") return automatic;
+  const auto found = std::find(words.begin(), words.end(), word);
+  SCHEDLAB_EXPECTS(found != words.end(), std::string{word});
+  return static_cast<Enum>(found - words.begin());
+}
+
+template <std::size_t n>
+std::vector<std::string> allowed(const std::array<std::string_view, n>& words,
+                                 bool automatic = false) {
+  std::vector<std::string> all;
+  if (automatic) all.emplace_back("auto");
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+/// A whole number.
+[[nodiscard]] OptionSpec size_option(std::string name,
+                                     std::int64_t value,
+                                     std::string doc,
+                                     double minimum = 1,
+                                     double maximum = most_size);
+[[nodiscard]] OptionSpec number_option(
+    std::string name, double value, std::string doc, double minimum, double maximum);
+
+/// granularity, accumulation, accumulation_steps, partial_buffers, buffer_order.
+void add_cut_options(std::vector<OptionSpec>& options);
+[[nodiscard]] RecurrentCut cut_from(const Options& options);
+/// optimizer, include_transfers, include_tensors.
+void add_training_options(std::vector<OptionSpec>& options,
+                          Optimizer optimizer,
+                          std::string_view applies = {});
+[[nodiscard]] Optimizer optimizer_from(const Options& options);
+
+}  // namespace schedlab::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/entry_options.hpp"
+#include "workloads/workload_entries.hpp"
+
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 3> pass_words{"forward", "backward", "training"};
+constexpr std::array<std::string_view, 3> bidirectional_words{"none", "first", "all"};
+constexpr std::array<std::string_view, 2> reset_words{"after", "before"};
+
+std::vector<OptionSpec> recurrent_options() {
+  std::vector<OptionSpec> options{
+      detail::size_option("layers", 4, "layers of the network", 1, 32767),
+      detail::size_option("steps", 50, "unrolled time steps"),
+      detail::size_option("batch", 64, "sequences trained at once"),
+      detail::size_option("hidden", 1024, "width of the hidden state, of each direction"),
+      detail::size_option("input", 0, "width of the input of layer 0; 0: as hidden", 0),
+      {.name = "bidirectional",
+       .default_value = std::string{"none"},
+       .doc = "layers that also run from the last step to the first",
+       .allowed = detail::allowed(bidirectional_words)},
+      {.name = "data_type",
+       .default_value = std::string{"fp32"},
+       .doc = "type of all elements",
+       .allowed = data_type_names()},
+      {.name = "pass",
+       .default_value = std::string{"backward"},
+       .doc = "part of a training step that is scheduled",
+       .allowed = detail::allowed(pass_words)}};
+  detail::add_cut_options(options);
+  detail::add_training_options(options, Optimizer::sgd, "of pass training: ");
+  return options;
+}
+
+RecurrentSpec recurrent_spec(const Options& o) {
+  const RecurrentCut cut = detail::cut_from(o);
+  RecurrentSpec spec;
+  spec.layers = o.integer("layers");
+  spec.steps = o.integer("steps");
+  spec.batch = o.integer("batch");
+  spec.hidden = o.integer("hidden");
+  spec.input = o.integer("input");
+  spec.type = data_type_from(o.text("data_type"));
+  spec.pass = detail::word_to(pass_words, o.text("pass"), RecurrentPass::backward);
+  spec.granularity = cut.granularity;
+  spec.accumulation = cut.accumulation;
+  spec.accumulation_steps = cut.accumulation_steps;
+  spec.partial_buffers = cut.partial_buffers;
+  spec.buffer_order = cut.buffer_order;
+  spec.bidirectional =
+      detail::word_to(bidirectional_words, o.text("bidirectional"), Bidirectional::none);
+  spec.optimizer = detail::optimizer_from(o);
+  spec.transfers = o.flag("include_transfers");
+  spec.tensors = o.flag("include_tensors");
+  return spec;
+}
+
+}  // namespace
+
+WorkloadInfo lstm_workload() {
+  return {.name = "lstm",
+          .summary =
+              "LSTM of any size, one direction or two, forward, backward or a whole training "
+              "step, cut as TurboLSTM cuts it",
+          .options = recurrent_options(),
+          .make = [](const Options& o) { return recurrent(recurrent_spec(o)); }};
+}
+
+WorkloadInfo gru_workload() {
+  std::vector<OptionSpec> options = recurrent_options();
+  options.push_back({.name = "reset",
+                     .default_value = std::string{"after"},
+                     .doc = "where the reset gate applies: to the recurrent product, as libraries "
+                            "do, or to the state before it, as published",
+                     .allowed = detail::allowed(reset_words)});
+  return {.name = "gru",
+          .summary = "GRU of any size, one direction or two, cut like the LSTM",
+          .options = std::move(options),
+          .make = [](const Options& o) {
+            RecurrentSpec spec = recurrent_spec(o);
+            spec.cell =
+                o.text("reset") == "after" ? RecurrentCell::gru : RecurrentCell::gru_reset_before;
+            return recurrent(spec);
+          }};
+}
+
+}  // namespace schedlab

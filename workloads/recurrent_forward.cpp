@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/recurrent_chain.hpp"
+
+#include <utility>
+
+namespace schedlab::detail {
+
+void RecurrentChain::forward(std::int64_t i) {
+  const std::int64_t step = step_at(i);
+  const ForwardNode node = add_forward_tasks(step);
+  add_forward_edges(step, node);
+  outputs_[static_cast<std::size_t>(step)].task = node.residual.valid() ? node.residual : node.cell;
+  if (out_.with_tensors()) add_forward_tensors(step, node);
+  forward_cell_ = node.cell;
+  last_forward_ = step;
+}
+
+RecurrentChain::ForwardNode RecurrentChain::add_forward_tasks(std::int64_t step) {
+  const RecurrentShape& s = spec_.shape;
+  const std::int64_t cells = s.batch * s.hidden;
+  const auto residual_kernel = [&] {
+    return pointwise_kernel(s.type, static_cast<double>(cells), 2 * cells, cells);
+  };
+  ForwardNode node;
+  if (whole_nodes() || data_nodes()) {
+    const TaskId all =
+        task(op_cell_forward, 0, "node_forward", TaskClass::critical_matmul, step, [&] {
+          std::vector<Kernel> kernels{input_kernel(s), recurrent_kernel(s)};
+          if (has_candidate()) {
+            kernels.push_back(gates_forward_kernel(s));
+            kernels.push_back(candidate_kernel(s));
+          }
+          kernels.push_back(cell_forward_kernel(s));
+          if (residual_ != nullptr) kernels.push_back(residual_kernel());
+          return kernels;
+        });
+    node = {.input = all,
+            .recurrent = all,
+            .gates = all,
+            .candidate = has_candidate() ? all : TaskId::none(),
+            .cell = all,
+            .residual = residual_ != nullptr ? all : TaskId::none()};
+    return node;
+  }
+  const auto single = [&](std::size_t index, std::string_view name, TaskClass c, auto kernel) {
+    return task(index, 0, name, c, step, [&] { return std::vector<Kernel>{kernel()}; });
+  };
+  constexpr TaskClass matmul = TaskClass::critical_matmul;
+  constexpr TaskClass pointwise = TaskClass::critical_pointwise;
+  node.input = single(op_input, "input_gemm", matmul, [&] { return input_kernel(s); });
+  node.recurrent =
+      single(op_recurrent, "recurrent_gemm", matmul, [&] { return recurrent_kernel(s); });
+  if (has_candidate()) {
+    node.gates =
+        single(op_gates, "gates_forward", pointwise, [&] { return gates_forward_kernel(s); });
+    node.candidate =
+        single(op_candidate_forward, "candidate_gemm", matmul, [&] { return candidate_kernel(s); });
+  }
+  node.cell =
+      single(op_cell_forward, "cell_forward", pointwise, [&] { return cell_forward_kernel(s); });
+  if (!has_candidate()) node.gates = node.cell;
+  if (residual_ != nullptr) {
+    node.residual = single(op_residual, "residual", pointwise, residual_kernel);
+  }
+  return node;
+}
+
+void RecurrentChain::add_forward_edges(std::int64_t step, const ForwardNode& node) {
+  const auto at = static_cast<std::size_t>(step);
+  out_.edge(node.input, node.gates);
+  out_.edge(node.recurrent, node.gates);
+  out_.edge(forward_cell_, node.recurrent);  // h(l, t-1)
+  out_.edge(forward_cell_, node.gates);      // c(l, t-1)
+  if (has_candidate()) {
+    out_.edge(node.gates, node.candidate);
+    out_.edge(node.candidate, node.cell);
+    out_.edge(node.input, node.cell);
+    out_.edge(node.gates, node.cell);
+    out_.edge(forward_cell_, node.cell);
+  }
+  for (const Steps* values : inputs_) out_.edge((*values)[at].task, node.input);
+  if (node.residual.valid()) {
+    out_.edge(node.cell, node.residual);
+    out_.edge((*residual_)[at].task, node.residual);
+  }
+}
+
+void RecurrentChain::add_forward_tensors(std::int64_t step, const ForwardNode& node) {
+  const RecurrentShape& s = spec_.shape;
+  const auto at = static_cast<std::size_t>(step);
+  const std::int64_t cells = s.batch * s.hidden;
+  const bool kept = !training();  // for the backward pass that follows elsewhere
+
+  for (const Steps* values : inputs_) out_.reads(node.input, (*values)[at].tensor);
+  out_.reads(node.input, input_weights_);
+  out_.reads(node.recurrent, h_before(step));
+  out_.reads(node.recurrent, recurrent_weights_);
+  out_.reads(node.gates, cells_.cell_state ? c_before(step) : h_before(step));
+  if (node.input != node.cell) {  // else the products live only inside the task
+    const TensorId zx = tensor("zx", step, s.batch * s.gates(), false);
+    const TensorId zh = tensor("zh", step, cells_.recurrent_gates * cells, false);
+    out_.writes(node.input, zx);
+    out_.writes(node.recurrent, zh);
+    out_.reads(node.gates, zx);
+    out_.reads(node.gates, zh);
+    if (has_candidate()) {
+      const TensorId zc = tensor("zc", step, cells, false);
+      out_.writes(node.candidate, zc);
+      out_.reads(node.cell, zc);
+      out_.reads(node.cell, zx);
+    }
+  }
+  gates_[at] = tensor("gates", step, cells_.saved_gates * cells, kept);
+  out_.writes(node.gates, gates_[at]);
+  if (has_candidate()) {
+    reset_[at] = tensor("rh", step, cells, kept);
+    candidate_[at] = tensor("n", step, cells, kept);
+    out_.writes(node.gates, reset_[at]);
+    out_.writes(node.cell, candidate_[at]);
+    if (node.candidate != node.cell) {
+      out_.reads(node.candidate, reset_[at]);
+      out_.reads(node.candidate, recurrent_weights_);
+      out_.reads(node.cell, gates_[at]);
+      out_.reads(node.cell, h_before(step));
+    }
+  }
+  if (cells_.cell_state) {
+    c_[at] = tensor("c", step, cells, kept);
+    out_.writes(node.cell, c_[at]);
+  }
+  h_[at] = tensor("h", step, cells, kept);
+  out_.writes(node.cell, h_[at]);
+  outputs_[at].tensor = h_[at];
+  if (node.residual.valid()) {
+    if (node.residual != node.cell) out_.reads(node.residual, h_[at]);
+    out_.reads(node.residual, (*residual_)[at].tensor);
+    outputs_[at].tensor = tensor("y", step, cells, kept);
+    out_.writes(node.residual, outputs_[at].tensor);
+  }
+}
+
+}  // namespace schedlab::detail
