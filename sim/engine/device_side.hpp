@@ -106,7 +106,14 @@ class DeviceSide {
     scratch_.dirty.push_back(connection);
   }
 
-  [[nodiscard]] Time next_completion() { return sharing_.next_completion(); }
+  /// Before `horizon` nothing arrives: a sharing model may go on by itself until then.
+  [[nodiscard]] Time next_completion(Time horizon) {
+    if constexpr (requires { sharing_.next_completion(horizon); }) {
+      return sharing_.next_completion(horizon);
+    } else {
+      return sharing_.next_completion();
+    }
+  }
   void complete_one();
   [[nodiscard]] bool dispatch_needed() const { return sharing_.dispatch_needed(); }
   void dispatch() {

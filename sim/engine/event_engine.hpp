@@ -129,8 +129,8 @@ bool EventEngine<Source, Sharing>::step() {
     scratch_.resumed.clear();
     return true;
   }
-  const Time completion = devices_.next_completion();
   const Time arrival = scratch_.arrivals.next_time();
+  const Time completion = devices_.next_completion(arrival);
   if (completion != devices_.now() && arrival != devices_.now()) {
     if (devices_.dispatch_needed()) {
       devices_.dispatch();

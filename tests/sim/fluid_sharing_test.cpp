@@ -125,6 +125,28 @@ TEST_CASE("an urgent kernel takes units as blocks end, never at once") {
   CHECK(trace.tasks[0].ended == at(35us));
 }
 
+TEST_CASE("a kernel without a slot among the resident ones holds up nobody who has one") {
+  // 4 units, one resident kernel. Low: three waves of 10 us. Urgent finds no slot before 30; if it
+  // kept low from placing its second wave nobody would ever end.
+  Bench b{4};
+  b.platform.devices[DeviceId{0}].resident_kernels = 1;
+  b.kernel("low", grid(30us, 12));
+  b.kernel("urgent", grid(5us, 4), -1, 5);
+  const Trace trace = b.run();
+  CHECK(trace.tasks[0].ended == at(30us));
+  CHECK(trace.tasks[1].started == at(30us));
+}
+
+TEST_CASE("an urgent kernel that arrives as a wave ends takes the room of that wave") {
+  // 1 unit. Low: 8 waves of 10 us. Urgent arrives at 50, at the very end of the fifth wave.
+  Bench b{1};
+  b.kernel("low", grid(80us, 8));
+  b.kernel("urgent", grid(3us, 1), -1, 50);
+  const Trace trace = b.run();
+  CHECK(trace.tasks[1].started == at(50us));
+  CHECK(trace.tasks[0].ended == at(83us));
+}
+
 TEST_CASE("several blocks share a unit, up to what each kernel's blocks leave of it") {
   // One unit. Two kernels with 2 blocks per unit: one block each fits beside the other.
   Bench b{1};
@@ -156,15 +178,17 @@ TEST_CASE("bandwidth is shared max-min: the small demand is met, the large ones 
 }
 
 TEST_CASE("a block ends at the first picosecond at which its work is done") {
-  // Two kernels of 1 us want 30 of 40 GB/s each: rate floor(2/3 * 2^30) / 2^30 = 715827882 /
-  // 1073741824. 10^6 ps * 1073741824 / 715827882 = 1500000.0027..., so 1500001 ps.
-  Bench b{2};
+  // Three kernels of 1 us want 30 of 40 GB/s each. In multiples of 2^-32 of the bandwidth: demand
+  // 3221225472, level floor(2^32 / 3) = 1431655765. 10^6 ps * 3221225472 / 1431655765 =
+  // 2250000.0005..., so 2250001 ps.
+  Bench b{3};
   b.platform.devices[DeviceId{0}].rates.memory = 40_GB_per_s;
   Estimate e = grid(1us, 1);
   e.bandwidth = 30_GB_per_s;
   b.kernel("a", e);
   b.kernel("b", e);
-  CHECK(b.run().tasks[0].ended == at(Duration{1'500'001}));
+  b.kernel("c", e);
+  CHECK(b.run().tasks[0].ended == at(Duration{2'250'001}));
 }
 
 TEST_CASE("without bandwidth limits and with whole-unit kernels of one wave, fluid is exclusive") {

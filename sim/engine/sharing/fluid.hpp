@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/engine/event_queue.hpp"
+#include "sim/engine/sharing/bandwidth_share.hpp"
 #include "sim/engine/sharing/exclusive.hpp"
+#include "sim/engine/sharing/fluid_kernel.hpp"
+#include "sim/engine/sharing/kernel_heap.hpp"
 #include "sim/plan/policy.hpp"
 
 #include <cstddef>
@@ -21,13 +23,20 @@ namespace schedlab {
 /// next one (leftover). Nothing that runs is evicted: a less urgent kernel gives room back only as
 /// its blocks end.
 ///
-/// Blocks that start together form a cohort and end together; so a kernel costs about one event per
-/// wave and not one per block. All running kernels share the memory bandwidth of their device
-/// max-min fairly, whatever their priority: each has one rate, at which all its blocks progress.
-/// A kernel that is not given its demand slows down in proportion.
+/// Blocks that start together form a cohort and end together. All running kernels share the memory
+/// bandwidth of their device max-min fairly, whatever their priority (BandwidthShare): each has one
+/// rate, at which all its blocks progress. A kernel that is not given its demand slows down in
+/// proportion.
 ///
-/// End of a block: the first picosecond at which its work is done at the kernel's rate, which is
-/// itself rounded down to a multiple of 2^-30 (never to 0).
+/// A block ends at the first picosecond at which its work is done. A block that takes the place of
+/// one of its own kernel at the instant at which that ended goes on where that one left off, in the
+/// kernel's own time, so that waves drift by no rounding.
+///
+/// Cost: as long as a kernel is the first of its class with blocks to place, its cohorts follow
+/// upon each other by themselves and only the round in which its last block is placed is
+/// looked at; what happens to it before that is worked out when somebody else takes part. What no
+/// other part of the engine can notice (blocks that neither start, fully place nor end a kernel) is
+/// done inside next_completion().
 class FluidSharing {
  public:
   using Completion = ExclusiveSharing::Completion;
@@ -36,47 +45,33 @@ class FluidSharing {
 
   bool start_at_once(const KernelRequest&, Time) { return false; }
   void submit(const KernelRequest& request) { arrived_.push_back(request); }
-  [[nodiscard]] bool dispatch_needed() const { return dirty_ || !arrived_.empty(); }
+  [[nodiscard]] bool dispatch_needed() const {
+    return announced_ || !touched_.empty() || !arrived_.empty() || !dirty_pools_.empty();
+  }
 
   /// Places blocks. on_start(request) at a kernel's first block, on_dispatched(request) at its
   /// last: from then on the calls behind it in its connection may pass.
   template <class OnStart, class OnDispatched>
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
 
-  /// The next moment at which blocks end; they may or may not complete a kernel.
-  [[nodiscard]] Time next_completion();
-  /// At next_completion(): ends a cohort. True if it was its kernel's last, and who that was.
+  /// The next moment at which something ends, starts or is fully placed. Before `horizon` nothing
+  /// is submitted.
+  [[nodiscard]] Time next_completion(Time horizon);
+  /// At next_completion(): ends a cohort, if there is one. True if it was its kernel's last, and
+  /// who that was. Kernels that end at one instant do so in the order of their submission.
   bool pop_completion(Time now, Completion& completed);
 
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  static constexpr std::uint32_t rate_one = 1U << 30U;
+  using Kernel = fluid::Kernel;
+  using Cohort = fluid::Cohort;
+  using CohortList = fluid::CohortList;
+  static constexpr std::uint32_t nil = fluid::nil;
   /// Room of one unit; divisible by every number of blocks per unit up to 10, 12, 14, 15, 16, 18,
   /// 20, 24, 28, 30, 32...
-  static constexpr std::int64_t unit_room = 10080;
-  static constexpr std::uint32_t nil = 0xFFFFFFFFU;
+  static constexpr std::uint32_t unit_room = 10080;
 
-  struct Cohort {
-    std::int64_t end = 0;  ///< in the kernel's own time
-    std::uint32_t blocks = 0;
-  };
-  struct Kernel {
-    KernelRequest request;
-    std::uint32_t blocks_left = 0;  ///< to be placed
-    std::uint32_t blocks_running = 0;
-    std::int64_t footprint = 0;    ///< room of one block
-    std::int64_t block_time = 0;   ///< ps, at full rate
-    double block_bandwidth = 0.0;  ///< bytes/s one block wants
-    std::size_t pool = 0;
-    std::uint32_t rate = rate_one;
-    std::int64_t own_time = 0;  ///< progress at `updated`, ps at full rate
-    Time updated{};
-    Time next_end = Time::max();  ///< valid entry of the event queue
-    std::vector<Cohort> cohorts;
-    std::size_t first_cohort = 0;
-    std::uint32_t next_waiting = nil;  ///< in the queue of its level
-  };
   struct Queue {
     std::uint32_t head = nil;
     std::uint32_t tail = nil;
@@ -84,82 +79,101 @@ class FluidSharing {
   /// The units of one class of one device.
   struct Pool {
     std::int64_t room = 0;
-    std::uint32_t units = 0;    ///< 0 = unlimited
-    std::vector<Queue> queues;  // by level
+    std::uint32_t units = 0;  ///< 0 = unlimited
+    std::uint32_t device = 0;
+    std::uint32_t first_queue = 0;  ///< of level 0
+    std::uint32_t levels = 0;
+    std::uint32_t waiting = 0;  ///< kernels in all queues
+    std::uint32_t cycling = nil;
+    bool dirty = false;
   };
   struct DeviceState {
-    std::size_t first_pool = 0;
+    std::uint32_t first_pool = 0;
+    std::uint32_t pools = 0;
     double bandwidth = 0.0;  ///< bytes/s; 0 = not limited
     std::uint32_t resident = 0;
-    bool saturated = false;
-    bool changed = false;  ///< the set of running blocks has changed
-    std::vector<std::uint32_t> running;
+    std::uint32_t resident_limit = 0;    ///< 0 = none
+    std::uint32_t earliest = nil;        ///< the kernel short of bandwidth whose event is in ends_
+    bool changed = false;                ///< in changed_devices_
+    std::vector<std::uint32_t> running;  ///< kernels
+    fluid::BandwidthShare share;
+  };
+  /// What the engine has to be told.
+  struct Notice {
+    std::uint32_t kernel;
+    bool start;  ///< else: fully placed
   };
 
+  void reset_pools(const Device& device);
   void enqueue_arrived();
   std::uint32_t make_kernel(const KernelRequest& request);
-  template <class OnStart, class OnDispatched>
-  void dispatch_pool(Pool& pool, Time now, OnStart& on_start, OnDispatched& on_dispatched);
-  void place(std::uint32_t index, std::uint32_t blocks, Time now);
-  static void advance(Kernel& kernel, Time now);
-  void schedule_next_end(std::uint32_t index);
-  void set_rate(std::uint32_t index, std::uint32_t rate, Time now);
-  void share_bandwidth(DeviceState& state, Time now);
-  void drop_stale_ends();
+  void mark(std::uint32_t pool) {
+    if (pools_[pool].dirty) return;
+    pools_[pool].dirty = true;
+    dirty_pools_.push_back(pool);
+  }
+  void touch(std::uint32_t index) {
+    if (kernels_[index].touched) return;
+    kernels_[index].touched = true;
+    touched_.push_back(index);
+  }
+
+  void append(CohortList& list, std::int64_t end, std::uint32_t blocks);
+  [[nodiscard]] std::uint32_t take_first(CohortList& list);
+  void drop(CohortList& list);
+
+  void dispatch_all(std::int64_t now);
+  void dispatch_pool(std::uint32_t pool, std::int64_t now);
+  void dispatch_queues(Pool& pool, std::int64_t now);
+  void place(std::uint32_t index, std::uint32_t blocks, std::int64_t now);
+  void settle(std::uint32_t index, std::int64_t now);
+  void skip_rounds(Kernel& kernel, std::uint32_t rounds);
+  void end_first_cohort(std::uint32_t index);
+
+  void share_bandwidth(std::int64_t now);
+  void schedule(std::uint32_t index);
+  void schedule_earliest(DeviceState& device);
+  void collect_due(std::int64_t now);
+  [[nodiscard]] bool completes(std::uint32_t index) const {
+    const Kernel& kernel = kernels_[index];
+    return kernel.blocks_left == 0 && kernel.cohorts.first == kernel.cohorts.last;
+  }
+  [[nodiscard]] DeviceState& device_of(const Kernel& kernel) {
+    return devices_[kernel.request.device.value()];
+  }
 
   const CostTable* costs_ = nullptr;
   const Platform* platform_ = nullptr;
   std::vector<DeviceState> devices_;
   std::vector<Pool> pools_;
+  std::vector<Queue> queues_;  // [pool][level]
   std::vector<Kernel> kernels_;
   std::vector<std::uint32_t> free_kernels_;
+  std::vector<Cohort> cohorts_;
+  std::uint32_t free_cohort_ = nil;
   std::vector<KernelRequest> arrived_;
-  std::vector<std::uint32_t> by_demand_;  // scratch of share_bandwidth
-  EventQueue ends_;
-  bool dirty_ = false;
+  std::vector<std::uint32_t> dirty_pools_;      // with something to place, or room to place it
+  std::vector<std::uint32_t> touched_;          // kernels to share bandwidth with and to schedule
+  std::vector<std::uint32_t> changed_devices_;  // of touched kernels
+  std::vector<Notice> notices_;
+  bool announced_ = false;  // next_completion() has told the time of the notices
+  std::vector<std::uint32_t> due_;
+  std::size_t next_due_ = 0;
+  std::int64_t event_time_ = 0;     // of due_ and notices_
+  std::int64_t dispatched_at_ = 0;  // time of the last dispatch
+  KernelHeap ends_;  // next event of every kernel that has its bandwidth, earliest of the others
 };
 
 template <class OnStart, class OnDispatched>
 void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
-  while (dispatch_needed()) {
-    enqueue_arrived();
-    dirty_ = false;
-    for (Pool& pool : pools_) dispatch_pool(pool, now, on_start, on_dispatched);
+  enqueue_arrived();
+  if (!dirty_pools_.empty() || !touched_.empty()) dispatch_all(now.time_since_epoch().count());
+  for (const Notice& notice : notices_) {
+    const KernelRequest& request = kernels_[notice.kernel].request;
+    notice.start ? on_start(request) : on_dispatched(request);
   }
-  for (DeviceState& state : devices_) {
-    if (state.changed) share_bandwidth(state, now);
-  }
-}
-
-template <class OnStart, class OnDispatched>
-void FluidSharing::dispatch_pool(Pool& pool,
-                                 Time now,
-                                 OnStart& on_start,
-                                 OnDispatched& on_dispatched) {
-  for (Queue& queue : pool.queues) {
-    while (queue.head != nil) {
-      const std::uint32_t index = queue.head;
-      Kernel& kernel = kernels_[index];
-      DeviceState& state = devices_[kernel.request.device.value()];
-      const std::uint32_t limit = platform_->devices[kernel.request.device].resident_kernels;
-      const bool first = kernel.cohorts.empty();
-      if (first && limit != 0 && state.resident >= limit) return;
-      const std::int64_t fit =
-          kernel.footprint == 0 ? kernel.blocks_left : pool.room / kernel.footprint;
-      if (fit == 0) return;
-      place(
-          index, static_cast<std::uint32_t>(std::min<std::int64_t>(fit, kernel.blocks_left)), now);
-      if (first) {
-        ++state.resident;
-        state.running.push_back(index);
-        on_start(kernel.request);
-      }
-      if (kernel.blocks_left != 0) return;
-      queue.head = kernel.next_waiting;
-      if (queue.head == nil) queue.tail = nil;
-      on_dispatched(kernel.request);
-    }
-  }
+  notices_.clear();
+  announced_ = false;
 }
 
 }  // namespace schedlab

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/engine/sharing/exclusive.hpp"
+
+#include <cstdint>
+
+namespace schedlab::fluid {
+
+inline constexpr std::uint32_t nil = 0xFFFFFFFFU;
+/// The memory bandwidth of a device in the unit of demands.
+inline constexpr std::uint64_t whole_bandwidth = std::uint64_t{1} << 32U;
+
+/// Wide enough for demands times times.
+__extension__ using Wide = unsigned __int128;
+
+/// Blocks of one kernel that started together and end together.
+struct Cohort {
+  std::int64_t end = 0;  ///< in the kernel's own time, less its `shift`
+  std::uint32_t blocks = 0;
+  std::uint32_t next = nil;
+};
+
+/// Cohorts by rising end.
+struct CohortList {
+  std::uint32_t first = nil;
+  std::uint32_t last = nil;
+};
+
+/// A kernel that waits or runs.
+///
+/// Its own time is the work done by a block that has run from its beginning, ps at full speed. A
+/// kernel that is given the bandwidth it wants has own time `now + own`. One that is short of it
+/// has `own + (given - this given) / demand`, where `given` is what its device has handed to each
+/// such kernel so far: one number for all of them.
+struct Kernel {
+  std::int64_t own = 0;
+  Wide given = 0;
+  std::uint64_t demand = 0;  ///< of all its running blocks, as of the last sharing
+  std::uint64_t block_demand = 0;
+  std::int64_t block_time = 0;
+  std::int64_t shift = 0;
+  CohortList cohorts;
+  CohortList returned;  ///< ended at this instant: who takes their place keeps their phase
+  std::uint32_t blocks_left = 0;  ///< to be placed
+  std::uint32_t blocks_running = 0;
+  std::uint32_t footprint = 0;  ///< room of one block
+  std::uint32_t pool = 0;
+  std::uint32_t rounds = 0;  ///< full rounds of its cohorts before its next event
+  std::uint32_t next_waiting = nil;
+  bool short_of_bandwidth = false;
+  bool touched = false;
+  bool started = false;
+  KernelRequest request;
+};
+
+}  // namespace schedlab::fluid

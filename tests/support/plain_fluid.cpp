@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/plain_fluid.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace schedlab::test {
+namespace {
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t unit_room = 10080;
+constexpr std::int64_t whole = std::int64_t{1} << 32U;
+
+}  // namespace
+
+void PlainFluid::reset(const Problem& problem) {
+  problem_ = &problem;
+  kernels_.clear();
+  arrived_.clear();
+  notices_.clear();
+  level_.assign(problem.platform.devices.size(), 0);
+  now_ = 0;
+  events_ = 0;
+  changed_ = false;
+}
+
+PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
+  const Device& device = problem_->platform.devices[request.device];
+  const CostTable::Entry& entry = problem_->costs.entry(request.task, request.device);
+  Kernel kernel;
+  kernel.request = request;
+  kernel.unit_class =
+      entry.unit_class.valid() ? entry.unit_class.value() : device.unit_classes.size();
+  if (entry.unit_class.valid()) kernel.units = device.unit_classes[entry.unit_class].count;
+  const std::int64_t per_unit = std::max(1U, entry.estimate.blocks_per_unit);
+  kernel.blocks_left =
+      entry.estimate.blocks != 0 ? entry.estimate.blocks : std::max(1U, entry.units);
+  const std::int64_t wave = kernel.units == 0
+                                ? kernel.blocks_left
+                                : std::min(kernel.blocks_left, kernel.units * per_unit);
+  const std::int64_t waves = (kernel.blocks_left + wave - 1) / wave;
+  kernel.footprint = kernel.units == 0 ? 0 : unit_room / per_unit;
+  kernel.block_time =
+      (problem_->costs.duration(request.task, request.device).count() + waves - 1) / waves;
+  const double bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
+  if (kernel.block_time > 0 && bandwidth > 0) {
+    const double bytes = entry.estimate.bandwidth.count() * to_seconds(entry.estimate.duration);
+    const double seconds = static_cast<double>(kernel.block_time) * 1e-12;
+    const double block_share =
+        bytes / (static_cast<double>(kernel.blocks_left) * seconds) / bandwidth;
+    kernel.block_demand = std::min(
+        whole / wave, static_cast<std::int64_t>(std::min(1.0, block_share) * double{whole}));
+  }
+  return kernel;
+}
+
+void PlainFluid::advance(std::int64_t now) {
+  const std::int64_t elapsed = now - now_;
+  for (Kernel& kernel : kernels_) {
+    if (kernel.is_short) {
+      kernel.got += level_[kernel.request.device.value()] * elapsed;
+    } else {
+      kernel.own += elapsed;
+    }
+  }
+  now_ = now;
+}
+
+std::int64_t PlainFluid::next_end(const Kernel& kernel) const {
+  if (kernel.running.empty()) return never;
+  const std::int64_t left = kernel.running.front().end - kernel.own;
+  if (!kernel.is_short) return now_ + left;
+  const Wide level = level_[kernel.request.device.value()];
+  return now_ + static_cast<std::int64_t>((left * kernel.demand - kernel.got + level - 1) / level);
+}
+
+Time PlainFluid::next_completion() {
+  std::int64_t first = never;
+  for (const Kernel& kernel : kernels_) first = std::min(first, next_end(kernel));
+  return Time{Duration{first}};
+}
+
+bool PlainFluid::pop_completion(Time now, Completion& completed) {
+  const std::int64_t time = now.time_since_epoch().count();
+  Kernel* kernel = nullptr;
+  for (Kernel& k : kernels_) {
+    if (next_end(k) != time) continue;
+    if (kernel == nullptr || k.request.item < kernel->request.item) kernel = &k;
+  }
+  advance(time);
+  ++events_;
+  changed_ = true;
+  kernel->ended_now.push_back(kernel->running.front());
+  kernel->running.erase(kernel->running.begin());
+  if (!kernel->running.empty() || kernel->blocks_left != 0) return false;
+  kernel->done = true;
+  completed = {kernel->request.task, kernel->request.stream};
+  return true;
+}
+
+std::int64_t PlainFluid::free_room(std::size_t device, std::size_t unit_class) const {
+  const auto& classes =
+      problem_->platform.devices[DeviceId{static_cast<std::uint32_t>(device)}].unit_classes;
+  if (unit_class == classes.size()) return never;
+  const std::int64_t units = classes[UnitClassId{static_cast<std::uint32_t>(unit_class)}].count;
+  if (units == 0) return never;
+  std::int64_t room = units * unit_room;
+  for (const Kernel& kernel : kernels_) {
+    if (kernel.request.device.value() != device || kernel.unit_class != unit_class) continue;
+    for (const Cohort& cohort : kernel.running) room -= cohort.blocks * kernel.footprint;
+  }
+  return room;
+}
+
+void PlainFluid::place(Kernel& kernel, std::int64_t blocks) {
+  if (!kernel.started) {
+    kernel.started = true;
+    kernel.own = 0;
+  }
+  kernel.blocks_left -= blocks;
+  const auto add = [&](std::int64_t from, std::int64_t count) {
+    const std::int64_t end = from + kernel.block_time;
+    if (!kernel.running.empty() && kernel.running.back().end == end) {
+      kernel.running.back().blocks += count;
+    } else {
+      kernel.running.push_back({end, count});
+    }
+  };
+  for (Cohort& ended : kernel.ended_now) {
+    const std::int64_t taken = std::min(blocks, ended.blocks);
+    if (taken == 0) continue;
+    ended.blocks -= taken;
+    blocks -= taken;
+    add(ended.end, taken);
+  }
+  if (blocks != 0) add(kernel.own_time(), blocks);
+}
+
+void PlainFluid::place_class(std::size_t device, std::size_t unit_class) {
+  const Device& d = problem_->platform.devices[DeviceId{static_cast<std::uint32_t>(device)}];
+  for (std::uint32_t level = 0; level < d.priority_levels; ++level) {
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      Kernel& kernel = kernels_[i];
+      if (kernel.request.device.value() != device || kernel.unit_class != unit_class ||
+          kernel.request.level != level || kernel.blocks_left == 0) {
+        continue;
+      }
+      const auto resident = std::count_if(kernels_.begin(), kernels_.end(), [&](const Kernel& k) {
+        return k.request.device.value() == device && k.started && !k.done;
+      });
+      if (!kernel.started && d.resident_kernels != 0 && resident >= d.resident_kernels) break;
+      const std::int64_t fit = kernel.footprint == 0
+                                   ? kernel.blocks_left
+                                   : free_room(device, unit_class) / kernel.footprint;
+      if (fit == 0) return;
+      if (!kernel.started) notices_.emplace_back(i, true);
+      place(kernel, std::min(fit, kernel.blocks_left));
+      if (kernel.blocks_left != 0) return;
+      notices_.emplace_back(i, false);
+    }
+  }
+}
+
+void PlainFluid::place_all(std::int64_t now) {
+  advance(now);
+  changed_ = false;
+  std::sort(arrived_.begin(), arrived_.end(), [](const KernelRequest& a, const KernelRequest& b) {
+    return std::tie(a.arrived, a.item) < std::tie(b.arrived, b.item);
+  });
+  for (const KernelRequest& request : arrived_) kernels_.push_back(make(request));
+  arrived_.clear();
+  for (const DeviceId device : problem_->platform.devices.ids()) {
+    const std::size_t classes = problem_->platform.devices[device].unit_classes.size();
+    for (std::size_t c = 0; c <= classes; ++c) place_class(device.value(), c);
+    share(device.value());
+  }
+  for (Kernel& kernel : kernels_) kernel.ended_now.clear();
+}
+
+void PlainFluid::share(std::size_t device) {
+  // Whoever wants no more than an equal share of what is left gets it, until nobody does.
+  std::vector<Kernel*> others;
+  for (Kernel& kernel : kernels_) {
+    if (kernel.request.device.value() == device) others.push_back(&kernel);
+  }
+  Wide left = whole;
+  std::vector<Kernel*> content;
+  for (bool found = true; found;) {
+    found = false;
+    const Wide equal = static_cast<Wide>(others.size());
+    for (auto k = others.begin(); k != others.end(); ++k) {
+      if ((*k)->wanted() * equal > left) continue;
+      left -= (*k)->wanted();
+      content.push_back(*k);
+      others.erase(k);
+      found = true;
+      break;
+    }
+  }
+  const auto change = [](Kernel& kernel, bool is_short) {
+    const Wide wanted = kernel.wanted();
+    if (kernel.is_short == is_short && kernel.demand == wanted) return;
+    kernel.own = kernel.own_time();
+    kernel.got = 0;
+    kernel.demand = wanted;
+    kernel.is_short = is_short;
+  };
+  for (Kernel* kernel : content) change(*kernel, false);
+  for (Kernel* kernel : others) change(*kernel, true);
+  if (!others.empty()) level_[device] = left / static_cast<Wide>(others.size());
+}
+
+}  // namespace schedlab::test
