@@ -53,8 +53,8 @@ const std::vector<OptionSpec>& machine_options() {
          .doc = "Takes the limit off every class of units: each kernel runs as if alone."});
     result.push_back({.name = std::string{sharing},
                       .default_value = std::string{to_string(SharingModel::exclusive)},
-                      .doc = "How kernels share units: exclusive (whole units, start to end) or "
-                             "fluid (block by block).",
+                      .doc = "How kernels share units: exclusive (whole units, start to end), "
+                             "fluid (block by block) or blocks (placed on single units).",
                       .allowed = sharing_model_names()});
     return result;
   }();

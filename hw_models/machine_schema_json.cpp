@@ -73,7 +73,8 @@ Json device_properties() {
       {"vector_tflop_per_s", rates_by_type()},
       {"gemm_tiles", {{"type", "array"}, {"items", tile}}}};
   properties["sharing"]["description"] =
-      "How kernels share units: exclusive (whole units, start to end) or fluid (block by block).";
+      "How kernels share units: exclusive (whole units, start to end), fluid (block by block) or "
+      "blocks (placed on single units).";
   properties["runs_on"]["description"] =
       "The class of units that each kind of task occupies; absent: none, it never waits for units.";
   return properties;

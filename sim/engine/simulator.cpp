@@ -8,6 +8,7 @@
 #include "sim/engine/host_calls.hpp"
 #include "sim/engine/host_messages.hpp"
 #include "sim/engine/in_order.hpp"
+#include "sim/engine/sharing/blocks.hpp"
 #include "sim/engine/sharing/fluid.hpp"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ class Simulator::Impl {
 
   [[nodiscard]] std::size_t memory_bytes() const {
     return scratch_.memory_bytes() + exclusive_.memory_bytes() + fluid_.memory_bytes() +
-           sweep_.memory_bytes();
+           blocks_.memory_bytes() + sweep_.memory_bytes();
   }
 
  private:
@@ -71,12 +72,17 @@ class Simulator::Impl {
                   Source& source,
                   const SimulationOptions& options,
                   Trace& trace) {
+    if (options.placements != nullptr) options.placements->clear();
     switch (problem.platform.sharing) {
       case SharingModel::exclusive:
         engine::EventEngine{problem, source, exclusive_, scratch_, options, trace}.run();
         break;
       case SharingModel::fluid:
         engine::EventEngine{problem, source, fluid_, scratch_, options, trace}.run();
+        break;
+      case SharingModel::blocks:
+        blocks_.log_to(options.placements);
+        engine::EventEngine{problem, source, blocks_, scratch_, options, trace}.run();
         break;
     }
     sort_flows(trace);
@@ -85,6 +91,7 @@ class Simulator::Impl {
   engine::Scratch scratch_;
   ExclusiveSharing exclusive_;
   FluidSharing fluid_;
+  BlocksSharing blocks_;
   InOrderSweep sweep_;
 };
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "sim/base/interrupt.hpp"
+#include "sim/engine/block_placement.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/policy.hpp"
 #include "sim/trace/trace.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace schedlab {
 
@@ -23,6 +25,9 @@ struct SimulationOptions {
   bool record_hosts = false;  ///< fill Trace::hosts
   bool record_flows = false;  ///< fill Trace::flows
   const StopFlag* stop = nullptr;
+  /// Where blocks are placed on single units (SharingModel::blocks): filled with every placement
+  /// and end, in the order of time. The other models leave it empty.
+  std::vector<BlockPlacement>* placements = nullptr;
 };
 
 /// Runs plans in virtual time. Holds only scratch memory, which later runs re-use: one object per

@@ -2,6 +2,7 @@
 #include "sim/machine/cost_model.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/machine/occupancy.hpp"
 
 #include <fmt/format.h>
 
@@ -35,6 +36,25 @@ double mean_share_of_blocks(const Estimate& estimate, std::uint32_t units, std::
   return blocks / (waves * per_unit * count);
 }
 
+/// Throws InfeasibleError for blocks that no unit can hold.
+void expect_resident(const Operation& operation, const Device& device, const BlockShape& block) {
+  const Occupancy fit = occupancy(block, device.sm_limits);
+  if (fit.blocks != 0) return;
+  throw InfeasibleError(
+      fmt::format(
+          "a thread block of operation \"{}\" ({} threads, {} registers a thread, {} bytes of "
+          "shared memory) does not fit on a unit of device \"{}\": {}",
+          operation.name,
+          block.threads,
+          block.registers,
+          block.shared_memory,
+          device.name,
+          to_string(fit.bound)),
+      std::string{to_string(fit.bound)},
+      "at least one block a unit",
+      "0");
+}
+
 CostTable::Entry make_entry(const Operation& operation,
                             const Device& device,
                             SharingModel sharing,
@@ -53,6 +73,9 @@ CostTable::Entry make_entry(const Operation& operation,
                    fmt::format("unit class of operation \"{}\"", operation.name));
   if (device.unit_classes[unit_class].count == 0) return entry;
   const std::uint32_t count = device.unit_classes[unit_class].count;
+  if (estimate.block.threads != 0 && device.sm_limits.known()) {
+    expect_resident(operation, device, estimate.block);
+  }
   entry.unit_class = unit_class;
   entry.units = std::max(1U, static_cast<std::uint32_t>(std::ceil(estimate.share * count - 1e-9)));
   entry.mean_share = shares_units(sharing) ? mean_share_of_blocks(estimate, entry.units, count)

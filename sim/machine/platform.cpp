@@ -4,7 +4,7 @@
 namespace schedlab {
 
 const std::vector<std::string>& sharing_model_names() {
-  static const std::vector<std::string> names{"exclusive", "fluid"};
+  static const std::vector<std::string> names{"exclusive", "fluid", "blocks"};
   return names;
 }
 
@@ -13,7 +13,8 @@ std::string_view to_string(SharingModel model) {
 }
 
 std::optional<SharingModel> sharing_model_from(std::string_view word) {
-  for (const SharingModel model : {SharingModel::exclusive, SharingModel::fluid}) {
+  for (const SharingModel model :
+       {SharingModel::exclusive, SharingModel::fluid, SharingModel::blocks}) {
     if (to_string(model) == word) return model;
   }
   return std::nullopt;

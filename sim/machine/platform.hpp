@@ -128,6 +128,7 @@ struct Device {
 enum class SharingModel : std::uint8_t {
   exclusive,  ///< a task holds whole units from start to end (sim/engine/sharing/exclusive.hpp)
   fluid,      ///< blocks in slots, bandwidth shared max-min (sim/engine/sharing/fluid.hpp)
+  blocks,     ///< blocks placed on single units, the reference (sim/engine/sharing/blocks.hpp)
 };
 /// True where a kernel takes room block by block, and not in whole units from start to end.
 [[nodiscard]] constexpr bool shares_units(SharingModel model) {

@@ -42,7 +42,7 @@ TEST_CASE("the sharing model can be chosen; graphics cards come with the fluid o
   CHECK(load_machine("ascend_910b").platform.sharing == SharingModel::exclusive);
   CHECK_THROWS_WITH_AS(
       apply_overrides(machine, {{"sharing", std::string{"fluit"}}}),
-      doctest::Contains("/sharing: found \"fluit\", expected one of exclusive, fluid"),
+      doctest::Contains("/sharing: found \"fluit\", expected one of exclusive, fluid, blocks"),
       InputError);
   CHECK_THROWS_WITH_AS(
       read_machine(R"({"name": "m", "device": {"name": "d", "sharing": "exclusiv"}})", "m.json"),
