@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # schedlab_add_library, schedlab_add_executable, schedlab_add_test: the only way targets are made here.
 
-# schedlab_add_library(<name> HEADERS <h>... SOURCES <c>... DEPENDS <public>... PRIVATE <linked>... HEADER_ONLY <h-o>...)
+# schedlab_add_library(<name> HEADERS <h>... SOURCES <c>... DEPENDS <public>... PRIVATE <linked>... HEADER_ONLY <h-o>...
+#                      [ALONE <c>...])
 #
 # Makes the target schedlab_<name> and the alias schedlab::<name>, from files listed by hand relative to the folder.
 # HEADERS      all installed, under include/schedlab/<folder>; each must compile alone (all_verify_interface_header_sets).
 # DEPENDS      targets that appear in public headers.
 # PRIVATE      libraries used only in sources and linked.
 # HEADER_ONLY  header-only packages used only in sources: consumers of the install do not need them.
+# ALONE        sources whose file-local names another source of the library has too: compiled by themselves where
+#              SCHEDLAB_UNITY_LIBRARIES joins the others (the sanitizer presets do, it takes a third of the time).
 # Without SOURCES the library is an interface library, so a folder may start with headers alone.
 function(schedlab_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY;ALONE")
   schedlab_refuse_unknown_arguments(schedlab_add_library ${name} "${arg_UNPARSED_ARGUMENTS}")
   set(target schedlab_${name})
 
@@ -21,6 +24,10 @@ function(schedlab_add_library name)
     foreach(item IN LISTS arg_HEADER_ONLY ITEMS schedlab_warnings)
       target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${item}>")
     endforeach()
+    if(SCHEDLAB_UNITY_LIBRARIES)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE "${SCHEDLAB_UNITY_BATCH}")
+      set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
     if(SCHEDLAB_PRECOMPILE_LIBRARIES)
       target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <functional> <map> <memory> <string> <vector>)
       if("nlohmann_json::nlohmann_json" IN_LIST arg_HEADER_ONLY)
