@@ -26,6 +26,12 @@ struct HostCosts {
   Duration wake_up{0};         ///< from the completion a host waits for to its next instruction
   Duration send{0};            ///< message between host threads, the call itself
   Duration receive{0};         ///< likewise
+  /// A framework's part of a kernel launch, before the driver's; see Host::front_end_thread.
+  Duration front_end{0};
+  Duration graph_load{0};         ///< instantiating a device graph: per call ...
+  Duration graph_load_node{0};    ///< ... and per node
+  Duration graph_launch{0};       ///< launching a device graph: per call ...
+  Duration graph_launch_node{0};  ///< ... and per node
 
   friend bool operator==(const HostCosts&, const HostCosts&) = default;
 };
@@ -35,6 +41,11 @@ struct Host {
   HostCosts costs;
   /// Tasks pending per stream before a launch blocks the host; 0 = unbounded.
   std::uint32_t launch_queue_depth = 0;
+  /// The front end has a thread of its own (launch mode eager_two_thread): it prepares the next
+  /// launches while this one is made, at most front_end_queue_depth (0 = unbounded) ahead. Without,
+  /// one thread does both, one after the other.
+  bool front_end_thread = false;
+  std::uint32_t front_end_queue_depth = 0;
 
   friend bool operator==(const Host&, const Host&) = default;
 };
@@ -86,6 +97,8 @@ struct DeviceRates {
   Bandwidth unit_bandwidth{};      ///< most that one unit can move; 0 = no limit
   Bandwidth host_to_device{};
   Bandwidth device_to_host{};
+  Bandwidth pageable_host_to_device{};  ///< from memory that is not pinned
+  Bandwidth pageable_device_to_host{};
   Duration copy_latency{0};          ///< fixed part of a copy between host and device
   std::vector<GemmTile> gemm_tiles;  ///< that the library can choose from; empty: no tiles
   Bytes pointwise_bytes_per_unit{};  ///< traffic of a kernel that fills one unit; 0 = always all
@@ -106,6 +119,7 @@ struct Device {
   Bytes memory_capacity{};     ///< 0 = unlimited
   Duration launch_latency{0};  ///< from the end of the host call to the arrival in the stream
   Duration stream_gap{0};      ///< from the end of a task to the start of the next in its stream
+  Duration graph_node_gap{0};  ///< from the end of a graph's node to the start of one that needs it
   Duration event_latency{0};   ///< from an event's completion to the release of a waiting stream
   Duration kernel_floor{0};    ///< shortest duration of a kernel (used by cost models)
   SmLimits sm_limits;          ///< of one unit of the class that kernels with a block shape run on
