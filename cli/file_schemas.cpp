@@ -118,6 +118,15 @@ std::string plan_schema() {
                                {"to", at_least_zero("integer")},
                                {"bytes", at_least_zero("integer")}},
                               {"from", "to"});
+  const Json node =
+      object({{"stream", at_least_zero("integer")}, {"needs", list_of(at_least_zero("integer"))}},
+             {"stream", "needs"});
+  const Json graph =
+      object({{"name", type("string")},
+              {"node_priorities", type("boolean")},
+              {"nodes", list_of(node)},
+              {"launches", list_of(list_of(either(at_least_zero("integer"), type("string"))))}},
+             {"name", "node_priorities", "nodes", "launches"});
   Json call = type("array");
   call["minItems"] = 1;
   call["items"] = Json::array({words(kinds)});  // the first element; what follows depends on it
@@ -128,6 +137,7 @@ std::string plan_schema() {
                {"streams", list_of(stream)},
                {"events", at_least_zero("integer")},
                {"messages", list_of(message)},
+               {"graphs", list_of(graph)},
                {"hosts", list_of(host)}},
               {"schedlab", "version", "streams", "hosts"})
       .dump(2);

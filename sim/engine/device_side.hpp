@@ -22,6 +22,8 @@ namespace schedlab::engine {
 /// lets calls of other streams behind it pass, once it is fully dispatched (Amert et al., RTSS
 /// 2017, rules G1-G4; Bakita and Anderson, RTAS 2024, on connections). Records and waits leave when
 /// they are done.
+///
+/// The opening of streams is defined in device_streams.hpp, graphs in device_graphs.hpp.
 template <class Sharing>
 class DeviceSide {
  public:
@@ -73,6 +75,8 @@ class DeviceSide {
   void enqueue_wait(HostCall call, Time arrival) {
     append(stream(call.stream()), call, arrival, last_record(call.event()));
   }
+  /// The next execution of a graph of the plan enters the stream, with spans for its nodes.
+  void enqueue_graph(const Plan& plan, HostCall call, Time submitted, Time arrival, HostId host);
   /// nil when the event was never recorded.
   [[nodiscard]] std::uint32_t last_record(EventId event) const {
     return event.value() < scratch_.last_record.size() ? scratch_.last_record[event.value()] : nil;
@@ -136,6 +140,11 @@ class DeviceSide {
   void start(std::uint32_t connection);
   bool pass_wait(std::uint32_t connection, Item& item);
   void complete_record(std::uint32_t connection);
+  bool begin_graph(std::uint32_t connection, const Item& item);
+  void release_node(std::uint32_t graph, std::uint32_t node, Time ready);
+  std::uint32_t take_slot(std::uint32_t graph, std::uint32_t node);
+  void complete_node(StreamId slot);
+  void complete_graph(std::uint32_t graph);
   void pop(Connection& connection) {
     const std::uint32_t popped = connection.head;
     connection.head = items_[popped].next;
@@ -185,38 +194,12 @@ class DeviceSide {
   std::vector<Item>& items_;
   IdVector<DeviceId, std::uint32_t> next_connection_;
   IdVector<DeviceId, std::uint32_t> first_connection_;
+  const Plan* plan_ = nullptr;  // of the graphs
   std::uint64_t pending_ = 0;
   std::uint32_t all_idle_waiter_ = nil;
   Time now_{};
   Time last_end_{};
 };
-
-template <class Sharing>
-void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
-  SCHEDLAB_EXPECTS(problem_.platform.devices.contains(spec.device),
-                   fmt::format("device {} of stream {}", spec.device.value(), id.value()));
-  if (id.value() >= scratch_.streams.size()) scratch_.streams.resize(id.value() + 1);
-  const Device& device = problem_.platform.devices[spec.device];
-  Stream& opened = stream(id);
-  opened.device = spec.device;
-  opened.level = device.level_of(spec.priority);
-  opened.launch_latency = device.launch_latency;
-  opened.gap = device.stream_gap;
-  opened.event_latency = device.event_latency;
-  const std::uint32_t number = next_connection_[spec.device]++;
-  if (device.connections == 0) {
-    opened.connection = static_cast<std::uint32_t>(scratch_.connections.size());
-    scratch_.connections.emplace_back();
-    return;
-  }
-  if (first_connection_[spec.device] == nil) {
-    first_connection_[spec.device] = static_cast<std::uint32_t>(scratch_.connections.size());
-    Connection shared;
-    shared.shared = true;
-    scratch_.connections.resize(scratch_.connections.size() + device.connections, shared);
-  }
-  opened.connection = first_connection_[spec.device] + number % device.connections;
-}
 
 template <class Sharing>
 inline std::uint32_t DeviceSide<Sharing>::append(Stream& s,
@@ -272,6 +255,10 @@ void DeviceSide<Sharing>::advance(std::uint32_t connection) {
       case HostCallKind::record:
         complete_record(connection);
         break;
+      case HostCallKind::graph_launch:
+        // May add connections, so that `c` no longer stands.
+        if (begin_graph(connection, item)) touch(connection);
+        return;
       default:
         if (!pass_wait(connection, item)) return;
         pop(c);
@@ -375,8 +362,10 @@ void DeviceSide<Sharing>::complete_one() {
   Stream& s = stream(completion.stream);
   trace_.tasks[s.running_span].ended = now_;
   s.running_span = nil;
-  s.free_from = now_ + s.gap;
   last_end_ = now_;
+  if (s.graph_node) [[unlikely]]
+    return complete_node(completion.stream);
+  s.free_from = now_ + s.gap;
   --s.pending_tasks;
   release(s.full_waiter);
   retire(s);

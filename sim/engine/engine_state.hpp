@@ -17,6 +17,8 @@ namespace schedlab::engine {
 inline constexpr std::uint32_t nil = std::numeric_limits<std::uint32_t>::max();
 /// `Item::next` of a record that has completed.
 inline constexpr std::uint32_t completed_mark = nil - 1;
+/// `Stream::running_span` of a stream in which a graph runs.
+inline constexpr std::uint32_t graph_mark = nil - 1;
 /// Marks a host among the waiters for a record; without it the waiter is a connection.
 inline constexpr std::uint32_t host_bit = 1U << 31U;
 
@@ -28,7 +30,8 @@ inline constexpr std::uint32_t phase_host = 1;
 struct Item {
   HostCall call;
   std::uint32_t next = nil;  ///< next in its connection
-  /// launch: index of its span in the trace; wait: the record it waits for; record: first waiter.
+  /// launch: index of its span in the trace; wait: the record it waits for; record: first waiter;
+  /// graph_launch: the item of its first node.
   std::uint32_t link = nil;
   Time time{};  ///< arrival in the stream; of a completed record: its completion
 };
@@ -61,6 +64,26 @@ struct Stream {
   Duration gap{0};
   Duration event_latency{0};
   bool destroyed = false;
+  bool graph_node = false;  ///< not a stream of the plan, but where one node of a graph runs
+};
+
+/// A device graph, and its execution: there is one at a time.
+struct GraphState {
+  std::vector<std::uint32_t> successor_offset;  ///< empty: not used yet in this run
+  std::vector<std::uint32_t> successors;
+  std::vector<std::uint32_t> missing;   ///< by node: needs that have not completed
+  std::vector<std::uint32_t> launches;  ///< items of those the host has made so far
+  std::uint32_t begun = 0;              ///< of these; they begin in the host's order
+  std::uint32_t nodes_left = 0;         ///< of the execution; 0: none is under way
+  std::uint32_t first_item = nil;       ///< of the execution's nodes
+  StreamId stream;                      ///< into which it was launched
+  std::uint32_t waiter = nil;           ///< connections that hold a further launch of it
+};
+
+/// What runs in a stream that is not one of the plan.
+struct GraphSlot {
+  std::uint32_t graph = nil;
+  std::uint32_t node = nil;
 };
 
 enum class HostState : std::uint8_t {
@@ -101,12 +124,16 @@ struct Scratch {
   std::vector<std::uint32_t> resumed;      // hosts to go on with
   std::vector<HostThread> hosts;
   std::vector<Message> messages;
+  std::vector<GraphState> graphs;
+  std::vector<GraphSlot> slots;           // by stream, less those of the plan
+  std::vector<std::uint32_t> free_slots;  // streams
   EventQueue arrivals;
 
   [[nodiscard]] std::size_t memory_bytes() const {
     return items.capacity() * sizeof(Item) + connections.capacity() * sizeof(Connection) +
            streams.capacity() * sizeof(Stream) + hosts.capacity() * sizeof(HostThread) +
            messages.capacity() * sizeof(Message) + arrivals.memory_bytes() +
+           slots.capacity() * sizeof(GraphSlot) + free_slots.capacity() * sizeof(std::uint32_t) +
            (last_record.capacity() + dirty.capacity() + resumed.capacity()) * sizeof(std::uint32_t);
   }
 };

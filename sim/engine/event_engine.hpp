@@ -16,8 +16,7 @@ namespace schedlab::engine {
 /// synchronization, a full queue): its calls carry their time with them. Several host threads
 /// advance in the order of their clocks.
 ///
-/// Who instantiates it includes host_calls.hpp, host_messages.hpp, graph_calls.hpp and
-/// event_engine_end.hpp as well, where its members are defined.
+/// Who instantiates it includes whole_engine.hpp, where all its members are defined.
 template <class Source, class Sharing>
 class EventEngine {
  public:
@@ -39,11 +38,12 @@ class EventEngine {
     trace.flows.clear();
     trace.ended = Time{};
     const std::size_t calls = source.plan().call_count();
-    scratch.items.reserve(calls);
+    scratch.items.reserve(calls + (source.plan().graphs.empty() ? 0 : source.plan().task_count()));
     trace_.tasks.reserve(problem.graph.task_count());
     if (options.record_hosts) trace_.hosts.reserve(calls);
     scratch.hosts.assign(source.plan().hosts.size(), HostThread{});
     scratch.messages.assign(source.plan().messages.size(), Message{});
+    scratch.graphs.assign(source.plan().graphs.size(), GraphState{});
   }
 
   void run() {
@@ -64,6 +64,7 @@ class EventEngine {
   bool execute(std::uint32_t index);
   // host_calls.hpp
   void run_ahead(std::uint32_t index);
+  bool has_room(std::uint32_t index);
   bool launch(std::uint32_t index);
   bool query(std::uint32_t index);
   bool synchronize(std::uint32_t index);

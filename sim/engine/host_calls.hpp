@@ -59,6 +59,19 @@ void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
   source_.skip(HostId{index}, done);
 }
 
+/// May the stream of the host's call take another launch? If not, the host is blocked.
+template <class Source, class Sharing>
+bool EventEngine<Source, Sharing>::has_room(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  if (host.released) unblock(host);
+  Stream& stream = devices_.stream(host.call.stream());
+  const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
+  if (depth == 0 || stream.pending_tasks < depth) return true;
+  host.next_waiter = stream.full_waiter;
+  stream.full_waiter = index;
+  return block(index, HostState::queue_full, host.clock);
+}
+
 template <class Source, class Sharing>
 bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
@@ -68,15 +81,8 @@ bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
       host.call.task().value() < problem_.costs.task_count(),
       fmt::format(
           "launch of task {} of {}", host.call.task().value(), problem_.costs.task_count()));
-  if (host.released) unblock(host);
-  Stream& stream = devices_.stream(id);
-  const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
-  if (depth != 0 && stream.pending_tasks >= depth) {
-    host.next_waiter = stream.full_waiter;
-    stream.full_waiter = index;
-    return block(index, HostState::queue_full, host.clock);
-  }
-  const auto& entry = problem_.costs.entry(host.call.task(), stream.device);
+  if (!has_room(index)) return false;
+  const auto& entry = problem_.costs.entry(host.call.task(), devices_.stream(id).device);
   host.clock += costs(index).launch * entry.launches;
   devices_.enqueue_launch(host.call, host.clock, arrival(id, host.clock), HostId{index});
   return true;

@@ -2,6 +2,7 @@
 #include "sim/engine/in_order.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/engine/in_order_run.hpp"
 
 #include <fmt/format.h>
 
@@ -13,54 +14,7 @@ namespace {
 
 constexpr std::uint32_t not_opened = 0xFFFFFFFFU;
 
-/// Writes spans over those of an earlier run and grows the trace block by block: a span is then
-/// written once, and not first cleared and then written, which would cost as much as the sweep.
-class SpanWriter {
- public:
-  explicit SpanWriter(std::vector<TaskSpan>& spans)
-      : spans_(spans), next_(spans.data()), end_(next_ + spans.size()) {}
-  SpanWriter(const SpanWriter&) = delete;
-  SpanWriter& operator=(const SpanWriter&) = delete;
-  ~SpanWriter() { spans_.resize(static_cast<std::size_t>(next_ - spans_.data())); }  // shrinks
-
-  [[nodiscard]] TaskSpan& next() {
-    if (next_ == end_) [[unlikely]]
-      grow();
-    return *next_++;
-  }
-
- private:
-  static constexpr std::size_t block = 256;  // 10 KiB: still in the first-level cache when written
-
-  void grow() {
-    const std::size_t used = spans_.size();
-    if (spans_.capacity() == used) spans_.reserve(2 * used + block);
-    spans_.resize(std::min(used + block, spans_.capacity()));
-    next_ = spans_.data() + used;
-    end_ = spans_.data() + spans_.size();
-  }
-
-  std::vector<TaskSpan>& spans_;
-  TaskSpan* next_;
-  TaskSpan* end_;
-};
-
 }  // namespace
-
-struct InOrderSweep::Run {
-  const Problem& problem;
-  const Plan& plan;
-  const Host& host;
-  const HostCosts& costs;
-  Trace& trace;
-  SpanWriter& spans;
-  bool record_flows;
-  bool queue_limit;         // a launch may block
-  bool shared_connections;  // a call may wait for a call of another stream
-  Time clock{};
-  Time last_end{};      // of any task
-  Duration blocked{0};  // within the current call
-};
 
 InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
   SCHEDLAB_EXPECTS(id.value() < streams_.size(),
@@ -91,30 +45,34 @@ InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
   return stream;
 }
 
-/// The stream of a call, opened if this is its first use.
-inline InOrderSweep::Stream& InOrderSweep::usable(Run& run, StreamId id) {
-  if (id.value() < streams_.size()) [[likely]] {
-    Stream& stream = streams_[id.value()];
-    if (stream.open) [[likely]]
-      return stream;
+/// If the launch queue is full, the host waits for the task that is the queue's depth back.
+void InOrderSweep::wait_for_room(Run& run, StreamId id, const Stream& stream) {
+  if (!run.queue_limit) return;
+  const std::uint32_t depth = run.host.launch_queue_depth;
+  auto& ring = recent_ends_[id.value()];
+  if (ring.empty()) ring.resize(depth);
+  const Time room = stream.tasks < depth ? Time{} : ring[stream.tasks % depth];
+  if (room <= run.clock) return;
+  run.blocked += room - run.clock;
+  run.clock = room;
+}
+
+/// What was launched last ends at `end`.
+void InOrderSweep::note_end(Run& run, StreamId id, Stream& stream, Time end) {
+  if (run.queue_limit) {
+    recent_ends_[id.value()][stream.tasks % run.host.launch_queue_depth] = end;
   }
-  return open(run, id);
+  ++stream.tasks;
+  stream.free_from = end + stream.gap;
+  stream.last_item = end;
+  run.last_end = std::max(run.last_end, end);
 }
 
 inline void InOrderSweep::launch(Run& run, HostCall call) {
   Stream& stream = usable(run, call.stream());
   SCHEDLAB_EXPECTS(call.task().value() < run.problem.costs.task_count(),
                    fmt::format("launch of task {}", call.task().value()));
-  if (run.queue_limit) {
-    const std::uint32_t depth = run.host.launch_queue_depth;
-    auto& ring = recent_ends_[call.stream().value()];
-    if (ring.empty()) ring.resize(depth);
-    const Time room = stream.tasks < depth ? Time{} : ring[stream.tasks % depth];
-    if (room > run.clock) {
-      run.blocked += room - run.clock;
-      run.clock = room;
-    }
-  }
+  wait_for_room(run, call.stream(), stream);
   if (run.costs.launch != Duration{0}) {
     run.clock += run.costs.launch * run.problem.costs.entry(call.task(), stream.device).launches;
   }
@@ -134,13 +92,7 @@ inline void InOrderSweep::launch(Run& run, HostCall call) {
                       .submitted = run.clock,
                       .started = start,
                       .ended = end};
-  if (run.queue_limit) {
-    recent_ends_[call.stream().value()][stream.tasks % run.host.launch_queue_depth] = end;
-  }
-  ++stream.tasks;
-  stream.free_from = end + stream.gap;
-  stream.last_item = end;
-  run.last_end = std::max(run.last_end, end);
+  note_end(run, call.stream(), stream, end);
 }
 
 inline void InOrderSweep::record(Run& run, HostCall call) {
@@ -235,15 +187,21 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
       run.clock += run.costs.destroy_stream;
       return;
     }
-    default:
-      throw InfeasibleError(fmt::format("this engine does not run {} calls yet; use eager launches",
-                                        to_string(call.kind())));
+    case HostCallKind::graph_load:
+      return load_graph(run, call);
+    case HostCallKind::graph_launch:
+      return launch_graph(run, call);
+    case HostCallKind::send:
+    case HostCallKind::receive:
+      throw InfeasibleError(
+          fmt::format("the in-order sweep has one host and no {} calls", to_string(call.kind())));
   }
 }
 
 void InOrderSweep::begin(const Problem& problem, const Plan& plan) {
   streams_.assign(plan.streams.size(), Stream{});
   events_.assign(plan.event_count, Event{});
+  graphs_.assign(plan.graphs.size(), GraphState{});
   connections_.clear();
   recent_ends_.assign(
       problem.platform.host(HostId{0}).launch_queue_depth == 0 ? 0 : plan.streams.size(), {});

@@ -48,6 +48,10 @@ class InOrderSweep {
     Time completed{};
     StreamId stream;  ///< none(): never recorded
   };
+  struct GraphState {
+    std::uint32_t launches = 0;
+    Time completed{};  ///< its latest execution
+  };
   struct Run;  // one run: references and the host's clock
 
   void begin(const Problem& problem, const Plan& plan);
@@ -59,6 +63,12 @@ class InOrderSweep {
   Stream& open(Run& run, StreamId id);
   void execute(Run& run, HostCall& call);
   void launch(Run& run, HostCall call);
+  void wait_for_room(Run& run, StreamId id, const Stream& stream);
+  void note_end(Run& run, StreamId id, Stream& stream, Time end);
+  // in_order_graphs.cpp
+  static void load_graph(Run& run, HostCall call);
+  void launch_graph(Run& run, HostCall call);
+  Time run_nodes(Run& run, const DeviceGraph& graph, std::uint32_t row, Time start);
   void record(Run& run, HostCall call);
   void wait(Run& run, HostCall call);
   void synchronize(Run& run, HostCall call);
@@ -70,6 +80,8 @@ class InOrderSweep {
   std::vector<std::vector<Time>> recent_ends_;  ///< by stream: ends of the last `depth` tasks
   std::vector<std::uint32_t> opened_;           ///< by device: streams opened so far
   std::vector<std::uint32_t> first_connection_;
+  std::vector<GraphState> graphs_;
+  std::vector<Time> node_ends_;  ///< of one execution of a graph
 };
 
 }  // namespace schedlab

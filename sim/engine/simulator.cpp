@@ -2,14 +2,10 @@
 #include "sim/engine/simulator.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/engine/event_engine.hpp"
-#include "sim/engine/event_engine_end.hpp"
-#include "sim/engine/graph_calls.hpp"
-#include "sim/engine/host_calls.hpp"
-#include "sim/engine/host_messages.hpp"
 #include "sim/engine/in_order.hpp"
 #include "sim/engine/sharing/blocks.hpp"
 #include "sim/engine/sharing/fluid.hpp"
+#include "sim/engine/whole_engine.hpp"
 
 #include <algorithm>
 #include <tuple>

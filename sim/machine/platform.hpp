@@ -97,8 +97,6 @@ struct DeviceRates {
   Bandwidth unit_bandwidth{};      ///< most that one unit can move; 0 = no limit
   Bandwidth host_to_device{};
   Bandwidth device_to_host{};
-  Bandwidth pageable_host_to_device{};  ///< from memory that is not pinned
-  Bandwidth pageable_device_to_host{};
   Duration copy_latency{0};          ///< fixed part of a copy between host and device
   std::vector<GemmTile> gemm_tiles;  ///< that the library can choose from; empty: no tiles
   Bytes pointwise_bytes_per_unit{};  ///< traffic of a kernel that fills one unit; 0 = always all

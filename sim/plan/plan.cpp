@@ -72,9 +72,92 @@ void expect_valid_call(const Plan& plan, HostId host, std::size_t index, HostCal
                                            plan.messages.size()));
   }
   const bool names_graph = kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch;
-  SCHEDLAB_EXPECTS(!names_graph,
-                   where() + fmt::format(" names graph {}; plans hold no graphs", call.graph()));
+  SCHEDLAB_EXPECTS(
+      !names_graph || call.graph() < plan.graphs.size(),
+      where() +
+          fmt::format(" names graph {}; the plan has {} graphs", call.graph(), plan.graphs.size()));
 }
+
+void expect_valid_graphs(const Plan& plan) {
+  for (std::uint32_t g = 0; g < plan.graphs.size(); ++g) {
+    const DeviceGraph& graph = plan.graphs[g];
+    SCHEDLAB_EXPECTS(graph.node_count() > 0, plan.graph_name(g) + " has no nodes");
+    for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+      SCHEDLAB_EXPECTS(plan.streams.contains(graph.stream(node)),
+                       fmt::format("node {} of {} names a stream that does not exist; the plan has "
+                                   "{}",
+                                   node,
+                                   plan.graph_name(g),
+                                   plan.streams.size()));
+    }
+  }
+}
+
+/// Marks what the calls launch, one task after another.
+class LaunchCount {
+ public:
+  LaunchCount(const Plan& plan, std::size_t task_count)
+      : plan_(plan), launched_(task_count, false), launches_(plan.graphs.size()) {}
+
+  void add(HostId host, std::size_t index, HostCall call) {
+    if (call.kind() == HostCallKind::launch) add_task(host, index, call.kind(), call.argument());
+    if (call.kind() == HostCallKind::graph_launch) add_graph(host, index, call.graph());
+  }
+  void expect_complete() const {
+    for (std::uint32_t g = 0; g < plan_.graphs.size(); ++g) {
+      const DeviceGraph& graph = plan_.graphs[g];
+      SCHEDLAB_EXPECTS(launches_[g].count == graph.launch_count(),
+                       fmt::format("{} is launched {} times and has tasks for {} launches",
+                                   plan_.graph_name(g),
+                                   launches_[g].count,
+                                   graph.launch_count()));
+    }
+    const auto missing = std::find(launched_.begin(), launched_.end(), false);
+    SCHEDLAB_EXPECTS(
+        missing == launched_.end(),
+        fmt::format(
+            "task {} is never launched by plan \"{}\"", missing - launched_.begin(), plan_.policy));
+  }
+
+ private:
+  struct GraphLaunches {
+    HostId host;
+    std::uint32_t count = 0;
+  };
+
+  void add_task(HostId host, std::size_t index, HostCallKind kind, std::uint32_t task) {
+    SCHEDLAB_EXPECTS(
+        task < launched_.size(),
+        place(plan_, host, index, kind) +
+            fmt::format(" names task {}; the graph has {} tasks", task, launched_.size()));
+    SCHEDLAB_EXPECTS(
+        !launched_[task],
+        place(plan_, host, index, kind) + fmt::format(" launches task {} a second time", task));
+    launched_[task] = true;
+  }
+  void add_graph(HostId host, std::size_t index, std::uint32_t id) {
+    const DeviceGraph& graph = plan_.graphs[id];
+    GraphLaunches& launches = launches_[id];
+    const auto where = [&] { return place(plan_, host, index, HostCallKind::graph_launch); };
+    SCHEDLAB_EXPECTS(!launches.host.valid() || launches.host == host,
+                     where() + fmt::format(" launches {}, which host {} launches too",
+                                           plan_.graph_name(id),
+                                           launches.host.value()));
+    SCHEDLAB_EXPECTS(launches.count < graph.launch_count(),
+                     where() + fmt::format(" launches {} once more than it has rows of tasks ({})",
+                                           plan_.graph_name(id),
+                                           graph.launch_count()));
+    for (const TaskId task : graph.tasks(launches.count)) {
+      add_task(host, index, HostCallKind::graph_launch, task.value());
+    }
+    launches.host = host;
+    ++launches.count;
+  }
+
+  const Plan& plan_;
+  std::vector<bool> launched_;
+  std::vector<GraphLaunches> launches_;
+};
 
 }  // namespace
 
@@ -109,11 +192,25 @@ std::string Plan::stream_name(StreamId stream) const {
   return fmt::format("stream {}", stream.value());
 }
 
+std::string Plan::graph_name(std::uint32_t graph) const {
+  if (graph < graphs.size() && !graphs[graph].name.empty()) return graphs[graph].name;
+  return fmt::format("graph {}", graph);
+}
+
+std::size_t Plan::task_count() const {
+  std::size_t tasks = count(HostCallKind::launch);
+  for (const DeviceGraph& graph : graphs) {
+    tasks += std::size_t{graph.launch_count()} * graph.node_count();
+  }
+  return tasks;
+}
+
 std::size_t Plan::memory_bytes() const {
   std::size_t bytes = sizeof(Plan) + policy.capacity();
   bytes += streams.raw().capacity() * sizeof(StreamSpec);
   for (const StreamSpec& stream : streams) bytes += stream.name.capacity();
   bytes += messages.capacity() * sizeof(MessageSpec);
+  for (const DeviceGraph& graph : graphs) bytes += graph.memory_bytes();
   bytes += hosts.raw().capacity() * sizeof(HostProgram);
   for (const HostProgram& host : hosts) {
     bytes += host.name.capacity() + host.calls.capacity() * sizeof(HostCall);
@@ -134,28 +231,16 @@ IdVector<StreamId, std::vector<HostCall>> stream_view(const Plan& plan) {
 }
 
 void expect_well_formed(const Plan& plan, std::size_t task_count) {
-  std::vector<bool> launched(task_count, false);
+  expect_valid_graphs(plan);
+  LaunchCount launched{plan, task_count};
   for (const HostId host : plan.hosts.ids()) {
     const std::vector<HostCall>& calls = plan.hosts[host].calls;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      const HostCall call = calls[i];
-      expect_valid_call(plan, host, i, call);
-      if (call.kind() != HostCallKind::launch) continue;
-      const std::uint32_t task = call.argument();
-      SCHEDLAB_EXPECTS(task < task_count,
-                       place(plan, host, i, call.kind()) +
-                           fmt::format(" names task {}; the graph has {} tasks", task, task_count));
-      SCHEDLAB_EXPECTS(
-          !launched[task],
-          place(plan, host, i, call.kind()) + fmt::format(" launches task {} a second time", task));
-      launched[task] = true;
+      expect_valid_call(plan, host, i, calls[i]);
+      launched.add(host, i, calls[i]);
     }
   }
-  const auto missing = std::find(launched.begin(), launched.end(), false);
-  SCHEDLAB_EXPECTS(
-      missing == launched.end(),
-      fmt::format(
-          "task {} is never launched by plan \"{}\"", missing - launched.begin(), plan.policy));
+  launched.expect_complete();
 }
 
 }  // namespace schedlab

@@ -3,6 +3,7 @@
 
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
+#include "sim/plan/device_graph.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,9 @@ inline constexpr std::size_t host_call_kind_count = 12;
 ///   query        is the stream idle? The answer goes to the policy; `argument` keeps the recorded
 ///   one synchronize  the host blocks until a stream, an event, or (neither) all devices are idle
 ///   send/receive a message between host threads, see MessageSpec; both block until they have met
+///   graph_load   the graph exists from here on; a graph that no call loads exists from the start
+///   graph_launch the graph's next row of tasks enters the stream as one item, which leaves it when
+///                all nodes have completed; behind the graph's launch before, in whatever stream
 class HostCall {
  public:
   constexpr HostCall() = default;
@@ -162,22 +166,29 @@ struct Plan {
   IdVector<StreamId, StreamSpec> streams;
   std::uint32_t event_count = 0;  ///< events are numbered 0..event_count-1
   std::vector<MessageSpec> messages;
+  std::vector<DeviceGraph> graphs;  ///< known by their place in this list
   IdVector<HostId, HostProgram> hosts{1};
 
   [[nodiscard]] std::size_t call_count() const;
   [[nodiscard]] std::size_t count(HostCallKind kind) const;
   /// "primary_2" or, for a stream without a name, "stream 4".
   [[nodiscard]] std::string stream_name(StreamId stream) const;
+  /// "step" or, for a graph without a name, "graph 4".
+  [[nodiscard]] std::string graph_name(std::uint32_t graph) const;
+  /// Tasks that its launches of any kind run.
+  [[nodiscard]] std::size_t task_count() const;
   [[nodiscard]] std::size_t memory_bytes() const;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
 /// Per stream the calls that concern it, in host order. With several host threads the order between
-/// threads is that of the host ids.
+/// threads is that of the host ids. A graph is one call in the stream of its launch, whatever
+/// streams its nodes carry.
 [[nodiscard]] IdVector<StreamId, std::vector<HostCall>> stream_view(const Plan& plan);
 
-/// Throws ContractViolation if a call refers to a stream, event, message or task that does not
-/// exist, or if a task is launched twice or never.
+/// Throws ContractViolation if a call or graph refers to a stream, event, message, graph or task
+/// that does not exist, if a task is launched twice or never, or if a graph is launched by several
+/// hosts or not as often as it has rows of tasks.
 void expect_well_formed(const Plan& plan, std::size_t task_count);
 
 }  // namespace schedlab

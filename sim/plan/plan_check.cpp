@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, checker::finding_kind_count> finding_name
     "unordered_accumulation",
     "deadlock",
     "out_of_memory",
-    "stream_not_alive"};
+    "stream_not_alive",
+    "graph_not_loaded"};
 
 constexpr std::size_t missing_tasks_named = 5;
 

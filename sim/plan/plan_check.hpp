@@ -22,6 +22,7 @@ enum class FindingKind : std::uint8_t {
   deadlock,                ///< `message` prints the cycle
   out_of_memory,           ///< `message` says who holds what
   stream_not_alive,        ///< used before its creation or after its destruction
+  graph_not_loaded,        ///< launched before the call that loads it
 };
 [[nodiscard]] std::string_view to_string(FindingKind kind);
 
@@ -43,7 +44,9 @@ struct CheckOptions {
 /// or the simulator. Never throws for a bad plan: everything wrong is a finding, in host order.
 ///
 /// What orders two tasks: the same stream, an event recorded after the one and waited for before
-/// the other, a synchronize before the launch, and messages between hosts. Recorded answers of
+/// the other, a synchronize before the launch, and messages between hosts; within one launch of a
+/// device graph only what nodes need. A graph's launch is one operation of its stream, behind the
+/// graph's launch before. Recorded answers of
 /// queries and sleeps order nothing. With more findings than fit, every kind that occurs keeps at
 /// least its first.
 ///

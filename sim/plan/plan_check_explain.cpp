@@ -32,7 +32,9 @@ Evidence collect(const Plan& plan,
   Evidence evidence;
   for (std::size_t i = 0; i < consumer; ++i) {
     const HostCall c = host.calls[i];
-    if (c.kind() == HostCallKind::launch && c.stream() == to) {
+    const bool launches =
+        c.kind() == HostCallKind::launch || c.kind() == HostCallKind::graph_launch;
+    if (launches && c.stream() == to) {
       evidence.last_waited.reset();
     } else if (c.kind() == HostCallKind::record && records.contains(c.event())) {
       records[c.event()] = {c.event(), c.stream(), i};
@@ -61,6 +63,10 @@ std::string explain_missing_order(const PlanIndex& index, TaskId before, TaskId 
   if (producer.host != consumer.host) {
     return "two hosts launch them, and neither an event nor a synchronize followed by a message "
            "orders them";
+  }
+  if (consumer.call == producer.call) {
+    return fmt::format("no path of {} leads from one to the other",
+                       plan.graph_name(plan.hosts[consumer.host].calls[consumer.call].graph()));
   }
   if (consumer.call < producer.call) return fmt::format("it is launched before {}", name);
 

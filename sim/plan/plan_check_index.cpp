@@ -16,6 +16,7 @@ bool acts_on_stream(HostCallKind kind) {
     case HostCallKind::record:
     case HostCallKind::wait:
     case HostCallKind::query:
+    case HostCallKind::graph_launch:
       return true;
     default:
       return false;
@@ -42,7 +43,8 @@ PlanIndex::PlanIndex(const TaskGraph& graph,
       first_record_(plan.event_count, never),
       created_(plan.streams.size(), 0),
       sent_by_(plan.messages.size(), never),
-      received_by_(plan.messages.size(), never) {
+      received_by_(plan.messages.size(), never),
+      graphs_(plan.graphs.size()) {
   std::uint32_t total = 0;
   for (const HostProgram& host : plan.hosts) {
     first_call_.push_back(total);
@@ -50,6 +52,7 @@ PlanIndex::PlanIndex(const TaskGraph& graph,
   }
   first_call_.push_back(total);
   check_specs(findings);
+  check_graphs(findings);
   for (const HostId host : plan.hosts.ids()) {
     const std::size_t size = plan.hosts[host].calls.size();
     for (std::size_t call = 0; call < size; ++call) check_call(host, call, findings);
@@ -104,9 +107,6 @@ void PlanIndex::check_call(HostId host, std::size_t call, FindingList& findings)
 
 std::string PlanIndex::what_is_wrong(HostId host, HostCall call) const {
   const HostCallKind kind = call.kind();
-  if (kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch) {
-    return "uses a device graph, and plans cannot hold device graphs: launch its tasks one by one";
-  }
   if (acts_on_stream(kind) || call.stream().valid()) {
     if (!call.stream().valid()) return "needs a stream and names none";
     if (!plan_.streams.contains(call.stream())) {
@@ -125,6 +125,9 @@ std::string PlanIndex::what_is_wrong(HostId host, HostCall call) const {
   }
   if (kind == HostCallKind::send || kind == HostCallKind::receive) {
     return wrong_message(host, call);
+  }
+  if (kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch) {
+    return wrong_graph(host, call);
   }
   return {};
 }
@@ -164,18 +167,13 @@ void PlanIndex::note(HostId host, std::size_t call, FindingList& findings) {
       created_[c.stream()] = 1;
       break;
     case HostCallKind::launch:
-      if (launch_[c.task()] == never) {
-        launch_[c.task()] = here;
-        break;
-      }
-      mark_malformed(here);
-      findings.add(FindingKind::malformed, host, call, [&] {
-        const CallSite first = site(launch_[c.task()]);
-        return fmt::format("{} (launch) launches {} a second time; the first is {}",
-                           call_name(plan_, host, call),
-                           graph_.name(c.task()),
-                           call_name(plan_, first.host, first.call));
-      });
+      note_launch(host, call, c.task(), findings);
+      break;
+    case HostCallKind::graph_load:
+      graphs_[c.graph()].load = here;
+      break;
+    case HostCallKind::graph_launch:
+      note_graph_launch(host, call, findings);
       break;
     case HostCallKind::record:
       first_record_[c.event()] = std::min(first_record_[c.event()], here);

@@ -51,8 +51,13 @@ class PlanIndex {
     return !malformed_.empty() && malformed_[number(host, call)];
   }
 
-  /// Number of the call that launches the task, or `never`.
+  /// Number of the call that launches the task, alone or in a graph, or `never`.
   [[nodiscard]] std::uint32_t launch_of(TaskId task) const { return launch_[task]; }
+  /// The stream that the launched task carries; within a graph not that of the call.
+  [[nodiscard]] StreamId stream_of(TaskId task) const;
+  [[nodiscard]] bool loaded_by_plan(std::uint32_t graph) const {
+    return graphs_[graph].load != never;
+  }
   /// Waits and synchronizes that name the event, in all hosts.
   [[nodiscard]] std::uint32_t uses(EventId event) const { return uses_[event]; }
   /// Number of the first call (in host order) that records the event, or `never`.
@@ -80,8 +85,19 @@ class PlanIndex {
   [[nodiscard]] std::string what_is_wrong(HostId host, HostCall call) const;
   [[nodiscard]] std::string wrong_message(HostId host, HostCall call) const;
   void note(HostId host, std::size_t call, FindingList& findings);
+  // plan_check_graph_index.cpp
+  void check_graphs(FindingList& findings);
+  [[nodiscard]] std::string wrong_graph(HostId host, HostCall call) const;
+  void note_graph_launch(HostId host, std::size_t call, FindingList& findings);
+  void note_launch(HostId host, std::size_t call, TaskId task, FindingList& findings);
   void mark_malformed(std::uint32_t number);
   void make_lanes();
+
+  struct GraphUse {
+    bool malformed = false;               // it names what does not exist; its calls are skipped
+    std::uint32_t load = never;           // number of its graph_load
+    std::vector<std::uint32_t> launches;  // numbers of its graph_launches, by row
+  };
 
   const TaskGraph& graph_;
   const Platform& platform_;
@@ -94,6 +110,8 @@ class PlanIndex {
   IdVector<StreamId, std::uint8_t> created_;
   std::vector<std::uint32_t> sent_by_;      // per message: number of its send, or never
   std::vector<std::uint32_t> received_by_;  // per message: number of its receive, or never
+  std::vector<GraphUse> graphs_;
+  IdVector<TaskId, StreamId> node_stream_;  // of nodes of graphs; empty: no graph is launched
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> first_lane_;
 };

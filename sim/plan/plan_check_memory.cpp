@@ -93,9 +93,7 @@ class MemoryCheck {
 
  private:
   [[nodiscard]] DeviceId device_of(TaskId task) const {
-    const CallSite site = index_.site(index_.launch_of(task));
-    const StreamId stream = index_.plan().hosts[site.host].calls[site.call].stream();
-    const DeviceId device = index_.plan().streams[stream].device;
+    const DeviceId device = index_.plan().streams[index_.stream_of(task)].device;
     // A device that does not exist is reported as malformed; any will do to go on.
     return index_.platform().devices.contains(device) ? device : DeviceId{0};
   }

@@ -15,7 +15,7 @@
 
 namespace schedlab::checker {
 
-inline constexpr std::size_t finding_kind_count = 9;
+inline constexpr std::size_t finding_kind_count = 10;
 
 /// Keeps a bounded number of findings per kind, so that a flood of one kind never hides another.
 class FindingList {

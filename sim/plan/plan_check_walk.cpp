@@ -15,6 +15,7 @@ Walk::Walk(const PlanIndex& index, FindingList& findings)
       lane_(index.graph().task_count(), 0),
       events_(index.plan().event_count),
       streams_(index.plan().streams.size()),
+      graphs_(index.plan().graphs.size()),
       next_call_(index.plan().hosts.size(), 0),
       waiting_in_(index.plan().messages.size()) {
   launch_order_.reserve(index.graph().task_count());
@@ -100,6 +101,12 @@ bool Walk::step(HostId host, std::uint32_t call) {
     case HostCallKind::send:
     case HostCallKind::receive:
       return exchange(host, c);
+    case HostCallKind::graph_load:
+      load_graph(host, call, c);
+      break;
+    case HostCallKind::graph_launch:
+      launch_graph(host, call, c);
+      break;
     default:
       break;
   }
@@ -110,55 +117,44 @@ void Walk::launch(HostId host, std::uint32_t call, HostCall c) {
   expect_alive(host, call, c);
   const std::uint32_t lane = clocks_.enter(host, c.stream());
   const TaskId task = c.task();
-  check_predecessors(host, call, task, lane);
-  check_accumulations(host, call, task, lane);
+  const auto ordered = [&](TaskId before) {
+    return number_[before] != 0 && clocks_.knows(lane, lane_[before], number_[before]);
+  };
+  check_predecessors(host, call, task, ordered);
+  check_accumulations(host, call, task, ordered);
   number_[task] = clocks_.advance(lane);
   lane_[task] = lane;
   launch_order_.push_back(task);
 }
 
-void Walk::check_predecessors(HostId host, std::uint32_t call, TaskId task, std::uint32_t lane) {
-  for (const TaskId before : index_.graph().predecessors(task)) {
-    const bool launched = number_[before] != 0;
-    if (launched && clocks_.knows(lane, lane_[before], number_[before])) continue;
-    if (index_.launch_of(before) == never) continue;  // reported once, as task_not_launched
-    findings_.add(FindingKind::missing_dependency, host, call, [&] {
-      const CallSite site = index_.site(index_.launch_of(before));
-      const HostCall producer = plan().hosts[site.host].calls[site.call];
-      const HostCall consumer = plan().hosts[host].calls[call];
-      return fmt::format("{} on {} ({}) is not ordered after {} on {} ({}): {}",
-                         index_.graph().name(task),
-                         plan().stream_name(consumer.stream()),
-                         call_name(plan(), host, call),
-                         index_.graph().name(before),
-                         plan().stream_name(producer.stream()),
-                         call_name(plan(), site.host, site.call),
-                         explain_missing_order(index_, before, task));
-    });
-  }
+void Walk::report_missing_order(HostId host, std::uint32_t call, TaskId task, TaskId before) {
+  findings_.add(FindingKind::missing_dependency, host, call, [&] {
+    const CallSite site = index_.site(index_.launch_of(before));
+    return fmt::format("{} on {} ({}) is not ordered after {} on {} ({}): {}",
+                       index_.graph().name(task),
+                       plan().stream_name(index_.stream_of(task)),
+                       call_name(plan(), host, call),
+                       index_.graph().name(before),
+                       plan().stream_name(index_.stream_of(before)),
+                       call_name(plan(), site.host, site.call),
+                       explain_missing_order(index_, before, task));
+  });
 }
 
-void Walk::check_accumulations(HostId host, std::uint32_t call, TaskId task, std::uint32_t lane) {
-  const std::uint32_t end = accumulated_offset_[task.value() + 1];
-  for (std::uint32_t i = accumulated_offset_[task.value()]; i < end; ++i) {
-    const TensorId tensor = accumulated_[i];
-    const TaskId last = last_writer_[tensor];
-    last_writer_[tensor] = task;
-    if (!last.valid() || clocks_.knows(lane, lane_[last], number_[last])) continue;
-    findings_.add(FindingKind::unordered_accumulation, host, call, [&] {
-      const CallSite site = index_.site(index_.launch_of(last));
-      return fmt::format(
-          "{} on {} ({}) and {} on {} ({}) both add into {} and may do so at once: {}",
-          index_.graph().name(last),
-          plan().stream_name(index_.lane(lane_[last]).stream),
-          call_name(plan(), site.host, site.call),
-          index_.graph().name(task),
-          plan().stream_name(index_.lane(lane).stream),
-          call_name(plan(), host, call),
-          tensor_name(index_.graph(), tensor),
-          explain_missing_order(index_, last, task));
-    });
-  }
+void Walk::report_unordered(
+    HostId host, std::uint32_t call, TaskId task, TaskId last, TensorId tensor) {
+  findings_.add(FindingKind::unordered_accumulation, host, call, [&] {
+    const CallSite site = index_.site(index_.launch_of(last));
+    return fmt::format("{} on {} ({}) and {} on {} ({}) both add into {} and may do so at once: {}",
+                       index_.graph().name(last),
+                       plan().stream_name(index_.stream_of(last)),
+                       call_name(plan(), site.host, site.call),
+                       index_.graph().name(task),
+                       plan().stream_name(index_.stream_of(task)),
+                       call_name(plan(), host, call),
+                       tensor_name(index_.graph(), tensor),
+                       explain_missing_order(index_, last, task));
+  });
 }
 
 void Walk::synchronize(HostId host, std::uint32_t call, HostCall c) {

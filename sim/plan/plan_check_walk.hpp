@@ -35,6 +35,17 @@ class Walk {
     HostId host;  // who created or destroyed it last; none: it has always been there
     std::uint32_t call = 0;
   };
+  struct GraphUse {
+    HostId load_host;  // none: not loaded by a call so far
+    std::uint32_t load_call = 0;
+    std::uint32_t launches = 0;
+    Clocks::Slot completed = never;  // what the completion of its last launch stands for
+  };
+  /// Where a task stands that a graph has launched.
+  struct Node {
+    std::uint32_t call = never;  // number of the graph_launch
+    std::uint32_t node = 0;
+  };
   /// A wait in a plan with several hosts, kept to find records that race with it.
   struct Use {
     HostId host;
@@ -47,8 +58,16 @@ class Walk {
   /// False if the host must wait for the other end of a message.
   bool step(HostId host, std::uint32_t call);
   void launch(HostId host, std::uint32_t call, HostCall c);
-  void check_predecessors(HostId host, std::uint32_t call, TaskId task, std::uint32_t lane);
-  void check_accumulations(HostId host, std::uint32_t call, TaskId task, std::uint32_t lane);
+  void launch_graph(HostId host, std::uint32_t call, HostCall c);
+  void load_graph(HostId host, std::uint32_t call, HostCall c);
+  void expect_loaded(HostId host, std::uint32_t call, HostCall c);
+  /// `ordered(before)`: is this task complete before `task` starts?
+  template <class Ordered>
+  void check_predecessors(HostId host, std::uint32_t call, TaskId task, const Ordered& ordered);
+  template <class Ordered>
+  void check_accumulations(HostId host, std::uint32_t call, TaskId task, const Ordered& ordered);
+  void report_missing_order(HostId host, std::uint32_t call, TaskId task, TaskId before);
+  void report_unordered(HostId host, std::uint32_t call, TaskId task, TaskId last, TensorId tensor);
   void record(HostId host, std::uint32_t call, HostCall c);
   void check_record_race(HostId host, std::uint32_t call, EventId event);
   void wait(HostId host, std::uint32_t call, HostCall c);
@@ -76,6 +95,8 @@ class Walk {
   IdVector<EventId, EventState> events_;
   std::vector<std::vector<Use>> event_uses_;  // by event; empty unless there are several hosts
   IdVector<StreamId, StreamState> streams_;
+  std::vector<GraphUse> graphs_;
+  IdVector<TaskId, Node> node_of_;  // empty until a graph is launched
   IdVector<HostId, std::uint32_t> next_call_;
   std::vector<HostId> waiting_in_;  // by message: the host that waits in it
   std::vector<HostId> ready_;       // hosts that may be followed
@@ -84,6 +105,32 @@ class Walk {
   std::vector<TensorId> accumulated_;
   IdVector<TensorId, TaskId> last_writer_;
 };
+
+template <class Ordered>
+void Walk::check_predecessors(HostId host,
+                              std::uint32_t call,
+                              TaskId task,
+                              const Ordered& ordered) {
+  for (const TaskId before : index_.graph().predecessors(task)) {
+    if (ordered(before)) continue;
+    if (index_.launch_of(before) == never) continue;  // reported once, as task_not_launched
+    report_missing_order(host, call, task, before);
+  }
+}
+
+template <class Ordered>
+void Walk::check_accumulations(HostId host,
+                               std::uint32_t call,
+                               TaskId task,
+                               const Ordered& ordered) {
+  const std::uint32_t end = accumulated_offset_[task.value() + 1];
+  for (std::uint32_t i = accumulated_offset_[task.value()]; i < end; ++i) {
+    const TensorId tensor = accumulated_[i];
+    const TaskId last = last_writer_[tensor];
+    last_writer_[tensor] = task;
+    if (last.valid() && !ordered(last)) report_unordered(host, call, task, last, tensor);
+  }
+}
 
 /// Why nothing orders `after` behind `before`, as the end of a sentence.
 [[nodiscard]] std::string explain_missing_order(const PlanIndex& index,

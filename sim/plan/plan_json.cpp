@@ -5,6 +5,7 @@
 #include "sim/plan/plan_json_names.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <iterator>
@@ -40,7 +41,9 @@ class Writer {
           message.to.value(),
           message.bytes.count());
     }
-    put("\n  ],\n  \"hosts\": [");
+    put("\n  ]");
+    write_graphs();
+    put(",\n  \"hosts\": [");
     for (const HostId host : plan_.hosts.ids()) {
       const HostProgram& program = plan_.hosts[host];
       put("{}\n    {{\"name\": {}, \"calls\": [",
@@ -60,6 +63,36 @@ class Writer {
   template <class... Arguments>
   void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+  }
+
+  /// The key is left out of plans without graphs, which are most.
+  void write_graphs() {
+    if (plan_.graphs.empty()) return;
+    put(",\n  \"graphs\": [");
+    for (std::size_t i = 0; i < plan_.graphs.size(); ++i) {
+      const DeviceGraph& graph = plan_.graphs[i];
+      put("{}\n    {{\"name\": {}, \"node_priorities\": {}, \"nodes\": [",
+          i == 0 ? "" : ",",
+          quoted(graph.name),
+          graph.node_priorities);
+      for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+        put("{}\n      {{\"stream\": {}, \"needs\": [{}]}}",
+            node == 0 ? "" : ",",
+            graph.stream(node).value(),
+            fmt::join(graph.needs(node), ", "));
+      }
+      put("\n    ], \"launches\": [");
+      for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
+        put("{}\n      [", launch == 0 ? "" : ",");
+        for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+          if (node != 0) text_ += ", ";
+          write_task(graph.task(launch, node));
+        }
+        text_ += ']';
+      }
+      put("\n    ]}}");
+    }
+    put("\n  ]");
   }
 
   void write_call(HostCall c) {

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
 #include "sim/plan/plan_json.hpp"
+#include "sim/plan/plan_json_document.hpp"
 #include "sim/plan/plan_json_names.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <initializer_list>
 #include <limits>
 
 namespace schedlab {
 namespace {
 
 using nlohmann::json;
+using plan_json::shown;
 
 constexpr std::uint64_t index_limit = 0xFFFFFFFEU;  // the largest number an id may have
-
-std::string shown(const json& value) {
-  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  constexpr std::size_t longest = 60;
-  if (text.size() > longest) text = text.substr(0, longest) + "...";
-  return text;
-}
 
 /// Where in the document we are; the text is made only when something is wrong.
 struct Call {
@@ -33,15 +26,17 @@ struct Call {
   }
 };
 
-class Reader {
+class Reader : private plan_json::Document {
  public:
   Reader(std::string_view text, const TaskGraph& graph, const std::string& file)
-      : text_(text), graph_(graph), names_(graph), file_(file) {}
+      : Document(text, file), graph_(graph), names_(graph) {}
 
   Plan read() {
     const json document = parse();
     expect_keys(
-        document, "", {"schedlab", "version", "policy", "streams", "events", "messages", "hosts"});
+        document,
+        "",
+        {"schedlab", "version", "policy", "streams", "events", "messages", "graphs", "hosts"});
     if (at(document, "", "schedlab") != "plan") {
       fail("/schedlab", shown(document["schedlab"]), "\"plan\"");
     }
@@ -52,77 +47,12 @@ class Reader {
     const json& hosts = array_at(document, "", "hosts");
     host_count_ = hosts.size();
     read_messages(array_at(document, "", "messages"));
+    if (document.contains("graphs")) read_graphs(array_at(document, "", "graphs"));
     read_hosts(hosts);
     return std::move(plan_);
   }
 
  private:
-  [[noreturn]] void fail(std::string pointer,
-                         std::string found,
-                         std::string expected,
-                         std::string hint = {}) const {
-    throw InputError(
-        {file_, std::move(pointer), std::move(found), std::move(expected), std::move(hint)});
-  }
-
-  [[nodiscard]] json parse() const {
-    try {
-      return json::parse(text_);
-    } catch (const json::parse_error& error) {
-      const std::size_t end = std::min(error.byte == 0 ? 0 : error.byte - 1, text_.size());
-      const auto line =
-          std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-      const std::string_view rest = text_.substr(end, 20);
-      const std::string found = rest.empty()
-                                    ? "the end of the text"
-                                    : fmt::format("\"{}\"", rest.substr(0, rest.find('\n')));
-      fail(fmt::format("line {}", line + 1), found, "valid JSON");
-    } catch (const json::out_of_range& error) {
-      fail("", error.what(), "numbers of at most 64 bits");
-    }
-  }
-
-  void expect_keys(const json& object,
-                   const std::string& pointer,
-                   std::initializer_list<std::string_view> allowed) const {
-    if (!object.is_object()) fail(pointer, shown(object), "an object");
-    for (const auto& [key, value] : object.items()) {
-      if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
-      const std::vector<std::string> words(allowed.begin(), allowed.end());
-      const std::string near = closest_spelling(key, words);
-      fail(pointer + "/" + key,
-           "an unknown key",
-           fmt::format("one of {}", fmt::join(words, ", ")),
-           near.empty() ? "" : fmt::format("the closest key is \"{}\"", near));
-    }
-  }
-
-  const json& at(const json& object, const std::string& pointer, const char* key) const {
-    const auto found = object.find(key);
-    if (found == object.end()) fail(pointer, "", fmt::format("a key \"{}\"", key));
-    return *found;
-  }
-  const json& array_at(const json& object, const std::string& pointer, const char* key) const {
-    const json& value = at(object, pointer, key);
-    if (!value.is_array()) fail(pointer + "/" + key, shown(value), "an array");
-    return value;
-  }
-  std::string text_at(const json& object, const std::string& pointer, const char* key) const {
-    const json& value = at(object, pointer, key);
-    if (!value.is_string()) fail(pointer + "/" + key, shown(value), "a text");
-    return value.get<std::string>();
-  }
-  std::uint64_t number_at(const json& object,
-                          const std::string& pointer,
-                          const char* key,
-                          std::uint64_t highest) const {
-    const json& value = at(object, pointer, key);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > highest) {
-      fail(pointer + "/" + key, shown(value), fmt::format("a whole number from 0 to {}", highest));
-    }
-    return value.get<std::uint64_t>();
-  }
-
   void read_streams(const json& streams) {
     if (streams.size() > HostCall::max_streams) {
       fail("/streams",
@@ -174,6 +104,61 @@ class Reader {
     }
   }
 
+  void read_graphs(const json& graphs) {
+    for (std::size_t i = 0; i < graphs.size(); ++i) {
+      const std::string pointer = fmt::format("/graphs/{}", i);
+      expect_keys(graphs[i], pointer, {"name", "node_priorities", "nodes", "launches"});
+      DeviceGraph graph;
+      graph.name = text_at(graphs[i], pointer, "name");
+      const json& priorities = at(graphs[i], pointer, "node_priorities");
+      if (!priorities.is_boolean()) {
+        fail(pointer + "/node_priorities", shown(priorities), "true or false");
+      }
+      graph.node_priorities = priorities.get<bool>();
+      for (const json& node : array_at(graphs[i], pointer, "nodes")) {
+        read_node(node, fmt::format("{}/nodes/{}", pointer, graph.node_count()), graph);
+      }
+      if (graph.node_count() == 0) fail(pointer + "/nodes", "[]", "at least one node");
+      for (const json& tasks : array_at(graphs[i], pointer, "launches")) {
+        read_launch(tasks, fmt::format("{}/launches/{}", pointer, graph.launch_count()), graph);
+      }
+      plan_.graphs.push_back(std::move(graph));
+    }
+  }
+
+  void read_node(const json& node, const std::string& pointer, DeviceGraph& graph) const {
+    expect_keys(node, pointer, {"stream", "needs"});
+    const auto limited = [&](const json& value, const std::string& place, std::size_t count) {
+      if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= count) {
+        fail(pointer + place,
+             shown(value),
+             fmt::format("a whole number from 0 to {}", static_cast<std::int64_t>(count) - 1));
+      }
+      return static_cast<std::uint32_t>(value.get<std::uint64_t>());
+    };
+    const StreamId on{limited(at(node, pointer, "stream"), "/stream", plan_.streams.size())};
+    std::vector<std::uint32_t> needs;
+    for (const json& need : array_at(node, pointer, "needs")) {
+      if (graph.node_count() == 0) {
+        fail(pointer + "/needs", shown(need), "no needs: it is the first node");
+      }
+      needs.push_back(limited(need, fmt::format("/needs/{}", needs.size()), graph.node_count()));
+    }
+    graph.add_node(on, std::move(needs));
+  }
+
+  void read_launch(const json& tasks, const std::string& pointer, DeviceGraph& graph) const {
+    if (!tasks.is_array() || tasks.size() != graph.node_count()) {
+      fail(pointer, shown(tasks), fmt::format("{} tasks, one per node", graph.node_count()));
+    }
+    std::vector<TaskId> row;
+    row.reserve(tasks.size());
+    for (const json& value : tasks) {
+      row.push_back(task(value, [&] { return fmt::format("{}/{}", pointer, row.size()); }));
+    }
+    graph.add_launch(row);
+  }
+
   void read_hosts(const json& hosts) {
     plan_.hosts.clear();
     for (std::uint32_t h = 0; h < hosts.size(); ++h) {
@@ -208,7 +193,8 @@ class Reader {
         return HostCall::destroy_stream(stream(call[1], where, "/1"));
       case HostCallKind::launch:
         expect_size(call, where, 3, 3, "[\"launch\", STREAM, TASK]");
-        return HostCall::launch(stream(call[1], where, "/1"), task(call[2], where));
+        return HostCall::launch(stream(call[1], where, "/1"),
+                                task(call[2], [&] { return where.pointer() + "/2"; }));
       case HostCallKind::record:
         expect_size(call, where, 3, 3, "[\"record\", STREAM, EVENT]");
         return HostCall::record(stream(call[1], where, "/1"), event(call[2], where, "/2"));
@@ -229,11 +215,11 @@ class Reader {
         return HostCall::receive(index(call[1], where, "/1", "message", plan_.messages.size()));
       case HostCallKind::graph_load:
         expect_size(call, where, 2, 2, "[\"graph_load\", GRAPH]");
-        return HostCall::graph_load(index(call[1], where, "/1", "graph", index_limit));
+        return HostCall::graph_load(index(call[1], where, "/1", "graph", plan_.graphs.size()));
       case HostCallKind::graph_launch:
         expect_size(call, where, 3, 3, "[\"graph_launch\", STREAM, GRAPH]");
         return HostCall::graph_launch(stream(call[1], where, "/1"),
-                                      index(call[2], where, "/2", "graph", index_limit));
+                                      index(call[2], where, "/2", "graph", plan_.graphs.size()));
     }
     unknown_call(word, where);
   }
@@ -307,30 +293,39 @@ class Reader {
     return EventId{index(value, where, part, "event", plan_.event_count)};
   }
 
-  [[nodiscard]] TaskId task(const json& value, Call where) const {
-    if (!value.is_string()) return TaskId{index(value, where, "/2", "task", graph_.task_count())};
+  /// `pointer()` makes the text that is needed only when something is wrong.
+  template <class Pointer>
+  [[nodiscard]] TaskId task(const json& value, const Pointer& pointer) const {
+    const auto tasks = graph_.task_count();
+    if (!value.is_string()) {
+      if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= tasks) {
+        fail(pointer(),
+             shown(value),
+             tasks == 0 ? std::string{"no task: the graph has none"}
+                        : fmt::format("the number of a task, 0 to {}", tasks - 1));
+      }
+      return TaskId{static_cast<std::uint32_t>(value.get<std::uint64_t>())};
+    }
     const auto& name = value.get_ref<const std::string&>();
     const plan_json::TaskNames::Match match = names_.find(name);
     if (match.ambiguous) {
-      fail(where.pointer() + "/2",
+      fail(pointer(),
            shown(value),
            "a name that only one task has",
            fmt::format("give the number of the task, as {}", match.task.value()));
     }
     if (!match.task.valid()) {
       const std::string near = names_.closest(name);
-      fail(where.pointer() + "/2",
+      fail(pointer(),
            shown(value),
-           fmt::format("the name or number of one of the {} tasks", graph_.task_count()),
+           fmt::format("the name or number of one of the {} tasks", tasks),
            near.empty() ? "" : fmt::format("the closest name is \"{}\"", near));
     }
     return match.task;
   }
 
-  std::string_view text_;
   const TaskGraph& graph_;
   plan_json::TaskNames names_;
-  const std::string& file_;
   std::size_t host_count_ = 0;
   Plan plan_;
 };

@@ -13,7 +13,7 @@ StreamId StreamOrder::add_stream() {
 
 void StreamOrder::launch(TaskId task, StreamId stream) {
   stream_[task] = stream;
-  position_[task] = ++clocks_[stream.value()][stream.value()];
+  position_[task] = advance(stream);
 }
 
 StreamOrder::Snapshot StreamOrder::snapshot(StreamId stream) {

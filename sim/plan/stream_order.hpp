@@ -23,6 +23,8 @@ class StreamOrder {
   [[nodiscard]] std::size_t stream_count() const { return clocks_.size(); }
 
   void launch(TaskId task, StreamId stream);
+  /// One more launch on the stream, of a task that the caller keeps account of; its position.
+  std::uint32_t advance(StreamId stream) { return ++clocks_[stream.value()][stream.value()]; }
   [[nodiscard]] bool launched(TaskId task) const { return stream_[task].valid(); }
   [[nodiscard]] StreamId stream_of(TaskId task) const { return stream_[task]; }
   /// 1 for the first task of its stream; 0 if it is not launched.

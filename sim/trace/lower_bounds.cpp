@@ -101,18 +101,29 @@ std::array<Duration, host_call_kind_count> call_costs(const HostCosts& costs) {
   set(HostCallKind::synchronize, costs.synchronize);
   set(HostCallKind::send, costs.send);
   set(HostCallKind::receive, costs.receive);
+  set(HostCallKind::graph_load, costs.graph_load);
+  set(HostCallKind::graph_launch, costs.graph_launch);
   return cost_of;
 }
 
+Duration graph_node_cost(const HostCosts& costs, HostCallKind kind) {
+  if (kind == HostCallKind::graph_load) return costs.graph_load_node;
+  return kind == HostCallKind::graph_launch ? costs.graph_launch_node : Duration{0};
+}
+
 Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host) {
-  const auto cost_of = call_costs(problem.platform.host(host).costs);
+  const HostCosts& costs = problem.platform.host(host).costs;
+  const auto cost_of = call_costs(costs);
   Duration total{0};
   for (const HostCall call : plan.hosts[host].calls) {
+    const HostCallKind kind = call.kind();
     std::int64_t times = 1;
-    if (call.kind() == HostCallKind::launch) {
+    if (kind == HostCallKind::launch) {
       times = problem.costs.entry(call.task(), plan.streams[call.stream()].device).launches;
+    } else if (kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch) {
+      total += plan.graphs[call.graph()].node_count() * graph_node_cost(costs, kind);
     }
-    total += times * cost_of[static_cast<std::size_t>(call.kind())];
+    total += times * cost_of[static_cast<std::size_t>(kind)];
   }
   return total;
 }

@@ -28,8 +28,12 @@ struct LowerBounds {
 /// + edges), times the number of devices.
 [[nodiscard]] LowerBounds graph_lower_bounds(const Problem& problem);
 
-/// What one call of each kind costs a host thread; of a launch: per kernel.
+/// What one call of each kind costs a host thread; of a launch: per kernel; of a graph: without its
+/// nodes.
 [[nodiscard]] std::array<Duration, host_call_kind_count> call_costs(const HostCosts& costs);
+
+/// What such a call costs per node of its graph; 0 for calls without one.
+[[nodiscard]] Duration graph_node_cost(const HostCosts& costs, HostCallKind kind);
 
 /// What the calls of one host thread cost, without the times it is blocked or sleeps.
 [[nodiscard]] Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host);

@@ -89,16 +89,20 @@ void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& 
   for (const HostId host : plan.hosts.ids()) {
     // Launches are counted in kernels.
     std::array<std::int64_t, host_call_kind_count> count{};
+    const HostCosts& costs = problem.platform.host(host).costs;
+    Duration issue{0};
     for (const HostCall call : plan.hosts[host].calls) {
       std::int64_t times = 1;
       if (call.kind() == HostCallKind::launch) {
         const DeviceId device = plan.streams[call.stream()].device;
         times = facts(problem.graph.operation_id(call.task()), device).launches;
+      } else if (call.kind() == HostCallKind::graph_load ||
+                 call.kind() == HostCallKind::graph_launch) {
+        issue += plan.graphs[call.graph()].node_count() * graph_node_cost(costs, call.kind());
       }
       count[index(call.kind())] += times;
     }
-    const auto cost_of = call_costs(problem.platform.host(host).costs);
-    Duration issue{0};
+    const auto cost_of = call_costs(costs);
     for (std::size_t kind = 0; kind < count.size(); ++kind) issue += count[kind] * cost_of[kind];
     summary.bounds.host_issue = std::max(summary.bounds.host_issue, issue);
     summary.host_busy_share += static_cast<double>(issue.count());
@@ -110,6 +114,15 @@ void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& 
     summary.waits += of(HostCallKind::wait);
     summary.queries += of(HostCallKind::query);
     summary.host_calls += plan.hosts[host].calls.size();
+  }
+  for (const DeviceGraph& graph : plan.graphs) {
+    for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
+      for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+        const DeviceId device = plan.streams[graph.stream(node)].device;
+        summary.launches +=
+            facts(problem.graph.operation_id(graph.task(launch, node)), device).launches;
+      }
+    }
   }
   summary.events = plan.event_count;
   summary.streams = plan.streams.size();

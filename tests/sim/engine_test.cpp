@@ -309,12 +309,6 @@ TEST_CASE("calls on what does not exist are refused by name") {
   CHECK_THROWS_AS(b.run(), ContractViolation);
 }
 
-TEST_CASE("graph calls are refused, not ignored") {
-  Bench b;
-  b.call(HostCall::graph_launch(b.stream(), 0));
-  CHECK_THROWS_WITH_AS(b.run(), doctest::Contains("graph_launch"), InfeasibleError);
-}
-
 namespace {
 
 /// Launches two tasks, polls the first stream and sleeps until it is idle, then launches a third.

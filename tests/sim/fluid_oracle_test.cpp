@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // FluidSharing against its rules written down plainly, to the picosecond.
 #include "sim/base/rng.hpp"
-#include "sim/engine/event_engine.hpp"
-#include "sim/engine/event_engine_end.hpp"
-#include "sim/engine/graph_calls.hpp"
-#include "sim/engine/host_calls.hpp"
-#include "sim/engine/host_messages.hpp"
 #include "sim/engine/sharing/fluid.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/engine/whole_engine.hpp"
 #include "tests/support/plain_fluid.hpp"
 #include "tests/support/random_plan.hpp"
 

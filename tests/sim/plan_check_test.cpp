@@ -213,8 +213,8 @@ TEST_CASE("a call that names something that does not exist is malformed, and the
                                        "names event 2, but the plan has 2 events",
                                        "names task 1, but the graph has 1 tasks",
                                        "names message 0, but the plan has 0 messages",
-                                       "plans cannot hold device graphs",
-                                       "plans cannot hold device graphs",
+                                       "names graph 0, but the plan has 0 graphs",
+                                       "names graph 0, but the plan has 0 graphs",
                                        "needs a stream and names none",
                                        "launches a a second time; the first is call 7"};
   REQUIRE(findings.size() == parts.size());

@@ -54,9 +54,28 @@ HostCall random_call(Rng& rng, const Plan& plan, std::size_t tasks) {
                                     C::synchronize_all(),
                                     C::send(message),
                                     C::receive(message),
-                                    C::graph_load(pick(rng, 100)),
-                                    C::graph_launch(stream, pick(rng, 100))};
+                                    C::graph_load(pick(rng, plan.graphs.size())),
+                                    C::graph_launch(stream, pick(rng, plan.graphs.size()))};
   return calls[rng.below(calls.size())];
+}
+
+DeviceGraph random_device_graph(Rng& rng, const Plan& plan, std::size_t tasks) {
+  DeviceGraph graph;
+  graph.node_priorities = rng.below(2) == 0;
+  const std::uint32_t nodes = 1 + pick(rng, 6);
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    std::vector<std::uint32_t> needs;
+    for (std::uint32_t need = 0; need < node; ++need) {
+      if (rng.below(3) == 0) needs.push_back(need);
+    }
+    graph.add_node(StreamId{pick(rng, plan.streams.size())}, needs);
+  }
+  for (std::uint64_t launches = rng.below(3); launches > 0; --launches) {
+    std::vector<TaskId> row;
+    for (std::uint32_t node = 0; node < nodes; ++node) row.emplace_back(pick(rng, tasks));
+    graph.add_launch(row);
+  }
+  return graph;
 }
 
 Plan random_plan(Rng& rng, std::size_t tasks) {
@@ -75,6 +94,10 @@ Plan random_plan(Rng& rng, std::size_t tasks) {
   plan.messages.push_back(
       {HostId{0}, HostId{1}, Bytes{static_cast<std::int64_t>(rng.next() >> 1U)}});
   plan.messages.push_back({HostId{1}, HostId{0}, Bytes{0}});
+  for (std::uint32_t g = 0; g <= pick(rng, 3); ++g) {
+    plan.graphs.push_back(random_device_graph(rng, plan, tasks));
+  }
+  plan.graphs.front().name = names[rng.below(names.size())];
   for (const HostId host : plan.hosts.ids()) {
     for (std::uint64_t n = rng.below(40); n > 0; --n) {
       plan.hosts[host].calls.push_back(random_call(rng, plan, tasks));

@@ -116,7 +116,7 @@ TEST_CASE("what is wrong with a plan that is not well formed is named") {
       {C::synchronize_event(EventId{1}), "names event 1; the plan has 1 events"},
       {C::send(1), "names message 1; the plan has 1 messages"},
       {C::receive(5), "names message 5; the plan has 1 messages"},
-      {C::graph_load(0), "names graph 0; plans hold no graphs"},
+      {C::graph_load(0), "names graph 0; the plan has 0 graphs"},
       {C::create_stream(StreamId::none()), "names a stream that does not exist; the plan has 2"},
       {C::query(s0), "task 1 is never launched by plan \"test\""},
   };

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan/graph_capture.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/plan/stream_order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// A node with its place among the launches of its stream: what a clock must show to imply it.
+struct Place {
+  std::uint32_t node = 0;
+  StreamId lane;  ///< of StreamOrder
+  std::uint32_t position = 0;
+};
+/// What comes before everything that follows in a stream.
+using Front = std::vector<Place>;
+
+/// Captures the calls of one host after another.
+class Capture {
+ public:
+  Capture(const Plan& eager, const CaptureOptions& options, Plan& made)
+      : eager_(eager),
+        options_(options),
+        made_(made),
+        lanes_(eager.streams.size()),
+        events_(eager.event_count),
+        waits_left_(eager.event_count, 0),
+        order_(0) {
+    for (const HostProgram& host : eager.hosts) {
+      for (const HostCall call : host.calls) {
+        if (call.kind() == HostCallKind::wait) ++waits_left_[call.event()];
+      }
+    }
+  }
+
+  void run(HostId host) {
+    calls_ = &made_.hosts[host].calls;
+    host_ = host;
+    launch_stream_ = StreamId::none();
+    for (const HostCall call : eager_.hosts[host].calls) add(call);
+    finish();
+  }
+
+ private:
+  struct Event {
+    Front front;
+    StreamOrder::Snapshot snapshot = 0;
+    std::uint32_t graph = none;  // in which it was recorded last
+  };
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+
+  void add(HostCall call) {
+    switch (call.kind()) {
+      case HostCallKind::launch:
+        return launch(call);
+      case HostCallKind::record:
+        return record(call);
+      case HostCallKind::wait:
+        return wait(call);
+      case HostCallKind::query:
+      case HostCallKind::sleep:
+      case HostCallKind::create_stream:
+      case HostCallKind::destroy_stream:
+        return;
+      case HostCallKind::synchronize:
+        finish();
+        return synchronize(call);
+      case HostCallKind::send:
+      case HostCallKind::receive:
+        finish();
+        calls_->push_back(call);
+        return;
+      case HostCallKind::graph_load:
+      case HostCallKind::graph_launch:
+        throw InfeasibleError(fmt::format(
+            "plan \"{}\" launches graphs already and cannot be captured", eager_.policy));
+    }
+  }
+
+  /// The stream's number among those this capture has seen.
+  StreamId lane(StreamId stream) {
+    if (!lanes_[stream].valid()) {
+      lanes_[stream] = order_.add_stream();
+      seen_.push_back(stream);
+      fronts_.emplace_back();
+    }
+    return lanes_[stream];
+  }
+
+  void launch(HostCall call) {
+    const StreamId lane = this->lane(call.stream());
+    Front& front = fronts_[lane.value()];
+    if (tasks_.empty()) {
+      launch_stream_ = call.stream();
+      graph_ = DeviceGraph{};
+      graph_.node_priorities = options_.node_priorities;
+    }
+    std::vector<std::uint32_t> needs;
+    for (const Place& place : front) needs.push_back(place.node);
+    const std::uint32_t node = graph_.add_node(call.stream(), std::move(needs));
+    tasks_.push_back(call.task());
+    front = {{node, lane, order_.advance(lane)}};
+  }
+
+  void record(HostCall call) {
+    const StreamId lane = this->lane(call.stream());
+    Event& event = events_[call.event()];
+    if (event.graph == graph_number_) order_.release(event.snapshot);
+    event.graph = none;
+    if (waits_left_[call.event()] == 0) return;
+    event.front = fronts_[lane.value()];
+    event.snapshot = order_.snapshot(lane);
+    event.graph = graph_number_;
+  }
+
+  /// Of an event of an earlier graph, or without a record, there is nothing to wait for here.
+  void wait(HostCall call) {
+    Event& event = events_[call.event()];
+    --waits_left_[call.event()];
+    if (event.graph != graph_number_) return;
+    const StreamId lane = this->lane(call.stream());
+    Front& front = fronts_[lane.value()];
+    front.erase(std::remove_if(front.begin(),
+                               front.end(),
+                               [&](const Place& place) {
+                                 return order_.covered(event.snapshot, place.lane) >=
+                                        place.position;
+                               }),
+                front.end());
+    for (const Place& place : event.front) {
+      if (order_.known(lane, place.lane) < place.position) front.push_back(place);
+    }
+    order_.join(lane, event.snapshot);
+    if (waits_left_[call.event()] != 0) return;
+    order_.release(event.snapshot);
+    event.graph = none;
+  }
+
+  /// Ends the graph under construction, if any, and launches it.
+  void finish() {
+    if (!tasks_.empty()) {
+      graph_.add_launch(tasks_);
+      const auto number = static_cast<std::uint32_t>(made_.graphs.size());
+      if (options_.load) calls_->push_back(HostCall::graph_load(number));
+      calls_->push_back(HostCall::graph_launch(launch_stream_, number));
+      made_.graphs.push_back(std::move(graph_));
+      tasks_.clear();
+    }
+    ++graph_number_;
+    fronts_.clear();
+    for (const StreamId stream : seen_) lanes_[stream] = StreamId::none();
+    seen_.clear();
+    order_ = StreamOrder{0};
+  }
+
+  void synchronize(HostCall call) {
+    const bool all = !call.stream().valid() && call.argument() == HostCall::none;
+    if (all) {
+      calls_->push_back(call);
+    } else if (launch_stream_.valid()) {
+      calls_->push_back(HostCall::synchronize_stream(launch_stream_));
+    }
+  }
+
+  const Plan& eager_;
+  const CaptureOptions& options_;
+  Plan& made_;
+  HostId host_;
+  std::vector<HostCall>* calls_ = nullptr;  // of the host
+  IdVector<StreamId, StreamId>
+      lanes_;                   // stream -> number in order_; none(): not seen in this graph
+  std::vector<StreamId> seen_;  // in this graph
+  IdVector<EventId, Event> events_;
+  IdVector<EventId, std::uint32_t> waits_left_;
+  StreamOrder order_;
+  std::vector<Front> fronts_;  // by lane
+  DeviceGraph graph_;
+  std::vector<TaskId> tasks_;
+  std::uint32_t graph_number_ = 0;
+  StreamId launch_stream_;  // of the latest graph
+};
+
+/// Who records each event; an event that two hosts use cannot be captured.
+void expect_private_events(const Plan& plan) {
+  IdVector<EventId, HostId> user(plan.event_count);
+  for (const HostId host : plan.hosts.ids()) {
+    for (const HostCall call : plan.hosts[host].calls) {
+      if (call.kind() != HostCallKind::record && call.kind() != HostCallKind::wait) continue;
+      if (!user[call.event()].valid()) user[call.event()] = host;
+      if (user[call.event()] == host) continue;
+      throw InfeasibleError(fmt::format(
+          "event {} of plan \"{}\" is used by hosts {} and {}: a graph is captured from "
+          "the calls of one host\n  order the hosts by messages, or launch eagerly",
+          call.event().value(),
+          plan.policy,
+          user[call.event()].value(),
+          host.value()));
+    }
+  }
+}
+
+}  // namespace
+
+Plan capture_graphs(const Plan& eager, const CaptureOptions& options) {
+  if (!eager.graphs.empty()) {
+    throw InfeasibleError(
+        fmt::format("plan \"{}\" has graphs already and cannot be captured", eager.policy));
+  }
+  if (eager.hosts.size() > 1) expect_private_events(eager);
+  Plan made;
+  made.policy = eager.policy;
+  made.streams = eager.streams;
+  made.messages = eager.messages;
+  made.hosts.clear();
+  for (const HostProgram& host : eager.hosts) made.hosts.push_back({host.name, {}});
+  Capture capture{eager, options, made};
+  for (const HostId host : eager.hosts.ids()) capture.run(host);
+  return made;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/plan/plan.hpp"
+
+namespace schedlab {
+
+struct CaptureOptions {
+  bool load = false;  ///< the host loads each graph just before its launch; else it exists
+  bool node_priorities = true;  ///< nodes keep the priorities of the streams they come from
+};
+
+/// The same schedule with graphs in place of single calls, as CUDA's stream capture makes it: every
+/// run of launches, records and waits of a host becomes one graph, in which each task needs the
+/// task before it in its stream and what the events stand for that its stream has waited for. A
+/// need that others imply is left out where stream order and events show it; graphs keep the tasks'
+/// order, and nodes their streams' devices and priorities. Each graph is launched into the stream
+/// of its first task.
+///
+/// Queries, sleeps and the creation and destruction of streams are dropped. A synchronize or a
+/// message ends a capture (CUDA refuses it within one) and stays between two graphs; a synchronize
+/// with a stream or an event becomes one with the graph launched last.
+///
+/// On an ideal machine each task of a plan without synchronizes starts when it does in the eager
+/// plan; with them it may start later, because all of a graph comes before what follows its launch.
+///
+/// Throws InfeasibleError for a plan that has graphs already, and for an event of one host that
+/// another waits for, which no capture of one host's calls can see.
+/// Cost O(calls * streams of the host) time and memory at worst.
+[[nodiscard]] Plan capture_graphs(const Plan& eager, const CaptureOptions& options = {});
+
+}  // namespace schedlab

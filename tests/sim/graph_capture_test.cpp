@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan/graph_capture.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/plan/plan_check.hpp"
+#include "tests/support/random_plan.hpp"
+
+#include <vector>
+
+using namespace schedlab;
+
+namespace {
+
+using C = HostCall;
+constexpr StreamId s0{0};
+constexpr StreamId s1{1};
+
+}  // namespace
+
+TEST_CASE("capture: stream order and events become needs, and what others imply is left out") {
+  Plan eager;
+  for (int i = 0; i < 3; ++i) eager.streams.push_back({DeviceId{0}, -i, {}});
+  eager.event_count = 2;
+  const StreamId s2{2};
+  const auto t = [](std::uint32_t i) { return TaskId{i}; };
+  eager.hosts[HostId{0}].calls = {C::create_stream(s1),
+                                  C::launch(s0, t(0)),
+                                  C::record(s0, EventId{0}),
+                                  C::launch(s0, t(1)),
+                                  C::wait(s1, EventId{0}),
+                                  C::launch(s1, t(2)),  // after 0
+                                  C::query(s1),
+                                  C::sleep_ns(5),
+                                  C::record(s1, EventId{1}),
+                                  C::wait(s2, EventId{0}),
+                                  C::wait(s2, EventId{1}),  // implies 0
+                                  C::launch(s2, t(3)),
+                                  C::wait(s0, EventId{1}),
+                                  C::wait(s0, EventId{0}),  // known, by both ways
+                                  C::launch(s0, t(4))};
+  const Plan made = capture_graphs(eager);
+  REQUIRE(made.graphs.size() == 1);
+  const DeviceGraph& graph = made.graphs[0];
+  const std::vector<std::vector<std::uint32_t>> needs{{}, {0}, {0}, {2}, {1, 2}};
+  REQUIRE(graph.node_count() == needs.size());
+  for (std::uint32_t node = 0; node < needs.size(); ++node) {
+    CAPTURE(node);
+    CHECK(std::vector<std::uint32_t>(graph.needs(node).begin(), graph.needs(node).end()) ==
+          needs[node]);
+    CHECK(graph.task(0, node) == t(node));
+  }
+  CHECK(graph.stream(3) == s2);
+  CHECK(made.hosts[HostId{0}].calls == std::vector<HostCall>{C::graph_launch(s0, 0)});
+  CHECK(made.streams == eager.streams);
+  expect_well_formed(made, 5);
+}
+
+TEST_CASE("capture: a synchronize ends a graph and stays, with the stream of the launch") {
+  Plan eager;
+  eager.streams.resize(2);
+  eager.event_count = 1;
+  eager.hosts[HostId{0}].calls = {C::launch(s1, TaskId{0}),
+                                  C::record(s1, EventId{0}),
+                                  C::synchronize_event(EventId{0}),
+                                  C::wait(s0, EventId{0}),
+                                  C::launch(s0, TaskId{1}),
+                                  C::synchronize_all()};
+  const Plan made = capture_graphs(eager, {.load = true});
+  CHECK(made.hosts[HostId{0}].calls == std::vector<HostCall>{C::graph_load(0),
+                                                             C::graph_launch(s1, 0),
+                                                             C::synchronize_stream(s1),
+                                                             C::graph_load(1),
+                                                             C::graph_launch(s0, 1),
+                                                             C::synchronize_all()});
+  CHECK(made.graphs[1].needs(0).empty());
+}
+
+TEST_CASE("capture refuses what it cannot see: graphs, and events between hosts") {
+  Plan eager;
+  eager.streams.resize(2);
+  eager.event_count = 1;
+  eager.hosts[HostId{0}].calls = {C::launch(s0, TaskId{0}), C::record(s0, EventId{0})};
+  eager.hosts.push_back({"other", {C::wait(s1, EventId{0}), C::launch(s1, TaskId{1})}});
+  CHECK_THROWS_WITH_AS(capture_graphs(eager),
+                       doctest::Contains("event 0 of plan \"\" is used by hosts 0 and 1"),
+                       InfeasibleError);
+  eager.hosts[HostId{1}].calls.erase(eager.hosts[HostId{1}].calls.begin());
+  const Plan made = capture_graphs(eager);
+  CHECK(made.graphs.size() == 2);
+  CHECK_THROWS_AS(capture_graphs(made), InfeasibleError);
+}
+
+TEST_CASE("capture of random plans: checked clean, both engines agree, the same times when ideal") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const TaskGraph graph = test::random_graph(seed);
+    const Plan eager =
+        test::random_plan(graph, seed, 1 + static_cast<std::uint32_t>(seed % 9), seed % 2 == 0);
+    const Plan made = capture_graphs(eager, {.load = seed % 3 == 0});
+    expect_well_formed(made, graph.task_count());
+    CHECK(check(graph, ideal_platform(), made).empty());
+    Platform platform = test::random_platform(seed);
+    Rng rng{seed};
+    platform.hosts[HostId{0}].costs.graph_launch = Duration{std::int64_t(rng.below(3'000'000))};
+    platform.hosts[HostId{0}].costs.graph_launch_node = Duration{std::int64_t(rng.below(5000))};
+    platform.devices[DeviceId{0}].graph_node_gap = Duration{std::int64_t(rng.below(900'000))};
+    const CostTable costs{graph, platform};
+    const Problem problem{graph, platform, costs};
+    SimulationOptions options{.record_hosts = true, .record_flows = true};
+    options.engine = EngineKind::event;
+    const Trace by_events = simulate(problem, made, options);
+    options.engine = EngineKind::in_order;
+    CHECK(simulate(problem, made, options) == by_events);
+
+    // On the ideal machine every task starts when it did, if nothing ends the capture.
+    if (seed % 2 == 0) continue;
+    REQUIRE(made.graphs.size() == 1);
+    const Platform ideal = ideal_platform(3);
+    const CostTable ideal_costs{graph, ideal};
+    const Problem ideal_problem{graph, ideal, ideal_costs};
+    const Trace before = simulate(ideal_problem, eager);
+    const Trace after = simulate(ideal_problem, made);
+    for (std::size_t i = 0; i < before.tasks.size(); ++i) {
+      CHECK(after.tasks[i].task == before.tasks[i].task);
+      CHECK(after.tasks[i].started == before.tasks[i].started);
+    }
+  }
+}
+
+TEST_CASE("capture keeps exactly the order of the plan: needs equal the closure's reduction") {
+  // Independent: the order of an eager plan as a matrix of reachability, from streams and events.
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const TaskGraph graph = test::random_graph(seed, {.tasks = 24});
+    const Plan eager = test::random_plan(graph, seed, 1 + std::uint32_t(seed % 5), false);
+    const std::size_t n = graph.task_count();
+    std::vector<std::vector<bool>> before(n, std::vector<bool>(n, false));
+    std::vector<std::vector<bool>> done(eager.streams.size(), std::vector<bool>(n, false));
+    std::vector<std::vector<bool>> event(eager.event_count, std::vector<bool>(n, false));
+    for (const HostCall c : eager.hosts[HostId{0}].calls) {
+      auto& stream = done[c.stream().value()];
+      if (c.kind() == HostCallKind::launch) {
+        before[c.task().value()] = stream;
+        stream[c.task().value()] = true;
+      } else if (c.kind() == HostCallKind::record) {
+        event[c.event().value()] = stream;
+      } else {
+        for (std::size_t i = 0; i < n; ++i) stream[i] = stream[i] || event[c.event().value()][i];
+      }
+    }
+    const DeviceGraph made = capture_graphs(eager).graphs.at(0);
+    for (std::uint32_t node = 0; node < n; ++node) {
+      std::vector<std::uint32_t> needs;
+      for (std::uint32_t a = 0; a < node; ++a) {
+        bool direct = before[node][a];
+        for (std::uint32_t b = 0; b < n; ++b) direct = direct && !(before[node][b] && before[b][a]);
+        if (direct) needs.push_back(a);
+      }
+      CHECK(std::vector<std::uint32_t>(made.needs(node).begin(), made.needs(node).end()) == needs);
+    }
+  }
+}
