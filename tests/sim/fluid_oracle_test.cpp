@@ -74,9 +74,14 @@ Scene draw(std::uint64_t seed) {
     e.bandwidth = static_cast<double>(upto(100)) * 1_GB_per_s;
     e.share = 1.0;
   }
+  const bool two_devices = rng.below(4) == 0;
+  if (two_devices) scene.platform.devices.push_back(Device{device});
   estimates[0].duration = Duration{static_cast<std::int64_t>(upto(3))};  // shorter than its waves
   scene.costs = CostTable{scene.graph, scene.platform, Drawn{estimates}};
   scene.plan = test::random_plan(scene.graph, seed, 1 + upto(12), rng.below(2) == 0);
+  if (two_devices) {
+    for (StreamSpec& stream : scene.plan.streams) stream.device = DeviceId{upto(2)};
+  }
   return scene;
 }
 

@@ -2,18 +2,8 @@
 #include "sim/engine/sharing/bandwidth_share.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace schedlab::fluid {
-namespace {
-
-/// Most quotients here are of numbers that fit, and half as dear.
-std::uint64_t divide(Wide a, std::uint64_t b) {
-  const auto low = static_cast<std::uint64_t>(a);
-  return low == a ? low / b : static_cast<std::uint64_t>(a / b);
-}
-
-}  // namespace
 
 void BandwidthShare::reset() {
   shares_.clear();
@@ -21,82 +11,12 @@ void BandwidthShare::reset() {
   level_ = 0;
   given_ = 0;
   at_ = 0;
+  next_ = never;
   saturated_ = false;
 }
 
-std::int64_t BandwidthShare::own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const {
-  if (!kernel.short_of_bandwidth) {
-    ticked = true;
-    return now + kernel.own;
-  }
-  const Wide progress = given_at(now) - kernel.given;
-  const std::uint64_t done = divide(progress, kernel.demand);
-  // A picosecond ago the progress was less by the level.
-  ticked = progress - Wide{done} * kernel.demand < level_;
-  return kernel.own + static_cast<std::int64_t>(done);
-}
-
-void BandwidthShare::round_own_time(Kernel& kernel, std::int64_t now) const {
-  if (!kernel.short_of_bandwidth) return;
-  const Wide given = given_at(now);
-  kernel.own += static_cast<std::int64_t>(divide(given - kernel.given, kernel.demand));
-  kernel.given = given;
-}
-
-void BandwidthShare::unshorten(Kernel& kernel, const BandwidthShare& bandwidth, std::int64_t now) {
-  bandwidth.round_own_time(kernel, now);
-  kernel.short_of_bandwidth = false;
-  kernel.own -= now;
-}
-
-std::vector<BandwidthShare::Share>::iterator BandwidthShare::find(std::uint32_t index,
-                                                                  std::uint64_t demand) {
-  return std::lower_bound(shares_.begin(),
-                          shares_.end(),
-                          std::pair{demand, index},
-                          [](const Share& share, const auto& key) {
-                            return share.demand < key.first ||
-                                   (share.demand == key.first && share.kernel < key.second);
-                          });
-}
-
-void BandwidthShare::update_demand(std::uint32_t index, Kernel& kernel, std::int64_t now) {
-  const std::uint64_t before = kernel.demand;
-  const std::uint64_t wanted = kernel.blocks_running * kernel.block_demand;
-  if (wanted == before) return;
-  total_ += wanted - before;
-  if (!saturated_) {
-    kernel.demand = wanted;
-    return;
-  }
-  round_own_time(kernel, now);
-  kernel.demand = wanted;
-  Share share{.demand = wanted, .kernel = index, .is_short = kernel.short_of_bandwidth};
-  share.event = never;
-  if (wanted == 0 && kernel.short_of_bandwidth) {
-    kernel.short_of_bandwidth = false;
-    kernel.own -= now;
-  }
-  if (before == 0) {
-    shares_.insert(find(index, wanted), share);
-    return;
-  }
-  // From its old place to its new one, which is seldom far.
-  auto at = find(index, before);
-  if (wanted == 0) {
-    shares_.erase(at);
-    return;
-  }
-  const auto smaller = [](const Share& a, const Share& b) {
-    return a.demand < b.demand || (a.demand == b.demand && a.kernel < b.kernel);
-  };
-  for (; at + 1 != shares_.end() && smaller(*(at + 1), share); ++at) *at = *(at + 1);
-  for (; at != shares_.begin() && smaller(share, *(at - 1)); --at) *at = *(at - 1);
-  *at = share;
-}
-
 void BandwidthShare::begin(const std::vector<std::uint32_t>& running,
-                           const std::vector<Kernel>& kernels,
+                           std::vector<Kernel>& kernels,
                            std::int64_t now) {
   saturated_ = true;
   level_ = 0;
@@ -105,34 +25,149 @@ void BandwidthShare::begin(const std::vector<std::uint32_t>& running,
   shares_.clear();
   for (const std::uint32_t index : running) {
     if (kernels[index].demand == 0) continue;
-    shares_.push_back({.demand = kernels[index].demand, .kernel = index});
+    Share share;
+    share.demand = kernels[index].demand;
+    share.kernel = index;
+    shares_.push_back(share);
   }
-  std::sort(shares_.begin(), shares_.end(), [](const Share& a, const Share& b) {
-    return a.demand < b.demand || (a.demand == b.demand && a.kernel < b.kernel);
-  });
+  std::sort(
+      shares_.begin(), shares_.end(), [](const Share& a, const Share& b) { return a.before(b); });
+  for (std::uint32_t i = 0; i < shares_.size(); ++i) kernels[shares_[i].kernel].share = i;
 }
 
-void BandwidthShare::set_event(std::uint32_t index, const Kernel& kernel, std::int64_t own_time) {
-  find(index, kernel.demand)->event =
-      kernel.given + Wide{kernel.demand} * static_cast<std::uint64_t>(own_time - kernel.own);
-}
-
-void BandwidthShare::clear_event(std::uint32_t index, const Kernel& kernel) {
-  find(index, kernel.demand)->event = never;
-}
-
-BandwidthShare::Next BandwidthShare::next_event() const {
-  Wide first = never;
-  Next next;
-  for (auto share = shares_.rbegin(); share != shares_.rend() && share->is_short; ++share) {
-    if (share->event >= first) continue;
-    first = share->event;
-    next.kernel = share->kernel;
+/// Moves a kernel to where its demand belongs, which is seldom far.
+void BandwidthShare::change_place(std::uint32_t index,
+                                  std::vector<Kernel>& kernels,
+                                  std::uint64_t before) {
+  Kernel& kernel = kernels[index];
+  if (before == 0) {
+    kernel.share = static_cast<std::uint32_t>(shares_.size());
+    shares_.emplace_back();
+    shares_.back().kernel = index;
   }
-  if (next.kernel == nil) return next;
-  const Wide left = first > given_ ? first - given_ : Wide{0};
-  next.time = at_ + static_cast<std::int64_t>(divide(left + (level_ - 1), level_));
-  return next;
+  std::size_t at = kernel.share;
+  const auto shift = [&](std::size_t from) {
+    shares_[at] = shares_[from];
+    kernels[shares_[at].kernel].share = static_cast<std::uint32_t>(at);
+    at = from;
+  };
+  if (kernel.demand == 0) {
+    while (at + 1 < shares_.size()) shift(at + 1);
+    shares_.pop_back();
+    return;
+  }
+  Share share = shares_[at];
+  share.demand = kernel.demand;
+  const std::size_t was = at;
+  while (at + 1 < shares_.size() && shares_[at + 1].before(share)) shift(at + 1);
+  while (at > 0 && share.before(shares_[at - 1])) shift(at - 1);
+  if (at == was) {
+    shares_[at].demand = kernel.demand;
+    return;
+  }
+  shares_[at] = share;
+  kernel.share = static_cast<std::uint32_t>(at);
+}
+
+void BandwidthShare::end_shortage(Share& share, Kernel& kernel, std::int64_t now) const {
+  // The event is a whole number of picoseconds of own time away from where the kernel was rounded.
+  const std::int64_t event = share.given == never_given
+                                 ? never
+                                 : kernel.own + static_cast<std::int64_t>(divide(
+                                                    share.given - kernel.given, share.demand));
+  round_own_time(kernel, given_);
+  kernel.short_of_bandwidth = false;
+  kernel.own -= now;
+  share.is_short = false;
+  share.time = event == never ? never : event - kernel.own;
+}
+
+void BandwidthShare::begin_shortage(Share& share, Kernel& kernel, std::int64_t now) const {
+  const std::int64_t left = share.time == never ? never : share.time - now;
+  kernel.short_of_bandwidth = true;
+  kernel.own += now;
+  kernel.given = given_;
+  share.is_short = true;
+  share.time = never;
+  share.given =
+      left == never ? never_given : given_ + Wide{share.demand} * static_cast<std::uint64_t>(left);
+}
+
+bool BandwidthShare::share(std::vector<Kernel>& kernels, std::int64_t now) {
+  given_ = given_at(now);
+  at_ = now;
+  std::uint64_t left = whole_bandwidth;
+  std::uint64_t others = shares_.size();
+  std::size_t i = 0;
+  for (; i < shares_.size() && shares_[i].demand * others <= left; ++i) {
+    left -= shares_[i].demand;
+    --others;
+    if (shares_[i].is_short) end_shortage(shares_[i], kernels[shares_[i].kernel], now);
+  }
+  if (others == 0) {
+    saturated_ = false;
+    next_ = never;
+    return false;
+  }
+  level_ = left / others;
+  const std::size_t first_short = i;
+  for (; i < shares_.size(); ++i) {
+    if (!shares_[i].is_short) begin_shortage(shares_[i], kernels[shares_[i].kernel], now);
+  }
+  find_next(first_short);
+  return true;
+}
+
+void BandwidthShare::find_next(std::size_t first_short) {
+  next_ = never;
+  alone_ = true;
+  for (std::size_t i = 0; i < first_short; ++i) {
+    const std::int64_t time = shares_[i].time;
+    if (time < next_) {
+      next_ = time;
+      next_share_ = static_cast<std::uint32_t>(i);
+      alone_ = true;
+    } else if (time == next_) {
+      alone_ = false;
+    }
+  }
+  Wide first = never_given;
+  Wide second = never_given;
+  std::size_t which = 0;
+  for (std::size_t i = first_short; i < shares_.size(); ++i) {
+    const Wide given = shares_[i].given;
+    if (given < first) {
+      second = first;
+      first = given;
+      which = i;
+    } else if (given < second) {
+      second = given;
+    }
+  }
+  if (first == never_given) return;
+  const Wide needed = first > given_ ? first - given_ : Wide{0};
+  const std::int64_t time = at_ + static_cast<std::int64_t>(divide(needed + (level_ - 1), level_));
+  if (time > next_) return;
+  alone_ = time < next_ && second > given_at(time);
+  next_ = time;
+  next_share_ = static_cast<std::uint32_t>(which);
+}
+
+void BandwidthShare::take_due(std::vector<std::uint32_t>& due) {
+  const auto take = [&due](Share& share) {
+    due.push_back(share.kernel);
+    share.time = never;
+    share.given = never_given;
+  };
+  if (alone_) {
+    take(shares_[next_share_]);
+  } else {
+    const Wide given = given_at(next_);
+    for (Share& share : shares_) {
+      if (share.is_short ? share.given <= given : share.time == next_) take(share);
+    }
+  }
+  next_ = never;
 }
 
 }  // namespace schedlab::fluid

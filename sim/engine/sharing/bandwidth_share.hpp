@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace schedlab::fluid {
@@ -13,18 +14,16 @@ namespace schedlab::fluid {
 /// wants no more than an equal share gets it, the others get the same, the `level`.
 ///
 /// All is integer: demands are multiples of 2^-32 of the bandwidth (rounded down), so is the level.
-/// While all demands are met there is only their sum to keep. While they are not, one number, the
-/// sum of level times time, is the clock of all kernels that are short: a new level changes nothing
-/// in them. A kernel's own time is rounded (down, to a picosecond) only when its own demand
-/// changes or when it falls short or ceases to: never depending on how often anybody looked.
+/// While all demands are met there is only their sum to keep. While they are not (`saturated`), one
+/// number, the sum of level times time, is the clock of all kernels that are short: a new level
+/// changes nothing in them. A kernel's own time is rounded (down, to a picosecond) only when its
+/// own demand changes or when it falls short or ceases to: never depending on how often anybody
+/// looked.
 ///
 /// Cost of a change: O(1) while all demands are met, else O(running kernels) of a few instructions.
 class BandwidthShare {
  public:
-  struct Next {
-    std::uint32_t kernel = nil;
-    std::int64_t time = 0;
-  };
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
   void reset();
   [[nodiscard]] bool saturated() const { return saturated_; }
@@ -32,81 +31,131 @@ class BandwidthShare {
 
   /// Own time of the kernel at `now`. `ticked`: it was less a picosecond ago.
   [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const;
-  /// Rounds the own time of a kernel that is short, because its demand is about to change.
-  void round_own_time(Kernel& kernel, std::int64_t now) const;
 
   /// Sets the demand of a kernel to that of its running blocks. share() must follow.
-  void update_demand(std::uint32_t index, Kernel& kernel, std::int64_t now);
-  /// From now on some kernels may be short. `running`: all kernels of the device.
-  void begin(const std::vector<std::uint32_t>& running,
-             const std::vector<Kernel>& kernels,
-             std::int64_t now);
-  /// Finds the level. Calls moved(kernel) for each kernel that fell short or ceased to.
-  template <class Moved>
-  void share(std::vector<Kernel>& kernels, std::int64_t now, Moved&& moved);
+  void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now);
 
-  /// Own time of the next event of a kernel that is short.
-  void set_event(std::uint32_t index, const Kernel& kernel, std::int64_t own_time);
-  void clear_event(std::uint32_t index, const Kernel& kernel);
-  /// The first event of the kernels that are short; nil if there is none.
-  [[nodiscard]] Next next_event() const;
+  // While saturated.
+  /// Is the next event of this kernel kept here?
+  [[nodiscard]] bool holds(const Kernel& kernel) const { return saturated_ && kernel.demand != 0; }
+  /// Next event, in the kernel's own time.
+  void set_event(const Kernel& kernel, std::int64_t own_time);
+  /// Finds the level, who is short of bandwidth, and next_event(). False: nobody is; the
+  /// kernels are the caller's again, see release().
+  bool share(std::vector<Kernel>& kernels, std::int64_t now);
+  /// First event of all kernels held here; `never` if there is none.
+  [[nodiscard]] std::int64_t next_event() const { return next_; }
+  /// Appends the kernels of next_event(), which then have none until set_event().
+  void take_due(std::vector<std::uint32_t>& due);
+
+  /// From now on kernels may be short. `running`: all kernels of the device. Each that is held from
+  /// now on goes to hold(index), which must call set_event().
+  template <class Hold>
+  void begin(const std::vector<std::uint32_t>& running,
+             std::vector<Kernel>& kernels,
+             std::int64_t now,
+             Hold&& hold) {
+    begin(running, kernels, now);
+    for (const Share& share : shares_) hold(share.kernel);
+  }
+  /// After share() was false: release(index, time) for each kernel that has an event.
+  template <class Release>
+  void release(Release&& release) {
+    for (const Share& share : shares_) {
+      if (share.time != never) release(share.kernel, share.time);
+    }
+    shares_.clear();
+  }
 
   [[nodiscard]] std::size_t memory_bytes() const { return shares_.capacity() * sizeof(Share); }
 
  private:
+  static constexpr Wide never_given = ~Wide{0};
   struct Share {
+    Wide given = never_given;   ///< next event on the common clock, of kernels that are short
+    std::int64_t time = never;  ///< next event of others
     std::uint64_t demand = 0;
     std::uint32_t kernel = nil;
     bool is_short = false;
-    Wide event = 0;  ///< on the common clock; only of kernels that are short
+
+    [[nodiscard]] bool before(const Share& other) const {
+      return demand < other.demand || (demand == other.demand && kernel < other.kernel);
+    }
   };
-  static constexpr Wide never = ~Wide{0};
 
   [[nodiscard]] Wide given_at(std::int64_t now) const {
     return given_ + Wide{level_} * static_cast<std::uint64_t>(now - at_);
   }
-  [[nodiscard]] std::vector<Share>::iterator find(std::uint32_t index, std::uint64_t demand);
-  void insert(const Share& share);
-  static void unshorten(Kernel& kernel, const BandwidthShare& bandwidth, std::int64_t now);
+  void begin(const std::vector<std::uint32_t>& running,
+             std::vector<Kernel>& kernels,
+             std::int64_t now);
+  void round_own_time(Kernel& kernel, Wide given) const;
+  void change_place(std::uint32_t index, std::vector<Kernel>& kernels, std::uint64_t before);
+  void end_shortage(Share& share, Kernel& kernel, std::int64_t now) const;
+  void begin_shortage(Share& share, Kernel& kernel, std::int64_t now) const;
+  void find_next(std::size_t first_short);
 
   std::vector<Share> shares_;  // kernels with a demand, by (demand, kernel); while saturated
   std::uint64_t total_ = 0;    // of all demands
   std::uint64_t level_ = 0;
   Wide given_ = 0;  // at `at_`
   std::int64_t at_ = 0;
+  std::int64_t next_ = never;
+  std::uint32_t next_share_ = 0;  // whose event next_ is
+  bool alone_ = false;            // no other event at next_
   bool saturated_ = false;
 };
 
-template <class Moved>
-void BandwidthShare::share(std::vector<Kernel>& kernels, std::int64_t now, Moved&& moved) {
-  given_ = given_at(now);
-  at_ = now;
-  std::uint64_t left = whole_bandwidth;
-  std::uint64_t others = shares_.size();
-  auto share = shares_.begin();
-  for (; share != shares_.end() && share->demand * others <= left; ++share) {
-    left -= share->demand;
-    --others;
-    if (!share->is_short) continue;
-    share->is_short = false;
-    unshorten(kernels[share->kernel], *this, now);
-    moved(share->kernel);
+/// Most quotients here are of numbers that fit, and half as dear.
+[[nodiscard]] inline std::uint64_t divide(Wide a, std::uint64_t b) {
+  const auto low = static_cast<std::uint64_t>(a);
+  return low == a ? low / b : static_cast<std::uint64_t>(a / b);
+}
+
+inline std::int64_t BandwidthShare::own_time(const Kernel& kernel,
+                                             std::int64_t now,
+                                             bool& ticked) const {
+  if (!kernel.short_of_bandwidth) {
+    ticked = true;
+    return now + kernel.own;
   }
-  if (share == shares_.end()) {
-    saturated_ = false;
-    shares_.clear();
-    return;
+  const Wide progress = given_at(now) - kernel.given;
+  const std::uint64_t done = divide(progress, kernel.demand);
+  // A picosecond ago the progress was less by the level.
+  ticked = progress - Wide{done} * kernel.demand < level_;
+  return kernel.own + static_cast<std::int64_t>(done);
+}
+
+inline void BandwidthShare::round_own_time(Kernel& kernel, Wide given) const {
+  if (kernel.given == given) return;
+  kernel.own += static_cast<std::int64_t>(divide(given - kernel.given, kernel.demand));
+  kernel.given = given;
+}
+
+inline void BandwidthShare::update_demand(std::uint32_t index,
+                                          std::vector<Kernel>& kernels,
+                                          std::int64_t now) {
+  Kernel& kernel = kernels[index];
+  const std::uint64_t before = kernel.demand;
+  const std::uint64_t wanted = kernel.blocks_running * kernel.block_demand;
+  if (wanted == before) return;
+  total_ += wanted - before;
+  if (kernel.short_of_bandwidth) round_own_time(kernel, given_at(now));
+  kernel.demand = wanted;
+  if (saturated_) change_place(index, kernels, before);
+  if (wanted == 0 && kernel.short_of_bandwidth) {
+    kernel.short_of_bandwidth = false;
+    kernel.own -= now;
   }
-  level_ = left / others;
-  for (; share != shares_.end(); ++share) {
-    if (share->is_short) continue;
-    Kernel& kernel = kernels[share->kernel];
-    share->is_short = true;
-    share->event = never;
-    kernel.short_of_bandwidth = true;
-    kernel.own += now;
-    kernel.given = given_;
-    moved(share->kernel);
+}
+
+inline void BandwidthShare::set_event(const Kernel& kernel, std::int64_t own_time) {
+  Share& share = shares_[kernel.share];
+  if (share.is_short) {
+    share.given =
+        kernel.given + Wide{kernel.demand} * static_cast<std::uint64_t>(own_time - kernel.own);
+  } else {
+    share.time = own_time - kernel.own;
   }
 }
 

@@ -43,7 +43,6 @@ void FluidSharing::reset(const Problem& problem) {
     state.bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
     state.resident = 0;
     state.resident_limit = device.resident_kernels;
-    state.earliest = nil;
     state.changed = false;
     state.running.clear();
     state.share.reset();
@@ -288,29 +287,42 @@ void FluidSharing::end_first_cohort(std::uint32_t index) {
   touch(index);
 }
 
+/// Own time of the kernel's next event.
+std::int64_t FluidSharing::next_own_time(const Kernel& kernel) const {
+  return cohorts_[kernel.cohorts.first].end + kernel.shift + kernel.rounds * kernel.block_time;
+}
+
 void FluidSharing::share_bandwidth(std::int64_t now) {
   for (const std::uint32_t index : touched_) {
-    Kernel& kernel = kernels_[index];
-    DeviceState& device = device_of(kernel);
+    const std::uint32_t number = kernels_[index].request.device.value();
+    DeviceState& device = devices_[number];
     if (!device.changed) {
       device.changed = true;
-      changed_devices_.push_back(kernel.request.device.value());
+      changed_devices_.push_back(number);
     }
-    device.share.update_demand(index, kernel, now);
+    device.share.update_demand(index, kernels_, now);
+    schedule(index);
   }
+  touched_.clear();
   for (const std::uint32_t number : changed_devices_) {
     DeviceState& device = devices_[number];
     device.changed = false;
     if (!device.share.saturated()) {
       if (!device.share.overbooked()) continue;
-      device.share.begin(device.running, kernels_, now);
+      device.share.begin(device.running, kernels_, now, [&](std::uint32_t index) {
+        ends_.remove(heap_id(index));
+        device.share.set_event(kernels_[index], next_own_time(kernels_[index]));
+      });
     }
-    device.share.share(kernels_, now, [this](std::uint32_t moved) { touch(moved); });
+    if (device.share.share(kernels_, now)) {
+      ends_.set(number, device.share.next_event());
+      continue;
+    }
+    ends_.remove(number);
+    device.share.release(
+        [this](std::uint32_t index, std::int64_t time) { ends_.set(heap_id(index), time); });
   }
-  for (const std::uint32_t index : touched_) schedule(index);
-  for (const std::uint32_t number : changed_devices_) schedule_earliest(devices_[number]);
   changed_devices_.clear();
-  touched_.clear();
 }
 
 void FluidSharing::schedule(std::uint32_t index) {
@@ -318,49 +330,34 @@ void FluidSharing::schedule(std::uint32_t index) {
   kernel.touched = false;
   drop(kernel.returned);
   if (kernel.blocks_running == 0) {
-    ends_.remove(index);
+    ends_.remove(heap_id(index));
     if (kernel.blocks_left == 0) free_kernels_.push_back(index);
     return;
   }
   kernel.rounds =
       pools_[kernel.pool].cycling == index ? (kernel.blocks_left - 1) / kernel.blocks_running : 0;
-  const std::int64_t own =
-      cohorts_[kernel.cohorts.first].end + kernel.shift + kernel.rounds * kernel.block_time;
-  if (!kernel.short_of_bandwidth) {
-    ends_.set(index, own - kernel.own);
-    return;
+  const std::int64_t own = next_own_time(kernel);
+  fluid::BandwidthShare& share = device_of(kernel).share;
+  if (share.holds(kernel)) {
+    share.set_event(kernel, own);
+  } else {
+    ends_.set(heap_id(index), own - kernel.own);
   }
-  DeviceState& device = device_of(kernel);
-  if (device.earliest != index) ends_.remove(index);
-  device.share.set_event(index, kernel, own);
-}
-
-void FluidSharing::schedule_earliest(DeviceState& device) {
-  const std::uint32_t before = device.earliest;
-  device.earliest = nil;
-  fluid::BandwidthShare::Next next;
-  if (device.share.saturated()) next = device.share.next_event();
-  if (before != nil && before != next.kernel && kernels_[before].short_of_bandwidth) {
-    ends_.remove(before);
-  }
-  if (next.kernel == nil) return;
-  device.earliest = next.kernel;
-  ends_.set(next.kernel, next.time);
 }
 
 void FluidSharing::collect_due(std::int64_t now) {
   due_.clear();
   next_due_ = 0;
   event_time_ = now;
+  const auto devices = static_cast<std::uint32_t>(devices_.size());
   while (ends_.next_time() == now) {
-    const std::uint32_t index = ends_.top();
-    ends_.remove(index);
-    due_.push_back(index);
-    const Kernel& kernel = kernels_[index];
-    if (!kernel.short_of_bandwidth) continue;
-    DeviceState& device = device_of(kernel);
-    device.share.clear_event(index, kernel);
-    schedule_earliest(device);
+    const std::uint32_t id = ends_.top();
+    ends_.remove(id);
+    if (id < devices) {
+      devices_[id].share.take_due(due_);
+    } else {
+      due_.push_back(id - devices);
+    }
   }
   if (due_.size() < 2) return;
   std::sort(due_.begin(), due_.end(), [this](std::uint32_t a, std::uint32_t b) {

@@ -93,7 +93,6 @@ class FluidSharing {
     double bandwidth = 0.0;  ///< bytes/s; 0 = not limited
     std::uint32_t resident = 0;
     std::uint32_t resident_limit = 0;    ///< 0 = none
-    std::uint32_t earliest = nil;        ///< the kernel short of bandwidth whose event is in ends_
     bool changed = false;                ///< in changed_devices_
     std::vector<std::uint32_t> running;  ///< kernels
     fluid::BandwidthShare share;
@@ -132,11 +131,14 @@ class FluidSharing {
 
   void share_bandwidth(std::int64_t now);
   void schedule(std::uint32_t index);
-  void schedule_earliest(DeviceState& device);
+  [[nodiscard]] std::int64_t next_own_time(const Kernel& kernel) const;
   void collect_due(std::int64_t now);
   [[nodiscard]] bool completes(std::uint32_t index) const {
     const Kernel& kernel = kernels_[index];
     return kernel.blocks_left == 0 && kernel.cohorts.first == kernel.cohorts.last;
+  }
+  [[nodiscard]] std::uint32_t heap_id(std::uint32_t kernel) const {
+    return static_cast<std::uint32_t>(devices_.size()) + kernel;
   }
   [[nodiscard]] DeviceState& device_of(const Kernel& kernel) {
     return devices_[kernel.request.device.value()];
@@ -161,7 +163,9 @@ class FluidSharing {
   std::size_t next_due_ = 0;
   std::int64_t event_time_ = 0;     // of due_ and notices_
   std::int64_t dispatched_at_ = 0;  // time of the last dispatch
-  KernelHeap ends_;  // next event of every kernel that has its bandwidth, earliest of the others
+  /// Next events: of devices short of bandwidth (by number), of the kernels of others (behind
+  /// them).
+  KernelHeap ends_;
 };
 
 template <class OnStart, class OnDispatched>

@@ -48,6 +48,7 @@ struct Kernel {
   std::uint32_t pool = 0;
   std::uint32_t rounds = 0;  ///< full rounds of its cohorts before its next event
   std::uint32_t next_waiting = nil;
+  std::uint32_t share = nil;  ///< its place in BandwidthShare, while that holds it
   bool short_of_bandwidth = false;
   bool touched = false;
   bool started = false;
