@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace schedlab {
 namespace {
@@ -56,6 +57,34 @@ bool is_host_copy(TaskKind kind) {
 
 Bytes traffic(const Kernel& kernel) {
   return kernel.bytes_read + kernel.bytes_written;
+}
+
+Bytes memory_traffic(const Kernel& kernel) {
+  return traffic(kernel) - std::min(kernel.bytes_cached, kernel.bytes_read);
+}
+
+Duration memory_time(const Kernel& kernel, const Device& device, double more) {
+  const double missed = static_cast<double>(memory_traffic(kernel).count()) + more;
+  if (missed + static_cast<double>(kernel.bytes_cached.count()) <= 0.0) return Duration{0};
+  double seconds = missed / reachable_bandwidth(device).count();
+  if (kernel.bytes_cached > Bytes{0} && device.rates.l2_bandwidth > Bandwidth{0.0}) {
+    const double all = static_cast<double>(traffic(kernel).count()) + more;
+    seconds = std::max(seconds, all / device.rates.l2_bandwidth.count());
+  }
+  return bounded_seconds(seconds);
+}
+
+std::int64_t spread_units(std::int64_t units, const Device& device) {
+  const std::int64_t most = device.rates.units_per_kernel;
+  return most > 0 ? std::min(units, most) : units;
+}
+
+std::int64_t product_count(const Kernel& kernel) {
+  constexpr double most = 1e15;  // far beyond any kernel, far below the end of integers
+  const double one = 2.0 * static_cast<double>(kernel.m) * static_cast<double>(kernel.n) *
+                     static_cast<double>(kernel.k);
+  if (!(one > 0.0)) return 1;
+  return std::max<std::int64_t>(1, std::llround(std::min(kernel.flops.count() / one, most)));
 }
 
 Estimate host_copy_cost(const Kernel& kernel, const Device& device) {

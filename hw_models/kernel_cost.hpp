@@ -3,6 +3,8 @@
 
 #include "sim/machine/cost_model.hpp"
 
+#include <cstdint>
+
 namespace schedlab {
 
 // What the cost models have in common: rates with their refusals, copies, and how the kernels of
@@ -26,6 +28,16 @@ inline constexpr Duration longest_operation{1'000'000'000'000'000'000};
 [[nodiscard]] bool runs_on_matrix_units(TaskKind kind);
 [[nodiscard]] bool is_host_copy(TaskKind kind);
 [[nodiscard]] Bytes traffic(const Kernel& kernel);
+/// What crosses the device's memory: traffic without what the last-level cache holds.
+[[nodiscard]] Bytes memory_traffic(const Kernel& kernel);
+/// Time to move a kernel's data, with `more` bytes on top: what misses the cache at the reachable
+/// bandwidth of the memory; where something hits, all of it at the bandwidth of the cache, which
+/// counts if it is slower. Zero if there is nothing to move.
+[[nodiscard]] Duration memory_time(const Kernel& kernel, const Device& device, double more = 0.0);
+/// Of `units` of a class those that one kernel may spread over (units_per_kernel).
+[[nodiscard]] std::int64_t spread_units(std::int64_t units, const Device& device);
+/// Products of the kernel's shape side by side: FLOPs / 2mnk, rounded, at least 1.
+[[nodiscard]] std::int64_t product_count(const Kernel& kernel);
 
 /// Copy between host and device: copy_latency + bytes / link bandwidth, on one whole copy engine.
 /// bytes is the larger of what is read and written: a copy crosses the link once.

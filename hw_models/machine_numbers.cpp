@@ -266,6 +266,13 @@ std::vector<MachineNumber> device_rates() {
                 "Bandwidth of copies to the host; absent: such copies are refused.",
                 [](Platform& p, double v) { rates(p).device_to_host = gb_per_s(v); }),
       {"device",
+       "units_per_kernel",
+       "Most units that one kernel spreads over (one core group, one cluster); 0 = all.",
+       [](Platform& p, double v) { rates(p).units_per_kernel = count(v); },
+       0,
+       largest_count,
+       true},
+      {"device",
        "pointwise_kib_per_unit",
        "Memory traffic of a point-wise kernel that fills one unit; 0 = always the whole device.",
        [](Platform& p, double v) { rates(p).pointwise_bytes_per_unit = bytes(v, kib); },
@@ -277,6 +284,9 @@ std::vector<MachineNumber> device_rates() {
        [](Platform& p, double v) { rates(p).l2 = bytes(v, mib); },
        0,
        largest_count},
+      bandwidth("l2_bandwidth_gb_per_s",
+                "Reads from the last-level cache by all units; 0 = its hits are not credited.",
+                [](Platform& p, double v) { rates(p).l2_bandwidth = gb_per_s(v); }),
   };
 }
 

@@ -50,19 +50,20 @@ CostModelInfo roofline() {
 }
 
 CostModelInfo tiled_gemm() {
-  return {.name = "tiled_gemm",
-          .summary =
-              "Matrix kernels in tiles and waves, point-wise kernels by bandwidth, each with "
-              "the share of the device it can use.",
-          .options = {{.name = "split_k",
-                       .default_value = std::int64_t{1},
-                       .doc = "Largest number of parts that a matrix kernel may split k into; 1 = "
-                              "never.",
-                       .minimum = 1,
-                       .maximum = 64}},
-          .make = [](const Options& options) -> std::unique_ptr<CostModel> {
-            return std::make_unique<TiledGemm>(options.integer("split_k"));
-          }};
+  return {
+      .name = "tiled_gemm",
+      .summary =
+          "Matrix kernels in tiles and waves, point-wise kernels by bandwidth, each with "
+          "the share of the device it can use.",
+      .options = {{.name = "split_k",
+                   .default_value = default_max_split,
+                   .doc = "Largest number of parts that a matrix kernel may split k into, where "
+                          "that is faster; 1 = never.",
+                   .minimum = 1,
+                   .maximum = 64}},
+      .make = [](const Options& options) -> std::unique_ptr<CostModel> {
+        return std::make_unique<TiledGemm>(options.integer("split_k"));
+      }};
 }
 
 }  // namespace

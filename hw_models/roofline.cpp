@@ -10,11 +10,11 @@ namespace {
 
 Estimate kernel_roofline(const Kernel& kernel, const Device& device, double efficiency) {
   if (is_host_copy(kernel.kind)) return host_copy_cost(kernel, device);
-  const Bytes bytes = traffic(kernel);
+  const Bytes bytes = memory_traffic(kernel);
   const Duration compute = kernel.flops > Flops{0.0}
                                ? kernel.flops / (peak_rate(kernel, device) * efficiency)
                                : Duration{0};
-  const Duration memory = bytes > Bytes{0} ? bytes / reachable_bandwidth(device) : Duration{0};
+  const Duration memory = memory_time(kernel, device);
   Estimate result{.duration = std::min(std::max(compute, memory), longest_operation),
                   .share = 1.0,
                   .bandwidth = {},

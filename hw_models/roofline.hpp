@@ -9,12 +9,12 @@ namespace schedlab {
 /// on the whole device; the kernels of an operation run one after another.
 ///
 ///   compute = flops / (peak * efficiency)     peak: by data type, of matrix or point-wise kernels
-///   memory  = (bytes read + written) / (nominal bandwidth * memory_efficiency)
+///   memory  = (bytes read + written - cached) / (nominal bandwidth * memory_efficiency)
 ///   kernel  = max(compute, memory, kernel_floor)
 ///
 /// Valid for: kernels that fill the device; else a lower bound. No waves, no gaps between the
-/// kernels of one operation, every operand comes from memory (re-use in the cache between kernels
-/// is not credited).
+/// kernels of one operation, every operand comes from memory but weights that stay in the cache
+/// (sim/machine/cache_reuse.hpp).
 ///
 /// Source: Williams, Waterman, Patterson, CACM 52(4), 2009, doi 10.1145/1498765.1498785.
 class Roofline final : public CostModel {

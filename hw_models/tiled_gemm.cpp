@@ -3,6 +3,7 @@
 
 #include "hw_models/kernel_cost.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machine/cache_reuse.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,12 @@ constexpr double partial_sum_bytes = 4;  // split-k adds in fp32, whatever the i
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+/// Both at least 1; at most 2^62.
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  return a > most / b ? most : a * b;
 }
 
 std::uint32_t block_count(std::int64_t blocks) {
@@ -38,17 +45,26 @@ double best_efficiency(const Device& device) {
   return best > 0.0 ? best : 1.0;
 }
 
+/// True if partial sums of so many bytes go through the last-level cache only.
+bool stay_in_cache(double bytes, const Device& device) {
+  return device.rates.l2_bandwidth > Bandwidth{0.0} &&
+         bytes <= cache_share_for_data * static_cast<double>(device.rates.l2.count());
+}
+
 TileChoice evaluate(const Kernel& kernel,
                     const Device& device,
                     const GemmTile& tile,
                     std::int64_t split) {
   const std::int64_t units = device.rates.matrix_units;
+  const std::int64_t spread = spread_units(units, device);
+  const std::int64_t products = product_count(kernel);
   TileChoice choice;
   choice.tile = tile;
   choice.split_k = split;
-  choice.tiles = ceil_div(kernel.m, tile.m) * ceil_div(kernel.n, tile.n) * split;
-  choice.waves = ceil_div(choice.tiles, units);
-  choice.busy_units = std::min(choice.tiles, units);
+  choice.tiles = saturating_product(ceil_div(kernel.m, tile.m) * ceil_div(kernel.n, tile.n),
+                                    saturating_product(split, products));
+  choice.waves = ceil_div(choice.tiles, spread);
+  choice.busy_units = std::min(choice.tiles, spread);
 
   const auto m = static_cast<double>(tile.m);
   const auto n = static_cast<double>(tile.n);
@@ -62,14 +78,17 @@ TileChoice evaluate(const Kernel& kernel,
   const bool too_long = one.count() > 0 && choice.waves > longest_operation / one;
   choice.compute = too_long ? longest_operation : one * choice.waves;
 
-  auto bytes = static_cast<double>(traffic(kernel).count());
+  const double results =
+      static_cast<double>(kernel.m) * static_cast<double>(kernel.n) * static_cast<double>(products);
+  const double sums = split > 1 ? partial_sum_bytes * static_cast<double>(split) * results : 0.0;
+  const bool cached = stay_in_cache(sums, device);
+  choice.memory = memory_time(kernel, device, cached ? 0.0 : sums);
+  choice.duration = device.kernel_floor + std::max(choice.compute, choice.memory);
   if (split > 1) {
-    bytes += 2.0 * partial_sum_bytes * static_cast<double>(split) * static_cast<double>(kernel.m) *
-             static_cast<double>(kernel.n);
+    const Bandwidth rate = cached ? device.rates.l2_bandwidth : reachable_bandwidth(device);
+    choice.duration +=
+        device.stream_gap + device.kernel_floor + bounded_seconds(sums / rate.count());
   }
-  choice.memory = bounded_seconds(bytes / reachable_bandwidth(device).count());
-  choice.duration =
-      device.kernel_floor * (split > 1 ? 2 : 1) + std::max(choice.compute, choice.memory);
   return choice;
 }
 
@@ -83,23 +102,25 @@ Estimate to_estimate(
   if (work <= device.kernel_floor) result.bound = Bound::latency;
   const double seconds = to_seconds(result.duration);
   if (seconds > 0.0) {
-    result.bandwidth = Bandwidth{static_cast<double>(traffic(kernel).count()) / seconds};
+    result.bandwidth = Bandwidth{static_cast<double>(memory_traffic(kernel).count()) / seconds};
   }
   return result;
 }
 
-Duration memory_time(const Kernel& kernel, const Device& device) {
-  const Bytes bytes = traffic(kernel);
-  return bytes == Bytes{0} ? Duration{0} : bytes / reachable_bandwidth(device);
-}
-
-/// A matrix kernel that fills the device, whatever its shape.
+/// A matrix kernel that fills all units it may use, whatever its shape.
 Estimate filling_cost(const Kernel& kernel, const Device& device) {
+  const std::int64_t units = std::max<std::int64_t>(1, device.rates.matrix_units);
+  const std::int64_t spread = spread_units(units, device);
+  const double share = static_cast<double>(spread) / static_cast<double>(units);
   const Duration compute =
       kernel.flops > Flops{0.0}
-          ? kernel.flops / (peak_rate(kernel, device) * best_efficiency(device))
+          ? kernel.flops / (peak_rate(kernel, device) * (share * best_efficiency(device)))
           : Duration{0};
-  return to_estimate(kernel, device, compute, memory_time(kernel, device), 1.0);
+  const Duration moved = bounded_seconds(unit_seconds(
+      static_cast<double>(traffic(kernel).count()) / static_cast<double>(spread), device));
+  const Duration memory =
+      std::max(memory_time(kernel, device), spread < units ? moved : Duration{0});
+  return to_estimate(kernel, device, compute, memory, share);
 }
 
 Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_split) {
@@ -117,32 +138,60 @@ Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_
   return result;
 }
 
-Estimate pointwise_cost(const Kernel& kernel, const Device& device) {
-  const std::int64_t units = device.rates.vector_units;
+/// How the work of a point-wise kernel lies on the units of its class.
+struct Spreading {
+  std::int64_t busy = 0;    ///< units that have work
+  std::int64_t blocks = 0;  ///< units' worth of work; 0 = as many as there are busy units
+  double fullest = 1.0;     ///< share of the work on the unit that has most
+};
+
+Spreading spread_by_bytes(const Kernel& kernel, const Device& device) {
+  const std::int64_t spread = spread_units(device.rates.vector_units, device);
   const std::int64_t filling = device.rates.pointwise_bytes_per_unit.count();
   const std::int64_t bytes = traffic(kernel).count();
-  std::int64_t busy = units;
-  std::int64_t blocks = 0;
-  double fullest = 1.0 / static_cast<double>(std::max<std::int64_t>(units, 1));  // of the work
-  if (units > 0 && filling > 0 && bytes > 0) {
-    blocks = ceil_div(bytes, filling);
-    busy = std::min(blocks, units);
+  Spreading result{.busy = spread,
+                   .fullest = 1.0 / static_cast<double>(std::max<std::int64_t>(spread, 1))};
+  if (spread > 0 && filling > 0 && bytes > 0) {
+    result.blocks = ceil_div(bytes, filling);
+    result.busy = std::min(result.blocks, spread);
     const double filled = static_cast<double>(filling) / static_cast<double>(bytes);
-    fullest = std::max(fullest, std::min(1.0, filled));
+    result.fullest = std::max(result.fullest, std::min(1.0, filled));
   }
-  const double share = units > 0 ? static_cast<double>(busy) / static_cast<double>(units) : 1.0;
+  return result;
+}
+
+Estimate spread_cost(const Kernel& kernel, const Device& device, const Spreading& spreading) {
+  const std::int64_t units = device.rates.vector_units;
+  const double share =
+      units > 0 ? static_cast<double>(spreading.busy) / static_cast<double>(units) : 1.0;
   Duration compute{0};
   if (kernel.flops > Flops{0.0}) {
     const double unit_peak =
         peak_rate(kernel, device).count() / static_cast<double>(std::max<std::int64_t>(units, 1));
-    compute = bounded_seconds(kernel.flops.count() * fullest / unit_peak);
+    compute = bounded_seconds(kernel.flops.count() * spreading.fullest / unit_peak);
   }
-  const Duration one_unit =
-      bounded_seconds(unit_seconds(static_cast<double>(bytes) * fullest, device));
+  const auto bytes = static_cast<double>(traffic(kernel).count());
+  const Duration one_unit = bounded_seconds(unit_seconds(bytes * spreading.fullest, device));
   Estimate result =
       to_estimate(kernel, device, compute, std::max(memory_time(kernel, device), one_unit), share);
-  result.blocks = block_count(blocks);
+  result.blocks = block_count(spreading.blocks);
   return result;
+}
+
+Estimate pointwise_cost(const Kernel& kernel, const Device& device) {
+  return spread_cost(kernel, device, spread_by_bytes(kernel, device));
+}
+
+Estimate reduction_cost(const Kernel& kernel, const Device& device) {
+  const Spreading by_bytes = spread_by_bytes(kernel, device);
+  Estimate cut_up = spread_cost(kernel, device, by_bytes);
+  if (kernel.m <= 0 || kernel.m >= by_bytes.busy) return cut_up;  // every busy unit has whole rows
+  // Fewer rows than units: a row to a unit, or rows cut up and a second kernel.
+  cut_up.duration += device.stream_gap + device.kernel_floor;
+  const Spreading by_rows{
+      .busy = kernel.m, .blocks = kernel.m, .fullest = 1.0 / static_cast<double>(kernel.m)};
+  const Estimate whole_rows = spread_cost(kernel, device, by_rows);
+  return whole_rows.duration <= cut_up.duration ? whole_rows : cut_up;
 }
 
 }  // namespace
@@ -176,10 +225,10 @@ Estimate TiledGemm::estimate(const Operation& operation, const Device& device) c
     refuse_unmodelled(kernel, operation);
     if (is_host_copy(kernel.kind)) {
       sum.add(kernel, host_copy_cost(kernel, device));
-    } else if (kernel.kind == TaskKind::gemm) {
+    } else if (runs_on_matrix_units(kernel.kind)) {
       sum.add(kernel, gemm_cost(kernel, device, max_split_));
-    } else if (kernel.kind == TaskKind::convolution) {
-      sum.add(kernel, filling_cost(kernel, device));
+    } else if (kernel.kind == TaskKind::reduction) {
+      sum.add(kernel, reduction_cost(kernel, device));
     } else {
       sum.add(kernel, pointwise_cost(kernel, device));
     }

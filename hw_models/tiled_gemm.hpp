@@ -17,17 +17,27 @@ struct TileChoice {
   Duration duration{0};         ///< of the kernel, alone
 };
 
+/// Largest number of parts of k that is tried by default. Libraries split k when there are fewer
+/// tiles than units; beyond 16 parts the sums cost more than is gained on the machines we ship.
+inline constexpr std::int64_t default_max_split = 16;
+
 /// The tile with the shortest duration; at a tie the one on fewer units, then the first listed.
 ///
-///   C[m, n] += A[m, k] * B[k, n]   units = matrix_units of the device, one tile per unit at a time
-///   tiles   = ceil(m / tile_m) * ceil(n / tile_n) * split
-///   waves   = ceil(tiles / units)
+///   C[m, n] += A[m, k] * B[k, n], `products` of them side by side (product_count)
+///   units   = matrix_units of the device, one tile per unit at a time
+///   spread  = those that one kernel may use (units_per_kernel, else all)
+///   tiles   = ceil(m / tile_m) * ceil(n / tile_n) * split * products
+///   waves   = ceil(tiles / spread)
 ///   part_k  = ceil(k / split)
 ///   a tile  = max(2 tile_m tile_n part_k / (peak / units * efficiency),
 ///                 ((tile_m + tile_n) part_k + tile_m tile_n) element / unit_bandwidth)
 ///   compute = waves * a tile       a partial tile costs a full one, a partial wave a full one
-///   memory  = (bytes + (split > 1 ? 2 split m n * 4 B : 0)) / (nominal bandwidth * efficiency)
-///   kernel  = kernel_floor * (split > 1 ? 2 : 1) + max(compute, memory)
+///   memory  = memory_time of the operands, and of the partial sums where they go through memory
+///   kernel  = kernel_floor + max(compute, memory)
+///   split k: each part writes its sums in fp32, sums = split products m n * 4 B, and a second
+///   kernel adds them:
+///             + stream_gap + kernel_floor + sums / bandwidth
+///   bandwidth is that of the last-level cache if half of it holds the sums, else of the memory.
 ///
 /// Shapes   m, n, k >= 1; the device has units and tiles.
 /// Cost     O(tiles listed * log(max_split)).
@@ -38,29 +48,38 @@ struct TileChoice {
 /// Kernels as libraries launch them: GEMMs in tiles and waves, point-wise kernels by bandwidth. The
 /// kernels of an operation run one after another, with the stream gap between them (KernelSum).
 ///
-///   gemm       choose_tile; share = busy units / units, held for the whole duration
-///   pointwise, reduction, copy on the device: units are filled one after another,
-///              busy units = ceil(bytes / pointwise_bytes_per_unit), at most all
-///              fullest    = max(1 / units, min(1, pointwise_bytes_per_unit / bytes)) of the work
+///   gemm, convolution: choose_tile; share = busy units / units, held for the whole duration. A
+///              convolution is the product it is computed as (sim/graph/convolution.hpp: implicit
+///              GEMM); its memory traffic is that of its tensors, once each
+///   pointwise, copy on the device: units are filled one after another,
+///              busy units = ceil(bytes / pointwise_bytes_per_unit), at most `spread`
+///              fullest    = max(1 / spread, min(1, pointwise_bytes_per_unit / bytes)) of the work
 ///              kernel     = kernel_floor + max(flops * fullest / (peak / units),
 ///                                              bytes * fullest / unit_bandwidth,
-///                                              bytes / (nominal bandwidth * efficiency))
+///                                              memory_time)
+///   reduction  of unknown rows: as a point-wise kernel. Of m rows of n: the faster of
+///              one unit per row: busy units = min(m, that of a point-wise kernel),
+///                                fullest = ceil(m / busy units) / m
+///              rows cut up: as a point-wise kernel, and a second kernel that adds one partial
+///                           result per busy unit: + stream_gap + kernel_floor
 ///   blocks     tiles of a gemm, units' worth of a point-wise kernel, one to a unit; where units
 ///   are
 ///              not shared block by block they do not matter
-///   convolution, or a gemm without its shape: fills the device at the efficiency of the best tile
+///   gemm or convolution without its shape: fills what it may spread over, at the efficiency of
+///              the best tile
 ///   copies between host and device: latency + bytes / link
 ///
-/// Valid for: dense kernels of a tuned library. Every operand comes from the device's memory:
-/// re-use in the cache between kernels is not credited, so chains of small kernels on cached
-/// weights are overestimated. A kernel with a partly empty last wave holds all its units to its
-/// end.
+/// Valid for: dense kernels of a tuned library. Operands come from the device's memory but for
+/// weights that every step reads again and that fit (sim/machine/cache_reuse.hpp); what one kernel
+/// leaves in the cache for the next is not credited. No Winograd or FFT convolutions: 3 x 3 filters
+/// with unit stride can be up to 2.25 times faster. A kernel with a partly empty last wave holds
+/// all its units to its end.
 ///
 /// Source: NVIDIA, "Matrix Multiplication Background User's Guide" (tiles, waves and the tail).
 class TiledGemm final : public CostModel {
  public:
   /// `max_split` >= 1: largest number of parts k may be split into; 1 = no split-k.
-  explicit TiledGemm(std::int64_t max_split = 1) : max_split_(max_split) {}
+  explicit TiledGemm(std::int64_t max_split = default_max_split) : max_split_(max_split) {}
 
   [[nodiscard]] std::string_view name() const override { return "tiled_gemm"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;

@@ -79,7 +79,9 @@ struct KernelGrid {
 struct Kernel {
   TaskKind kind = TaskKind::fixed;
   DataType type = DataType::fp32;
-  // C[m, n] += A[m, k] * B[k, n] when kind == gemm, else 0.
+  // C[m, n] += A[m, k] * B[k, n] when kind == gemm; of a convolution the product it is computed as;
+  // of a reduction m rows of n elements; else 0. FLOPs that are a multiple of 2mnk mean that many
+  // products side by side (a batch, the groups of a convolution).
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
@@ -87,6 +89,9 @@ struct Kernel {
   Bytes bytes_read{};
   Bytes bytes_written{};
   KernelGrid grid{};
+  /// Of bytes_read what the last-level cache is expected to hold. Never part of a graph file: it
+  /// follows from the graph and the device (sim/machine/cache_reuse.hpp).
+  Bytes bytes_cached{};
 
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };

@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/machine/occupancy.hpp"
+#include "sim/machine/cache_reuse.hpp"
 
 #include <fmt/format.h>
 
@@ -103,10 +104,15 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
     : operation_of_(operations_of(graph)),
       task_durations_(own_durations(graph)),
       operation_count_(graph.operations().size()) {
+  const CacheReuse reuse{graph, platform};
   for (const Device& device : platform.devices) {
-    for (const Operation& operation : graph.operations()) {
-      entries_.push_back(
-          make_entry(operation, device, platform.sharing, model.estimate(operation, device)));
+    for (const OperationId id : graph.operations().ids()) {
+      const Operation& operation = graph.operations()[id];
+      const std::optional<Operation> cached = reuse.with_cached_bytes(id, operation, device);
+      entries_.push_back(make_entry(operation,
+                                    device,
+                                    platform.sharing,
+                                    model.estimate(cached ? *cached : operation, device)));
     }
   }
 }

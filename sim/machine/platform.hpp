@@ -92,15 +92,17 @@ struct DeviceRates {
   std::array<FlopRate, data_type_count> vector{};  ///< peak of point-wise kernels, by DataType
   std::uint32_t matrix_units = 0;  ///< that a matrix kernel spreads over when alone; 0 = unlimited
   std::uint32_t vector_units = 0;  ///< likewise of point-wise kernels
-  Bandwidth memory{};              ///< DRAM, nominal
-  double memory_efficiency = 1.0;  ///< achievable share of the nominal bandwidth
-  Bandwidth unit_bandwidth{};      ///< most that one unit can move; 0 = no limit
+  std::uint32_t units_per_kernel = 0;  ///< most that one kernel spreads over; 0 = all of its class
+  Bandwidth memory{};                  ///< DRAM, nominal
+  double memory_efficiency = 1.0;      ///< achievable share of the nominal bandwidth
+  Bandwidth unit_bandwidth{};          ///< most that one unit can move; 0 = no limit
   Bandwidth host_to_device{};
   Bandwidth device_to_host{};
   Duration copy_latency{0};          ///< fixed part of a copy between host and device
   std::vector<GemmTile> gemm_tiles;  ///< that the library can choose from; empty: no tiles
   Bytes pointwise_bytes_per_unit{};  ///< traffic of a kernel that fills one unit; 0 = always all
-  Bytes l2{};
+  Bytes l2{};                        ///< last-level cache; 0 = none
+  Bandwidth l2_bandwidth{};  ///< reads from it by all units together; 0 = its hits are not credited
 
   friend bool operator==(const DeviceRates&, const DeviceRates&) = default;
 };

@@ -37,9 +37,9 @@ CostTable::Entry entry_of(const Operation& operation,
 
 TEST_CASE("a kernel holds as many whole units as its share of them, rounded up") {
   const Platform platform = testing::small_machine();  // 4 units
-  CHECK(entry_of(gemm(300, 100, 1000), platform, TiledGemm{}).units == 3);
-  CHECK(entry_of(gemm(900, 900, 1000), platform, TiledGemm{}).units == 4);
-  CHECK(entry_of(gemm(1, 1, 1000), platform, TiledGemm{}).units == 1);
+  CHECK(entry_of(gemm(300, 100, 1000), platform, TiledGemm{1}).units == 3);
+  CHECK(entry_of(gemm(900, 900, 1000), platform, TiledGemm{1}).units == 4);
+  CHECK(entry_of(gemm(1, 1, 1000), platform, TiledGemm{1}).units == 1);
   CHECK(entry_of(gemm(1, 1, 1), platform, FixedCost{1us, 0.30}).units == 2);  // ceil(1.2)
   CHECK(entry_of(gemm(1, 1, 1), platform, FixedCost{1us, 0.25}).units == 1);
   CHECK(entry_of(gemm(1, 1, 1), platform, FixedCost{1us, 0.01}).units == 1);
@@ -62,7 +62,7 @@ TEST_CASE("every tile count gives exactly that many units on every machine") {
 TEST_CASE("a kernel on unlimited units holds none") {
   Platform platform = testing::small_machine();
   platform.devices[DeviceId{0}].unit_classes[UnitClassId{0}].count = 0;
-  const CostTable::Entry entry = entry_of(gemm(300, 100, 1000), platform, TiledGemm{});
+  const CostTable::Entry entry = entry_of(gemm(300, 100, 1000), platform, TiledGemm{1});
   CHECK(entry.units == 0);
   CHECK_FALSE(entry.unit_class.valid());
   CHECK(entry.estimate.duration == 22us);

@@ -3,6 +3,7 @@
 
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/error.hpp"
+#include "sim/graph/row_kernels.hpp"
 #include "tests/hw_models/small_machine.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,8 @@ Operation gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 // On the small machine a tile of 100 x 100 x 1000 is 2e7 FLOP on a unit of 1 TFLOP/s: 20 us. Every
 // kernel has 2 us on top.
-Estimate small(const Operation& operation, const TiledGemm& model = TiledGemm{}) {
+// Without split-k, unless a test says so.
+Estimate small(const Operation& operation, const TiledGemm& model = TiledGemm{1}) {
   return model.estimate(operation, testing::small_machine().devices[DeviceId{0}]);
 }
 
@@ -83,7 +85,7 @@ TEST_CASE("a unit that cannot load its operands fast enough waits for them") {
   Device& device = platform.devices[DeviceId{0}];
   device.rates.unit_bandwidth = 20_GB_per_s;
   // (200 * 1000 + 100 * 100) elements of 4 bytes = 0.84 MB at 20 GB/s = 42 us, more than 20 us.
-  const Estimate estimate = TiledGemm{}.estimate(gemm(100, 100, 1000), device);
+  const Estimate estimate = TiledGemm{1}.estimate(gemm(100, 100, 1000), device);
   CHECK(estimate.duration == 44us);
 }
 
@@ -96,14 +98,90 @@ TEST_CASE("a matrix kernel that moves more than it computes is bound by memory")
   CHECK(estimate.bound == Bound::memory);
 }
 
-TEST_CASE("split-k uses idle units, pays for adding up, and is off unless asked for") {
-  // 1 tile on 4 units. Split in 4: 5 us each side by side, and a second kernel of at least 2 us.
+TEST_CASE("split-k uses idle units and pays for a second kernel that adds up") {
+  // 1 tile on 4 units. Split in 4: 2 us + 5 us side by side; gap 1 us; second kernel 2 us and
+  // 4 x 100 x 100 sums of 4 bytes at 1 TB/s: 0.16 us.
   CHECK(small(gemm(100, 100, 1000)).duration == 22us);
   const Estimate split = small(gemm(100, 100, 1000), TiledGemm{4});
-  CHECK(split.duration == 9us);
+  CHECK(split.duration == 10us + 160ns);
   CHECK(split.share == 1.0);
+  CHECK(small(gemm(100, 100, 1000), TiledGemm{}) == split);  // more parts than units do not help
   // Not worth it for a short k: 100 x 100 x 50 takes 1 us and 2 us of floor.
   CHECK(small(gemm(100, 100, 50), TiledGemm{4}) == small(gemm(100, 100, 50)));
+}
+
+TEST_CASE("partial sums that fit half of the cache pass through it") {
+  Platform platform = testing::small_machine();
+  Device& device = platform.devices[DeviceId{0}];
+  device.rates.l2 = Bytes{320'000};
+  device.rates.l2_bandwidth = 4000_GB_per_s;
+  // 160 kB of sums are exactly half: 0.04 us instead of 0.16.
+  CHECK(TiledGemm{}.estimate(gemm(100, 100, 1000), device).duration == 10us + 40ns);
+  device.rates.l2 = Bytes{319'999};
+  CHECK(TiledGemm{}.estimate(gemm(100, 100, 1000), device).duration == 10us + 160ns);
+}
+
+TEST_CASE("what the cache holds of the operands does not cross the memory") {
+  Platform platform = testing::small_machine();
+  Device& device = platform.devices[DeviceId{0}];
+  device.rates.l2_bandwidth = 2000_GB_per_s;
+  Operation operation = gemm(1000, 1000, 1);  // 8 kB read, 4 MB written
+  Kernel& kernel = operation.kernels[0];
+  kernel.bytes_read = Bytes{6'000'000};
+  CHECK(TiledGemm{}.estimate(operation, device).duration == 12us);  // 10 MB at 1 TB/s
+  kernel.bytes_cached = Bytes{4'000'000};
+  Estimate estimate = TiledGemm{}.estimate(operation, device);
+  CHECK(estimate.duration == 8us);  // 6 MB at 1 TB/s; all 10 MB at 2 TB/s would be 5 us
+  CHECK(estimate.bandwidth.count() == doctest::Approx(6e6 / 8e-6));
+  kernel.bytes_cached = Bytes{6'000'000};
+  CHECK(TiledGemm{}.estimate(operation, device).duration == 7us);  // now the cache is the limit
+}
+
+TEST_CASE("products of one shape lie side by side: a batch, or the groups of a convolution") {
+  Operation batch = gemm(100, 100, 1000);
+  batch.kernels[0].flops = batch.kernels[0].flops * 3.0;
+  CHECK(small(batch).duration == 22us);  // 3 tiles on 4 units
+  CHECK(small(batch).blocks == 3);
+  batch.kernels[0].flops = batch.kernels[0].flops * 2.0;
+  CHECK(small(batch).duration == 42us);  // 6 tiles
+}
+
+TEST_CASE("a kernel that may use one unit only takes its waves there and leaves the others free") {
+  Platform platform = testing::small_machine();
+  Device& device = platform.devices[DeviceId{0}];
+  device.rates.units_per_kernel = 1;
+  Estimate estimate = TiledGemm{}.estimate(gemm(300, 100, 1000), device);
+  CHECK(estimate.duration == 62us);
+  CHECK(estimate.share == 0.25);
+  device.rates.unit_bandwidth = 250_GB_per_s;
+  const Operation moved{.name = "cell",
+                        .kind = TaskKind::pointwise,
+                        .kernels = {{.kind = TaskKind::pointwise, .bytes_read = Bytes{1'000'000}}}};
+  estimate = TiledGemm{}.estimate(moved, device);
+  CHECK(estimate.duration == 6us);  // 1 MB at 250 GB/s
+  CHECK(estimate.share == 0.25);
+  const Operation imported{.name = "imported",
+                           .kind = TaskKind::gemm,
+                           .kernels = {{.kind = TaskKind::gemm, .flops = Flops{20e6}}}};
+  CHECK(TiledGemm{}.estimate(imported, device).duration == 22us);  // 1 of 4 TFLOP/s
+}
+
+TEST_CASE(
+    "a reduction over few rows gives a row to a unit, or cuts rows up at the price of a kernel") {
+  Platform platform = testing::small_machine();
+  Device& device = platform.devices[DeviceId{0}];
+  device.rates.unit_bandwidth = 250_GB_per_s;
+  const auto reduction = [&](std::int64_t rows, std::int64_t columns) {
+    const Operation operation{.name = "sum",
+                              .kind = TaskKind::reduction,
+                              .kernels = {row_reduction_kernel(rows, columns, DataType::fp32)}};
+    return TiledGemm{}.estimate(operation, device).duration;
+  };
+  // (250 x 1000 - 4 + 4) x 4 B = 1 MB: on one unit 4 us; on four 1 us and a second kernel of 3 us.
+  CHECK(reduction(4, 62'499) == 3us);      // a row to each unit
+  CHECK(reduction(1, 249'999) == 6us);     // at a tie the single kernel
+  CHECK(reduction(1, 2'499'999) == 15us);  // 10 us + 2 us, gap 1 us, 2 us; on one unit 42 us
+  CHECK(reduction(2, 124'999) == 4us);     // two units: 2 us; cut up it would be 6 us
 }
 
 TEST_CASE("a small point-wise kernel uses few units, a large one all, at most the bandwidth") {
@@ -155,7 +233,7 @@ TEST_CASE("kernels on other units add their time to a composite but hold nothing
                        .kind = TaskKind::composite,
                        .kernels = {gemm_kernel(100, 100, 1000, DataType::fp32, false),
                                    {.kind = TaskKind::pointwise, .bytes_read = Bytes{10'000'000}}}};
-  const Estimate estimate = TiledGemm{}.estimate(node, device);
+  const Estimate estimate = TiledGemm{1}.estimate(node, device);
   CHECK(estimate.duration == 35us);  // 22 + 1 + 12
   CHECK(estimate.share == 0.25);
 }
@@ -193,9 +271,13 @@ TEST_CASE("the recurrent GEMMs of an LSTM leave most of a GPU idle") {
   // Data gradient [64, 4096] x [4096, 1024] in fp32: 64 x 1024 is 8 tiles of 64 x 128, 16 of 64 x
   // 64 or 64 of 32 x 32; no tile gives work to all 80 SMs.
   const MachineSpec v100 = load_machine("v100");
-  const Estimate data =
-      TiledGemm{}.estimate(gemm(64, 1024, 4096), v100.platform.devices[DeviceId{0}]);
+  const Operation data_gradient = gemm(64, 1024, 4096);
+  const Estimate data = TiledGemm{1}.estimate(data_gradient, v100.platform.devices[DeviceId{0}]);
   CHECK(data.share == doctest::Approx(64.0 / 80.0));
+  // Libraries then split k, where that is faster in spite of the second kernel.
+  const Estimate split = TiledGemm{}.estimate(data_gradient, v100.platform.devices[DeviceId{0}]);
+  CHECK(split.duration < data.duration);
+  CHECK(split.blocks % 8 == 0);  // 8 tiles of 64 x 128, or more and smaller ones, times the parts
   // The weight gradient over 50 steps is 256 tiles of 128 x 128: all SMs.
   const Estimate weight =
       TiledGemm{}.estimate(gemm(4096, 1024, 3200), v100.platform.devices[DeviceId{0}]);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/platform.hpp"
+
+#include <optional>
+
+namespace schedlab {
+
+/// Of the last-level cache the share that may hold what kernels read again. The rest is for what
+/// streams through; devices with a cache in two halves may keep a copy in each. // assumed
+inline constexpr double cache_share_for_data = 0.5;
+
+/// What a graph's tasks read again and again: the weights of a recurrent layer at every step.
+///
+/// Rule. A weight tensor is a persistent tensor into which nobody adds, whose size is that of a
+/// whole operand of a matrix kernel of the operation that reads it (a bias of one row or column on
+/// top is allowed), and which has r >= 2 readers. If *all* weight tensors of the graph together
+/// fill at most half of a device's last-level cache, each read of one is credited with
+/// (1 - 1 / r) of its bytes: one read of r comes from memory. Else nothing is credited.
+///
+/// Conservative: all weights of the graph must fit, although most schedules need only a few layers
+/// between two uses; and what a kernel leaves in the cache for the next one is not credited.
+/// Graphs without tensors get no credit. Devices without l2_bandwidth neither.
+class CacheReuse {
+ public:
+  /// Cost O(tensors + uses of weights); nothing if no device of the platform has a cache to credit.
+  CacheReuse(const TaskGraph& graph, const Platform& platform);
+
+  /// Bytes of all weight tensors.
+  [[nodiscard]] Bytes working_set() const { return working_set_; }
+  /// Per task of the operation, on average over its tasks; where the working set fits.
+  [[nodiscard]] Bytes reread_per_task(OperationId operation) const {
+    return reread_.empty() ? Bytes{0} : reread_[operation];
+  }
+  [[nodiscard]] bool fits(const Device& device) const;
+
+  /// The operation with Kernel::bytes_cached filled in: the credit goes to its matrix kernels, the
+  /// largest reader first, at most what each reads. nullopt if nothing is credited.
+  [[nodiscard]] std::optional<Operation> with_cached_bytes(OperationId id,
+                                                           const Operation& operation,
+                                                           const Device& device) const;
+
+ private:
+  Bytes working_set_{0};
+  IdVector<OperationId, Bytes> reread_;  // empty: nothing to credit
+};
+
+}  // namespace schedlab
