@@ -7,6 +7,7 @@
 #include "policies/cudnn_like.hpp"
 #include "policies/diagonal.hpp"
 #include "policies/eager_fifo.hpp"
+#include "policies/greedy_stages.hpp"
 #include "policies/heft.hpp"
 #include "policies/peft.hpp"
 #include "policies/random_order.hpp"
@@ -31,6 +32,7 @@ const std::vector<PolicyInfo>& policies() {
       peft_info(),                   // "peft"
       bottom_level_info(),           // "bottom_level"
       eager_fifo_info(),             // "eager_fifo"
+      greedy_stages_info(),          // "greedy_stages"
       random_order_info(),           // "random"
   };
   return table;
