@@ -71,7 +71,8 @@ Json device_properties() {
       {"runs_on", object(std::move(runs_on))},
       {"matrix_tflop_per_s", rates_by_type()},
       {"vector_tflop_per_s", rates_by_type()},
-      {"gemm_tiles", {{"type", "array"}, {"items", tile}}}};
+      {"gemm_tiles", {{"type", "array"}, {"items", tile}}},
+      {"conv_tiles", {{"type", "array"}, {"items", tile}}}};
   properties["sharing"]["description"] =
       "How kernels share units: exclusive (whole units, start to end), fluid (block by block) or "
       "blocks (placed on single units).";

@@ -96,9 +96,9 @@ BlockShape read_block_shape(MachineReader& reader, const std::string& tile) {
   return block;
 }
 
-void read_tiles(MachineReader& reader, DeviceRates& rates) {
-  for (const std::string& index : reader.children("/device/gemm_tiles")) {
-    const std::string pointer = "/device/gemm_tiles/" + index;
+void read_tiles(MachineReader& reader, const std::string& list, std::vector<GemmTile>& tiles) {
+  for (const std::string& index : reader.children(list)) {
+    const std::string pointer = list + "/" + index;
     const std::size_t first = reader.sources().size();
     GemmTile tile;
     tile.m = static_cast<std::int64_t>(reader.bare_number(pointer + "/m", tile_side));
@@ -106,7 +106,7 @@ void read_tiles(MachineReader& reader, DeviceRates& rates) {
     tile.efficiency = reader.bare_number(pointer + "/efficiency", efficiency);
     tile.block = read_block_shape(reader, pointer);
     reader.origin_for(pointer, first);
-    rates.gemm_tiles.push_back(tile);
+    tiles.push_back(tile);
   }
 }
 
@@ -179,7 +179,8 @@ MachineSpec read_machine(std::string_view text, const std::string& file) {
   device.rates.vector_units = units_for(device, TaskKind::pointwise);
   read_rates(reader, "/device/matrix_tflop_per_s", device.rates.matrix);
   read_rates(reader, "/device/vector_tflop_per_s", device.rates.vector);
-  read_tiles(reader, device.rates);
+  read_tiles(reader, "/device/gemm_tiles", device.rates.gemm_tiles);
+  read_tiles(reader, "/device/conv_tiles", device.rates.conv_tiles);
   reader.refuse_the_rest();
   machine.sources = std::move(reader.sources());
   return machine;

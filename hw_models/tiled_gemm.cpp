@@ -51,6 +51,21 @@ bool stay_in_cache(double bytes, const Device& device) {
          bytes <= cache_share_for_data * static_cast<double>(device.rates.l2.count());
 }
 
+/// The tiles of the library that runs such a kernel.
+const std::vector<GemmTile>& tiles_for(const Kernel& kernel, const Device& device) {
+  const bool own = kernel.kind == TaskKind::convolution && !device.rates.conv_tiles.empty();
+  return own ? device.rates.conv_tiles : device.rates.gemm_tiles;
+}
+
+/// Convolution libraries split k for weight gradients only.
+std::int64_t largest_split(const Kernel& kernel,
+                           const Operation& operation,
+                           const Device& device,
+                           std::int64_t max_split) {
+  const bool own = kernel.kind == TaskKind::convolution && !device.rates.conv_tiles.empty();
+  return own && operation.task_class != TaskClass::weight_gradient ? 1 : max_split;
+}
+
 TileChoice evaluate(const Kernel& kernel,
                     const Device& device,
                     const GemmTile& tile,
@@ -126,7 +141,7 @@ Estimate filling_cost(const Kernel& kernel, const Device& device) {
 Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_split) {
   const auto sensible = [](std::int64_t side) { return side > 0 && side <= largest_side; };
   const bool has_shape = sensible(kernel.m) && sensible(kernel.n) && sensible(kernel.k);
-  if (!has_shape || device.rates.matrix_units == 0 || device.rates.gemm_tiles.empty()) {
+  if (!has_shape || device.rates.matrix_units == 0 || tiles_for(kernel, device).empty()) {
     return filling_cost(kernel, device);
   }
   const TileChoice choice = choose_tile(kernel, device, max_split);
@@ -199,11 +214,11 @@ Estimate reduction_cost(const Kernel& kernel, const Device& device) {
 TileChoice choose_tile(const Kernel& kernel, const Device& device, std::int64_t max_split) {
   SCHEDLAB_EXPECTS(
       kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && max_split >= 1 &&
-          device.rates.matrix_units > 0 && !device.rates.gemm_tiles.empty(),
+          device.rates.matrix_units > 0 && !tiles_for(kernel, device).empty(),
       fmt::format("gemm {} x {} x {} on device \"{}\"", kernel.m, kernel.n, kernel.k, device.name));
   TileChoice best;
   best.duration = Duration::max();
-  for (const GemmTile& listed : device.rates.gemm_tiles) {
+  for (const GemmTile& listed : tiles_for(kernel, device)) {
     const GemmTile turned{.m = listed.n, .n = listed.m, .efficiency = listed.efficiency};
     for (const GemmTile& tile : {listed, turned}) {
       for (std::int64_t split = 1; split <= std::min(max_split, kernel.k); split *= 2) {
@@ -226,7 +241,8 @@ Estimate TiledGemm::estimate(const Operation& operation, const Device& device) c
     if (is_host_copy(kernel.kind)) {
       sum.add(kernel, host_copy_cost(kernel, device));
     } else if (runs_on_matrix_units(kernel.kind)) {
-      sum.add(kernel, gemm_cost(kernel, device, max_split_));
+      const std::int64_t split = largest_split(kernel, operation, device, max_split_);
+      sum.add(kernel, gemm_cost(kernel, device, split));
     } else if (kernel.kind == TaskKind::reduction) {
       sum.add(kernel, reduction_cost(kernel, device));
     } else {

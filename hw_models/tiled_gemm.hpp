@@ -50,7 +50,9 @@ inline constexpr std::int64_t default_max_split = 16;
 ///
 ///   gemm, convolution: choose_tile; share = busy units / units, held for the whole duration. A
 ///              convolution is the product it is computed as (sim/graph/convolution.hpp: implicit
-///              GEMM); its memory traffic is that of its tensors, once each
+///              GEMM); its memory traffic is that of its tensors, once each. Where the machine
+///              lists conv_tiles it is cut into those, and k is split for operations of class
+///              weight_gradient only, as in cuDNN, whose kernels name their tiles
 ///   pointwise, copy on the device: units are filled one after another,
 ///              busy units = ceil(bytes / pointwise_bytes_per_unit), at most `spread`
 ///              fullest    = max(1 / spread, min(1, pointwise_bytes_per_unit / bytes)) of the work

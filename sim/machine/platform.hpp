@@ -100,6 +100,7 @@ struct DeviceRates {
   Bandwidth device_to_host{};
   Duration copy_latency{0};          ///< fixed part of a copy between host and device
   std::vector<GemmTile> gemm_tiles;  ///< that the library can choose from; empty: no tiles
+  std::vector<GemmTile> conv_tiles;  ///< of the convolution library; empty: as gemm_tiles
   Bytes pointwise_bytes_per_unit{};  ///< traffic of a kernel that fills one unit; 0 = always all
   Bytes l2{};                        ///< last-level cache; 0 = none
   Bandwidth l2_bandwidth{};  ///< reads from it by all units together; 0 = its hits are not credited

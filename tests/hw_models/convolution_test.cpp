@@ -21,6 +21,8 @@ constexpr ConvPass passes[] = {
 Operation conv(const ConvShape& shape, ConvPass pass) {
   return {.name = "conv",
           .kind = TaskKind::convolution,
+          .task_class = pass == ConvPass::weight_gradient ? TaskClass::weight_gradient
+                                                          : TaskClass::unclassified,
           .kernels = {convolution_kernel(shape, pass, DataType::fp32)}};
 }
 
@@ -92,8 +94,8 @@ TEST_CASE("the first layer of ResNet-50: shapes and bytes") {
   CHECK(data.bytes_read == forward.bytes_written + weights.bytes_written);
 }
 
-TEST_CASE("a 1 x 1 convolution costs what its matrix product costs") {
-  const Device device = load_machine("v100").platform.devices[DeviceId{0}];
+TEST_CASE("a 1 x 1 convolution costs what its matrix product costs, in tiles of one list") {
+  const Device device = load_machine("h200").platform.devices[DeviceId{0}];
   const ConvShape shape{.n = 8, .c = 256, .h = 28, .w = 28, .k = 512};
   Operation product{.name = "gemm",
                     .kind = TaskKind::gemm,
@@ -115,6 +117,29 @@ TEST_CASE("groups run side by side: each is a product of its own") {
   shape.k *= 4;
   CHECK(TiledGemm{1}.estimate(conv(shape, ConvPass::forward), device).duration == 22us);
   CHECK(TiledGemm{1}.estimate(conv(shape, ConvPass::forward), device).blocks == 4);
+}
+
+TEST_CASE("a convolution library has tiles of its own and splits k for weight gradients only") {
+  Platform platform = testing::small_machine();
+  Device& device = platform.devices[DeviceId{0}];
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::convolution)] = UnitClassId{0};
+  device.rates.conv_tiles = {{.m = 50, .n = 50, .efficiency = 0.5}};
+  // 100 channels x (10 x 10) positions x 1000 taps: 4 tiles of 2 * 50 * 50 * 1000 / 0.5e12 = 10 us.
+  const ConvShape shape{.c = 1000, .h = 10, .w = 10, .k = 100};
+  CHECK(TiledGemm{}.estimate(conv(shape, ConvPass::forward), device).duration == 12us);
+  // 50 x 25 positions: one tile of 10 us in the forward pass, although three units are idle.
+  const ConvShape small{.c = 1000, .h = 5, .w = 5, .k = 50};
+  CHECK(TiledGemm{}.estimate(conv(small, ConvPass::forward), device).duration == 12us);
+  // Its weight gradient is 50 x 1000 from 25 positions: 20 tiles, 5 waves of 0.25 us; no split
+  // pays.
+  CHECK(TiledGemm{}.estimate(conv(small, ConvPass::weight_gradient), device).duration ==
+        3us + 250ns);
+  // Of many positions it is split: 50 x 50 from 10,000 positions is 100 us on one unit, 25 on four.
+  const Operation split =
+      conv({.n = 100, .c = 50, .h = 10, .w = 10, .k = 50}, ConvPass::weight_gradient);
+  CHECK(TiledGemm{1}.estimate(split, device).duration == 102us);
+  CHECK(TiledGemm{4}.estimate(split, device).duration > 30us);
+  CHECK(TiledGemm{4}.estimate(split, device).duration < 31us);  // 2 + 25 + 1 + 2 + 0.04
 }
 
 TEST_CASE("the weight gradient of a small layer has few tiles and a long k: k is split") {
