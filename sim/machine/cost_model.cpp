@@ -2,8 +2,8 @@
 #include "sim/machine/cost_model.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/machine/occupancy.hpp"
 #include "sim/machine/cache_reuse.hpp"
+#include "sim/machine/occupancy.hpp"
 
 #include <fmt/format.h>
 

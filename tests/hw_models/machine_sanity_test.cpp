@@ -8,7 +8,10 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -119,6 +122,44 @@ TEST_CASE("a large fp32 matrix product reaches 70 to 95 % of what it may spread 
     const double usable = most > 0.0 ? peak * most / device.rates.matrix_units : peak;
     CHECK(reached >= 0.70 * usable);
     CHECK(reached <= 0.95 * usable);
+  }
+}
+
+TEST_CASE("the share of the peak that a matrix product reaches grows with its size") {
+  struct Shape {
+    const char* name;
+    std::int64_t m, n, k;
+  };
+  const Shape shapes[] = {{"256 cubed", 256, 256, 256},
+                          {"1024 cubed", 1024, 1024, 1024},
+                          {"4096 cubed", 4096, 4096, 4096},
+                          {"LSTM step 64 x 4096 x 1024", 64, 4096, 1024},
+                          {"LSTM data gradient 64 x 1024 x 4096", 64, 1024, 4096},
+                          {"LSTM weight gradient 1024 x 4096 x 3200", 1024, 4096, 3200}};
+  for (const std::string& name : machine_names()) {
+    if (name == "ideal") continue;
+    const Device device = device_of(name);
+    const double peak = device.rates.matrix[static_cast<std::size_t>(DataType::fp32)].count();
+    const double most = device.rates.units_per_kernel;
+    const double usable = most > 0.0 ? peak * most / device.rates.matrix_units : peak;
+    std::string line = name;
+    std::vector<double> reached;
+    for (const Shape& shape : shapes) {
+      const Operation product{
+          .name = "gemm",
+          .kind = TaskKind::gemm,
+          .kernels = {gemm_kernel(shape.m, shape.n, shape.k, DataType::fp32, false)}};
+      const double seconds = to_seconds(TiledGemm{}.estimate(product, device).duration);
+      reached.push_back(product.flops().count() / seconds / usable);
+      line += " | " + std::to_string(std::lround(100 * reached.back()));
+    }
+    MESSAGE(line);
+    CAPTURE(name);
+    CHECK(reached[0] < reached[1]);
+    CHECK(reached[1] < reached[2]);
+    CHECK(reached[3] < reached[5]);  // a step is small, the gradient over 50 steps is not
+    CHECK(reached[4] < reached[5]);
+    CHECK(reached[0] < 0.5);  // 256 cubed fills none of these devices
   }
 }
 
