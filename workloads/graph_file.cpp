@@ -14,14 +14,14 @@
 namespace schedlab {
 namespace {
 
-TaskGraph read(std::string bytes, const std::filesystem::path& path) {
+TaskGraph read(const std::string& bytes, const std::filesystem::path& path) {
   const std::string name = path.string();
   const std::string extension = path.extension().string();
-  if (extension == ".json") return read_graph_json(std::move(bytes), name);
+  if (extension == ".json") return read_graph_json(bytes, name);
   if (extension == ".stg") return read_stg(bytes, name);
   const std::size_t start = bytes.find_first_not_of(" \t\r\n");
   if (start != std::string::npos && bytes[start] == '{') {
-    return read_graph_json(std::move(bytes), name);
+    return read_graph_json(bytes, name);
   }
   if (is_graph_text(bytes)) return read_graph_text(bytes, name);
   return read_stg(bytes, name);

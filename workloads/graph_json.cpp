@@ -5,6 +5,8 @@
 #include "workloads/graph_references.hpp"
 #include "workloads/graph_totals.hpp"
 #include "workloads/json_place.hpp"
+#include "workloads/json_values.hpp"
+#include "workloads/plain_json_tasks.hpp"
 #include "workloads/task_class_words.hpp"
 
 #include <fmt/format.h>
@@ -23,8 +25,9 @@ namespace schedlab {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
+using detail::JsonValues;
 using detail::ReferenceUse;
-using Value = simdjson::simdjson_result<ondemand::value>;
+using Value = JsonValues::Value;
 
 constexpr std::int64_t largest = detail::GraphTotals::largest_size;
 constexpr std::int64_t most_ids = std::numeric_limits<std::uint32_t>::max() - 1;
@@ -32,14 +35,13 @@ constexpr std::int64_t most_ids = std::numeric_limits<std::uint32_t>::max() - 1;
 /// Reads the file front to back; forward references are resolved after the last task.
 class Reader {
  public:
-  Reader(std::string text, const std::string& file)
-      : text_(std::move(text)), place_(file), totals_(text_.size()) {
-    text_.reserve(text_.size() + simdjson::SIMDJSON_PADDING);
-  }
+  Reader(std::string_view text, const std::string& file)
+      : text_(text), place_(file), values_(place_), totals_(text_.size()) {}
 
   [[nodiscard]] TaskGraph read() {
     try {
-      read_root();
+      read_documents();
+      if (!is_graph_) place_.refuse("no \"schedlab\" key", "\"schedlab\": \"graph\"");
     } catch (const simdjson::simdjson_error& error) {
       place_.refuse(simdjson::error_message(error.error()), "valid JSON in UTF-8");
     }
@@ -53,105 +55,57 @@ class Reader {
   }
 
  private:
-  // ------------------------------------------------------------------ values
-  std::string token(Value& value) {
-    std::string_view text;
-    if (value.raw_json_token().get(text) != simdjson::SUCCESS) return "something else";
-    while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-    constexpr std::size_t longest_shown = 40;
-    return std::string{text.substr(0, longest_shown)} + (text.size() > longest_shown ? "..." : "");
-  }
-
-  /// As written: no key that is allowed has an escape; one that has is cut at a quote at the latest
-  /// and refused.
-  static std::string_view key_of(simdjson::simdjson_result<ondemand::field>& field) {
-    const char* const begin = field.key().value().raw();
-    const char* end = begin;
-    while (*end != '"') ++end;
-    return {begin, static_cast<std::size_t>(end - begin)};
-  }
-
-  std::int64_t integer(Value value, std::int64_t minimum, std::int64_t maximum) {
-    std::int64_t number = 0;
-    if (value.get_int64().get(number) != simdjson::SUCCESS || number < minimum ||
-        number > maximum) {
-      place_.refuse(token(value), fmt::format("a whole number from {} to {}", minimum, maximum));
-    }
-    return number;
-  }
-
-  double number(Value value, double maximum) {
-    double result = 0;
-    if (value.get_double().get(result) != simdjson::SUCCESS || !(result >= 0) || result > maximum) {
-      place_.refuse(token(value), fmt::format("a number from 0 to {}", maximum));
-    }
-    return result;
-  }
-
-  bool flag(Value value) {
-    bool result = false;
-    if (value.get_bool().get(result) != simdjson::SUCCESS) {
-      place_.refuse(token(value), "true or false");
-    }
-    return result;
-  }
-
-  std::string_view string(Value value) {
-    std::string_view result;
-    if (value.get_string().get(result) != simdjson::SUCCESS) {
-      place_.refuse(token(value), "a string");
-    }
-    return result;
-  }
-
-  std::size_t word(Value value, const std::vector<std::string>& words) {
-    const std::string_view given = string(value);
-    const auto found = std::find(words.begin(), words.end(), given);
-    if (found == words.end()) place_.refuse_word(given, words);
-    return static_cast<std::size_t>(found - words.begin());
-  }
-
-  ondemand::array array(Value value) {
-    ondemand::array result;
-    if (value.get_array().get(result) != simdjson::SUCCESS) {
-      place_.refuse(token(value), "an array");
-    }
-    return result;
-  }
-
-  ondemand::object object(Value value) {
-    ondemand::object result;
-    if (value.get_object().get(result) != simdjson::SUCCESS) {
-      place_.refuse(token(value), "an object");
-    }
-    return result;
-  }
-
-  Duration duration(Value value) {
-    const double us =
-        number(value, static_cast<double>(detail::GraphTotals::longest_duration) * 1e-6);
-    return from_us(us);
-  }
-
   // ------------------------------------------------------------------ the file
-  void read_root() {
-    auto document = parser_.iterate(text_.data(), text_.size(), text_.capacity());
+  /// A list of plain tasks is read by itself, several times faster than by the parser, which then
+  /// reads what stands before it and what is left behind it.
+  void read_documents() {
+    const std::size_t list = detail::find_json_tasks(text_);
+    detail::PlainJsonTask task;
+    if (list == text_.npos || !detail::PlainJsonTasks{text_, list}.next(task)) {
+      read_root(detail::padded_json(text_, ""));
+      return;
+    }
+    read_root(detail::padded_json(text_.substr(0, list), "]}"));
+    const std::size_t rest = read_plain_tasks(list);
+    list_goes_on_ = true;
+    read_root(detail::padded_json(R"({"tasks":[)", text_.substr(rest)));
+  }
+
+  /// As many as there are from `list` on; where the others begin.
+  std::size_t read_plain_tasks(std::size_t list) {
+    detail::PlainJsonTasks plain{text_, list};
+    place_.enter("tasks");
+    detail::PlainJsonTask task;
+    std::size_t behind = list;
+    for (; plain.next(task) && task.operation < operations_.size(); behind = plain.position()) {
+      const TaskId id{static_cast<std::uint32_t>(builder_.task_count())};
+      for (std::uint32_t i = 0; i < task.need_count; ++i) {
+        references_.need(id.value(), i, task.needs[i]);
+        builder_.add_edge(TaskId{task.needs[i]}, id);
+      }
+      place_.element(id.value());
+      add_task(OperationId{task.operation}, task.tags, {}, task.duration);
+    }
+    return behind;
+  }
+
+  void read_root(const std::string& text) {
+    auto document = parser_.iterate(text.data(), text.size(), text.capacity());
     ondemand::object root;
     if (document.get_object().get(root) != simdjson::SUCCESS) {
       place_.refuse("something else", "a JSON object with \"schedlab\": \"graph\"");
     }
-    bool is_graph = false;
     for (auto field : root) {
-      const std::string_view key = key_of(field);
+      const std::string_view key = JsonValues::key_of(field);
       place_.enter(key);
       if (key == "schedlab") {
-        const std::string_view what = string(field.value());
+        const std::string_view what = values_.string(field.value());
         if (what != "graph") place_.refuse(fmt::format("\"{}\"", what), "\"graph\"");
-        is_graph = true;
+        is_graph_ = true;
       } else if (key == "version") {
-        (void)integer(field.value(), 1, 1);
+        (void)values_.integer(field.value(), 1, 1);
       } else if (key == "description") {
-        (void)string(field.value());
+        (void)values_.string(field.value());
       } else if (key == "operations") {
         read_operations(field.value());
       } else if (key == "tasks") {
@@ -168,37 +122,36 @@ class Reader {
     if (document.current_location().get(after) == simdjson::SUCCESS) {
       place_.refuse("more after the object", "the end of the file");
     }
-    if (!is_graph) place_.refuse("no \"schedlab\" key", "\"schedlab\": \"graph\"");
   }
 
   void read_operations(Value value) {
     if (!operations_.empty() || builder_.task_count() > 0) {
       place_.refuse("operations at this place", "them once, before the tasks that refer to them");
     }
-    for (auto item : array(value)) {
+    for (auto item : values_.array(value)) {
       place_.element(operations_.size());
-      read_operation(object(item));
+      read_operation(values_.object(item));
     }
   }
 
   void read_operation(ondemand::object fields) {
     Operation operation{.name = {}, .kernels = {}};
     for (auto field : fields) {
-      const std::string_view key = key_of(field);
+      const std::string_view key = JsonValues::key_of(field);
       place_.field(key);
       if (key == "name") {
-        operation.name = string(field.value());
+        operation.name = values_.string(field.value());
       } else if (key == "kind") {
-        operation.kind = static_cast<TaskKind>(word(field.value(), task_kind_names()));
+        operation.kind = static_cast<TaskKind>(values_.word(field.value(), task_kind_names()));
       } else if (key == "class") {
         operation.task_class =
-            static_cast<TaskClass>(word(field.value(), detail::task_class_names()));
+            static_cast<TaskClass>(values_.word(field.value(), detail::task_class_names()));
       } else if (key == "duration_us") {
-        operation.fixed_duration = duration(field.value());
+        operation.fixed_duration = values_.duration(field.value());
       } else if (key == "kernels") {
-        for (auto item : array(field.value())) {
+        for (auto item : values_.array(field.value())) {
           place_.inner(operation.kernels.size());
-          operation.kernels.push_back(read_kernel(object(item)));
+          operation.kernels.push_back(read_kernel(values_.object(item)));
           place_.field("kernels");
         }
       } else {
@@ -216,24 +169,24 @@ class Reader {
   Kernel read_kernel(ondemand::object fields) {
     Kernel kernel;
     for (auto field : fields) {
-      const std::string_view key = key_of(field);
+      const std::string_view key = JsonValues::key_of(field);
       place_.inner_field(key);
       if (key == "kind") {
-        kernel.kind = static_cast<TaskKind>(word(field.value(), task_kind_names()));
+        kernel.kind = static_cast<TaskKind>(values_.word(field.value(), task_kind_names()));
       } else if (key == "data_type") {
-        kernel.type = static_cast<DataType>(word(field.value(), data_type_names()));
+        kernel.type = static_cast<DataType>(values_.word(field.value(), data_type_names()));
       } else if (key == "m") {
-        kernel.m = integer(field.value(), 0, largest);
+        kernel.m = values_.integer(field.value(), 0, largest);
       } else if (key == "n") {
-        kernel.n = integer(field.value(), 0, largest);
+        kernel.n = values_.integer(field.value(), 0, largest);
       } else if (key == "k") {
-        kernel.k = integer(field.value(), 0, largest);
+        kernel.k = values_.integer(field.value(), 0, largest);
       } else if (key == "flops") {
-        kernel.flops = Flops{number(field.value(), 1e30)};
+        kernel.flops = Flops{values_.number(field.value(), 1e30)};
       } else if (key == "bytes_read") {
-        kernel.bytes_read = Bytes{integer(field.value(), 0, largest)};
+        kernel.bytes_read = Bytes{values_.integer(field.value(), 0, largest)};
       } else if (key == "bytes_written") {
-        kernel.bytes_written = Bytes{integer(field.value(), 0, largest)};
+        kernel.bytes_written = Bytes{values_.integer(field.value(), 0, largest)};
       } else {
         place_.refuse_key(
             key, {"kind", "data_type", "m", "n", "k", "flops", "bytes_read", "bytes_written"});
@@ -247,12 +200,16 @@ class Reader {
 
   // ------------------------------------------------------------------ tasks
   void read_tasks(Value value) {
-    if (builder_.task_count() > 0) place_.refuse("tasks for a second time", "them once");
-    // A task needs about 30 bytes; a wrong guess only costs time.
-    builder_.reserve(text_.size() / 64, text_.size() / 32);
-    for (auto item : array(value)) {
+    if (builder_.task_count() > 0 && !std::exchange(list_goes_on_, false)) {
+      place_.refuse("tasks for a second time", "them once");
+    }
+    if (builder_.task_count() == 0) {
+      // A task needs about 30 bytes; a wrong guess only costs time.
+      builder_.reserve(text_.size() / 64, text_.size() / 32);
+    }
+    for (auto item : values_.array(value)) {
       place_.element(builder_.task_count());
-      read_task(object(item));
+      read_task(values_.object(item));
     }
   }
 
@@ -263,24 +220,24 @@ class Reader {
     std::string_view name;
     Duration own{-1};
     for (auto field : fields) {
-      const std::string_view key = key_of(field);
+      const std::string_view key = JsonValues::key_of(field);
       place_.field(key);
       if (key == "operation") {
         operation = read_operation_reference(field.value());
       } else if (key == "layer") {
-        tags.layer = static_cast<std::int16_t>(integer(field.value(), -1, 32767));
+        tags.layer = static_cast<std::int16_t>(values_.integer(field.value(), -1, 32767));
       } else if (key == "step") {
-        tags.step = static_cast<std::int32_t>(integer(field.value(), -1, 2147483647));
+        tags.step = static_cast<std::int32_t>(values_.integer(field.value(), -1, 2147483647));
       } else if (key == "needs") {
         read_needs(field.value(), task);
       } else if (key == "duration_us") {
-        own = duration(field.value());
+        own = values_.duration(field.value());
       } else if (key == "name") {
-        name = string(field.value());
+        name = values_.string(field.value());
       } else if (key == "stage") {
-        tags.stage = static_cast<std::int16_t>(integer(field.value(), -1, 32767));
+        tags.stage = static_cast<std::int16_t>(values_.integer(field.value(), -1, 32767));
       } else if (key == "microbatch") {
-        tags.microbatch = static_cast<std::int32_t>(integer(field.value(), -1, 2147483647));
+        tags.microbatch = static_cast<std::int32_t>(values_.integer(field.value(), -1, 2147483647));
       } else {
         place_.refuse_key(
             key,
@@ -292,9 +249,12 @@ class Reader {
 
   void add_task(OperationId operation, const Tags& tags, std::string_view name, Duration own) {
     if (!operation.valid()) operation = plain_operation();
-    const TaskId task = name.empty() ? builder_.add_task(operation, tags)
-                                     : builder_.add_task(operation, tags, name);
-    if (own >= Duration{0}) builder_.set_duration(task, own);
+    const TaskId task = [&] {
+      if (!name.empty()) return builder_.add_task(operation, tags, name);
+      return own >= Duration{0} ? builder_.add_task(operation, tags, own)
+                                : builder_.add_task(operation, tags);
+    }();
+    if (!name.empty() && own >= Duration{0}) builder_.set_duration(task, own);
     const Duration counted = own >= Duration{0} ? own : operations_[operation.value()];
     if (!totals_.add_duration(counted.count())) {
       place_.field("duration_us");
@@ -321,10 +281,10 @@ class Reader {
   OperationId read_operation_reference(Value value) {
     const auto count = static_cast<std::int64_t>(operations_.size());
     if (value.type() == ondemand::json_type::number) {
-      if (count == 0) place_.refuse(token(value), "operations before the tasks");
-      return OperationId{static_cast<std::uint32_t>(integer(value, 0, count - 1))};
+      if (count == 0) place_.refuse(values_.token(value), "operations before the tasks");
+      return OperationId{static_cast<std::uint32_t>(values_.integer(value, 0, count - 1))};
     }
-    const std::string name{string(value)};
+    const std::string name{values_.string(value)};
     const auto found = operation_by_name_.find(name);
     if (found == operation_by_name_.end()) {
       std::vector<std::string> names;
@@ -340,16 +300,16 @@ class Reader {
 
   void read_needs(Value value, TaskId task) {
     std::uint32_t element = 0;
-    for (auto item : array(value)) {
+    for (auto item : values_.array(value)) {
       Value need = item;
       place_.inner(element);
       std::int64_t index = -1;
       if (need.get_int64().get(index) != simdjson::SUCCESS &&
           need.type() == ondemand::json_type::string) {
-        references_.by_name(ReferenceUse::needs, task.value(), element, string(need));
+        references_.by_name(ReferenceUse::needs, task.value(), element, values_.string(need));
       } else {
         if (index < 0 || index > most_ids)
-          place_.refuse(token(need), "the index or name of a task");
+          place_.refuse(values_.token(need), "the index or name of a task");
         const auto before = static_cast<std::uint32_t>(index);
         references_.need(task.value(), element, before);
         builder_.add_edge(TaskId{before}, task);
@@ -361,9 +321,9 @@ class Reader {
   // ------------------------------------------------------------------ tensors
   void read_tensors(Value value) {
     std::size_t index = 0;
-    for (auto item : array(value)) {
+    for (auto item : values_.array(value)) {
       place_.element(index++);
-      read_tensor(object(item));
+      read_tensor(values_.object(item));
     }
   }
 
@@ -372,16 +332,16 @@ class Reader {
     TensorInfo info;
     std::array<std::size_t, 3> uses{};
     for (auto field : fields) {
-      const std::string_view key = key_of(field);
+      const std::string_view key = JsonValues::key_of(field);
       place_.field(key);
       if (key == "name") {
-        info.name = string(field.value());
+        info.name = values_.string(field.value());
       } else if (key == "bytes") {
-        info.bytes = Bytes{integer(field.value(), 0, largest)};
+        info.bytes = Bytes{values_.integer(field.value(), 0, largest)};
       } else if (key == "accumulate") {
-        info.accumulate = flag(field.value());
+        info.accumulate = values_.flag(field.value());
       } else if (key == "persistent") {
-        info.persistent = flag(field.value());
+        info.persistent = values_.flag(field.value());
       } else if (key == "written_by") {
         uses[1] += read_uses(field.value(), id, ReferenceUse::written_by);
       } else if (key == "read_by") {
@@ -407,24 +367,28 @@ class Reader {
   std::size_t read_uses(Value value, TensorId tensor, ReferenceUse use) {
     std::uint32_t element = 0;
     const auto count = static_cast<std::int64_t>(builder_.task_count());
-    for (auto item : array(value)) {
+    for (auto item : values_.array(value)) {
       Value task = item;
       place_.inner(element);
       if (task.type() == ondemand::json_type::string) {
-        references_.by_name(use, tensor.value(), element, string(task));
+        references_.by_name(use, tensor.value(), element, values_.string(task));
       } else {
-        if (count == 0) place_.refuse(token(task), "tasks before the tensors that they use");
+        if (count == 0)
+          place_.refuse(values_.token(task), "tasks before the tensors that they use");
         references_.by_index(
-            use, tensor.value(), static_cast<std::uint32_t>(integer(task, 0, count - 1)));
+            use, tensor.value(), static_cast<std::uint32_t>(values_.integer(task, 0, count - 1)));
       }
       ++element;
     }
     return element;
   }
 
-  std::string text_;
+  std::string_view text_;
+  bool is_graph_ = false;
+  bool list_goes_on_ = false;  // the next list of tasks continues the one before
   ondemand::parser parser_;
   detail::JsonPlace place_;
+  JsonValues values_;
   detail::GraphTotals totals_;
   TaskGraphBuilder builder_;
   std::vector<Duration> operations_;
@@ -436,8 +400,8 @@ class Reader {
 
 }  // namespace
 
-TaskGraph read_graph_json(std::string text, const std::string& file) {
-  return Reader{std::move(text), file}.read();
+TaskGraph read_graph_json(std::string_view text, const std::string& file) {
+  return Reader{text, file}.read();
 }
 
 }  // namespace schedlab

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph_json.hpp"
+#include "workloads/kernel_fields.hpp"
 #include "workloads/task_class_words.hpp"
 
 #include <fmt/format.h>
@@ -54,20 +55,12 @@ void append_operation(std::string& out, const Operation& operation) {
   append_us(out, operation.fixed_duration);
   out += ",\"kernels\":[";
   for (std::size_t i = 0; i < operation.kernels.size(); ++i) {
-    const Kernel& k = operation.kernels[i];
-    fmt::format_to(
-        to,
-        "{}{{\"kind\":\"{}\",\"data_type\":\"{}\",\"m\":{},\"n\":{},\"k\":{},\"flops\":{},"
-        "\"bytes_read\":{},\"bytes_written\":{}}}",
-        i == 0 ? "" : ",",
-        to_string(k.kind),
-        to_string(k.type),
-        k.m,
-        k.n,
-        k.k,
-        k.flops.count(),
-        k.bytes_read.count(),
-        k.bytes_written.count());
+    if (i > 0) out += ',';
+    detail::append_kernel(
+        out,
+        operation.kernels[i],
+        "{{\"kind\":\"{}\",\"data_type\":\"{}\",\"m\":{},\"n\":{},\"k\":{},\"flops\":{},"
+        "\"bytes_read\":{},\"bytes_written\":{}}}");
   }
   out += "]}";
 }

@@ -3,6 +3,8 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/graph_totals.hpp"
+#include "workloads/kernel_fields.hpp"
+#include "workloads/plain_digits.hpp"
 #include "workloads/task_class_words.hpp"
 #include "workloads/text_scanner.hpp"
 
@@ -22,6 +24,9 @@ constexpr std::string_view magic = "schedlab-graph";
 constexpr std::int64_t version = 1;
 constexpr std::int64_t largest = detail::GraphTotals::largest_size;
 constexpr std::int64_t longest = detail::GraphTotals::longest_duration;
+constexpr std::int64_t most_plain_predecessors = 8;  // of a task that is read the short way
+template <class Integer>
+constexpr std::int64_t highest = std::numeric_limits<Integer>::max();
 
 // Names stand at the end of a line: only characters that would break it are escaped, as %XX.
 void append_name(std::string& out, std::string_view name) {
@@ -76,16 +81,7 @@ void append_operations(std::string& out, const TaskGraph& graph) {
                    operation.fixed_duration.count(),
                    operation.kernels.size());
     for (const Kernel& k : operation.kernels) {
-      fmt::format_to(to,
-                     " {} {} {} {} {} {} {} {}",
-                     to_string(k.kind),
-                     to_string(k.type),
-                     k.m,
-                     k.n,
-                     k.k,
-                     k.flops.count(),
-                     k.bytes_read.count(),
-                     k.bytes_written.count());
+      detail::append_kernel(out, k, " {} {} {} {} {} {} {} {}");
     }
     out += ' ';
     append_name(out, operation.name);
@@ -151,7 +147,9 @@ class Reader {
     for (std::int64_t i = 0; i < operations_; ++i) read_operation();
     tasks_ = section("tasks");
     builder_.reserve(static_cast<std::size_t>(tasks_), static_cast<std::size_t>(2 * tasks_));
-    for (std::int64_t i = 0; i < tasks_; ++i) read_task();
+    for (std::int64_t i = 0; i < tasks_; ++i) {
+      if (!read_plain_task()) read_task();
+    }
     scan_.skip_empty_lines();
     if (!scan_.at_end()) {
       const std::int64_t tensors = section("tensors");
@@ -224,6 +222,50 @@ class Reader {
       scan_.refuse("more bytes than can be counted", "smaller kernels");
     }
     return kernel;
+  }
+
+  /// A line as the writer makes it, without extras; false, and nothing read, if it is anything
+  /// else: then read_task() takes it, or says what is wrong.
+  bool read_plain_task() {
+    const char* at = scan_.plain_line();
+    if (at == nullptr) return false;
+    std::int64_t operation = 0;
+    std::int64_t layer = 0;
+    std::int64_t step = 0;
+    std::int64_t duration = 0;
+    std::int64_t count = 0;
+    const bool fields = detail::plain_digits(at, operation) && *at++ == ' ' &&
+                        detail::plain_digits_or_none(at, layer) && *at++ == ' ' &&
+                        detail::plain_digits_or_none(at, step) && *at++ == ' ' &&
+                        detail::plain_digits_or_none(at, duration) && *at++ == ' ' &&
+                        detail::plain_digits(at, count);
+    if (!fields || operation >= operations_ || layer > highest<std::int16_t> ||
+        step > highest<std::int32_t> || duration > longest || count > most_plain_predecessors) {
+      return false;
+    }
+    std::array<TaskId, most_plain_predecessors> predecessors;
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t before = 0;
+      if (*at++ != ' ' || !detail::plain_digits(at, before) || before >= tasks_) return false;
+      predecessors[static_cast<std::size_t>(i)] = TaskId{static_cast<std::uint32_t>(before)};
+    }
+    const std::int64_t counted =
+        duration >= 0 ? duration : durations_[static_cast<std::size_t>(operation)];
+    if (*at != '\n' || !totals_.add_duration(counted)) return false;
+    const TaskId task{static_cast<std::uint32_t>(builder_.task_count())};
+    for (std::int64_t i = 0; i < count; ++i) {
+      builder_.add_edge(predecessors[static_cast<std::size_t>(i)], task);
+    }
+    const OperationId id{static_cast<std::uint32_t>(operation)};
+    const Tags tags{.layer = static_cast<std::int16_t>(layer),
+                    .step = static_cast<std::int32_t>(step)};
+    if (duration >= 0) {
+      builder_.add_task(id, tags, Duration{duration});
+    } else {
+      builder_.add_task(id, tags);
+    }
+    scan_.take_plain_line(at + 1);
+    return true;
   }
 
   void read_task() {

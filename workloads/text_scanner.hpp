@@ -12,7 +12,19 @@ namespace schedlab::detail {
 class TextScanner {
  public:
   TextScanner(std::string_view text, std::string file)
-      : here_(text.data()), end_(text.data() + text.size()), file_(std::move(file)) {}
+      : here_(text.data()),
+        end_(text.data() + text.size()),
+        last_line_(here_ + (text.rfind('\n') == text.npos ? 0 : text.rfind('\n'))),
+        file_(std::move(file)) {}
+
+  /// The beginning of a line that ends with '\n', for who reads well-formed lines himself; nullptr
+  /// if there is none.
+  [[nodiscard]] const char* plain_line() const { return here_ < last_line_ ? here_ : nullptr; }
+  /// He read that line; `next` is where the one behind it begins.
+  void take_plain_line(const char* next) {
+    here_ = next;
+    ++line_;
+  }
 
   /// Nothing but blanks until the end of the line (or the text).
   [[nodiscard]] bool at_line_end() {
@@ -83,6 +95,7 @@ class TextScanner {
 
   const char* here_;
   const char* end_;
+  const char* last_line_;  // the last '\n'
   std::string file_;
   std::size_t line_ = 1;
 };

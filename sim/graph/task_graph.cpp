@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace schedlab {
 namespace {
@@ -37,7 +38,6 @@ void sort_rows(std::vector<std::uint32_t>& offset, std::vector<TaskId>& items) {
   }
   offset.back() = write;
   items.resize(write);
-  items.shrink_to_fit();
 }
 
 /// Kahn's order; shorter than the graph if there is a cycle.
@@ -146,6 +146,12 @@ TaskId TaskGraphBuilder::add_task(OperationId operation, Tags tags, std::string_
   return task;
 }
 
+TaskId TaskGraphBuilder::add_first_timed_task(OperationId operation, Tags tags, Duration duration) {
+  const TaskId task = add_task(operation, tags);
+  set_duration(task, duration);
+  return task;
+}
+
 void TaskGraphBuilder::set_duration(TaskId task, Duration duration) {
   SCHEDLAB_EXPECTS(task.value() < task_count() && duration >= Duration{0},
                    fmt::format("duration of task {}", task.value()));
@@ -167,7 +173,25 @@ TensorId TaskGraphBuilder::add_tensor(TensorInfo info) {
 void TaskGraphBuilder::reserve(std::size_t tasks, std::size_t edges) {
   graph_.operation_of_.reserve(tasks);
   graph_.tags_.reserve(tasks);
-  edges_.reserve(edges);
+  graph_.predecessor_offset_.reserve(tasks + 1);
+  graph_.predecessors_.reserve(edges);
+}
+
+void TaskGraphBuilder::add_edge_out_of_order(TaskId from, TaskId to) {
+  if (edges_.empty()) {
+    auto& offset = graph_.predecessor_offset_;
+    auto& before = graph_.predecessors_;
+    edges_.reserve(std::max(before.capacity(), std::size_t{16}));
+    offset.push_back(static_cast<std::uint32_t>(before.size()));
+    for (std::uint32_t row = 0; row + 1 < offset.size(); ++row) {
+      for (std::uint32_t i = offset[row]; i < offset[row + 1]; ++i) {
+        edges_.emplace_back(before[i], TaskId{row});
+      }
+    }
+    offset = {0};
+    before = {};
+  }
+  edges_.emplace_back(from, to);
 }
 
 void TaskGraphBuilder::derive_edges_from_tensors() {
@@ -182,36 +206,81 @@ void TaskGraphBuilder::derive_edges_from_tensors() {
                                  writers.size()));
     for (const TaskId reader : tensors.readers(tensor)) {
       if (std::find(writers.begin(), writers.end(), reader) != writers.end()) continue;
-      for (const TaskId writer : writers) edges_.emplace_back(writer, reader);
+      for (const TaskId writer : writers) add_edge(writer, reader);
     }
   }
   writes_ = {};
   reads_ = {};
 }
 
-void TaskGraphBuilder::build_rows() {
+void TaskGraphBuilder::finish_predecessors() {
+  if (!edges_.empty()) {
+    sort_edges_into_rows();
+    return;
+  }
+  auto& offset = graph_.predecessor_offset_;
+  const std::size_t edges = graph_.predecessors_.size();
+  SCHEDLAB_EXPECTS(edges < std::numeric_limits<std::uint32_t>::max(),
+                   fmt::format("{} edges", edges));
+  SCHEDLAB_EXPECTS(offset.size() <= task_count() + 1,
+                   fmt::format("edge to task {} of {} tasks", offset.size() - 1, task_count()));
+  offset.resize(task_count() + 1, static_cast<std::uint32_t>(edges));
+}
+
+void TaskGraphBuilder::sort_edges_into_rows() {
   const std::size_t n = task_count();
   SCHEDLAB_EXPECTS(edges_.size() < std::numeric_limits<std::uint32_t>::max(),
                    fmt::format("{} edges", edges_.size()));
+  auto& offset = graph_.predecessor_offset_;
+  offset.assign(n + 2, 0);
   for (const auto& [from, to] : edges_) {
     SCHEDLAB_EXPECTS(from.value() < n && to.value() < n,
                      fmt::format("edge {} -> {} of {} tasks", from.value(), to.value(), n));
-    if (from.value() >= to.value()) graph_.topologically_numbered_ = false;
+    ++offset[to.value() + 2];
   }
-  const auto fill = [&](auto key, auto item, auto& offset, auto& items) {
-    offset.assign(n + 1, 0);
-    for (const auto& edge : edges_) ++offset[key(edge).value() + 1];
-    for (std::size_t i = 1; i <= n; ++i) offset[i] += offset[i - 1];
-    std::vector<std::uint32_t> position(offset.begin(), offset.end() - 1);
-    items.resize(edges_.size());
-    for (const auto& edge : edges_) items[position[key(edge).value()]++] = item(edge);
-    sort_rows(offset, items);
-  };
-  const auto from = [](const auto& edge) { return edge.first; };
-  const auto to = [](const auto& edge) { return edge.second; };
-  fill(from, to, graph_.successor_offset_, graph_.successors_);
-  fill(to, from, graph_.predecessor_offset_, graph_.predecessors_);
+  // Filling a row moves its beginning to its end, which is where the next begins.
+  std::partial_sum(offset.begin(), offset.end(), offset.begin());
+  auto& items = graph_.predecessors_;
+  items.resize(edges_.size());
+  for (const auto& [from, to] : edges_) items[offset[to.value() + 1]++] = from;
+  offset.pop_back();
   edges_ = {};
+}
+
+void TaskGraphBuilder::check_rows() {
+  auto& offset = graph_.predecessor_offset_;
+  auto& items = graph_.predecessors_;
+  bool ascending = true;
+  std::uint32_t highest = 0;
+  for (std::uint32_t row = 0; row + 1 < offset.size(); ++row) {
+    for (std::uint32_t i = offset[row]; i < offset[row + 1]; ++i) {
+      const std::uint32_t before = items[i].value();
+      highest = std::max(highest, before);
+      if (before >= row) graph_.topologically_numbered_ = false;
+      if (i > offset[row] && items[i] <= items[i - 1]) ascending = false;
+    }
+  }
+  SCHEDLAB_EXPECTS(items.empty() || highest < task_count(),
+                   fmt::format("edge from task {} of {} tasks", highest, task_count()));
+  if (!ascending) sort_rows(offset, items);
+  if (items.capacity() > 2 * items.size()) items.shrink_to_fit();
+}
+
+void TaskGraphBuilder::transpose_rows() {
+  const auto& offset = graph_.predecessor_offset_;
+  const auto& items = graph_.predecessors_;
+  auto& begin = graph_.successor_offset_;
+  begin.assign(task_count() + 2, 0);
+  for (const TaskId before : items) ++begin[before.value() + 2];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  auto& successors = graph_.successors_;
+  successors.resize(items.size());
+  for (std::uint32_t row = 0; row + 1 < offset.size(); ++row) {  // ascending: rows come out sorted
+    for (std::uint32_t i = offset[row]; i < offset[row + 1]; ++i) {
+      successors[begin[items[i].value() + 1]++] = TaskId{row};
+    }
+  }
+  begin.pop_back();
 }
 
 void TaskGraphBuilder::check_acyclic() const {
@@ -231,7 +300,9 @@ TaskGraph TaskGraphBuilder::build() && {
                                static_cast<std::uint32_t>(graph_.name_pool_.size()));
   }
   derive_edges_from_tensors();
-  build_rows();
+  finish_predecessors();
+  check_rows();
+  transpose_rows();
   check_acyclic();
   return std::move(graph_);
 }

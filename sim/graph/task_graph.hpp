@@ -97,10 +97,39 @@ class TaskGraphBuilder {
   TaskId add_task(OperationId operation, Tags tags = {});
   /// The task gets an explicit name. Names should be unique; build() does not check it.
   TaskId add_task(OperationId operation, Tags tags, std::string_view name);
+  /// As add_task and set_duration, for many. Always inlined and without push_back of a whole Tags:
+  /// passing one that was just made of its parts costs more than all the rest, as the processor
+  /// cannot forward small stores to one large load.
+  [[gnu::always_inline]] TaskId add_task(OperationId operation, Tags tags, Duration duration) {
+    auto& durations = graph_.fixed_durations_;
+    if (!graph_.operations_.contains(operation) || duration < Duration{0} ||
+        durations.size() != task_count()) {
+      return add_first_timed_task(operation, tags, duration);
+    }
+    durations.push_back(duration);
+    Tags& stored = graph_.tags_.raw().emplace_back();
+    stored.layer = tags.layer;
+    stored.stage = tags.stage;
+    stored.step = tags.step;
+    stored.microbatch = tags.microbatch;
+    return graph_.operation_of_.push_back(operation);
+  }
   /// Overrides the duration of one task.
   void set_duration(TaskId task, Duration duration);
-  /// `to` may start only after `from` has completed. Duplicates are merged by build().
-  void add_edge(TaskId from, TaskId to) { edges_.emplace_back(from, to); }
+  /// `to` may start only after `from` has completed. Duplicates are merged by build(). Fastest when
+  /// all edges into one task come together and tasks in the order of their numbers, as in a file.
+  void add_edge(TaskId from, TaskId to) {
+    auto& offset = graph_.predecessor_offset_;
+    if (!edges_.empty() || to.value() + std::size_t{1} < offset.size() ||
+        to.value() > task_count()) {
+      add_edge_out_of_order(from, to);
+      return;
+    }
+    while (offset.size() <= to.value()) {
+      offset.push_back(static_cast<std::uint32_t>(graph_.predecessors_.size()));
+    }
+    graph_.predecessors_.push_back(from);
+  }
 
   TensorId add_tensor(TensorInfo info);
   void writes(TaskId task, TensorId tensor) { writes_.emplace_back(task, tensor); }
@@ -116,15 +145,20 @@ class TaskGraphBuilder {
   [[nodiscard]] TaskGraph build() &&;
 
  private:
+  TaskId add_first_timed_task(OperationId operation, Tags tags, Duration duration);
+  void add_edge_out_of_order(TaskId from, TaskId to);
   void derive_edges_from_tensors();
-  void build_rows();
+  void finish_predecessors();
+  void sort_edges_into_rows();
+  void check_rows();
+  void transpose_rows();
   void check_acyclic() const;
 
   TaskGraph graph_;
+  /// All edges once one came out of order; until then they are rows of predecessors.
   std::vector<std::pair<TaskId, TaskId>> edges_;
   std::vector<std::pair<TaskId, TensorId>> writes_;
   std::vector<std::pair<TaskId, TensorId>> reads_;
-  std::vector<std::string> explicit_names_;
 };
 
 }  // namespace schedlab

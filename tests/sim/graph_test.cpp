@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
 #include "sim/graph/levels.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "tests/support/random_plan.hpp"
 
 #include <limits>
+#include <utility>
+#include <vector>
 
 using namespace schedlab;
 
@@ -41,6 +44,64 @@ TEST_CASE("edges are sorted and merged, in both directions") {
   CHECK(values(graph.successors(TaskId{0})) == std::vector<std::uint32_t>{1, 2});
   CHECK(values(graph.predecessors(TaskId{3})) == std::vector<std::uint32_t>{1, 2});
   CHECK(graph.topologically_numbered());
+}
+
+TEST_CASE("a graph does not depend on the order in which its edges are added") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    CAPTURE(seed);
+    const TaskGraph graph = test::random_graph(seed);
+    std::vector<std::pair<TaskId, TaskId>> edges;  // row by row, each row ascending
+    for (const TaskId task : graph.tasks()) {
+      for (const TaskId before : graph.predecessors(task)) edges.emplace_back(before, task);
+    }
+    Rng rng{seed};
+    for (const bool shuffled : {false, true}) {
+      // In place: rows stay where they are. Shuffled: from some edge on they come in any order.
+      const std::size_t first = shuffled ? rng.below(edges.size() + 1) : edges.size();
+      for (std::size_t i = edges.size(); i-- > first + 1;) {
+        std::swap(edges[i], edges[first + rng.below(i - first + 1)]);
+      }
+      TaskGraphBuilder b;
+      const OperationId op = b.add_operation({.name = "t"});
+      for (std::size_t i = 0; i < graph.task_count(); ++i) b.add_task(op);
+      for (const auto& [from, to] : edges) b.add_edge(from, to);
+      for (std::size_t i = first; i < edges.size(); i += 3) {
+        b.add_edge(edges[i].first, edges[i].second);  // again
+      }
+      const TaskGraph copy = std::move(b).build();
+      REQUIRE(copy.edge_count() == graph.edge_count());
+      CHECK(copy.topologically_numbered() == graph.topologically_numbered());
+      for (const TaskId task : graph.tasks()) {
+        REQUIRE(values(copy.predecessors(task)) == values(graph.predecessors(task)));
+        REQUIRE(values(copy.successors(task)) == values(graph.successors(task)));
+      }
+    }
+  }
+}
+
+TEST_CASE("an edge to or from a task that does not exist is refused") {
+  for (const auto& [from, to] : {std::pair{0U, 7U}, std::pair{7U, 0U}, std::pair{0U, 1U}}) {
+    TaskGraphBuilder b;
+    b.add_task(b.add_operation({.name = "t"}));
+    b.add_edge(TaskId{from}, TaskId{to});
+    CHECK_THROWS_AS((void)std::move(b).build(), ContractViolation);
+  }
+}
+
+TEST_CASE("durations of single tasks can be added with them or later") {
+  TaskGraphBuilder b;
+  const OperationId op = b.add_operation({.name = "t", .fixed_duration = 3us});
+  b.add_task(op);
+  b.add_task(op, {.layer = 1, .stage = 2, .step = 4, .microbatch = 5}, Duration{7});
+  b.add_task(op, {}, Duration{8});
+  b.add_task(op);
+  b.set_duration(TaskId{2}, Duration{9});
+  const TaskGraph graph = std::move(b).build();
+  CHECK(graph.fixed_duration(TaskId{0}) == 3us);
+  CHECK(graph.fixed_duration(TaskId{1}) == Duration{7});
+  CHECK(graph.tags(TaskId{1}) == Tags{.layer = 1, .stage = 2, .step = 4, .microbatch = 5});
+  CHECK(graph.fixed_duration(TaskId{2}) == Duration{9});
+  CHECK(graph.fixed_duration(TaskId{3}) == 3us);
 }
 
 TEST_CASE("ranks, slack and the critical path of a diamond") {

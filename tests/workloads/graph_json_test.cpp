@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 using namespace schedlab;
@@ -132,12 +133,69 @@ TEST_CASE("a cycle in JSON is refused and named") {
   CHECK(has(problem(file(R"({"name": "self", "needs": [0]})")), "self -> self"));
 }
 
+TEST_CASE("a list of plain tasks is read as the full parser reads it, right or wrong") {
+  // With another order of keys in the first task the whole list goes to the full parser.
+  const std::string plain = R"({"operation":0,"layer":1},)";
+  const std::string shuffled = R"({"layer":1,"operation":0},)";
+  const std::string task =
+      R"({"operation":0,"layer":2,"step":30,"stage":4,"microbatch":5,"duration_us":6.25,"needs":[0,2]})";
+  const std::string last = R"(,{"operation":0})";
+  CHECK(difference(read(file(plain + task + last)), read(file(shuffled + task + last))) == "");
+  CHECK(read(file(plain + task + last)).fixed_duration(TaskId{1}) == Duration{6'250'000});
+  std::size_t accepted = 0;
+  for (std::size_t at = 0; at < task.size(); ++at) {
+    for (const char c : std::string_view{"0915.-e\"\\{}[]:, \n\x01\xC3"}) {
+      for (const bool insert : {false, true}) {
+        std::string changed = task;
+        insert ? changed.insert(at, 1, c) : changed.replace(at, 1, 1, c);
+        CAPTURE(changed);
+        const std::string found = problem(file(plain + changed + last));
+        REQUIRE(found == problem(file(shuffled + changed + last)));
+        if (found != "accepted") continue;
+        ++accepted;
+        REQUIRE(difference(read(file(plain + changed + last)),
+                           read(file(shuffled + changed + last))) == "");
+      }
+    }
+  }
+  CHECK(accepted > 100);
+}
+
+TEST_CASE("plain tasks stand anywhere in the file and go on as others") {
+  const std::string operations = R"("operations": [{"name": "tasks", "duration_us": 2}])";
+  const std::string tasks =
+      R"("tasks" : [ {"operation": 0, "needs": [ 1 ]}, {"operation" :0}, {"name": "x", "needs": [0]},
+                     {"operation": 0, "layer": 3} ])";
+  const TaskGraph graph = read("{" + operations + ", \"description\": \"\\\"tasks\\\": [{\"," +
+                               tasks + R"(, "version": 1, "schedlab": "graph"})");
+  CHECK(graph.task_count() == 4);
+  CHECK(graph.predecessors(TaskId{0}).size() == 1);  // a later task
+  CHECK(graph.name(TaskId{2}) == "x");
+  CHECK(graph.tags(TaskId{3}).layer == 3);
+  const std::string head = "{\"schedlab\": \"graph\", " + operations + ", ";
+  CHECK(has(problem(head + tasks + ", " + tasks + "}"), "/tasks: found tasks for a second time"));
+  CHECK(has(problem(head + R"("tasks": [{"operation": 0}, {"operation": 0}], "tensor": []})"),
+            "did you mean \"tensors\"?"));
+  CHECK(has(problem(head + R"("tasks": [{"operation": 0, "needs": [9]}, {"operation": 0}]})"),
+            "/tasks/0/needs/0: found 9, expected an index below 2"));
+  CHECK(has(problem(head + R"("tasks": [{"operation": 0}, {"operation": 1}, {"operation": 0}]})"),
+            "/tasks/1/operation: found 1"));
+  CHECK(has(problem("{" + operations + R"(, "tasks": [{"operation": 0}, {"operation": 0}]})"),
+            "found no \"schedlab\" key"));
+}
+
 TEST_CASE("broken and hostile JSON is refused, never crashes") {
   const std::string good = file(R"({"name": "a", "duration_us": 1}, {"needs": ["a", 0]})");
   CHECK(problem(good) == "accepted");
   for (std::size_t length = 0; length < good.size(); ++length) {
     CAPTURE(length);
     CHECK(problem(good.substr(0, length)) != "accepted");
+  }
+  const std::string plain = file(R"({"operation":0},{"operation":0,"needs":[0]},{"operation":0})");
+  CHECK(problem(plain) == "accepted");
+  for (std::size_t length = 0; length < plain.size(); ++length) {
+    CAPTURE(length);
+    CHECK(problem(plain.substr(0, length)) != "accepted");
   }
   CHECK(problem(good + "x") != "accepted");
   CHECK(problem(std::string(100'000, '[')) != "accepted");

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 
 using namespace schedlab;
 using schedlab::testing::difference;
@@ -106,6 +107,36 @@ TEST_CASE("wrong texts are refused with line, found and expected") {
   CHECK(has(problem(head + "tasks 1\n0 0 0 -1 0 # %G1\n"), "a lone \"%\""));
   CHECK(has(problem(head + "tasks 2\n0 0 0 -1 0\n0 0 0 -1 0\ntensors 1\n4 0 2 0 1 0\n"),
             "found 2 writers"));
+}
+
+TEST_CASE("plain lines are read as the careful way reads them, right or wrong") {
+  // A blank before the line sends it the careful way.
+  const std::string before = head + "tasks 3\n0 0 0 -1 0\n";
+  const std::string line = "0 12 345 678901234 2 0 2";
+  const std::string behind = "\n0 -1 -1 -1 0\n";
+  const auto graph = [](const std::string& text) { return read_graph_text(text, "g.txt"); };
+  CHECK(graph(before + line + behind).tags(TaskId{1}).layer == 12);
+  std::size_t accepted = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    for (const char c : std::string_view{"0179 -\n\t\r@#x\xFF"}) {
+      for (const bool insert : {false, true}) {
+        std::string changed = line;
+        insert ? changed.insert(at, 1, c) : changed.replace(at, 1, 1, c);
+        CAPTURE(changed);
+        const std::string found = problem(before + changed + behind);
+        REQUIRE(found == problem(before + " " + changed + behind));
+        if (found != "accepted") continue;
+        ++accepted;
+        REQUIRE(difference(graph(before + changed + behind),
+                           graph(before + " " + changed + behind)) == "");
+      }
+    }
+  }
+  CHECK(accepted > 50);
+}
+
+TEST_CASE("a last line without an end is read") {
+  CHECK(read_graph_text(head + "tasks 2\n0 0 0 -1 0\n0 0 0 9 1 0", "g.txt").edge_count() == 1);
 }
 
 TEST_CASE("a cycle is refused and named") {
