@@ -89,8 +89,10 @@ class Reader {
     return behind;
   }
 
-  void read_root(const std::string& text) {
-    auto document = parser_.iterate(text.data(), text.size(), text.capacity());
+  void read_root(std::string text) {
+    place_.leave();
+    document_ = std::move(text);  // kept for messages: place_ refers to its keys
+    auto document = parser_.iterate(document_.data(), document_.size(), document_.capacity());
     ondemand::object root;
     if (document.get_object().get(root) != simdjson::SUCCESS) {
       place_.refuse("something else", "a JSON object with \"schedlab\": \"graph\"");
@@ -384,6 +386,7 @@ class Reader {
   }
 
   std::string_view text_;
+  std::string document_;  // the part of the text that the parser reads
   bool is_graph_ = false;
   bool list_goes_on_ = false;  // the next list of tasks continues the one before
   ondemand::parser parser_;

@@ -222,7 +222,7 @@ void TaskGraphBuilder::finish_predecessors() {
   const std::size_t edges = graph_.predecessors_.size();
   SCHEDLAB_EXPECTS(edges < std::numeric_limits<std::uint32_t>::max(),
                    fmt::format("{} edges", edges));
-  SCHEDLAB_EXPECTS(offset.size() <= task_count() + 1,
+  SCHEDLAB_EXPECTS(edges == 0 || offset.size() <= task_count(),
                    fmt::format("edge to task {} of {} tasks", offset.size() - 1, task_count()));
   offset.resize(task_count() + 1, static_cast<std::uint32_t>(edges));
 }
