@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/grid.hpp"
+#include "cli/launch.hpp"
 #include "cli/spec.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/error.hpp"
@@ -32,6 +33,8 @@ class Components {
   [[nodiscard]] MachineSpec machine(std::uint64_t index) const;
   [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t index) const;
   [[nodiscard]] std::unique_ptr<Policy> policy(std::uint64_t index) const;
+  /// eager if the spec does not say. Throws InfeasibleError for a mode that is not simulated.
+  [[nodiscard]] LaunchMode launch(std::uint64_t index) const;
   /// The registered name of the policy, whatever its label.
   [[nodiscard]] std::string policy_name(std::uint64_t index) const;
 

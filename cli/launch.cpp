@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace schedlab {
 
 const std::vector<std::string>& launch_words() {
@@ -13,14 +15,25 @@ const std::vector<std::string>& launch_words() {
   return words;
 }
 
-void expect_supported_launch(std::string_view word) {
-  if (word == "eager") return;
+LaunchMode launch_mode(std::string_view word) {
+  const auto& words = launch_words();
+  const auto found = std::find(words.begin(), words.end(), word);
+  const auto mode = static_cast<LaunchMode>(found - words.begin());
+  if (found != words.end() && mode != LaunchMode::graph_mode && mode != LaunchMode::sink) {
+    return mode;
+  }
+  constexpr const char* simulated = "eager, eager_two_thread or graph_launch";
   throw InfeasibleError(
-      fmt::format("launch \"{}\" is not simulated by this version\n  use \"launch\": \"eager\"",
-                  word),
+      fmt::format(
+          "launch \"{}\" is not simulated by this version\n  use one of {}", word, simulated),
       "launch mode",
       std::string{word},
-      "eager");
+      simulated);
+}
+
+void apply_launch_mode(LaunchMode mode, Platform& platform) {
+  if (mode != LaunchMode::eager_two_thread) return;
+  for (Host& host : platform.hosts) host.front_end_thread = true;
 }
 
 }  // namespace schedlab

@@ -2,7 +2,9 @@
 #include "cli/scenario.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/plan/graph_capture.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace schedlab {
@@ -12,6 +14,7 @@ constexpr std::size_t graph_cache_bytes = std::size_t{128} << 20U;
 constexpr std::size_t problem_cache_bytes = std::size_t{128} << 20U;
 constexpr std::size_t recent_bytes = std::size_t{32} << 20U;  // per thread
 constexpr std::size_t object_cache_entries = 1U << 16U;
+constexpr std::uint64_t known_launches = 1U << 12U;
 constexpr std::size_t recent_problems = 16;  // more than granularities times machines of most specs
 constexpr std::size_t recent_policies = 4096;
 
@@ -23,7 +26,15 @@ ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
       graphs_(graph_cache_bytes),
       machines_(object_cache_entries),
       problems_(problem_cache_bytes),
-      policies_(object_cache_entries) {}
+      policies_(object_cache_entries) {
+  const std::uint64_t count = std::min(grid.part_count(Part::launch), known_launches);
+  for (std::uint64_t i = 0; i < count; ++i) launches_.push_back(components_.launch(i));
+}
+
+LaunchMode ScenarioSpace::launch(std::uint64_t scenario) const {
+  const std::uint64_t index = grid_.part_index(scenario, Part::launch);
+  return index < launches_.size() ? launches_[index] : components_.launch(index);
+}
 
 ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
                                                      const Policy& policy) const {
@@ -32,7 +43,8 @@ ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
   return {grid_.part_index(scenario, Part::workload),
           static_cast<std::uint64_t>(policy.granularity()),
           grid_.part_index(scenario, Part::machine),
-          grid_.part_index(scenario, Part::cost_model)};
+          grid_.part_index(scenario, Part::cost_model),
+          launch(scenario) == LaunchMode::eager_two_thread ? 1U : 0U};
 }
 
 std::shared_ptr<const PreparedProblem> ScenarioSpace::prepared(const ProblemKey& key) {
@@ -46,8 +58,12 @@ std::shared_ptr<const PreparedProblem> ScenarioSpace::prepared(const ProblemKey&
             [&] { return components_.graph(key[0], granularity); },
             [](const TaskGraph& graph) { return graph.memory_bytes(); });
         made.machine = machines_.get(
-            key[2],
-            [&] { return components_.machine(key[2]); },
+            {key[2], key[4]},
+            [&] {
+              MachineSpec machine = components_.machine(key[2]);
+              if (key[4] != 0) apply_launch_mode(LaunchMode::eager_two_thread, machine.platform);
+              return machine;
+            },
             [](const MachineSpec&) { return std::size_t{1}; });
         made.costs =
             CostTable(*made.graph, made.machine->platform, *components_.cost_model(key[3]));
@@ -93,14 +109,20 @@ std::shared_ptr<const PreparedProblem> ScenarioRunner::prepared(std::uint64_t sc
   return value;
 }
 
+/// What an online policy decides is what it decides when launching eagerly: a graph cannot be
+/// decided upon while it runs.
 void ScenarioRunner::simulate(const Problem& problem,
                               const Policy& policy,
+                              LaunchMode launch,
                               const SimulationOptions& options) {
+  const bool captured = launch == LaunchMode::graph_launch;
   if (const auto online = policy.online(problem)) {
     recording_ = simulator_.record(problem, *online, options);
-    return;
+    if (!captured) return;
+  } else {
+    recording_.plan = policy.plan(problem);
   }
-  recording_.plan = policy.plan(problem);
+  if (captured) recording_.plan = capture_graphs(recording_.plan);
   simulator_.run_into(problem, recording_.plan, options, recording_.trace);
 }
 
@@ -112,6 +134,7 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
     const Problem problem = prepared->problem();
     simulate(problem,
              policy,
+             space_.launch(scenario),
              {.engine = EngineKind::automatic,
               .record_hosts = false,
               .record_flows = false,
@@ -144,6 +167,7 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario) {
   simulate(
       problem,
       policy,
+      space_.launch(scenario),
       {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_});
   run.plan = std::move(recording_.plan);
   run.trace = std::move(recording_.trace);

@@ -41,7 +41,10 @@ class ScenarioSpace {
   [[nodiscard]] const Grid& grid() const { return grid_; }
   [[nodiscard]] const Components& components() const { return components_; }
 
-  using ProblemKey = std::array<std::uint64_t, 4>;  // workload, granularity, machine, cost model
+  [[nodiscard]] LaunchMode launch(std::uint64_t scenario) const;
+
+  // Workload, granularity, machine, cost model; whether the launch mode changes the machine.
+  using ProblemKey = std::array<std::uint64_t, 5>;
   [[nodiscard]] ProblemKey problem_key(std::uint64_t scenario, const Policy& policy) const;
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(const ProblemKey& key);
   [[nodiscard]] std::shared_ptr<const Policy> policy(std::uint64_t index);
@@ -49,8 +52,9 @@ class ScenarioSpace {
  private:
   const Grid& grid_;
   Components components_;
+  std::vector<LaunchMode> launches_;  // of the first alternatives
   SharedCache<std::array<std::uint64_t, 2>, TaskGraph> graphs_;
-  SharedCache<std::uint64_t, MachineSpec> machines_;
+  SharedCache<std::array<std::uint64_t, 2>, MachineSpec> machines_;  // machine, launch mode
   SharedCache<ProblemKey, PreparedProblem> problems_;
   SharedCache<std::uint64_t, std::unique_ptr<Policy>> policies_;
 };
@@ -83,7 +87,10 @@ class ScenarioRunner {
                                                                 const Policy& policy);
   [[nodiscard]] const Policy& policy_of(std::uint64_t scenario);
   // Leaves plan and trace in recording_, whose memory is used again.
-  void simulate(const Problem& problem, const Policy& policy, const SimulationOptions& options);
+  void simulate(const Problem& problem,
+                const Policy& policy,
+                LaunchMode launch,
+                const SimulationOptions& options);
 
   // The last few, to be asked before the shared caches, which take a lock.
   struct RecentProblem {

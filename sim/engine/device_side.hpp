@@ -160,6 +160,15 @@ class DeviceSide {
     __builtin_prefetch(items_.data() + target);
     __builtin_prefetch(items_.data() + target + 2);
   }
+  /// Copies take their turn on the copy engine whatever the priority of their stream (CUDA's
+  /// cudaStreamCreateWithPriority; Amert et al., rules C1-C4).
+  [[nodiscard]] bool is_host_copy(TaskId task) const {
+    const TaskKind kind = problem_.graph.operation(task).kind;
+    return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
+  }
+  [[nodiscard]] std::uint32_t lowest_level(DeviceId device) const {
+    return problem_.platform.devices[device].priority_levels - 1;
+  }
   /// Tells the processor what the start of a task will touch.
   void fetch(const Item& item) const {
     if (item.call.kind() != HostCallKind::launch) return;
@@ -276,14 +285,16 @@ bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& ite
     wake_at(connection, s.free_from);
     return false;
   }
-  const KernelRequest request{.task = item.call.task(),
-                              .stream = item.call.stream(),
-                              .device = s.device,
-                              .connection = connection,
-                              .level = s.level,
-                              .arrived = item.time,
-                              .item = c.head};
+  KernelRequest request{.task = item.call.task(),
+                        .stream = item.call.stream(),
+                        .device = s.device,
+                        .connection = connection,
+                        .level = s.level,
+                        .arrived = item.time,
+                        .item = c.head};
   if (!sharing_.start_at_once(request, now_)) {
+    const std::uint32_t lowest = lowest_level(s.device);
+    if (s.level != lowest && is_host_copy(item.call.task())) request.level = lowest;
     sharing_.submit(request);
     c.submitted = true;
     return false;

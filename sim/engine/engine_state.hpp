@@ -107,6 +107,10 @@ struct HostThread {
   Time call_started{};
   Duration blocked{0};  ///< within the current call
   std::optional<bool> last_query;
+  // With a front end on a thread of its own; `clock` is then that of the thread that calls.
+  Time front{};                ///< clock of the front end
+  std::vector<Time> taken;     ///< of the last launches, as many as its queue holds: when it left
+  std::uint32_t prepared = 0;  ///< launches so far
 };
 
 struct Message {

@@ -32,7 +32,12 @@ class EventEngine {
         options_(options),
         trace_(trace),
         devices_(problem, options_, scratch, sharing, trace_),
-        single_(source.plan().hosts.size() == 1) {
+        single_(source.plan().hosts.size() == 1),
+        two_threads_(problem.platform.host(HostId{0}).front_end_thread) {
+    if (two_threads_ && !single_) {
+      throw InfeasibleError(
+          "launch mode eager_two_thread is simulated for plans of one host only; use eager");
+    }
     trace.tasks.clear();
     trace.hosts.clear();
     trace.flows.clear();
@@ -65,6 +70,7 @@ class EventEngine {
   // host_calls.hpp
   void run_ahead(std::uint32_t index);
   bool has_room(std::uint32_t index);
+  void prepare(std::uint32_t index);
   bool launch(std::uint32_t index);
   bool query(std::uint32_t index);
   bool synchronize(std::uint32_t index);
@@ -106,6 +112,15 @@ class EventEngine {
     SCHEDLAB_EXPECTS(!devices_.stream(id).destroyed,
                      source_.plan().stream_name(id) + " is used after its destruction");
   }
+  /// Calls for which the front end waits until they have been made.
+  static bool needs_answer(HostCallKind kind) {
+    return kind == HostCallKind::query || kind == HostCallKind::sleep ||
+           kind == HostCallKind::synchronize;
+  }
+  /// One kernel launch: the driver's part, and the front end's where the same thread does it.
+  [[nodiscard]] Duration launch_cost(std::uint32_t index) const {
+    return costs(index).launch + (two_threads_ ? Duration{0} : costs(index).front_end);
+  }
   [[nodiscard]] const HostCosts& costs(std::uint32_t index) const {
     return problem_.platform.host(HostId{index}).costs;
   }
@@ -120,6 +135,7 @@ class EventEngine {
   Trace& trace_;
   DeviceSide<Sharing> devices_;
   bool single_;
+  bool two_threads_;  ///< the host's front end has a thread of its own
 };
 
 template <class Source, class Sharing>
@@ -161,19 +177,21 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
   for (;;) {
     if (!host.has_call) {
       if constexpr (requires { source_.rest(HostId{index}); }) {
-        if (single_) run_ahead(index);
+        if (single_ && !two_threads_) run_ahead(index);
       }
       if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) return;
       host.caught_up = false;
       host.state = HostState::running;
+      const Time decided = two_threads_ ? host.front : host.clock;
       const std::optional<HostCall> call =
-          source_.next(HostId{index}, HostView{host.clock, host.last_query});
+          source_.next(HostId{index}, HostView{decided, host.last_query});
       if (!call) {
         host.state = HostState::done;
         return;
       }
       host.call = *call;
       host.has_call = true;
+      if (two_threads_) prepare(index);
       host.call_started = host.clock;
       host.blocked = Duration{0};
       host.last_query.reset();
@@ -194,6 +212,7 @@ void EventEngine<Source, Sharing>::end_call(std::uint32_t index) {
                             .ended = host.clock,
                             .blocked = host.blocked});
   }
+  if (two_threads_ && needs_answer(host.call.kind())) host.front = host.clock;
   ++host.call_index;
   host.has_call = false;
   host.caught_up = false;

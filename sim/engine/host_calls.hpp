@@ -18,6 +18,7 @@ template <class Source, class Sharing>
 void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   const HostCosts cost = costs(index);
+  const Duration per_launch = launch_cost(index);
   const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
   const std::size_t tasks = problem_.costs.task_count();
   const auto calls = source_.rest(HostId{index});
@@ -29,8 +30,8 @@ void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
     const Time started = clock;
     if (call.kind() == HostCallKind::launch) {
       if (call.task().value() >= tasks || (depth != 0 && stream.pending_tasks >= depth)) break;
-      if (cost.launch != Duration{0}) {
-        clock += cost.launch * problem_.costs.entry(call.task(), stream.device).launches;
+      if (per_launch != Duration{0}) {
+        clock += per_launch * problem_.costs.entry(call.task(), stream.device).launches;
       }
       devices_.enqueue_launch(call, clock, clock + stream.launch_latency, HostId{index});
     } else if (call.kind() == HostCallKind::record) {
@@ -59,6 +60,34 @@ void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
   source_.skip(HostId{index}, done);
 }
 
+/// The front end's part of a call, on its own thread. A launch is prepared, waits for a place in
+/// the queue, and leaves it when the other thread begins it; all else is passed on at once. The
+/// host's clock becomes the time at which the call begins.
+template <class Source, class Sharing>
+void EventEngine<Source, Sharing>::prepare(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  if (host.call.kind() != HostCallKind::launch) {
+    host.clock = std::max(host.clock, host.front);
+    return;
+  }
+  open_on_first_use(host.call.stream());
+  SCHEDLAB_EXPECTS(host.call.task().value() < problem_.costs.task_count(),
+                   fmt::format("launch of task {}", host.call.task().value()));
+  const DeviceId device = devices_.stream(host.call.stream()).device;
+  host.front += costs(index).front_end * problem_.costs.entry(host.call.task(), device).launches;
+  const std::uint32_t depth = problem_.platform.host(HostId{index}).front_end_queue_depth;
+  if (depth == 0 || depth >= problem_.costs.task_count()) {  // never full
+    host.clock = std::max(host.clock, host.front);
+    return;
+  }
+  host.taken.resize(depth);
+  Time& taken = host.taken[host.prepared % depth];  // the launch `depth` before this one
+  if (host.prepared >= depth) host.front = std::max(host.front, taken);
+  host.clock = std::max(host.clock, host.front);
+  taken = host.clock;
+  ++host.prepared;
+}
+
 /// May the stream of the host's call take another launch? If not, the host is blocked.
 template <class Source, class Sharing>
 bool EventEngine<Source, Sharing>::has_room(std::uint32_t index) {
@@ -83,7 +112,7 @@ bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
           "launch of task {} of {}", host.call.task().value(), problem_.costs.task_count()));
   if (!has_room(index)) return false;
   const auto& entry = problem_.costs.entry(host.call.task(), devices_.stream(id).device);
-  host.clock += costs(index).launch * entry.launches;
+  host.clock += launch_cost(index) * entry.launches;
   devices_.enqueue_launch(host.call, host.clock, arrival(id, host.clock), HostId{index});
   return true;
 }

@@ -322,11 +322,13 @@ void InOrderSweep::run_into(const Problem& problem,
   trace.tasks.reserve(problem.graph.task_count());
   begin(problem, plan);
   const Host& host = problem.platform.host(HostId{0});
+  HostCosts host_costs = host.costs;
+  host_costs.launch += host_costs.front_end;  // one thread does both
   SpanWriter spans{trace.tasks};
   Run run{.problem = problem,
           .plan = plan,
           .host = host,
-          .costs = host.costs,
+          .costs = host_costs,
           .trace = trace,
           .spans = spans,
           .record_flows = options.record_flows,

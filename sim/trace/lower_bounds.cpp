@@ -87,14 +87,15 @@ LowerBounds graph_lower_bounds(const Problem& problem) {
   return bounds;
 }
 
-std::array<Duration, host_call_kind_count> call_costs(const HostCosts& costs) {
+std::array<Duration, host_call_kind_count> call_costs(const Host& host) {
+  const HostCosts& costs = host.costs;
   std::array<Duration, host_call_kind_count> cost_of{};
   const auto set = [&cost_of](HostCallKind kind, Duration cost) {
     cost_of[static_cast<std::size_t>(kind)] = cost;
   };
   set(HostCallKind::create_stream, costs.create_stream);
   set(HostCallKind::destroy_stream, costs.destroy_stream);
-  set(HostCallKind::launch, costs.launch);
+  set(HostCallKind::launch, costs.launch + (host.front_end_thread ? Duration{0} : costs.front_end));
   set(HostCallKind::record, costs.record);
   set(HostCallKind::wait, costs.wait);
   set(HostCallKind::query, costs.query);
@@ -106,26 +107,33 @@ std::array<Duration, host_call_kind_count> call_costs(const HostCosts& costs) {
   return cost_of;
 }
 
+Duration front_end_time(const Host& host, std::int64_t launches) {
+  return host.front_end_thread ? launches * host.costs.front_end : Duration{0};
+}
+
 Duration graph_node_cost(const HostCosts& costs, HostCallKind kind) {
   if (kind == HostCallKind::graph_load) return costs.graph_load_node;
   return kind == HostCallKind::graph_launch ? costs.graph_launch_node : Duration{0};
 }
 
 Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host) {
-  const HostCosts& costs = problem.platform.host(host).costs;
-  const auto cost_of = call_costs(costs);
+  const Host& machine = problem.platform.host(host);
+  const HostCosts& costs = machine.costs;
+  const auto cost_of = call_costs(machine);
   Duration total{0};
+  std::int64_t launches = 0;
   for (const HostCall call : plan.hosts[host].calls) {
     const HostCallKind kind = call.kind();
     std::int64_t times = 1;
     if (kind == HostCallKind::launch) {
       times = problem.costs.entry(call.task(), plan.streams[call.stream()].device).launches;
+      launches += times;
     } else if (kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch) {
       total += plan.graphs[call.graph()].node_count() * graph_node_cost(costs, kind);
     }
     total += times * cost_of[static_cast<std::size_t>(kind)];
   }
-  return total;
+  return std::max(total, front_end_time(machine, launches));
 }
 
 }  // namespace schedlab

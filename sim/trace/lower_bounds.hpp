@@ -28,9 +28,12 @@ struct LowerBounds {
 /// + edges), times the number of devices.
 [[nodiscard]] LowerBounds graph_lower_bounds(const Problem& problem);
 
-/// What one call of each kind costs a host thread; of a launch: per kernel; of a graph: without its
+/// What one call of each kind costs a host thread (the one that calls the driver, if the front end
+/// has its own); of a launch: per kernel; of a graph: without its
 /// nodes.
-[[nodiscard]] std::array<Duration, host_call_kind_count> call_costs(const HostCosts& costs);
+[[nodiscard]] std::array<Duration, host_call_kind_count> call_costs(const Host& host);
+/// Host time of `launches` kernel launches in the front end, where that has a thread of its own.
+[[nodiscard]] Duration front_end_time(const Host& host, std::int64_t launches);
 
 /// What such a call costs per node of its graph; 0 for calls without one.
 [[nodiscard]] Duration graph_node_cost(const HostCosts& costs, HostCallKind kind);

@@ -89,7 +89,8 @@ void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& 
   for (const HostId host : plan.hosts.ids()) {
     // Launches are counted in kernels.
     std::array<std::int64_t, host_call_kind_count> count{};
-    const HostCosts& costs = problem.platform.host(host).costs;
+    const Host& machine = problem.platform.host(host);
+    const HostCosts& costs = machine.costs;
     Duration issue{0};
     for (const HostCall call : plan.hosts[host].calls) {
       std::int64_t times = 1;
@@ -102,8 +103,9 @@ void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& 
       }
       count[index(call.kind())] += times;
     }
-    const auto cost_of = call_costs(costs);
+    const auto cost_of = call_costs(machine);
     for (std::size_t kind = 0; kind < count.size(); ++kind) issue += count[kind] * cost_of[kind];
+    issue = std::max(issue, front_end_time(machine, count[index(HostCallKind::launch)]));
     summary.bounds.host_issue = std::max(summary.bounds.host_issue, issue);
     summary.host_busy_share += static_cast<double>(issue.count());
     const auto of = [&](HostCallKind kind) {

@@ -56,6 +56,34 @@ std::string error_of(const SweepRequest& request, const std::string& text) {
   return "no error";
 }
 
+TEST_CASE("launch modes are an axis: every policy runs in each, and its plan is checked clean") {
+  const TemporaryFolder folder;
+  Sweep sweep(R"({
+    "workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 4, "batch": 8, "hidden": 64},
+    "machine": {"base": "v100", "front_end_us": 8},
+    "policy": ["single_stream", "diagonal", "cudnn_like", "critical_first", "critical_first_matmul",
+               "heft", "peft", "bottom_level", "eager_fifo", "random"],
+    "launch": ["eager", "eager_two_thread", "graph_launch"]})");
+  const SweepCounts counts = sweep.run({.out = folder.path() / "a", .jobs = 1});
+  CHECK(counts.ran == 30);
+  CHECK(sweep.digest.failed == 0);
+  CHECK(sweep.digest.with_findings == 0);
+  ScenarioRunner runner(sweep.space);
+  for (std::uint64_t policy = 0; policy < 10; ++policy) {
+    CAPTURE(policy);
+    const Summary eager = runner.run(3 * policy, true).summary;
+    const Summary two_threads = runner.run(3 * policy + 1, true).summary;
+    const Summary graph = runner.run(3 * policy + 2, true).summary;
+    // 8 us of front end and 3.8 of driver per kernel: this host is the bottleneck.
+    CHECK(eager.host_bound_share > 0.3);
+    CHECK(two_threads.makespan < eager.makespan);
+    CHECK(graph.makespan < two_threads.makespan);
+    CHECK(graph.host_calls == 1);
+    CHECK(graph.launches == eager.launches);
+    CHECK(graph.bounds.host_issue < eager.bounds.host_issue / 10);
+  }
+}
+
 TEST_CASE("results.csv has the same bytes for any number of threads") {
   const TemporaryFolder folder;
   for (const unsigned jobs : {1U, 2U, 5U}) {
