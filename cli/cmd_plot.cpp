@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_plot.hpp"
 
+#include "cli/results_csv.hpp"
+#include "cli/results_store.hpp"
+#include "cli/sweep_run.hpp"
 #include "cli/trace_input.hpp"
 #include "notebooks_export/raster.hpp"
+#include "notebooks_export/sweep_heat.hpp"
 #include "notebooks_export/timeline.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -11,7 +15,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
 #include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -37,33 +49,98 @@ void write_as(const std::filesystem::path& out, const std::string& svg) {
   }
 }
 
+/// The parts of "a,b,c".
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream stream{list};
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+HeatMapOptions map_options(const PlotOptions& options) {
+  HeatMapOptions map{.policy = options.policy,
+                     .over = options.over,
+                     .metric = options.metric,
+                     .x = options.x,
+                     .y = options.y,
+                     .panels = parts_of(options.panels),
+                     .at = {}};
+  for (const std::string& part : parts_of(options.at)) {
+    const std::size_t sign = part.find('=');
+    if (sign == std::string::npos) {
+      throw InputError({.file = "--at",
+                        .pointer = {},
+                        .found = fmt::format("\"{}\"", part),
+                        .expected = "axis=value, several with commas between",
+                        .hint = {}});
+    }
+    map.at[part.substr(0, sign)] = part.substr(sign + 1);
+  }
+  return map;
+}
+
+void print_summary(const Terminal& terminal,
+                   const PlotOptions& options,
+                   const std::string& title,
+                   const char* unit,
+                   std::size_t count) {
+  if (!options.json) {
+    terminal.out << options.out << '\n';
+    return;
+  }
+  const nlohmann::ordered_json summary{
+      {"verb", "plot"}, {"title", title}, {unit, count}, {"out", options.out}};
+  terminal.out << summary.dump(2) << '\n';
+}
+
+int draw_map(const PlotOptions& options, const Terminal& terminal) {
+  const ResultsStore store =
+      ResultsStore::open(std::filesystem::path{options.input} / results_database);
+  SweepViewOptions view_options;
+  for (const ResultsStore::Column& column : store.columns()) {
+    if (column.path.starts_with("/policy/")) view_options.policy_axes.push_back(column.name);
+  }
+  const Table table = results_table(store, std::nullopt, std::numeric_limits<std::uint64_t>::max());
+  const SweepView view(table, view_options);
+  const HeatFigure figure = heat_map(view, map_options(options));
+  write_as(options.out, heat_figure_svg(figure));
+  print_summary(terminal, options, figure.title, "panels", figure.panels.size());
+  return exit_done;
+}
+
 }  // namespace
 
 CLI::App* add_to(CLI::App& app, PlotOptions& options) {
-  CLI::App* verb = app.add_subcommand("plot", "Draw the timeline of a run");
-  verb->add_option("INPUT", options.input, "Folder of a run, or its trace.json")->required();
+  CLI::App* verb =
+      app.add_subcommand("plot", "Draw the timeline of a run, or a map of a sweep over two axes");
+  verb->add_option("INPUT", options.input, "Folder of a run or a sweep, or a trace.json")
+      ->required();
   verb->add_option("-o,--out", options.out, "Picture: .svg, .png or .pdf")->required();
-  verb->add_option("--width", options.width, "Width in pixels")
+  verb->add_option("--width", options.width, "Width of a timeline in pixels")
       ->check(CLI::Range(300.0, 20000.0))
       ->capture_default_str();
+  const std::string map = "Map of a sweep";
+  verb->add_option("--policy", options.policy, "Policy whose metric is shown")->group(map);
+  verb->add_option("--over", options.over, "Policy it is divided by")->group(map);
+  verb->add_option("--metric", options.metric, "Column")->capture_default_str()->group(map);
+  verb->add_option("--x", options.x, "Axis across; if left out, one with many values")->group(map);
+  verb->add_option("--y", options.y, "Axis upwards")->group(map);
+  verb->add_option("--panels", options.panels, "Axes with a map for each value, with commas")
+      ->group(map);
+  verb->add_option("--at", options.at, "Only these: axis=value, with commas")->group(map);
   verb->add_flag("--json", options.json, std::string{json_help});
   return verb;
 }
 
 int run(const PlotOptions& options, const Terminal& terminal) {
+  if (std::filesystem::exists(std::filesystem::path{options.input} / results_database)) {
+    return draw_map(options, terminal);
+  }
   const TraceDocument document = load_trace(options.input);
   TimelineOptions timeline;
   timeline.width = options.width;
   write_as(options.out, timeline_svg(document, timeline));
-  if (options.json) {
-    const nlohmann::ordered_json summary{{"verb", "plot"},
-                                         {"title", document.title},
-                                         {"tasks", document.trace.tasks.size()},
-                                         {"out", options.out}};
-    terminal.out << summary.dump(2) << '\n';
-  } else {
-    terminal.out << options.out << '\n';
-  }
+  print_summary(terminal, options, document.title, "tasks", document.trace.tasks.size());
   return exit_done;
 }
 

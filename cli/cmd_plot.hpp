@@ -15,12 +15,20 @@ struct PlotOptions {
   std::string input{};
   std::string out{};
   double width = 1200;
+  // Of a sweep's map: see HeatMapOptions. `panels` and `at` ("axis=value") are lists with commas.
+  std::string policy{};
+  std::string over{};
+  std::string metric = "makespan_us";
+  std::string x{};
+  std::string y{};
+  std::string panels{};
+  std::string at{};
   bool json = false;
 };
 
 /// Adds the verb `plot`.
 CLI::App* add_to(CLI::App& app, PlotOptions& options);
-/// Draws a trace again: other width, other format.
+/// Draws a trace again (other width, other format), or a map of a sweep over two axes.
 [[nodiscard]] int run(const PlotOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/palette.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -91,6 +94,17 @@ std::string_view series_color(std::size_t index) {
   constexpr std::array<std::string_view, 8> order{
       blue, vermillion, green, orange, purple, sky_blue, "#000000", grey};
   return order[index % order.size()];
+}
+
+std::string diverging_color(double place) {
+  constexpr std::array<std::array<double, 3>, 2> ends{{{0x00, 0x72, 0xB2}, {0xD5, 0x5E, 0x00}}};
+  const auto& end = ends[place < 0 ? 0 : 1];
+  const double share = std::min(std::abs(place), 1.0);
+  std::array<int, 3> rgb{};
+  for (std::size_t i = 0; i < rgb.size(); ++i) {
+    rgb[i] = static_cast<int>(std::lround(255 + share * (end[i] - 255)));
+  }
+  return fmt::format("#{:02x}{:02x}{:02x}", rgb[0], rgb[1], rgb[2]);
 }
 
 std::string_view readable_on(std::string_view background) {

@@ -30,6 +30,9 @@ inline constexpr std::string_view grey = "#999999";
 /// The colour of line or bar `index` of a plot.
 [[nodiscard]] std::string_view series_color(std::size_t index);
 
+/// Blue for -1, white for 0, vermillion for 1, and what lies between.
+[[nodiscard]] std::string diverging_color(double place);
+
 /// Black or white: what can be read on `background` ("#rrggbb").
 [[nodiscard]] std::string_view readable_on(std::string_view background);
 

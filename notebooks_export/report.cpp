@@ -2,6 +2,7 @@
 #include "notebooks_export/report.hpp"
 
 #include "notebooks_export/axis.hpp"
+#include "notebooks_export/html_style.hpp"
 #include "notebooks_export/sweep_plot.hpp"
 #include "sim/trace/text_buffer.hpp"
 
@@ -15,27 +16,6 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::string_view style = R"(
-body { font-family: "DejaVu Sans", Verdana, Arial, sans-serif; font-size: 14px; line-height: 1.45;
-       color: #222; background: #fff; max-width: 1160px; margin: 2em auto; padding: 0 1.5em; }
-h1 { font-size: 1.7em; margin-bottom: 0.2em; }
-h2 { font-size: 1.2em; margin-top: 2.2em; border-bottom: 1px solid #ccc; padding-bottom: 0.2em; }
-.lead { color: #555; margin-top: 0; }
-table { border-collapse: collapse; margin: 0.8em 0; }
-th, td { padding: 0.28em 0.7em; border-bottom: 1px solid #e2e2e2; text-align: left; vertical-align: top; }
-th { border-bottom: 1px solid #888; font-weight: bold; white-space: nowrap; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.all td, .all th { font-size: 12px; padding: 0.15em 0.5em; }
-.scroll { overflow-x: auto; }
-.warning { border-left: 4px solid #D55E00; background: #fdf3ec; padding: 0.5em 1em; margin: 0.5em 0; }
-figure { margin: 1.2em 0; }
-svg { max-width: 100%; height: auto; }
-pre { background: #f6f6f6; padding: 1em; overflow-x: auto; font-size: 12px; }
-.note { color: #666; font-size: 12px; }
-@media print { body { margin: 0; max-width: none; } figure, tr { page-break-inside: avoid; }
-               .scroll { overflow: visible; } }
-)";
-
 /// The report, section by section.
 class Report {
  public:
@@ -44,7 +24,7 @@ class Report {
 
   [[nodiscard]] std::string write() {
     out_ << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
-    out_.xml(options_.title) << "</title>\n<style>" << style << "</style>\n</head>\n<body>\n";
+    out_.xml(options_.title) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
     write_heading();
     write_axes();
     write_best();

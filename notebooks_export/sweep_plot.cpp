@@ -3,6 +3,7 @@
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/chart.hpp"
+#include "notebooks_export/sweep_heat.hpp"
 
 #include <fmt/format.h>
 
@@ -64,6 +65,7 @@ class Plots {
       if (is_numeric(values_[i])) add_lines_over(i);
     }
     for (const std::size_t axis : view_.policy_axes()) add_lines_over_knob(axis);
+    for (SweepPlot& map : heat_maps(view_)) plots_.push_back(std::move(map));
     return std::move(plots_);
   }
 

@@ -21,7 +21,8 @@ struct SweepPlot {
 ///   a
 ///     panel per combination of the other axes; of other numeric axes that would need too many
 ///     panels the largest value is shown, and the subtitle says so;
-///   - for each numeric knob of the policies, the makespan along it, a line per case.
+///   - for each numeric knob of the policies, the makespan along it, a line per case;
+///   - with two numeric axes, maps of makespans relative to the baseline's (see heat_maps()).
 /// More than eight lines are divided over several panels. No pictures for an empty table.
 [[nodiscard]] std::vector<SweepPlot> sweep_plots(const SweepView& view);
 [[nodiscard]] std::vector<SweepPlot> sweep_plots(const Table& table,

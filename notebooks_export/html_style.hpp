@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace schedlab {
+
+/// The look of every report: it needs nothing from outside the file.
+inline constexpr std::string_view html_style = R"(
+body { font-family: "DejaVu Sans", Verdana, Arial, sans-serif; font-size: 14px; line-height: 1.45;
+       color: #222; background: #fff; max-width: 1160px; margin: 2em auto; padding: 0 1.5em; }
+h1 { font-size: 1.7em; margin-bottom: 0.2em; }
+h2 { font-size: 1.2em; margin-top: 2.2em; border-bottom: 1px solid #ccc; padding-bottom: 0.2em; }
+.lead { color: #555; margin-top: 0; }
+table { border-collapse: collapse; margin: 0.8em 0; }
+th, td { padding: 0.28em 0.7em; border-bottom: 1px solid #e2e2e2; text-align: left; vertical-align: top; }
+th { border-bottom: 1px solid #888; font-weight: bold; white-space: nowrap; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.all td, .all th { font-size: 12px; padding: 0.15em 0.5em; }
+.scroll { overflow-x: auto; }
+.warning { border-left: 4px solid #D55E00; background: #fdf3ec; padding: 0.5em 1em; margin: 0.5em 0; }
+figure { margin: 1.2em 0; }
+svg { max-width: 100%; height: auto; }
+pre { background: #f6f6f6; padding: 1em; overflow-x: auto; font-size: 12px; }
+.note { color: #666; font-size: 12px; }
+@media print { body { margin: 0; max-width: none; } figure, tr { page-break-inside: avoid; }
+               .scroll { overflow: visible; } }
+)";
+
+}  // namespace schedlab
