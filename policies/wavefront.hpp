@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/graph/matmul.hpp"
 #include "sim/graph/task_graph.hpp"
 
 #include <cstdint>
@@ -23,9 +24,5 @@ namespace schedlab {
 /// equals. `key` is called once per task. Cost O(tasks log tasks + edges).
 [[nodiscard]] std::vector<TaskId> order_by_key(const TaskGraph& graph,
                                                const std::function<std::int64_t(TaskId)>& key);
-
-/// Does the operation multiply matrices (a gemm or convolution kernel, or, where kernels are
-/// not known, class critical_matmul or weight_gradient)?
-[[nodiscard]] bool is_matmul(const Operation& operation);
 
 }  // namespace schedlab

@@ -69,6 +69,7 @@ void write_summary(ObjectWriter& root, const Metrics& metrics) {
   root.number("busy_share", metrics.busy_share);
   root.number("mean_concurrency", metrics.mean_concurrency);
   root.number("overlap_share", metrics.overlap_share);
+  root.number("matmul_share", metrics.matmul_share);
   root.time("overlap", metrics.overlap);
   root.time("critical_busy", metrics.critical_busy);
   root.number("host_busy_share", metrics.host_busy_share);

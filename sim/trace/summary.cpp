@@ -2,6 +2,7 @@
 #include "sim/trace/summary.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/graph/matmul.hpp"
 #include "sim/trace/document.hpp"
 
 #include <algorithm>
@@ -75,6 +76,7 @@ void Summarizer::collect_facts(const Problem& problem) {
       facts_.push_back({.share = share,
                         .launches = entry.launches,
                         .critical = is_critical(operations[id].task_class),
+                        .matmul = is_matmul(operations[id]),
                         .work_only = shared && entry.units > 0,
                         .on_device = operations[id].kind != TaskKind::host});
       // Of limited units no more than all can be in use; shares of unlimited ones can add up to
@@ -149,6 +151,7 @@ void Summarizer::sweep_starts(const Problem& problem,
   Union other;
   Union any;
   std::int64_t running = 0;
+  std::int64_t in_matmuls = 0;
   for (const std::uint32_t i : by_start) {
     const TaskSpan& span = trace.tasks[i];
     const OperationFacts& operation = facts(problem.graph.operation_id(span.task), span.device);
@@ -157,6 +160,7 @@ void Summarizer::sweep_starts(const Problem& problem,
     const std::int64_t start = starts_[i];
     const std::int64_t end = ends_[i];
     running += end - start;
+    if (operation.matmul) in_matmuls += end - start;
     any.add(start, end);
     (operation.critical ? critical : other).add(start, end);
 
@@ -181,6 +185,7 @@ void Summarizer::sweep_starts(const Problem& problem,
   summary.tasks = trace.tasks.size();
   summary.mean_concurrency =
       ratio(static_cast<double>(running), static_cast<double>(summary.makespan.count()));
+  summary.matmul_share = ratio(static_cast<double>(in_matmuls), static_cast<double>(running));
   const std::int64_t both = critical.length + other.length - any.length;
   summary.overlap_share = ratio(static_cast<double>(both), static_cast<double>(critical.length));
 }

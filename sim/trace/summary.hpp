@@ -25,6 +25,9 @@ struct Summary {
   double mean_concurrency = 0;  ///< tasks running at once, on average over the makespan
   /// Of the time in which a critical task runs: how much a non-critical one runs as well.
   double overlap_share = 0;
+  /// Of the summed time of all tasks on devices: matrix products (gemm kernels, or a class that is
+  /// one). A task of several kernels counts as a whole.
+  double matmul_share = 0;
   double host_busy_share = 0;   ///< host threads make calls (blocked and asleep does not count)
   double host_bound_share = 0;  ///< devices idle because the next task was not yet submitted
   Bytes peak_memory{0};         ///< of the fullest device, from the tensors' life times in this run
@@ -61,6 +64,7 @@ class Summarizer {
     double share = 0;
     std::uint32_t launches = 1;
     bool critical = false;
+    bool matmul = false;
     bool work_only = false;  // its units are shared: it counts with its duration alone
     bool on_device = true;   // host work keeps no device busy
   };
