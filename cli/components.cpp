@@ -39,6 +39,8 @@ std::string_view granularity_word(Granularity granularity) {
       return "matmul";
     case Granularity::data_and_weight:
       return "data_and_weight";
+    case Granularity::kernel_and_weight:
+      return "kernel_and_weight";
   }
   return "fine";
 }

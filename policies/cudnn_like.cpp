@@ -137,12 +137,17 @@ PolicyInfo cudnn_like_info() {
                    .doc = "Streams of the weight-gradient phase; 0 = as many as layers in flight.",
                    .minimum = 0,
                    .maximum = 32767},
+                  {.name = "separate_kernels",
+                   .default_value = false,
+                   .doc = "The kernels of a node are tasks of their own, one after another; false: "
+                          "one task holds what the widest needs."},
                   streams_per_iteration_option(true)},
       .make = [](const Options& options) {
         return std::make_unique<CudnnLike>(
             CudnnLikeOptions{.layers_in_flight = count_of(options, "layers_in_flight"),
                              .streams_per_iteration = options.flag("streams_per_iteration"),
-                             .weight_streams = count_of(options, "weight_streams")});
+                             .weight_streams = count_of(options, "weight_streams"),
+                             .separate_kernels = options.flag("separate_kernels")});
       }};
 }
 

@@ -11,6 +11,9 @@ struct CudnnLikeOptions {
   std::uint32_t layers_in_flight = 2;  ///< layers worked on at once; 0 = all; // assumed
   bool streams_per_iteration = true;   ///< the plan creates and destroys its streams
   std::uint32_t weight_streams = 1;    ///< streams of the weight-gradient phase; 0 = all
+  /// false: a node is one task, which holds the units of its widest kernel from beginning to end;
+  /// true: its kernels are tasks that follow each other on the layer's stream.
+  bool separate_kernels = false;
 };
 
 /// Two library calls after each other: first a wavefront over the data gradients with a bounded
@@ -27,7 +30,10 @@ class CudnnLike final : public Policy {
  public:
   explicit CudnnLike(CudnnLikeOptions options = {}) : options_(options) {}
   [[nodiscard]] std::string_view name() const override { return "cudnn_like"; }
-  [[nodiscard]] Granularity granularity() const override { return Granularity::data_and_weight; }
+  [[nodiscard]] Granularity granularity() const override {
+    return options_.separate_kernels ? Granularity::kernel_and_weight
+                                     : Granularity::data_and_weight;
+  }
   [[nodiscard]] Plan plan(const Problem& problem) const override;
 
  private:

@@ -7,8 +7,8 @@ namespace schedlab::detail {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 4> granularity_words{
-    "coarse", "fine", "matmul", "data_and_weight"};
+constexpr std::array<std::string_view, 5> granularity_words{
+    "coarse", "fine", "matmul", "data_and_weight", "kernel_and_weight"};
 constexpr std::array<std::string_view, 3> accumulation_words{"ordered", "partial", "batched"};
 constexpr std::array<std::string_view, 2> buffer_order_words{"chained", "by_plan"};
 constexpr std::array<std::string_view, 2> optimizer_words{"sgd", "adam"};

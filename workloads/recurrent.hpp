@@ -97,9 +97,10 @@ struct RecurrentSpec {
 /// Granularity: `fine` has these five tasks; `matmul` takes the bias gradient out of weight_2 as a
 /// task `bias`, so that every matrix product is a task of its own; `coarse` has one task `node`
 /// that launches the kernels in this order; `data_and_weight` has one task `data_node` (cell,
-/// hidden_1, hidden_2) and, per chain, one weight_1 and one weight_2 over all steps. FLOPs are the
-/// same at every granularity. Where nodes are not cut (`coarse`) or the weight GEMMs take all steps
-/// at once (`data_and_weight`) `accumulation` changes nothing: there is one buffer.
+/// hidden_1, hidden_2) and, per chain, one weight_1 and one weight_2 over all steps;
+/// `kernel_and_weight` is that with cell, hidden_1 and hidden_2 as tasks. FLOPs are the same at
+/// every granularity. Where nodes are not cut (`coarse`) or the weight GEMMs take all steps at once
+/// (`..._and_weight`) `accumulation` changes nothing: there is one buffer.
 ///
 /// Forward: input_gemm and recurrent_gemm (each [batch, G]), then cell_forward (of the second GRU
 /// gates_forward, candidate_gemm, cell_forward); one task `node_forward` when coarse. Training:

@@ -137,6 +137,10 @@ class RecurrentChain {
   [[nodiscard]] bool data_nodes() const {
     return spec_.cut.granularity == Granularity::data_and_weight;
   }
+  /// One weight GEMM of each kind per chain.
+  [[nodiscard]] bool weights_at_once() const {
+    return data_nodes() || spec_.cut.granularity == Granularity::kernel_and_weight;
+  }
   [[nodiscard]] bool bias_apart() const { return spec_.cut.granularity == Granularity::matmul; }
   [[nodiscard]] bool training() const { return spec_.pass == RecurrentPass::training; }
   [[nodiscard]] bool has_candidate() const { return cells_.candidate_gates > 0; }

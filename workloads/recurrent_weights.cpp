@@ -16,13 +16,14 @@ constexpr std::array<std::string_view, 4> gradient_names{"dWx", "dWh", "dWn", "d
 }  // namespace
 
 std::int64_t RecurrentChain::steps_per_weight_task() const {
-  if (data_nodes()) return spec_.steps;
+  if (weights_at_once()) return spec_.steps;
   if (whole_nodes() || spec_.cut.accumulation != Accumulation::batched) return 1;
   return std::min(spec_.cut.accumulation_steps, spec_.steps);
 }
 
 std::size_t RecurrentChain::buffer_count() const {
-  const bool one = whole_nodes() || data_nodes() || spec_.cut.accumulation != Accumulation::partial;
+  const bool one =
+      whole_nodes() || weights_at_once() || spec_.cut.accumulation != Accumulation::partial;
   return static_cast<std::size_t>(one ? 1 : std::min(spec_.cut.partial_buffers, spec_.steps));
 }
 
@@ -107,7 +108,7 @@ void RecurrentChain::add_weights(std::int64_t step, const Node& node) {
   const std::int64_t gathered = pending_.steps;
   if (gathered < steps_per_weight_task() && !is_first(step)) return;
 
-  const std::int64_t tag = data_nodes() ? -1 : step;
+  const std::int64_t tag = weights_at_once() ? -1 : step;
   for (const GradientIndex index : gradient_indices_) {
     const TaskId id =
         whole_nodes() ? node.cell

@@ -89,6 +89,39 @@ TEST_CASE("weight gradients start after all data gradients have ended") {
   }
 }
 
+TEST_CASE(
+    "separate kernels of a layer follow each other on its stream, weights after all of them") {
+  LstmSpec spec;
+  spec.layers = 4;
+  spec.steps = 5;
+  spec.batch = 2;
+  spec.hidden = 4;
+  spec.granularity = CudnnLike{{.separate_kernels = true}}.granularity();
+  const Scene scene{lstm(spec), Rng{4}};
+  for (const std::uint32_t k : {1U, 2U, 0U}) {
+    CAPTURE(k);
+    const Plan plan =
+        CudnnLike{{.layers_in_flight = k, .separate_kernels = true}}.plan(scene.problem());
+    CHECK(check(scene.graph, scene.platform, plan).empty());
+    const std::uint32_t streams = k == 0 ? 4 : k;
+    Time data_end{};
+    Time weights_start = Time::max();
+    std::size_t weights = 0;
+    for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
+      if (is_weight(scene.graph, span.task)) {
+        ++weights;
+        weights_start = std::min(weights_start, span.started);
+        continue;
+      }
+      data_end = std::max(data_end, span.ended);
+      const auto layer = static_cast<std::uint32_t>(scene.graph.tags(span.task).layer);
+      CHECK(span.stream == StreamId{layer % streams});
+    }
+    CHECK(weights == 2 * 4);
+    CHECK(weights_start >= data_end);
+  }
+}
+
 TEST_CASE("one weight task per matrix and layer follows the join, and streams are made anew") {
   const Scene scene{data_and_weight(4, 5, LstmPass::backward), 10us};
   const Plan plan = CudnnLike{}.plan(scene.problem());

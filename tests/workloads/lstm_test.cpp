@@ -115,7 +115,8 @@ TEST_CASE("FLOPs are the same at every granularity and equal the closed form") {
   for (const auto granularity : {Granularity::coarse,
                                  Granularity::fine,
                                  Granularity::matmul,
-                                 Granularity::data_and_weight}) {
+                                 Granularity::data_and_weight,
+                                 Granularity::kernel_and_weight}) {
     CAPTURE(static_cast<int>(granularity));
     spec.granularity = granularity;
     CHECK(total_flops(lstm(spec)) == expected);
@@ -294,6 +295,17 @@ TEST_CASE("data nodes and one weight GEMM per matrix and layer") {
   CHECK(graph.operation(graph.find("weight_1(1)")).kernels[0].k == 4 * 2);
   CHECK(predecessors(graph, "weight_1(1)") ==
         Names{"data_node(1,0)", "data_node(1,1)", "data_node(1,2)", "data_node(1,3)"});
+}
+
+TEST_CASE("separate kernels and one weight GEMM per matrix and layer") {
+  LstmSpec spec = small(3, 4);
+  spec.granularity = Granularity::kernel_and_weight;
+  const TaskGraph graph = lstm(spec);
+  CHECK(graph.task_count() == 3 * 3 * 4 + 2 * 3);
+  CHECK(graph.operation(graph.find("weight_2(1)")).kernels[0].k == 4 * 2);
+  CHECK(predecessors(graph, "weight_1(1)") ==
+        Names{"cell(1,0)", "cell(1,1)", "cell(1,2)", "cell(1,3)"});
+  CHECK(predecessors(graph, "hidden_2(1,1)") == Names{"cell(1,1)"});
 }
 
 TEST_CASE("forward follows the layer below and the step before") {
