@@ -2,6 +2,7 @@
 #include "cli/cmd_list.hpp"
 
 #include "cli/presets.hpp"
+#include "cli/reproduce/published_system.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
@@ -46,7 +47,7 @@ std::string shape_of(const Preset& preset) {
 }
 
 std::vector<Section> sections() {
-  std::vector<Section> all(5);
+  std::vector<Section> all(6);
   all[0].title = "workloads";
   for (const WorkloadInfo& info : workloads()) {
     all[0].entries.push_back({info.name, info.summary, {}, info.options, true});
@@ -71,6 +72,11 @@ std::vector<Section> sections() {
   all[4].title = "policies";
   for (const PolicyInfo& info : policies()) {
     all[4].entries.push_back({info.name, info.summary, info.source, info.options, true});
+  }
+  all[5].title = "systems";
+  for (const std::string& name : system_names()) {
+    const PublishedSystem system = load_system(name);
+    all[5].entries.push_back({name, system.title, system.source, {}, true});
   }
   return all;
 }
@@ -143,11 +149,13 @@ std::vector<Section> wanted_sections(const ListOptions& options) {
 }  // namespace
 
 CLI::App* add_to(CLI::App& app, ListOptions& options) {
-  CLI::App* verb = app.add_subcommand("list", "List what a spec may name, with all options");
-  verb->add_option(
-          "WHAT", options.what, "all, workloads, presets, machines, cost_models or policies")
+  CLI::App* verb =
+      app.add_subcommand("list", "List what specs and flags may name, with all options");
+  verb->add_option("WHAT",
+                   options.what,
+                   "all, workloads, presets, machines, cost_models, policies or systems")
       ->check(CLI::IsMember(std::set<std::string>{
-          "all", "workloads", "presets", "machines", "cost_models", "policies"}))
+          "all", "workloads", "presets", "machines", "cost_models", "policies", "systems"}))
       ->capture_default_str();
   verb->add_option("NAME", options.name, "Only this one");
   verb->add_flag("--json", options.json, "Print JSON");

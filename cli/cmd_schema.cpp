@@ -2,6 +2,8 @@
 #include "cli/cmd_schema.hpp"
 
 #include "cli/file_schemas.hpp"
+#include "cli/reproduce/published_system.hpp"
+#include "cli/reproduce/reproduction_files.hpp"
 #include "cli/spec_schema.hpp"
 #include "hw_models/machine_spec.hpp"
 
@@ -14,8 +16,10 @@ namespace schedlab {
 
 CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
   CLI::App* verb = app.add_subcommand("schema", "Print the JSON Schema of specs and files");
-  verb->add_option("WHICH", options.which, "spec, machine, graph, plan or results")
-      ->check(CLI::IsMember(std::set<std::string>{"spec", "machine", "graph", "plan", "results"}))
+  verb->add_option(
+          "WHICH", options.which, "spec, machine, graph, plan, results, system or reproduction")
+      ->check(CLI::IsMember(std::set<std::string>{
+          "spec", "machine", "graph", "plan", "results", "system", "reproduction"}))
       ->capture_default_str();
   verb->add_flag("--json", options.json, "No effect: a schema is JSON");
   verb->footer("Editors that know JSON Schema complete and check specs with it.");
@@ -32,6 +36,10 @@ int run(const SchemaOptions& options, const Terminal& terminal) {
     text = plan_schema();
   } else if (options.which == "results") {
     text = results_schema();
+  } else if (options.which == "system") {
+    text = system_schema();
+  } else if (options.which == "reproduction") {
+    text = reproduction_schema();
   } else {
     text = spec_schema();
   }

@@ -3,6 +3,7 @@
 #include "cli/cmd_graph.hpp"
 #include "cli/cmd_list.hpp"
 #include "cli/cmd_plot.hpp"
+#include "cli/cmd_reproduce.hpp"
 #include "cli/cmd_schema.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
@@ -37,6 +38,7 @@ struct Verbs {
   GraphOptions graph;
   SimulateOptions simulate;
   SweepOptions sweep;
+  ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_;
   SchemaOptions schema;
@@ -79,6 +81,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.graph, terminal, chosen);
   add_verb(app, verbs.simulate, terminal, chosen);
   add_verb(app, verbs.sweep, terminal, chosen);
+  add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.plot, terminal, chosen);
   add_verb(app, verbs.export_, terminal, chosen);
   add_verb(app, verbs.schema, terminal, chosen);

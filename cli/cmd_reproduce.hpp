@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <string>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
+class App;
+}
+
+namespace schedlab {
+
+struct ReproduceOptions {
+  std::string system{};
+  std::string out{};  ///< empty: reproduction_SYSTEM
+  unsigned jobs = 0;
+  bool quick = false;
+  bool resume = false;
+  bool overwrite = false;
+  bool no_check = false;
+  bool json = false;
+};
+
+/// Adds the verb `reproduce`.
+CLI::App* add_to(CLI::App& app, ReproduceOptions& options);
+/// A publication's numbers against simulations -> a folder with a table and a report. A number that
+/// is missed is a result: the exit code is exit_done. exit_failed: interrupted; the files are
+/// written in any case. Scenarios that cannot run (for lack of memory, say) are left out and
+/// counted.
+[[nodiscard]] int run(const ReproduceOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/table.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace schedlab {
+
+/// Rows of a grid: those whose axes have one of the values given.
+struct RunSelector {
+  std::map<std::string, std::vector<Cell>> axes;
+};
+
+/// A sum of products of columns and numbers: 2L + 1 is {{2, "layers"}, {1}}.
+using AxisFormula = std::vector<std::vector<std::variant<double, std::string>>>;
+
+/// What is worked out of the runs of a grid, one sample for each combination of what is open.
+struct Measure {
+  enum class Kind : std::uint8_t {
+    value,  ///< metric of one run (divided by `per`)
+    ratio,  ///< metric of a run of runs[0] over that of runs[1], all other axes equal
+    trend,  ///< value or ratio at the largest value of the axis `along` over that at the smallest
+    order,  ///< runs from slow to fast: the smallest of slower / faster over neighbours
+  };
+  Kind kind = Kind::value;
+  std::string metric = "makespan_us";
+  std::vector<RunSelector> runs;
+  std::string along;
+  AxisFormula per;
+};
+
+/// One published number, range or tendency.
+struct PublishedPoint {
+  std::string text;  ///< as a reader finds it: "x 0.75", "mostly below 30 %"
+  std::optional<double> value;
+  /// What counts as equal. low and high include the limit, above and below do not. Without any of
+  /// them a value is met within `equal_within` of it.
+  std::optional<double> low, high, above, below;
+  RunSelector at;       ///< conditions the publication states
+  std::string reading;  ///< where words had to become a range: how they were read
+};
+
+/// Relative difference up to which a simulated time counts as a published one, in every claim that
+/// prints a number alone.
+inline constexpr double equal_within = 0.05;  // assumed: printing and run-to-run noise
+
+/// What a publication says, and which runs answer it.
+struct Claim {
+  std::string id;
+  std::string text;
+  std::string where;  ///< section, table or figure
+  std::string unit;
+  std::string open;       ///< what the publication leaves open; an axis of the grid
+  std::string grid;       ///< empty where nothing is simulated
+  std::string evidence;   ///< "predicted", "by construction", "fitted on ..."
+  std::string remark;     ///< what we read off timelines
+  std::string no_answer;  ///< why nothing can be simulated; empty otherwise
+  std::string pointer;    ///< where it stands in its file
+  Measure measure;
+  std::vector<PublishedPoint> published;
+};
+
+/// Scenarios that answer claims: a sweep like any other.
+struct SystemGrid {
+  std::string name;
+  std::string about;
+  std::string spec;        ///< text of a spec file
+  std::string quick_spec;  ///< the same with fewer values
+  std::string pointer;
+};
+
+/// The claims of one publication. No model and no policy reads them.
+struct PublishedSystem {
+  std::string file;  ///< for messages
+  std::string name;
+  std::string title;
+  std::string source;
+  std::vector<std::string> notes;
+  std::vector<SystemGrid> grids;
+  std::vector<Claim> claims;
+};
+
+/// Reads a system file. Throws InputError with file, pointer, found and expected: what the schema
+/// forbids, claims about unknown grids, ids given twice.
+[[nodiscard]] PublishedSystem parse_system(const std::string& text, const std::string& file);
+
+/// A system that ships by its name, or a file by its path. Throws InputError if it is neither.
+[[nodiscard]] PublishedSystem load_system(const std::string& name_or_path);
+
+/// A system file that was compiled into the library.
+struct SystemText {
+  std::string_view name;
+  std::string_view text;
+};
+/// All of them; defined in a generated source file.
+[[nodiscard]] const std::vector<SystemText>& system_texts();
+[[nodiscard]] std::vector<std::string> system_names();
+
+/// JSON Schema (draft 7) of system files.
+[[nodiscard]] std::string system_schema();
+
+}  // namespace schedlab

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reproduce/reproduction.hpp"
+
+#include "cli/output_folder.hpp"
+#include "cli/result_columns.hpp"
+#include "cli/results_csv.hpp"
+#include "cli/scenario.hpp"
+#include "cli/sweep_run.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* result_file = "reproduction.json";
+constexpr const char* grids_folder = "grids";
+
+/// Everything a sweep needs, in the order in which it refers to each other.
+struct GridJob {
+  GridJob(const PublishedSystem& system, const SystemGrid& source, bool quick)
+      : spec(parse_spec(quick ? source.quick_spec : source.spec,
+                        fmt::format("{}: grid {}", system.file, source.name))),
+        grid(spec, reserved()),
+        space(spec, grid) {
+    space.components().check_all();
+  }
+
+  [[nodiscard]] static std::vector<std::string> reserved() {
+    std::vector<std::string> names = result_column_names();
+    names.insert(names.end(), {"scenario", "speed_up"});
+    return names;
+  }
+
+  Spec spec;
+  Grid grid;
+  ScenarioSpace space;
+};
+
+/// The columns of the results, and the values that occur in those of axes.
+struct GridColumns {
+  explicit GridColumns(const Grid& grid) {
+    columns.push_back({"scenario", ColumnRole::note});
+    for (const AxisColumn& axis : grid.axes()) columns.push_back({axis.name, ColumnRole::axis});
+    for (const ResultColumn& column : result_columns()) {
+      columns.push_back({column.name, ColumnRole::metric});
+    }
+    values.resize(columns.size());
+    for (std::uint64_t scenario = 0; scenario < grid.size(); ++scenario) {
+      const std::vector<Cell> cells = grid.axis_values(scenario);
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        std::vector<Cell>& known = values[i + 1];
+        if (cells[i].index() == 0) continue;
+        if (std::find(known.begin(), known.end(), cells[i]) == known.end()) {
+          known.push_back(cells[i]);
+        }
+      }
+    }
+  }
+
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> values;
+};
+
+void prepare_folder(const ReproductionRequest& request) {
+  const fs::path& out = request.out;
+  if (request.overwrite && fs::is_directory(out) && !fs::is_empty(out)) {
+    if (!fs::exists(out / result_file) && !fs::exists(out / grids_folder)) {
+      throw InputError({.file = out.string(),
+                        .pointer = {},
+                        .found = "a folder that no reproduction has made",
+                        .expected = "the folder of a reproduction, or a name that is free",
+                        .hint = "--overwrite removes nothing else"});
+    }
+    std::error_code ignored;
+    fs::remove_all(out, ignored);
+  }
+  if (!request.resume) expect_free(out, true);
+  make_folder(out / grids_folder);
+}
+
+GridResult run_grid(const SystemGrid& source,
+                    GridJob& job,
+                    const ReproductionRequest& request,
+                    const StopFlag* stop,
+                    const SweepObserver& observer,
+                    bool& interrupted) {
+  GridResult result;
+  result.name = source.name;
+  result.scenarios = job.grid.size();
+  const SweepRequest sweep{.out = request.out / grids_folder / source.name,
+                           .jobs = request.jobs,
+                           .resume = request.resume,
+                           .overwrite = false,
+                           .check = job.spec.check && request.check};
+  ResultsStore store = open_results(job.spec, job.grid, sweep);
+  const SweepCounts counts = run_scenarios(job.space, store, sweep, stop, observer);
+  interrupted = interrupted || counts.interrupted;
+  const ResultsDigest digest = write_results_csv(store, std::nullopt, sweep.out / results_csv);
+  result.done = digest.rows;
+  result.failed = digest.failed;
+  result.with_findings = digest.with_findings;
+  result.first_note = digest.first_note;
+  result.table = results_table(store, std::nullopt, std::numeric_limits<std::uint64_t>::max());
+  return result;
+}
+
+const Table& table_of(const Reproduction& all, const std::string& grid) {
+  static const Table nothing;
+  const auto found = std::find_if(all.grids.begin(), all.grids.end(), [&](const GridResult& each) {
+    return each.name == grid;
+  });
+  return found == all.grids.end() ? nothing : found->table;
+}
+
+}  // namespace
+
+std::size_t Reproduction::count(ClaimStatus status) const {
+  return static_cast<std::size_t>(
+      std::count_if(outcomes.begin(), outcomes.end(), [status](const Outcome& outcome) {
+        return outcome.status == status;
+      }));
+}
+
+void check_system(const PublishedSystem& system) {
+  for (const SystemGrid& source : system.grids) {
+    static_cast<void>(GridJob{system, source, true});
+    const GridJob job{system, source, false};
+    const GridColumns columns{job.grid};
+    for (const Claim& claim : system.claims) {
+      if (claim.grid == source.name) check_claim(system, claim, columns.columns, columns.values);
+    }
+  }
+}
+
+Reproduction reproduce(const PublishedSystem& system,
+                       const ReproductionRequest& request,
+                       const StopFlag* stop,
+                       const ReproductionObserver& observer) {
+  check_system(system);
+  std::vector<std::unique_ptr<GridJob>> jobs;
+  std::uint64_t total = 0;
+  for (const SystemGrid& source : system.grids) {
+    jobs.push_back(std::make_unique<GridJob>(system, source, request.quick));
+    total += jobs.back()->grid.size();
+  }
+  prepare_folder(request);
+  Reproduction all;
+  all.system = &system;
+  all.quick = request.quick;
+  std::uint64_t before = 0;
+  for (std::size_t i = 0; i < jobs.size() && !stop_requested(stop); ++i) {
+    const auto advance = [&](std::uint64_t done) { observer(before + done, total); };
+    all.grids.push_back(
+        run_grid(system.grids[i], *jobs[i], request, stop, advance, all.interrupted));
+    before += jobs[i]->grid.size();
+    jobs[i].reset();
+  }
+  all.interrupted = all.interrupted || all.grids.size() < jobs.size();
+  for (const Claim& claim : system.claims) {
+    const Table& table = table_of(all, claim.grid);
+    const bool ran = !table.columns.empty() || !claim.no_answer.empty();
+    for (const PublishedPoint& point : claim.published) {
+      Outcome outcome;
+      outcome.claim = &claim;
+      outcome.point = &point;
+      all.outcomes.push_back(ran ? compare(claim, point, table) : outcome);
+    }
+  }
+  return all;
+}
+
+}  // namespace schedlab
