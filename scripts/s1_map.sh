@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything docs/s1_map.md speaks of, from one command: the reproduction of TurboLSTM's numbers, the sweeps of
+# experiments/s1_map_*.json and the pictures. Minutes on two cores.
+#   scripts/s1_map.sh [FOLDER]     results go to FOLDER (out/s1 if left out), pictures to FOLDER/images
+# SCHEDLAB names the program (build/release/schedlab if unset).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program="${SCHEDLAB:-build/release/schedlab}"
+out="${1:-out/s1}"
+images="$out/images"
+mkdir -p "$images"
+
+"$program" reproduce --system s1 --out "$out/reproduction" --overwrite || true
+for spec in experiments/s1_map_*.json; do
+  name="$(basename "$spec" .json)"
+  "$program" sweep "$spec" --out "$out/$name" --timelines none --overwrite || true # plans too large for a device are findings
+done
+
+# map NAME SWEEP FLAG...
+map() {
+  local name="$1" sweep="$2"
+  shift 2
+  "$program" plot "$out/$sweep" --out "$images/$name.png" "$@"
+}
+for machine in p100 v100 h200; do
+  type=(); [ "$machine" = p100 ] || type=(--at data_type=fp32)
+  for baseline in cudnn_like_2 cudnn_like_all; do
+    map "s1_${machine}_over_${baseline}" "s1_map_$machine" --policy critical_first --over "$baseline" \
+      --x batch --y hidden --panels layers "${type[@]}"
+  done
+done
+map s1_p100_steps s1_map_p100 --policy critical_first --over cudnn_like_2 --x steps --y layers --panels hidden
+map s1_h200_fp16 s1_map_h200 --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels layers --at data_type=fp16
+map s1_ascend s1_map_ascend --policy critical_first --over cann_like --x batch --y hidden --panels data_type,layers
+map s1_accumulation s1_map_accumulation --policy critical_first --over cudnn_like_2 --x accumulation_steps --y hidden \
+  --panels machine,batch
+map s1_connections s1_map_connections --policy critical_first --over cudnn_like_2 --x connections --y layers --panels hidden,batch
+for policy in critical_first no_priorities five_streams no_filling critical_first_listing; do
+  map "s1_synchronisation_$policy" s1_map_synchronisation --policy "$policy" --over cudnn_like_2 --x layers --y hidden \
+    --panels batch,machine
+done
+echo "$out"
