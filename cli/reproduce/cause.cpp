@@ -102,7 +102,7 @@ std::string side_name(const Table& table, const RunSelector& selector, std::size
 std::string cause_of(const Table& table,
                      const Measure& measure,
                      const PublishedPoint& point,
-                     const Samples& found,
+                     const ClaimSamples& found,
                      const std::vector<AxisEffect>& effects) {
   std::vector<std::string> sentences;
   std::vector<std::string> axes;
@@ -113,7 +113,7 @@ std::string cause_of(const Table& table,
   if (!axes.empty()) sentences.push_back(fmt::format("Decided by {}.", fmt::join(axes, ", ")));
 
   std::map<std::string, std::set<std::size_t>> sides;
-  for (const Sample& sample : found.samples) {
+  for (const ClaimSample& sample : found.samples) {
     if (is_met(point, sample.value)) continue;
     for (const std::size_t row : sample.rows) {
       const auto side =

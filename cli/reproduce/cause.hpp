@@ -14,7 +14,7 @@ namespace schedlab {
 [[nodiscard]] std::string cause_of(const Table& table,
                                    const Measure& measure,
                                    const PublishedPoint& point,
-                                   const Samples& found,
+                                   const ClaimSamples& found,
                                    const std::vector<AxisEffect>& effects);
 
 }  // namespace schedlab

@@ -34,12 +34,12 @@ double distance(const PublishedPoint& point, double value) {
 }
 
 std::vector<AxisEffect> effects_of(const Table& table,
-                                   const Samples& found,
+                                   const ClaimSamples& found,
                                    const PublishedPoint& point) {
   std::vector<AxisEffect> effects;
   for (std::size_t i = 0; i < found.axes.size(); ++i) {
     std::map<Cell, std::vector<double>> groups;
-    for (const Sample& sample : found.samples) {
+    for (const ClaimSample& sample : found.samples) {
       if (sample.axes[i].index() != 0) groups[sample.axes[i]].push_back(sample.value);
     }
     if (groups.size() < 2) continue;
@@ -116,11 +116,11 @@ Outcome compare(const Claim& claim, const PublishedPoint& point, const Table& ta
     outcome.cause = claim.no_answer;
     return outcome;
   }
-  const Samples found = collect_samples(table, claim.measure, point.at);
+  const ClaimSamples found = collect_samples(table, claim.measure, point.at);
   outcome.missing = found.missing;
   if (found.samples.empty()) return outcome;
   std::vector<double> values;
-  for (const Sample& sample : found.samples) values.push_back(sample.value);
+  for (const ClaimSample& sample : found.samples) values.push_back(sample.value);
   const auto met = std::count_if(
       values.begin(), values.end(), [&](double value) { return is_met(point, value); });
   outcome.share_met = static_cast<double>(met) / static_cast<double>(values.size());

@@ -52,7 +52,7 @@ SpanRow row_of(const Outcome& outcome, double unit) {
 
 /// Axes of the samples that are numeric and have more than one value, by falling effect.
 std::vector<std::size_t> numeric_axes(const Outcome& outcome,
-                                      const Samples& found,
+                                      const ClaimSamples& found,
                                       const Table& table) {
   std::vector<std::size_t> axes;
   for (const AxisEffect& effect : outcome.effects) {
@@ -111,7 +111,7 @@ std::string ranges_picture(const Reproduction& reproduction) {
 
 std::optional<std::string> sample_map(const Outcome& outcome, const Table& table) {
   if (outcome.simulated.count == 0) return std::nullopt;
-  const Samples found = collect_samples(table, outcome.claim->measure, outcome.point->at);
+  const ClaimSamples found = collect_samples(table, outcome.claim->measure, outcome.point->at);
   const std::vector<std::size_t> axes = numeric_axes(outcome, found, table);
   if (axes.size() < 2) return std::nullopt;
   const std::size_t x = axes[0];
@@ -119,7 +119,7 @@ std::optional<std::string> sample_map(const Outcome& outcome, const Table& table
   std::set<Cell> columns;
   std::set<Cell> rows;
   std::map<std::pair<Cell, Cell>, std::vector<double>> cells;
-  for (const Sample& sample : found.samples) {
+  for (const ClaimSample& sample : found.samples) {
     columns.insert(sample.axes[x]);
     rows.insert(sample.axes[y]);
     cells[{sample.axes[y], sample.axes[x]}].push_back(sample.value);

@@ -43,7 +43,7 @@ class Collector {
     }
   }
 
-  [[nodiscard]] Samples collect() {
+  [[nodiscard]] ClaimSamples collect() {
     switch (measure_.kind) {
       case Kind::value:
       case Kind::ratio:
@@ -124,8 +124,8 @@ class Collector {
     return key;
   }
 
-  [[nodiscard]] Sample sample(double value, Rows rows) const {
-    Sample made{value, {}, std::move(rows)};
+  [[nodiscard]] ClaimSample sample(double value, Rows rows) const {
+    ClaimSample made{value, {}, std::move(rows)};
     for (const std::size_t axis : found_.axes) {
       Cell cell;
       for (const std::size_t row : made.rows) {
@@ -153,8 +153,8 @@ class Collector {
     return sum;
   }
 
-  [[nodiscard]] std::vector<Sample> points() {
-    std::vector<Sample> samples;
+  [[nodiscard]] std::vector<ClaimSample> points() {
+    std::vector<ClaimSample> samples;
     const Rows of = rows_of(measure_.runs.front());
     if (measure_.runs.size() == 1) {
       for (const std::size_t row : of) samples.push_back(sample(metric(row) / divisor(row), {row}));
@@ -175,12 +175,12 @@ class Collector {
   }
 
   /// One sample per line along the axis: its last value over its first.
-  [[nodiscard]] std::vector<Sample> ends(const std::vector<Sample>& points) const {
+  [[nodiscard]] std::vector<ClaimSample> ends(const std::vector<ClaimSample>& points) const {
     const std::size_t along = static_cast<std::size_t>(
         std::find(found_.axes.begin(), found_.axes.end(), known_column(measure_.along)) -
         found_.axes.begin());
-    std::map<Key, std::map<double, const Sample*>> lines;
-    for (const Sample& point : points) {
+    std::map<Key, std::map<double, const ClaimSample*>> lines;
+    for (const ClaimSample& point : points) {
       const auto place = cell_number(point.axes.at(along));
       if (!place) continue;
       Key key;
@@ -192,10 +192,10 @@ class Collector {
       }
       lines[key].emplace(*place, &point);
     }
-    std::vector<Sample> samples;
+    std::vector<ClaimSample> samples;
     for (const auto& [key, line] : lines) {
-      const Sample& first = *line.begin()->second;
-      const Sample& last = *line.rbegin()->second;
+      const ClaimSample& first = *line.begin()->second;
+      const ClaimSample& last = *line.rbegin()->second;
       if (line.size() < 2 || first.value <= 0) continue;
       Rows rows = last.rows;
       rows.insert(rows.end(), first.rows.begin(), first.rows.end());
@@ -205,7 +205,7 @@ class Collector {
     return samples;
   }
 
-  [[nodiscard]] std::vector<Sample> orders() {
+  [[nodiscard]] std::vector<ClaimSample> orders() {
     std::vector<Rows> sets;
     for (const RunSelector& selector : measure_.runs) sets.push_back(rows_of(selector));
     const auto axes = common_axes(sets);
@@ -216,7 +216,7 @@ class Collector {
         if (place[i] == none || metric(row) < metric(place[i])) place[i] = row;
       }
     }
-    std::vector<Sample> samples;
+    std::vector<ClaimSample> samples;
     for (auto& [key, rows] : places) {
       if (std::find(rows.begin(), rows.end(), none) != rows.end()) continue;
       double least = std::numeric_limits<double>::infinity();
@@ -235,7 +235,7 @@ class Collector {
   const RunSelector& at_;
   std::size_t metric_;
   std::size_t findings_;
-  Samples found_;
+  ClaimSamples found_;
 };
 
 [[noreturn]] void unknown(const PublishedSystem& system,
@@ -260,7 +260,7 @@ bool same_value(const Cell& a, const Cell& b) {
   return a.index() != 0 && b.index() != 0 && to_string(a) == to_string(b);
 }
 
-Samples collect_samples(const Table& table, const Measure& measure, const RunSelector& at) {
+ClaimSamples collect_samples(const Table& table, const Measure& measure, const RunSelector& at) {
   return Collector{table, measure, at}.collect();
 }
 

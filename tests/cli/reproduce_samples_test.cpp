@@ -63,19 +63,19 @@ Measure ratio() {
           .per = {}};
 }
 
-std::multiset<double> values_of(const Samples& samples) {
+std::multiset<double> values_of(const ClaimSamples& samples) {
   std::multiset<double> values;
-  for (const Sample& sample : samples.samples) values.insert(sample.value);
+  for (const ClaimSample& sample : samples.samples) values.insert(sample.value);
   return values;
 }
 
 TEST_CASE("A ratio pairs runs that agree in all axes both have; a knob of one side stays open") {
   const Table table = two_policies();
-  const Samples found = collect_samples(table, ratio(), {});
+  const ClaimSamples found = collect_samples(table, ratio(), {});
   // 3 layers x 2 batches x 2 knobs.
   CHECK(found.samples.size() == 12);
   CHECK(found.missing == 0);
-  const Samples at_8 = collect_samples(table, ratio(), only("layers", std::int64_t{8}));
+  const ClaimSamples at_8 = collect_samples(table, ratio(), only("layers", std::int64_t{8}));
   // (8 + {0, 1} + {1, 2}) / 20.
   const std::multiset<double> expected{9.0 / 20, 10.0 / 20, 10.0 / 20, 11.0 / 20};
   const auto values = values_of(at_8);
@@ -89,7 +89,7 @@ TEST_CASE("A trend compares the ends of each line; knobs and other axes do not m
   Measure measure = ratio();
   measure.kind = Measure::Kind::trend;
   measure.along = "layers";
-  const Samples found = collect_samples(table, measure, {});
+  const ClaimSamples found = collect_samples(table, measure, {});
   // A line per batch and knob: (8 + k + b) / (2 + k + b) with k + b = 1, 2, 2, 3.
   const std::multiset<double> expected{11.0 / 5, 10.0 / 4, 10.0 / 4, 9.0 / 3};
   const auto values = values_of(found);
@@ -105,7 +105,7 @@ TEST_CASE(
   Measure measure;
   measure.kind = Measure::Kind::order;
   measure.runs = {only("policy", std::string{"slow"}), only("policy", std::string{"fast"})};
-  const Samples found = collect_samples(table, measure, only("batch", std::int64_t{100}));
+  const ClaimSamples found = collect_samples(table, measure, only("batch", std::int64_t{100}));
   // slow over the better knob 0: 20 / (layers + 1).
   const std::multiset<double> expected{20.0 / 9, 20.0 / 5, 20.0 / 3};
   const auto values = values_of(found);
@@ -121,7 +121,7 @@ TEST_CASE("A value may be divided by a formula of columns") {
   measure.metric = "streams";
   measure.runs = {only("policy", std::string{"fast"})};
   measure.per = {{2.0, std::string{"layers"}}, {1.0}};
-  for (const Sample& sample : collect_samples(table, measure, {}).samples) {
+  for (const ClaimSample& sample : collect_samples(table, measure, {}).samples) {
     CHECK(sample.value == 1.0);
   }
 }
@@ -130,7 +130,7 @@ TEST_CASE("Runs without a result or with findings do not take part and are count
   Table table = two_policies();
   table.rows[0][4] = Cell{};                // slow, layers 2, batch 100
   table.rows.back()[10] = std::int64_t{1};  // fast, layers 8, batch 200, knob 1
-  const Samples found = collect_samples(table, ratio(), {});
+  const ClaimSamples found = collect_samples(table, ratio(), {});
   CHECK(found.missing == 2);
   CHECK(found.samples.size() == 12 - 2 - 1);
 }
