@@ -51,13 +51,7 @@ class OnlinePolicy {
 };
 
 /// How finely the graph must be cut for a policy, where the workload leaves it to the policy.
-enum class Granularity : std::uint8_t {
-  coarse,
-  fine,
-  matmul,
-  data_and_weight,
-  kernel_and_weight
-};
+enum class Granularity : std::uint8_t { coarse, fine, matmul, data_and_weight, kernel_and_weight };
 
 /// Graph + platform + costs -> Plan. Immutable: all knobs are given at construction.
 class Policy {

@@ -24,10 +24,10 @@ constexpr std::array<RecurrentCell, 3> cells{
 constexpr std::array<Bidirectional, 3> directions{
     Bidirectional::none, Bidirectional::first, Bidirectional::all};
 constexpr std::array<Granularity, 5> granularities{Granularity::coarse,
-                                                  Granularity::fine,
-                                                  Granularity::matmul,
-                                                  Granularity::data_and_weight,
-                                                  Granularity::kernel_and_weight};
+                                                   Granularity::fine,
+                                                   Granularity::matmul,
+                                                   Granularity::data_and_weight,
+                                                   Granularity::kernel_and_weight};
 constexpr std::array<RecurrentPass, 3> passes{
     RecurrentPass::forward, RecurrentPass::backward, RecurrentPass::training};
 
