@@ -39,14 +39,52 @@ Graph boost_graph(const TaskGraph& graph) {
   return {boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), graph.task_count()};
 }
 
+/// Exactly, to the picosecond.
+std::string microseconds(Duration duration) {
+  constexpr std::int64_t ps_per_us = 1'000'000;
+  return fmt::format("{}.{:06}", duration.count() / ps_per_us, duration.count() % ps_per_us);
+}
+
+/// As read_dot reads them.
+std::string kernel_list(const Operation& operation) {
+  std::string text;
+  for (const Kernel& kernel : operation.kernels) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{} {} {} {} {} {} {} {}",
+                        to_string(kernel.kind),
+                        to_string(kernel.type),
+                        kernel.m,
+                        kernel.n,
+                        kernel.k,
+                        kernel.flops.count(),
+                        kernel.bytes_read.count(),
+                        kernel.bytes_written.count());
+  }
+  return text;
+}
+
 /// Boost's own quoting leaves a backslash alone, which would escape the quote after it.
 std::string dot_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    out += c == '\n' ? ' ' : c;
+    out += c;
   }
   return out + '"';
+}
+
+/// What read_dot needs to make the operation again.
+std::string attributes(const Operation& operation) {
+  std::string text =
+      fmt::format(", operation={}, kind={}", dot_string(operation.name), to_string(operation.kind));
+  if (operation.task_class != TaskClass::unclassified) {
+    text += fmt::format(", class={}", detail::task_class_name(operation.task_class));
+  }
+  if (!operation.kernels.empty()) text += fmt::format(", kernels=\"{}\"", kernel_list(operation));
+  if (operation.fixed_duration > Duration{0}) {
+    text += fmt::format(", operation_duration_us={}", microseconds(operation.fixed_duration));
+  }
+  return text;
 }
 
 /// GraphML is XML 1.0, which has no control characters; Boost escapes the rest.
@@ -60,10 +98,25 @@ std::string printable(std::string text) {
 }  // namespace
 
 std::string write_dot(const TaskGraph& graph) {
+  IdVector<OperationId, std::string> meaning;
+  for (const Operation& operation : graph.operations()) meaning.push_back(attributes(operation));
   const auto vertex = [&](std::ostream& out, Vertex v) {
     const TaskId task = task_of(v);
     out << "[label=" << dot_string(graph.name(task)) << ", fillcolor=\""
-        << colours[graph.operation_id(task).value() % colours.size()] << "\"]";
+        << colours[graph.operation_id(task).value() % colours.size()] << '"'
+        << meaning[graph.operation_id(task)];
+    // In a label "\N" stands for the vertex.
+    const std::string name = graph.name(task);
+    if (name.find("\\N") != std::string::npos) out << ", name=" << dot_string(name);
+    const Tags& tags = graph.tags(task);
+    if (tags.layer >= 0) out << ", layer=" << tags.layer;
+    if (tags.step >= 0) out << ", step=" << tags.step;
+    if (tags.stage >= 0) out << ", stage=" << tags.stage;
+    if (tags.microbatch >= 0) out << ", microbatch=" << tags.microbatch;
+    if (graph.has_task_durations()) {
+      out << ", duration_us=" << microseconds(graph.fixed_duration(task));
+    }
+    out << ']';
   };
   const auto edge = [](std::ostream&, const auto&) {};
   const auto whole = [](std::ostream& out) {

@@ -2,6 +2,7 @@
 #include "workloads/graph_file.hpp"
 
 #include "sim/base/file.hpp"
+#include "workloads/graph_dot.hpp"
 #include "workloads/graph_json.hpp"
 #include "workloads/graph_text.hpp"
 #include "workloads/stg.hpp"
@@ -19,11 +20,13 @@ TaskGraph read(const std::string& bytes, const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
   if (extension == ".json") return read_graph_json(bytes, name);
   if (extension == ".stg") return read_stg(bytes, name);
+  if (extension == ".dot" || extension == ".gv") return read_dot(bytes, name);
   const std::size_t start = bytes.find_first_not_of(" \t\r\n");
   if (start != std::string::npos && bytes[start] == '{') {
     return read_graph_json(bytes, name);
   }
   if (is_graph_text(bytes)) return read_graph_text(bytes, name);
+  if (is_dot(bytes)) return read_dot(bytes, name);
   return read_stg(bytes, name);
 }
 

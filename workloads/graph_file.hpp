@@ -7,8 +7,9 @@
 
 namespace schedlab {
 
-/// Reads a graph file: `.json` and `.stg` by extension, any other by content (JSON starts with "{",
-/// our compact text with "schedlab-graph", the rest is taken for a Standard Task Graph Set file). A
+/// Reads a graph file: `.json`, `.stg`, `.dot` and `.gv` by extension, any other by content (JSON
+/// starts with "{", our compact text with "schedlab-graph", DOT with "digraph" or a comment, the
+/// rest is taken for a Standard Task Graph Set file). A
 /// graph that is not numbered topologically is renumbered, which engines are several times faster
 /// on; tasks keep their names. Throws InputError naming file, place and what was expected.
 [[nodiscard]] TaskGraph read_graph_file(const std::filesystem::path& path);

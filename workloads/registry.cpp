@@ -10,11 +10,19 @@ namespace schedlab {
 
 const std::vector<WorkloadInfo>& workloads() {
   static const std::vector<WorkloadInfo> all{
-      lstm_workload(),            // lstm
-      gru_workload(),             // gru
-      grid_workload(),            // grid
-      random_layered_workload(),  // random_layered
-      file_workload(),            // file
+      lstm_workload(),                  // lstm
+      gru_workload(),                   // gru
+      gnmt_workload(),                  // gnmt
+      opennmt_workload(),               // opennmt
+      sentiment_lstm_workload(),        // sentiment_lstm
+      grid_workload(),                  // grid
+      random_layered_workload(),        // random_layered
+      erdos_renyi_workload(),           // erdos_renyi
+      fork_join_workload(),             // fork_join
+      cholesky_workload(),              // cholesky
+      gaussian_elimination_workload(),  // gaussian_elimination
+      fft_workload(),                   // fft
+      file_workload(),                  // file
   };
   return all;
 }

@@ -68,7 +68,8 @@ WorkloadInfo random_layered_workload() {
 WorkloadInfo file_workload() {
   return {.name = "file",
           .summary =
-              "graph file: JSON, compact text or Standard Task Graph Set, by extension and content",
+              "graph file: JSON, compact text, DOT or Standard Task Graph Set, by extension and "
+              "content",
           .options = {{.name = "path",
                        .default_value = std::string{},
                        .doc = "the file, from the folder the program runs in",

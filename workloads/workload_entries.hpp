@@ -8,8 +8,16 @@ namespace schedlab {
 // Name, options and maker of each workload; registry.cpp lists them.
 [[nodiscard]] WorkloadInfo lstm_workload();
 [[nodiscard]] WorkloadInfo gru_workload();
+[[nodiscard]] WorkloadInfo gnmt_workload();
+[[nodiscard]] WorkloadInfo opennmt_workload();
+[[nodiscard]] WorkloadInfo sentiment_lstm_workload();
 [[nodiscard]] WorkloadInfo grid_workload();
 [[nodiscard]] WorkloadInfo random_layered_workload();
+[[nodiscard]] WorkloadInfo erdos_renyi_workload();
+[[nodiscard]] WorkloadInfo fork_join_workload();
+[[nodiscard]] WorkloadInfo cholesky_workload();
+[[nodiscard]] WorkloadInfo gaussian_elimination_workload();
+[[nodiscard]] WorkloadInfo fft_workload();
 [[nodiscard]] WorkloadInfo file_workload();
 
 }  // namespace schedlab

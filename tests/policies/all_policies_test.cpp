@@ -6,6 +6,7 @@
 #include "sim/plan/plan_check.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/lstm.hpp"
+#include "workloads/models.hpp"
 
 #include <doctest/doctest.h>
 
@@ -99,6 +100,57 @@ TEST_CASE("every policy makes sound plans for two directions and for GRU cells")
             CAPTURE(info.name);
             expect_sound(scene, info);
           }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every policy makes sound plans for whole models") {
+  for (const Granularity granularity : {Granularity::coarse,
+                                        Granularity::fine,
+                                        Granularity::matmul,
+                                        Granularity::data_and_weight}) {
+    for (const BufferOrder order : {BufferOrder::chained, BufferOrder::by_plan}) {
+      ModelOptions model;
+      model.cut.granularity = granularity;
+      model.cut.buffer_order = order;
+      GnmtSpec translation;
+      translation.layers = 3;
+      translation.hidden = 4;
+      translation.batch = 2;
+      translation.source_steps = 4;
+      translation.target_steps = 3;
+      translation.vocabulary = 9;
+      translation.attention_steps = order == BufferOrder::chained ? 1 : 0;
+      translation.model = model;
+      OpennmtSpec open;
+      open.layers = 2;
+      open.hidden = 4;
+      open.embedding = 5;
+      open.batch = 2;
+      open.source_steps = 4;
+      open.target_steps = 3;
+      open.source_vocabulary = open.target_vocabulary = 9;
+      open.input_feed = order == BufferOrder::chained;
+      open.model = model;
+      SentimentLstmSpec sentiment;
+      sentiment.hidden = 4;
+      sentiment.embedding = 5;
+      sentiment.steps = 4;
+      sentiment.vocabulary = 9;
+      sentiment.model = model;
+      std::vector<Scene> scenes;
+      scenes.emplace_back(gnmt(translation), Rng{3});
+      scenes.emplace_back(opennmt(open), Rng{4});
+      scenes.emplace_back(sentiment_lstm(sentiment), Rng{5});
+      for (const Scene& scene : scenes) {
+        for (const PolicyInfo& info : policies()) {
+          CAPTURE(static_cast<int>(granularity));
+          CAPTURE(static_cast<int>(order));
+          CAPTURE(scene.graph.task_count());
+          CAPTURE(info.name);
+          expect_sound(scene, info);
         }
       }
     }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/check_graph.hpp"
+#include "workloads/graph_dot.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace schedlab;
+  const std::string text{reinterpret_cast<const char*>(data), size};
+  testing::check_reader([&] { return read_dot(text, "fuzz.dot"); },
+                        [](const TaskGraph& graph) {
+                          return testing::difference(graph,
+                                                     read_dot(write_dot(graph), "again.dot"));
+                        });
+  return 0;
+}
