@@ -3,6 +3,7 @@
 
 #include "cli/presets.hpp"
 #include "cli/reproduce/published_system.hpp"
+#include "cli/variability.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
@@ -47,7 +48,7 @@ std::string shape_of(const Preset& preset) {
 }
 
 std::vector<Section> sections() {
-  std::vector<Section> all(6);
+  std::vector<Section> all(7);
   all[0].title = "workloads";
   for (const WorkloadInfo& info : workloads()) {
     all[0].entries.push_back({info.name, info.summary, {}, info.options, true});
@@ -78,6 +79,12 @@ std::vector<Section> sections() {
     const PublishedSystem system = load_system(name);
     all[5].entries.push_back({name, system.title, system.source, {}, true});
   }
+  all[6].title = "variability";
+  all[6].entries.push_back({"variability",
+                            "how the machine scatters from run to run, and how often it is drawn",
+                            {},
+                            variability_options(),
+                            true});
   return all;
 }
 
@@ -151,11 +158,18 @@ std::vector<Section> wanted_sections(const ListOptions& options) {
 CLI::App* add_to(CLI::App& app, ListOptions& options) {
   CLI::App* verb =
       app.add_subcommand("list", "List what specs and flags may name, with all options");
-  verb->add_option("WHAT",
-                   options.what,
-                   "all, workloads, presets, machines, cost_models, policies or systems")
-      ->check(CLI::IsMember(std::set<std::string>{
-          "all", "workloads", "presets", "machines", "cost_models", "policies", "systems"}))
+  verb->add_option(
+          "WHAT",
+          options.what,
+          "all, workloads, presets, machines, cost_models, policies, systems or variability")
+      ->check(CLI::IsMember(std::set<std::string>{"all",
+                                                  "workloads",
+                                                  "presets",
+                                                  "machines",
+                                                  "cost_models",
+                                                  "policies",
+                                                  "systems",
+                                                  "variability"}))
       ->capture_default_str();
   verb->add_option("NAME", options.name, "Only this one");
   verb->add_flag("--json", options.json, "Print JSON");

@@ -36,16 +36,32 @@ void expect_one_scenario(const Spec& spec, const Grid& grid) {
        .hint = "run schedlab sweep, or give each of these one value"});
 }
 
+std::string of_samples(const Samples& samples) {
+  if (samples.count() == 0) return {};
+  const SampleSummary makespan = samples.summaries().front();
+  return fmt::format(
+      "  {} samples: makespan {:.3f} us on average ({:.3f} to {:.3f} with 95 % confidence), "
+      "median {:.3f}, 5 % below {:.3f}, 5 % above {:.3f}\n",
+      makespan.count,
+      makespan.mean,
+      makespan.mean_low,
+      makespan.mean_high,
+      makespan.median,
+      makespan.p5,
+      makespan.p95);
+}
+
 void print_text(const Terminal& terminal,
                 const std::string& title,
                 const Metrics& metrics,
+                const Samples& samples,
                 const RunFiles& files,
                 const std::string& folder) {
   terminal.out << fmt::format(
       "{}\n  makespan {:.3f} us, {:.2f} times the lower bound ({}, {:.3f} us)\n  utilization "
       "{:.1f} "
       "%, host busy {:.1f} %, waiting for the host {:.1f} %, overlap {:.1f} %\n  {} tasks, {} "
-      "streams, {} events, {} host calls\n  {}: {}\n",
+      "streams, {} events, {} host calls\n{}  {}: {}\n",
       title,
       to_us(metrics.makespan),
       metrics.gap,
@@ -59,6 +75,7 @@ void print_text(const Terminal& terminal,
       metrics.streams,
       metrics.events,
       metrics.host_calls,
+      of_samples(samples),
       folder,
       fmt::join(files.files, ", "));
 }
@@ -78,6 +95,16 @@ void print_json(const Terminal& terminal,
                                  {"gap", metrics.gap},
                                  {"utilization", metrics.utilization},
                                  {"findings", run.findings.size()}};
+  if (run.samples.count() > 0) {
+    const SampleSummary makespan = run.samples.summaries().front();
+    summary["samples"] = {{"count", makespan.count},
+                          {"makespan_us_mean", makespan.mean},
+                          {"makespan_us_mean_low", makespan.mean_low},
+                          {"makespan_us_mean_high", makespan.mean_high},
+                          {"makespan_us_median", makespan.median},
+                          {"makespan_us_p5", makespan.p5},
+                          {"makespan_us_p95", makespan.p95}};
+  }
   terminal.out << summary.dump(2) << '\n';
 }
 
@@ -118,7 +145,7 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
   OutputFolder folder(options.out, options.overwrite);
 
   ScenarioRunner runner(space, terminal.stop);
-  const FullRun run = runner.run_fully(0);
+  const FullRun run = runner.run_fully(0, true);
   const Problem problem = run.prepared->problem();
   const Metrics metrics = compute_metrics(problem, run.plan, run.trace, run.prepared->bounds);
   const std::string title = fmt::format("{}: {} on {}",
@@ -134,7 +161,7 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
   if (options.json) {
     print_json(terminal, title, metrics, run, files, options.out);
   } else {
-    print_text(terminal, title, metrics, files, options.out);
+    print_text(terminal, title, metrics, run.samples, files, options.out);
   }
   return run.findings.empty() || options.allow_findings ? exit_done : exit_failed;
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_sweep.hpp"
 
+#include "cli/policy_comparison.hpp"
 #include "cli/progress.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/spec.hpp"
 #include "cli/speed_up.hpp"
 #include "cli/sweep_pictures.hpp"
 #include "cli/sweep_run.hpp"
+#include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -111,7 +114,7 @@ CLI::App* add_to(CLI::App& app, SweepOptions& options) {
 
 int run(const SweepOptions& options, const Terminal& terminal) {
   const Spec spec = load_spec(options.spec);
-  std::vector<std::string> reserved = result_column_names();
+  std::vector<std::string> reserved = result_column_names(spec.part(Part::variability) != nullptr);
   reserved.insert(reserved.end(), {"scenario", "speed_up"});
   const Grid grid(spec, reserved);
   const std::optional<Baseline> baseline = Baseline::of(spec, grid);
@@ -128,6 +131,10 @@ int run(const SweepOptions& options, const Terminal& terminal) {
   outcome.counts = run_with_progress(terminal, space, store, request);
   outcome.digest = write_results_csv(store, baseline, request.out / results_csv);
   outcome.files.files = {results_database, results_csv};
+  if (spec.part(Part::variability) != nullptr) {
+    write_file_atomically(request.out / comparisons_csv, table_csv(compare_policies(grid, store)));
+    outcome.files.files.emplace_back(comparisons_csv);
+  }
   if (outcome.counts.interrupted) {
     terminal.err << fmt::format(
         "stopped after {} of {} scenarios; they are kept\n  go on with: schedlab sweep {} --out {} "

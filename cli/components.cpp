@@ -226,6 +226,19 @@ LaunchMode Components::launch(std::uint64_t index) const {
   return word ? launch_mode(word->text()) : LaunchMode::eager;
 }
 
+std::optional<Sampling> Components::sampling(std::uint64_t index) const {
+  const auto node = grid_.part_value(Part::variability, index);
+  if (!node) return std::nullopt;
+  Choice choice{.name = "variability", .given = {}, .node = *node};
+  take_options(choice.node, {}, choice.given);
+  add_seed(choice, Part::variability, index, variability_options());
+  try {
+    return make_sampling(resolve_options(choice.name, variability_options(), choice.given));
+  } catch (const InputError& error) {
+    rethrow(error, choice.node);
+  }
+}
+
 std::string Components::policy_name(std::uint64_t index) const {
   return named_choice(Part::policy, index).name;
 }
@@ -244,6 +257,7 @@ void Components::check_all() const {
   each(Part::cost_model, [&](std::uint64_t i) { static_cast<void>(cost_model(i)); });
   each(Part::policy, [&](std::uint64_t i) { static_cast<void>(policy(i)); });
   each(Part::launch, [&](std::uint64_t i) { static_cast<void>(launch(i)); });
+  each(Part::variability, [&](std::uint64_t i) { static_cast<void>(sampling(i)); });
 }
 
 }  // namespace schedlab

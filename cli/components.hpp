@@ -4,6 +4,7 @@
 #include "cli/grid.hpp"
 #include "cli/launch.hpp"
 #include "cli/spec.hpp"
+#include "cli/variability.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/options.hpp"
@@ -15,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace schedlab {
@@ -35,6 +37,8 @@ class Components {
   [[nodiscard]] std::unique_ptr<Policy> policy(std::uint64_t index) const;
   /// eager if the spec does not say. Throws InfeasibleError for a mode that is not simulated.
   [[nodiscard]] LaunchMode launch(std::uint64_t index) const;
+  /// nullopt: the machine does not scatter.
+  [[nodiscard]] std::optional<Sampling> sampling(std::uint64_t index) const;
   /// The registered name of the policy, whatever its label.
   [[nodiscard]] std::string policy_name(std::uint64_t index) const;
 

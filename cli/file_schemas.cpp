@@ -147,7 +147,7 @@ std::string results_schema() {
   Json properties{{"scenario", at_least_zero("integer")}};
   properties["speed_up"] =
       Json{{"type", "number"}, {"description", "baseline's makespan over this one"}};
-  for (const ResultColumn& column : result_columns()) {
+  for (const ResultColumn& column : result_columns(true)) {
     const char* word = column.type == ColumnType::text      ? "string"
                        : column.type == ColumnType::integer ? "integer"
                                                             : "number";
@@ -155,7 +155,9 @@ std::string results_schema() {
   }
   const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
                     {"title", "SchedLab results: one row"},
-                    {"description", "the axes of the sweep are further columns, after scenario"},
+                    {"description",
+                     "the axes of the sweep are further columns, after scenario; samples and what "
+                     "is said of them are there if the spec has the key variability"},
                     {"type", "object"},
                     {"properties", std::move(properties)},
                     {"required", {"scenario"}}};

@@ -20,9 +20,11 @@ std::uint32_t bit(Part part) {
   return 1U << static_cast<unsigned>(part);
 }
 
-/// The seed reaches workloads and policies.
+/// The seed reaches workloads, policies and the draws of a machine that scatters.
 std::uint32_t parts_touched(Part part) {
-  return part == Part::seed ? bit(Part::seed) | bit(Part::workload) | bit(Part::policy) : bit(part);
+  return part == Part::seed
+             ? bit(Part::seed) | bit(Part::workload) | bit(Part::policy) | bit(Part::variability)
+             : bit(part);
 }
 
 /// Product that stops growing beyond the limit.

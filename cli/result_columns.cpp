@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/result_columns.hpp"
 
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace schedlab {
@@ -15,11 +17,9 @@ Cell number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace
-
-const std::vector<ResultColumn>& result_columns() {
+std::vector<ResultColumn> number_columns() {
   using enum ColumnType;
-  static const std::vector<ResultColumn> columns{
+  return {
       {"makespan_us", real, "length of the run"},
       {"makespan_ps", integer, "the same, exact"},
       {"bound_us", real, "the largest lower bound on the makespan of any schedule or of this host"},
@@ -41,48 +41,96 @@ const std::vector<ResultColumn>& result_columns() {
       {"queries", integer, "stream queries"},
       {"events", integer, "events of the plan"},
       {"streams", integer, "streams of the plan"},
-      {"findings", integer, "what the plan checker found; missing: not checked"},
-      {"note", text, "why there is no result, or the checker's first finding"},
   };
+}
+
+/// What is said of each number that scatters.
+struct SampleColumn {
+  std::string_view ending;
+  std::string_view doc;
+  double SampleSummary::*value;
+};
+
+constexpr std::array<SampleColumn, 6> sample_columns{
+    {{"_mean", "mean of the samples", &SampleSummary::mean},
+     {"_mean_low", "lower end of the 95 % interval of that mean", &SampleSummary::mean_low},
+     {"_mean_high", "upper end of it", &SampleSummary::mean_high},
+     {"_median", "median of the samples", &SampleSummary::median},
+     {"_p5", "5 % of the samples are below", &SampleSummary::p5},
+     {"_p95", "95 % of the samples are below", &SampleSummary::p95}}};
+
+std::vector<ResultColumn> make_columns(bool sampled) {
+  std::vector<ResultColumn> columns = number_columns();
+  if (sampled) {
+    columns.push_back({"samples", ColumnType::integer, "runs drawn on a machine that scatters"});
+    for (const SampledMetric& metric : sampled_metrics()) {
+      for (const SampleColumn& column : sample_columns) {
+        columns.push_back({std::string{metric.name} + std::string{column.ending},
+                           ColumnType::real,
+                           std::string{metric.name} + ": " + std::string{column.doc}});
+      }
+    }
+  }
+  columns.push_back(
+      {"findings", ColumnType::integer, "what the plan checker found; missing: not checked"});
+  columns.push_back(
+      {"note", ColumnType::text, "why there is no result, or the checker's first finding"});
   return columns;
 }
 
-std::vector<std::string> result_column_names() {
+void append_samples(std::vector<Cell>& cells, const Samples& samples) {
+  cells.push_back(number(samples.count()));
+  for (const SampleSummary& summary : samples.summaries()) {
+    for (const SampleColumn& column : sample_columns) cells.emplace_back(summary.*column.value);
+  }
+}
+
+}  // namespace
+
+const std::vector<ResultColumn>& result_columns(bool sampled) {
+  static const std::vector<ResultColumn> plain = make_columns(false);
+  static const std::vector<ResultColumn> with_samples = make_columns(true);
+  return sampled ? with_samples : plain;
+}
+
+std::vector<std::string> result_column_names(bool sampled) {
   std::vector<std::string> names;
-  for (const ResultColumn& column : result_columns()) names.push_back(column.name);
+  for (const ResultColumn& column : result_columns(sampled)) names.push_back(column.name);
   return names;
 }
 
-std::vector<Cell> result_cells(const ScenarioResult& result) {
+std::vector<Cell> result_cells(const ScenarioResult& result, bool sampled) {
   if (result.failed) {
-    std::vector<Cell> cells(result_columns().size());
+    std::vector<Cell> cells(result_columns(sampled).size());
     cells.back() = result.note;
     return cells;
   }
   const Summary& s = result.summary;
-  return {microseconds(s.makespan),
-          std::int64_t{s.makespan.count()},
-          microseconds(s.bounds.largest()),
-          std::string{s.bounds.largest_name()},
-          s.gap,
-          s.utilization,
-          s.busy_share,
-          s.mean_concurrency,
-          s.overlap_share,
-          s.matmul_share,
-          s.host_busy_share,
-          s.host_bound_share,
-          std::int64_t{s.peak_memory.count()},
-          number(s.tasks),
-          number(s.launches),
-          number(s.host_calls),
-          number(s.records),
-          number(s.waits),
-          number(s.queries),
-          number(s.events),
-          number(s.streams),
-          result.checked ? Cell{result.findings} : Cell{},
-          result.note.empty() ? Cell{} : Cell{result.note}};
+  std::vector<Cell> cells{microseconds(s.makespan),
+                          std::int64_t{s.makespan.count()},
+                          microseconds(s.bounds.largest()),
+                          std::string{s.bounds.largest_name()},
+                          s.gap,
+                          s.utilization,
+                          s.busy_share,
+                          s.mean_concurrency,
+                          s.overlap_share,
+                          s.matmul_share,
+                          s.host_busy_share,
+                          s.host_bound_share,
+                          std::int64_t{s.peak_memory.count()},
+                          number(s.tasks),
+                          number(s.launches),
+                          number(s.host_calls),
+                          number(s.records),
+                          number(s.waits),
+                          number(s.queries),
+                          number(s.events),
+                          number(s.streams)};
+  if (sampled) append_samples(cells, result.samples);
+  cells.push_back(result.checked ? Cell{result.findings} : Cell{});
+  cells.push_back(result.note.empty() ? Cell{} : Cell{result.note});
+  return cells;
 }
 
 }  // namespace schedlab

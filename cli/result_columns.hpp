@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/sweep/table.hpp"
+#include "sim/trace/sampled_metrics.hpp"
 #include "sim/trace/summary.hpp"
 
 #include <string>
@@ -11,7 +12,8 @@ namespace schedlab {
 
 /// How one scenario of a sweep ended.
 struct ScenarioResult {
-  Summary summary;            ///< all zero when `error` is set
+  Summary summary;            ///< without noise; all zero when `error` is set
+  Samples samples;            ///< on a machine that scatters; else empty
   bool checked = false;       ///< the plan checker saw the plan
   std::int64_t findings = 0;  ///< what it found
   std::string note;           ///< the error, or the first finding; empty: all is well
@@ -27,11 +29,12 @@ struct ResultColumn {
   std::string doc;
 };
 
-/// The columns of a result, without those of the axes.
-[[nodiscard]] const std::vector<ResultColumn>& result_columns();
-[[nodiscard]] std::vector<std::string> result_column_names();
+/// The columns of a result, without those of the axes; `sampled`: with those that a machine that
+/// scatters adds.
+[[nodiscard]] const std::vector<ResultColumn>& result_columns(bool sampled);
+[[nodiscard]] std::vector<std::string> result_column_names(bool sampled);
 
 /// One cell per result_columns(); those of a failed scenario are missing, but for its note.
-[[nodiscard]] std::vector<Cell> result_cells(const ScenarioResult& result);
+[[nodiscard]] std::vector<Cell> result_cells(const ScenarioResult& result, bool sampled);
 
 }  // namespace schedlab

@@ -46,7 +46,7 @@ std::string insert_sql(std::size_t columns) {
 struct ResultsStore::Database {
   Database(const std::filesystem::path& path, SqliteDatabase::Mode mode) : sqlite(path, mode) {}
 
-  void write_layout(const ResultsHeader& header) {
+  void write_layout(const ResultsHeader& header, bool sampled) {
     // WAL: a commit appends; NORMAL: it survives the process, and the file survives a power
     // failure.
     sqlite.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN");
@@ -54,6 +54,11 @@ struct ResultsStore::Database {
     sqlite.execute("CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT)");
     sqlite.execute("CREATE TABLE axes(name TEXT, path TEXT, number_of_values INTEGER)");
     sqlite.execute(table_sql(columns));
+    if (sampled) {
+      sqlite.execute(
+          "CREATE TABLE samples(scenario INTEGER, sample INTEGER, makespan_ps INTEGER, "
+          "PRIMARY KEY(scenario, sample)) WITHOUT ROWID");
+    }
     put_meta("spec", header.spec);
     put_meta("inputs", header.inputs);
     put_meta("version", header.version);
@@ -102,6 +107,14 @@ struct ResultsStore::Database {
     // failure.
     sqlite.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
     insert = std::make_unique<SqliteStatement>(sqlite, insert_sql(columns.size()));
+    if (has_samples()) {
+      insert_sample =
+          std::make_unique<SqliteStatement>(sqlite, "INSERT OR REPLACE INTO samples VALUES(?,?,?)");
+    }
+  }
+
+  [[nodiscard]] bool has_samples() const {
+    return SqliteStatement(sqlite, "SELECT 1 FROM sqlite_master WHERE name='samples'").step();
   }
 
   [[nodiscard]] std::string meta(std::string_view key) const {
@@ -120,6 +133,7 @@ struct ResultsStore::Database {
   SqliteDatabase sqlite;  // first, so that it outlives the statements
   std::vector<Column> columns;
   std::unique_ptr<SqliteStatement> insert;
+  std::unique_ptr<SqliteStatement> insert_sample;  // nullptr: no table for them
   std::uint64_t pending = 0;
   Clock::time_point last_commit = Clock::now();
 };
@@ -131,7 +145,8 @@ ResultsStore::~ResultsStore() = default;
 
 ResultsStore ResultsStore::create(const std::filesystem::path& path,
                                   const ResultsHeader& header,
-                                  const std::vector<Column>& columns) {
+                                  const std::vector<Column>& columns,
+                                  bool sampled) {
   // The file gets its name when its layout is complete: a run killed before that leaves nothing
   // that looks like results.
   const std::filesystem::path partial = partial_path(path);
@@ -139,7 +154,7 @@ ResultsStore ResultsStore::create(const std::filesystem::path& path,
   {
     Database database(partial, SqliteDatabase::Mode::create);
     database.columns = columns;
-    database.write_layout(header);
+    database.write_layout(header, sampled);
   }
   std::filesystem::rename(partial, path);
   auto database = std::make_unique<Database>(path, SqliteDatabase::Mode::read_write);
@@ -205,7 +220,8 @@ std::uint64_t ResultsStore::row_count() const {
 
 void ResultsStore::add(std::uint64_t scenario,
                        const std::vector<Cell>& axes,
-                       const std::vector<Cell>& results) {
+                       const std::vector<Cell>& results,
+                       const std::vector<Duration>& makespans) {
   Database& db = *database_;
   SCHEDLAB_EXPECTS(axes.size() + results.size() == db.columns.size(), "cells of one row");
   if (db.pending++ == 0) db.sqlite.execute("BEGIN");
@@ -216,6 +232,14 @@ void ResultsStore::add(std::uint64_t scenario,
   for (const Cell& cell : results) insert.bind(parameter++, cell);
   insert.step();
   insert.reset();
+  SCHEDLAB_EXPECTS(makespans.empty() || db.insert_sample != nullptr, "a table for samples");
+  for (std::size_t i = 0; i < makespans.size(); ++i) {
+    db.insert_sample->bind(1, static_cast<std::int64_t>(scenario));
+    db.insert_sample->bind(2, static_cast<std::int64_t>(i));
+    db.insert_sample->bind(3, std::int64_t{makespans[i].count()});
+    db.insert_sample->step();
+    db.insert_sample->reset();
+  }
 }
 
 void ResultsStore::commit_if_due() {
@@ -238,6 +262,16 @@ void ResultsStore::for_each(
     for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = select.cell(static_cast<int>(i) + 1);
     visit(static_cast<std::uint64_t>(select.integer(0)), cells);
   }
+}
+
+std::vector<Duration> ResultsStore::samples(std::uint64_t scenario) const {
+  std::vector<Duration> makespans;
+  if (!database_->has_samples()) return makespans;
+  SqliteStatement select(database_->sqlite,
+                         "SELECT makespan_ps FROM samples WHERE scenario=? ORDER BY sample");
+  select.bind(1, static_cast<std::int64_t>(scenario));
+  while (select.step()) makespans.emplace_back(select.integer(0));
+  return makespans;
 }
 
 std::vector<std::int64_t> ResultsStore::integer_column(const std::string& name,

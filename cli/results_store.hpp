@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/units.hpp"
 #include "sim/sweep/table.hpp"
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct ResultsHeader {
 };
 
 /// results.sqlite: every scenario of a sweep that is done, in one table `results` with a column per
-/// axis and per number, plus `meta` (key, value) and `axes` (name, path, number of values).
+/// axis and per number, plus `meta` (key, value) and `axes` (name, path, number of values), and of
+/// machines that scatter `samples` (scenario, sample, makespan_ps).
 ///
 /// Rows are committed every 1000 rows or 100 ms, whichever comes first, so a killed process loses
 /// at most what it finished in its last tenth of a second. Used by one thread at a time.
@@ -35,11 +37,12 @@ class ResultsStore {
     std::uint64_t values = 0;
   };
 
-  /// A new file. `columns`: without the scenario number.
+  /// A new file. `columns`: without the scenario number; `sampled`: with a table for samples.
   /// Throws InfeasibleError if it cannot be written.
   [[nodiscard]] static ResultsStore create(const std::filesystem::path& path,
                                            const ResultsHeader& header,
-                                           const std::vector<Column>& columns);
+                                           const std::vector<Column>& columns,
+                                           bool sampled = false);
   /// Where create() builds the file; a leftover means that a run was killed while it began.
   [[nodiscard]] static std::filesystem::path partial_path(const std::filesystem::path& path);
   /// An unfinished or finished file, to add to. Throws InputError if it belongs to another spec,
@@ -61,14 +64,20 @@ class ResultsStore {
   [[nodiscard]] std::vector<bool> done() const;
   [[nodiscard]] std::uint64_t row_count() const;
 
-  /// One row; a scenario that is there already is replaced.
-  void add(std::uint64_t scenario, const std::vector<Cell>& axes, const std::vector<Cell>& results);
+  /// One row; a scenario that is there already is replaced. `makespans`: of its samples, if any;
+  /// the file must have a table for them.
+  void add(std::uint64_t scenario,
+           const std::vector<Cell>& axes,
+           const std::vector<Cell>& results,
+           const std::vector<Duration>& makespans = {});
   /// Commits if the batch is full or old enough.
   void commit_if_due();
   void flush();
 
   /// All rows by rising scenario number; the cells are those of columns().
   void for_each(const std::function<void(std::uint64_t, const std::vector<Cell>&)>& visit) const;
+  /// The makespans of the samples of a scenario, in their order; empty: there are none.
+  [[nodiscard]] std::vector<Duration> samples(std::uint64_t scenario) const;
   /// One integer column by scenario; `missing` where there is none.
   [[nodiscard]] std::vector<std::int64_t> integer_column(const std::string& name,
                                                          std::int64_t missing) const;

@@ -45,7 +45,7 @@ RunFiles write_run_files(const std::filesystem::path& folder,
   };
   const Problem problem = run.prepared->problem();
   write("trace.json", chrome_json(document));
-  write("metrics.json", metrics_json(metrics, problem, run.plan, document.title));
+  write("metrics.json", metrics_json(metrics, problem, run.plan, document.title, run.samples));
   write("plan.json", plan_to_json(run.plan, problem.graph));
   write("utilization.csv", utilization_csv(document));
   write_picture(folder, "timeline", run_timeline(document, metrics), files);

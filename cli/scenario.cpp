@@ -126,6 +126,33 @@ void ScenarioRunner::simulate(const Problem& problem,
   simulator_.run_into(problem, recording_.plan, options, recording_.trace);
 }
 
+Samples ScenarioRunner::draw(std::uint64_t scenario,
+                             const PreparedProblem& prepared,
+                             const Policy& policy) {
+  Samples samples;
+  const auto sampling =
+      space_.components().sampling(space_.grid().part_index(scenario, Part::variability));
+  if (!sampling) return samples;
+  const Problem nominal = prepared.problem();
+  const SimulationOptions options{.stop = stop_};
+  for (std::uint64_t i = 0; i < sampling->samples; ++i) {
+    const Platform platform = vary_platform(sampling->variability, i, nominal.platform);
+    vary_costs(
+        sampling->variability, i, nominal.graph, nominal.platform, nominal.costs, varied_costs_);
+    const Problem varied{nominal.graph, platform, varied_costs_};
+    const Plan* plan = &recording_.plan;
+    // Policies know what to expect, not what comes: they decide by the costs without noise.
+    if (const auto online = policy.online(nominal)) {
+      sample_ = simulator_.record(varied, *online, options);
+      plan = &sample_.plan;
+    } else {
+      simulator_.run_into(varied, *plan, options, sample_.trace);
+    }
+    samples.add(summarizer_.summarize(varied, *plan, sample_.trace, graph_lower_bounds(varied)));
+  }
+  return samples;
+}
+
 ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
   ScenarioResult result;
   try {
@@ -141,6 +168,7 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
               .stop = stop_});
     result.summary =
         summarizer_.summarize(problem, recording_.plan, recording_.trace, prepared->bounds);
+    result.samples = draw(scenario, *prepared, policy);
     if (check && problem.graph.task_count() <= largest_checked_graph) {
       const auto findings = schedlab::check(problem.graph, problem.platform, recording_.plan);
       result.checked = true;
@@ -159,7 +187,7 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
   return result;
 }
 
-FullRun ScenarioRunner::run_fully(std::uint64_t scenario) {
+FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
   FullRun run;
   const Policy& policy = policy_of(scenario);
   run.prepared = prepared(scenario, policy);
@@ -169,6 +197,7 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario) {
       policy,
       space_.launch(scenario),
       {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_});
+  if (with_samples) run.samples = draw(scenario, *run.prepared, policy);
   run.plan = std::move(recording_.plan);
   run.trace = std::move(recording_.trace);
   run.findings = schedlab::check(problem.graph, problem.platform, run.plan);

@@ -65,6 +65,8 @@ struct FullRun {
   Plan plan;
   Trace trace;
   std::vector<Finding> findings;
+  Samples samples;  ///< on a machine that scatters, if they were asked for; plan and trace are
+                    ///< without noise
 };
 
 /// Runs scenarios one after another on one thread.
@@ -80,7 +82,7 @@ class ScenarioRunner {
 
   /// One scenario with host calls and event flows; the plan is checked.
   /// Throws what graph, costs, policy and simulation throw.
-  [[nodiscard]] FullRun run_fully(std::uint64_t scenario);
+  [[nodiscard]] FullRun run_fully(std::uint64_t scenario, bool with_samples = false);
 
  private:
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(std::uint64_t scenario,
@@ -91,6 +93,11 @@ class ScenarioRunner {
                 const Policy& policy,
                 LaunchMode launch,
                 const SimulationOptions& options);
+
+  // Runs the plan in recording_ (an online policy: decides anew) on every draw of the machine.
+  [[nodiscard]] Samples draw(std::uint64_t scenario,
+                             const PreparedProblem& prepared,
+                             const Policy& policy);
 
   // The last few, to be asked before the shared caches, which take a lock.
   struct RecentProblem {
@@ -110,6 +117,8 @@ class ScenarioRunner {
   std::vector<RecentPolicy> policies_;
   std::size_t recent_bytes_ = 0;
   Simulator::Recording recording_;
+  Simulator::Recording sample_;
+  CostTable varied_costs_;
 };
 
 }  // namespace schedlab

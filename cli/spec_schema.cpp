@@ -3,6 +3,7 @@
 
 #include "cli/launch.hpp"
 #include "cli/presets.hpp"
+#include "cli/variability.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "workloads/registry.hpp"
@@ -168,6 +169,12 @@ Json machine_item() {
   return Json{{"anyOf", Json::array({name, object_schema(std::move(properties), {})})}};
 }
 
+Json variability_item() {
+  Json object = object_schema(option_properties(variability_options()), {});
+  object["description"] = "how the machine scatters from run to run, and how often it is drawn";
+  return object;
+}
+
 /// {"$ref": item} or a list of it.
 Json reference(const std::string& item) {
   return axis(Json{{"$ref", "#/definitions/" + item}});
@@ -183,6 +190,7 @@ Json top_level() {
   properties["policy"] = reference("policy");
   properties["launch"] = axis(words(launch_words()));
   properties["seed"] = axis(Json{{"type", "integer"}, {"minimum", 0}});
+  properties["variability"] = reference("variability");
   properties["baseline"] = words(names_of(policies()));
   properties["check"] = Json{{"type", "boolean"},
                              {"default", true},
@@ -206,7 +214,8 @@ std::string spec_schema() {
                      {{"workload", workload_item()},
                       {"machine", machine_item()},
                       {"cost_model", cost_model_item()},
-                      {"policy", policy_item()}}}};
+                      {"policy", policy_item()},
+                      {"variability", variability_item()}}}};
   return schema.dump(2);
 }
 

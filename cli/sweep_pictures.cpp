@@ -2,6 +2,7 @@
 #include "cli/sweep_pictures.hpp"
 
 #include "cli/output_folder.hpp"
+#include "cli/policy_comparison.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/version.hpp"
 #include "notebooks_export/report.hpp"
@@ -161,6 +162,14 @@ void draw_sweep(const SweepPictures& sweep, RunFiles& files) {
   options.warnings = warnings_of(table, view.failed_count());
   options.view = view_options(sweep);
   options.figures = draw_timelines(sweep, view, files);
+  if (sweep.spec.part(Part::variability) != nullptr) {
+    options.tables.push_back({"How sure is that?",
+                              "Two runs of one case on the same draws of a machine that scatters. "
+                              "Speed-up: makespan of the second over that of the first, sample by "
+                              "sample. All results and pictures without this word are of the run "
+                              "without noise.",
+                              compare_policies(sweep.space.grid(), sweep.store)});
+  }
   write_file_atomically(sweep.folder / "report.html", report_html(table, options));
   files.files.emplace_back("report.html");
 }

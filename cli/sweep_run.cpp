@@ -22,11 +22,16 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t most_scenarios = 1'000'000'000;
 
+bool is_sampled(const Grid& grid) {
+  return grid.part_value(Part::variability, 0).has_value();
+}
+
 /// A finished scenario on its way to the store.
 struct FinishedRow {
   std::uint64_t scenario = 0;
   std::vector<Cell> axes;
   std::vector<Cell> results;
+  std::vector<Duration> makespans;  // of the samples
 };
 
 std::string sql_type(ColumnType type) {
@@ -41,13 +46,13 @@ std::string sql_type(ColumnType type) {
   return {};
 }
 
-std::vector<ResultsStore::Column> store_columns(const Grid& grid) {
+std::vector<ResultsStore::Column> store_columns(const Grid& grid, bool sampled) {
   std::vector<ResultsStore::Column> columns;
   for (const AxisColumn& axis : grid.axes()) {
     columns.push_back(
         {.name = axis.name, .sql_type = {}, .path = axis.path, .values = axis.values});
   }
-  for (const ResultColumn& column : result_columns()) {
+  for (const ResultColumn& column : result_columns(sampled)) {
     columns.push_back(
         {.name = column.name, .sql_type = sql_type(column.type), .path = {}, .values = 0});
   }
@@ -76,7 +81,12 @@ class RowMaker {
            bool check,
            const StopFlag* stop,
            unsigned workers)
-      : space_(space), done_(done), check_(check), stop_(stop), runners_(workers) {}
+      : space_(space),
+        done_(done),
+        check_(check),
+        sampled_(is_sampled(space.grid())),
+        stop_(stop),
+        runners_(workers) {}
 
   /// The rows of a range that are not there yet; fewer when asked to stop.
   [[nodiscard]] std::vector<FinishedRow> make(RowRange range, unsigned worker) {
@@ -89,7 +99,10 @@ class RowMaker {
         const std::uint64_t scenario = grid.scenario_at(at);
         if (done_[scenario]) continue;
         const ScenarioResult result = runner->run(scenario, check_);
-        rows.push_back({scenario, grid.axis_values(scenario), result_cells(result)});
+        rows.push_back({scenario,
+                        grid.axis_values(scenario),
+                        result_cells(result, sampled_),
+                        result.samples.makespans()});
       }
     } catch (const Interrupted&) {
       // The scenario in flight is abandoned; those before it count.
@@ -101,6 +114,7 @@ class RowMaker {
   ScenarioSpace& space_;
   const std::vector<bool>& done_;
   bool check_;
+  bool sampled_;
   const StopFlag* stop_;
   std::vector<std::unique_ptr<ScenarioRunner>> runners_;
 };
@@ -129,7 +143,8 @@ ResultsStore open_results(const Spec& spec, const Grid& grid, const SweepRequest
   if (request.overwrite) clear_folder(request.out);
   expect_free(request.out, true);
   make_folder(request.out);
-  return ResultsStore::create(file, header, store_columns(grid));
+  return ResultsStore::create(
+      file, header, store_columns(grid, is_sampled(grid)), is_sampled(grid));
 }
 
 SweepCounts run_scenarios(ScenarioSpace& space,
@@ -147,7 +162,9 @@ SweepCounts run_scenarios(ScenarioSpace& space,
   const RowWork work = [&](RowRange range, unsigned worker) -> Commit {
     auto rows = std::make_shared<std::vector<FinishedRow>>(maker.make(range, worker));
     return [&, rows] {
-      for (const FinishedRow& row : *rows) store.add(row.scenario, row.axes, row.results);
+      for (const FinishedRow& row : *rows) {
+        store.add(row.scenario, row.axes, row.results, row.makespans);
+      }
       store.commit_if_due();
       counts.ran += rows->size();
       if (observer) observer(counts.kept + counts.ran);

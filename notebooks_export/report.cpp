@@ -28,6 +28,7 @@ class Report {
     write_heading();
     write_axes();
     write_best();
+    for (const ReportTable& one : options_.tables) write_table(one);
     write_plots();
     write_results();
     write_spec();
@@ -164,6 +165,20 @@ class Report {
     out_ << "</tr>\n";
   }
 
+  void write_table(const ReportTable& one) {
+    const Table& table = one.table;
+    out_ << '\n';
+    element("h2", one.title);
+    out_ << '\n';
+    element("p", one.note);
+    write_rows(table);
+    if (options_.most_rows < table.rows.size()) {
+      element("p",
+              fmt::format("The first {} of {} rows.", options_.most_rows, table.rows.size()),
+              "note");
+    }
+  }
+
   void write_plots() {
     const std::vector<SweepPlot> plots = sweep_plots(view_);
     if (!plots.empty()) out_ << "\n<h2>Along the axes</h2>\n";
@@ -177,7 +192,19 @@ class Report {
 
   void write_results() {
     const Table& table = view_.table();
-    out_ << "\n<h2>All results</h2>\n<div class=\"scroll\"><table class=\"all\">\n<tr>";
+    out_ << "\n<h2>All results</h2>";
+    write_rows(table);
+    if (options_.most_rows < table.rows.size()) {
+      element("p",
+              fmt::format("The first {} of {} rows; results.csv has all.",
+                          options_.most_rows,
+                          table.rows.size()),
+              "note");
+    }
+  }
+
+  void write_rows(const Table& table) {
+    out_ << "\n<div class=\"scroll\"><table class=\"all\">\n<tr>";
     std::vector<bool> numeric(table.columns.size(), false);
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       numeric[i] = std::any_of(table.rows.begin(), table.rows.end(), [i](const auto& row) {
@@ -193,12 +220,6 @@ class Report {
       out_ << "</tr>\n";
     }
     out_ << "</table></div>\n";
-    if (shown < table.rows.size()) {
-      element(
-          "p",
-          fmt::format("The first {} of {} rows; results.csv has all.", shown, table.rows.size()),
-          "note");
-    }
   }
 
   void write_spec() {

@@ -15,6 +15,13 @@ struct ReportFigure {
   std::string svg;
 };
 
+/// A further table, after that of the best policies.
+struct ReportTable {
+  std::string title;
+  std::string note;  ///< what it says, in a sentence or two
+  Table table;
+};
+
 struct ReportOptions {
   std::string title{};
   std::string description{};            ///< what the spec says of itself; may be empty
@@ -22,6 +29,7 @@ struct ReportOptions {
   std::string program{};                ///< "schedlab 0.1.0"
   std::vector<std::string> warnings{};  ///< shown at the top
   std::vector<ReportFigure> figures{};  ///< after the plots of the sweep: timelines
+  std::vector<ReportTable> tables{};
   SweepViewOptions view{};
   std::size_t most_cases = 200;  ///< rows of the table of best policies
   std::size_t most_rows = 2000;  ///< rows of the table of all results

@@ -21,8 +21,8 @@ IdVector<TaskId, OperationId> operations_of(const TaskGraph& graph) {
   return result;
 }
 
-IdVector<TaskId, Duration> own_durations(const TaskGraph& graph) {
-  IdVector<TaskId, Duration> result;
+std::vector<Duration> own_durations(const TaskGraph& graph) {
+  std::vector<Duration> result;
   if (!graph.has_task_durations()) return result;
   result.reserve(graph.task_count());
   for (const TaskId task : graph.tasks()) result.push_back(graph.fixed_duration(task));
@@ -140,12 +140,28 @@ IdVector<TaskId, Duration> CostTable::durations(DeviceId device) const {
 void CostTable::set_task_durations(IdVector<TaskId, Duration> durations) {
   SCHEDLAB_EXPECTS(durations.size() == task_count(),
                    fmt::format("{} durations for {} tasks", durations.size(), task_count()));
+  task_durations_ = std::move(durations.raw());
+  device_stride_ = 0;
+}
+
+void CostTable::set_device_durations(std::vector<Duration> durations) {
+  const std::size_t devices = operation_count_ == 0 ? 1 : entries_.size() / operation_count_;
+  SCHEDLAB_EXPECTS(
+      durations.size() == task_count() * devices,
+      fmt::format(
+          "{} durations for {} tasks on {} devices", durations.size(), task_count(), devices));
   task_durations_ = std::move(durations);
+  device_stride_ = devices == 1 ? 0 : task_count();
+}
+
+std::vector<Duration> CostTable::release_task_durations() {
+  device_stride_ = 0;
+  return std::exchange(task_durations_, {});
 }
 
 std::size_t CostTable::memory_bytes() const {
   return operation_of_.raw().capacity() * sizeof(OperationId) +
-         task_durations_.raw().capacity() * sizeof(Duration) + entries_.capacity() * sizeof(Entry);
+         task_durations_.capacity() * sizeof(Duration) + entries_.capacity() * sizeof(Entry);
 }
 
 }  // namespace schedlab

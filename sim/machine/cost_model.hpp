@@ -72,7 +72,9 @@ class CostTable {
   CostTable(const TaskGraph& graph, const Platform& platform);
 
   [[nodiscard]] Duration duration(TaskId task, DeviceId device = DeviceId{0}) const {
-    return task_durations_.empty() ? entry(task, device).estimate.duration : task_durations_[task];
+    return task_durations_.empty()
+               ? entry(task, device).estimate.duration
+               : task_durations_[device.value() * device_stride_ + task.value()];
   }
   [[nodiscard]] const Entry& entry(TaskId task, DeviceId device = DeviceId{0}) const {
     return entries_[device.value() * operation_count_ + operation_of_[task].value()];
@@ -80,26 +82,34 @@ class CostTable {
   [[nodiscard]] const Entry& entry(OperationId operation, DeviceId device = DeviceId{0}) const {
     return entries_[device.value() * operation_count_ + operation.value()];
   }
-  /// Of single tasks, on every device; empty: each has the duration of its operation.
-  [[nodiscard]] std::span<const Duration> task_durations() const { return task_durations_.raw(); }
+  /// Of single tasks, the same on every device; empty: ask duration().
+  [[nodiscard]] std::span<const Duration> task_durations() const {
+    return device_stride_ == 0 ? std::span{task_durations_} : std::span<const Duration>{};
+  }
   /// Tells the processor that duration() and entry() of the task will be asked for soon.
   void prefetch(TaskId task) const {
     __builtin_prefetch(operation_of_.raw().data() + task.value());
-    if (!task_durations_.empty()) __builtin_prefetch(task_durations_.raw().data() + task.value());
+    if (!task_durations_.empty()) __builtin_prefetch(task_durations_.data() + task.value());
   }
   /// All durations on one device, one per task.
   [[nodiscard]] IdVector<TaskId, Duration> durations(DeviceId device = DeviceId{0}) const;
 
   /// Replaces the durations of single tasks (jitter, measurements); one per task.
   void set_task_durations(IdVector<TaskId, Duration> durations);
+  /// Replaces the durations of single tasks, for each device: [device][task].
+  void set_device_durations(std::vector<Duration> durations);
+  /// The memory of all replaced durations, to be filled and set again; the table then has those of
+  /// its operations.
+  [[nodiscard]] std::vector<Duration> release_task_durations();
 
   [[nodiscard]] std::size_t task_count() const { return operation_of_.size(); }
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
   IdVector<TaskId, OperationId> operation_of_;
-  IdVector<TaskId, Duration> task_durations_;  // empty: the operation's
-  std::vector<Entry> entries_;                 // [device][operation]
+  std::vector<Duration> task_durations_;  // [task] or [device][task]; empty: the operation's
+  std::size_t device_stride_ = 0;         // 0: the same on every device
+  std::vector<Entry> entries_;            // [device][operation]
   std::size_t operation_count_ = 0;
 };
 

@@ -14,7 +14,7 @@
 
 namespace schedlab {
 
-/// What each kind of call costs a host thread. All zero: the ideal, free host.
+/// What each kind of call costs a host thread; durations only. All zero: the ideal, free host.
 struct HostCosts {
   Duration launch{0};          ///< per kernel launch
   Duration record{0};          ///< event record

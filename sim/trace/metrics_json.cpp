@@ -96,6 +96,23 @@ void write_bounds(TextBuffer& out, const Metrics& metrics) {
   bounds.close();
 }
 
+void write_samples(TextBuffer& out, const Samples& samples) {
+  ObjectWriter object{out, 2};
+  object.number("count", samples.count());
+  const std::vector<SampleSummary> summaries = samples.summaries();
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    ObjectWriter line{object.key(sampled_metrics()[i].name), 3, true};
+    line.number("mean", summaries[i].mean);
+    line.number("mean_low", summaries[i].mean_low);
+    line.number("mean_high", summaries[i].mean_high);
+    line.number("median", summaries[i].median);
+    line.number("p5", summaries[i].p5);
+    line.number("p95", summaries[i].p95);
+    line.close();
+  }
+  object.close();
+}
+
 void write_path(TextBuffer& out, const TraceCriticalPath& path, const TaskGraph& graph) {
   ObjectWriter object{out, 2};
   object.time("running", path.running);
@@ -118,7 +135,8 @@ void write_path(TextBuffer& out, const TraceCriticalPath& path, const TaskGraph&
 std::string metrics_json(const Metrics& metrics,
                          const Problem& problem,
                          const Plan& plan,
-                         std::string_view title) {
+                         std::string_view title,
+                         const Samples& samples) {
   TextBuffer out;
   ObjectWriter root{out, 1};
   root.text("schedlab", "metrics");
@@ -128,6 +146,7 @@ std::string metrics_json(const Metrics& metrics,
   root.text("machine", problem.platform.name);
   write_summary(root, metrics);
   write_bounds(root.key("lower_bounds"), metrics);
+  if (samples.count() > 0) write_samples(root.key("samples"), samples);
   const auto stream_line = [&plan](ObjectWriter& line, const StreamUse& use) {
     line.text("stream", plan.stream_name(use.stream));
     line.number("tasks", use.tasks);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/trace/metrics.hpp"
+#include "sim/trace/sampled_metrics.hpp"
 
 #include <string>
 #include <string_view>
@@ -9,10 +10,12 @@
 namespace schedlab {
 
 /// The text of metrics.json. Times twice: `*_us` for people, `*_ps` exact. Tasks of the critical
-/// path by name. The keys are described in docs/trace_format.md.
+/// path by name. With samples: what is said of them. The keys are described in
+/// docs/trace_format.md.
 [[nodiscard]] std::string metrics_json(const Metrics& metrics,
                                        const Problem& problem,
                                        const Plan& plan,
-                                       std::string_view title);
+                                       std::string_view title,
+                                       const Samples& samples = {});
 
 }  // namespace schedlab

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/grid.hpp"
+#include "cli/results_store.hpp"
+#include "sim/sweep/table.hpp"
+
+namespace schedlab {
+
+inline constexpr const char* comparisons_csv = "comparisons.csv";
+
+/// Every two runs of one case (they differ in their policy alone), compared sample by sample: a row
+/// for each pair, in the order of the scenarios, with the probability that the first is faster.
+/// Pairs of which one has no samples are left out.
+[[nodiscard]] Table compare_policies(const Grid& grid, const ResultsStore& store);
+
+}  // namespace schedlab

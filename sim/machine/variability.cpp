@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/variability.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// What a draw is for.
+enum class Subject : std::uint64_t { task = 1, device = 2, host = 3 };
+
+/// HostCosts has nothing but durations, of which each scatters.
+using AllCosts = std::array<Duration, sizeof(HostCosts) / sizeof(Duration)>;
+static_assert(sizeof(AllCosts) == sizeof(HostCosts));
+
+/// Mixes so that neighbouring numbers share nothing.
+std::uint64_t mixed(std::uint64_t value) {
+  return Rng{value}.next();
+}
+
+std::uint64_t key_of(const Variability& variability, std::uint64_t sample, Subject subject) {
+  return mixed(mixed(mixed(variability.seed) + sample) + static_cast<std::uint64_t>(subject));
+}
+
+std::uint64_t key_of(std::uint64_t group, std::uint32_t index) {
+  return group ^ mixed(index);
+}
+
+/// Box and Muller, Annals of Mathematical Statistics 29, 1958, doi 10.1214/aoms/1177706645.
+double standard_normal(Rng& rng) {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - rng.uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * rng.uniform());
+}
+
+Duration scaled(Duration duration, double factor) {
+  return Duration{std::llround(static_cast<double>(duration.count()) * factor)};
+}
+
+}  // namespace
+
+std::string_view to_string(NoiseLaw law) {
+  return noise_law_names()[static_cast<std::size_t>(law)];
+}
+
+std::optional<NoiseLaw> noise_law_from(std::string_view word) {
+  const auto& names = noise_law_names();
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<NoiseLaw>(found - names.begin());
+}
+
+const std::vector<std::string>& noise_law_names() {
+  static const std::vector<std::string> names{"lognormal", "normal"};
+  return names;
+}
+
+double noise_factor(NoiseLaw law, double cv, std::uint64_t key) {
+  SCHEDLAB_EXPECTS(cv >= 0, fmt::format("coefficient of variation {}", cv));
+  if (cv == 0) return 1.0;
+  Rng rng{key};
+  if (law == NoiseLaw::lognormal) {
+    const double variance = std::log1p(cv * cv);
+    return std::exp(std::sqrt(variance) * standard_normal(rng) - variance / 2);
+  }
+  while (true) {
+    const double factor = 1.0 + cv * standard_normal(rng);
+    if (factor > 0) return factor;
+  }
+}
+
+bool is_straggler(const Variability& variability, std::uint64_t sample, DeviceId device) {
+  Rng rng{key_of(key_of(variability, sample, Subject::device), device.value())};
+  return rng.uniform() < variability.straggler_probability;
+}
+
+void vary_costs(const Variability& variability,
+                std::uint64_t sample,
+                const TaskGraph& graph,
+                const Platform& platform,
+                const CostTable& nominal,
+                CostTable& varied) {
+  SCHEDLAB_EXPECTS(graph.task_count() == nominal.task_count(), "graph and costs of one problem");
+  const std::size_t tasks = graph.task_count();
+  const std::size_t devices = platform.devices.size();
+  std::vector<Duration> durations = varied.release_task_durations();
+  durations.resize(tasks * devices);
+  const std::uint64_t group = key_of(variability, sample, Subject::task);
+  for (const TaskId task : graph.tasks()) {
+    const double cv = variability.cv[static_cast<std::size_t>(graph.operation(task).kind)];
+    const double factor = noise_factor(variability.law, cv, key_of(group, task.value()));
+    for (const DeviceId device : platform.devices.ids()) {
+      durations[device.value() * tasks + task.value()] =
+          scaled(nominal.duration(task, device), factor);
+    }
+  }
+  for (const DeviceId device : platform.devices.ids()) {
+    if (!is_straggler(variability, sample, device)) continue;
+    const auto first = durations.begin() + static_cast<std::ptrdiff_t>(device.value() * tasks);
+    std::transform(first, first + static_cast<std::ptrdiff_t>(tasks), first, [&](Duration d) {
+      return scaled(d, variability.straggler_factor);
+    });
+  }
+  varied = nominal;
+  varied.set_device_durations(std::move(durations));
+}
+
+Platform vary_platform(const Variability& variability,
+                       std::uint64_t sample,
+                       const Platform& nominal) {
+  Platform platform = nominal;
+  if (variability.host_cv == 0) return platform;
+  const std::uint64_t group = key_of(variability, sample, Subject::host);
+  for (const HostId host : platform.hosts.ids()) {
+    const double factor =
+        noise_factor(variability.law, variability.host_cv, key_of(group, host.value()));
+    auto costs = std::bit_cast<AllCosts>(platform.hosts[host].costs);
+    for (Duration& cost : costs) cost = scaled(cost, factor);
+    platform.hosts[host].costs = std::bit_cast<HostCosts>(costs);
+  }
+  return platform;
+}
+
+}  // namespace schedlab
