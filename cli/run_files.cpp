@@ -44,16 +44,19 @@ RunFiles write_run_files(const std::filesystem::path& folder,
     files.files.push_back(name);
   };
   const Problem problem = run.prepared->problem();
-  write("trace.json", chrome_json(document));
+  write("trace.json", chrome_json(document, metrics.memory));
   write("metrics.json", metrics_json(metrics, problem, run.plan, document.title, run.samples));
   write("plan.json", plan_to_json(run.plan, problem.graph));
   write("utilization.csv", utilization_csv(document));
+  if (!metrics.memory.empty())
+    write("memory.csv", memory_csv(metrics.memory, document.trace.ended));
   write_picture(folder, "timeline", run_timeline(document, metrics), files);
   return files;
 }
 
 std::string run_timeline(const TraceDocument& document, const Metrics& metrics) {
   TimelineOptions options;
+  options.memory = &metrics.memory;
   for (const PathStep& step : metrics.critical_path.steps) {
     options.critical_path.push_back(step.task);
   }

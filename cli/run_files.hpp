@@ -19,7 +19,7 @@ struct RunFiles {
 };
 
 /// trace.json, metrics.json, plan.json, timeline.svg (and .png, .pdf where a converter is found)
-/// and utilization.csv of one run, written into `folder`.
+/// and utilization.csv of one run, memory.csv if its graph has tensors, written into `folder`.
 [[nodiscard]] RunFiles write_run_files(const std::filesystem::path& folder,
                                        const FullRun& run,
                                        const TraceDocument& document,

@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "sim/trace/memory_use.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,6 +24,7 @@ constexpr std::size_t recent_policies = 4096;
 ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
     : grid_(grid),
       components_(spec, grid),
+      check_memory_(spec.check_memory),
       graphs_(graph_cache_bytes),
       machines_(object_cache_entries),
       problems_(problem_cache_bytes),
@@ -126,6 +128,15 @@ void ScenarioRunner::simulate(const Problem& problem,
   simulator_.run_into(problem, recording_.plan, options, recording_.trace);
 }
 
+void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
+  if (!space_.checks_memory()) return;
+  const auto& devices = problem.platform.devices;
+  const bool may_exceed = std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+    return device.memory_capacity.count() > 0 && peak > device.memory_capacity;
+  });
+  if (may_exceed) expect_memory_suffices(memory_use(problem, recording_.trace));
+}
+
 Samples ScenarioRunner::draw(std::uint64_t scenario,
                              const PreparedProblem& prepared,
                              const Policy& policy) {
@@ -168,9 +179,13 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
               .stop = stop_});
     result.summary =
         summarizer_.summarize(problem, recording_.plan, recording_.trace, prepared->bounds);
+    expect_memory(problem, result.summary.peak_memory);
     result.samples = draw(scenario, *prepared, policy);
     if (check && problem.graph.task_count() <= largest_checked_graph) {
-      const auto findings = schedlab::check(problem.graph, problem.platform, recording_.plan);
+      const auto findings = schedlab::check(problem.graph,
+                                            problem.platform,
+                                            recording_.plan,
+                                            {.check_memory = space_.checks_memory()});
       result.checked = true;
       result.findings = static_cast<std::int64_t>(findings.size());
       if (!findings.empty()) result.note = findings.front().message;
@@ -197,10 +212,14 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
       policy,
       space_.launch(scenario),
       {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_});
+  const Summary summary =
+      summarizer_.summarize(problem, recording_.plan, recording_.trace, run.prepared->bounds);
+  expect_memory(problem, summary.peak_memory);
   if (with_samples) run.samples = draw(scenario, *run.prepared, policy);
   run.plan = std::move(recording_.plan);
   run.trace = std::move(recording_.trace);
-  run.findings = schedlab::check(problem.graph, problem.platform, run.plan);
+  run.findings = schedlab::check(
+      problem.graph, problem.platform, run.plan, {.check_memory = space_.checks_memory()});
   return run;
 }
 

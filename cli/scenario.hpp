@@ -40,6 +40,7 @@ class ScenarioSpace {
 
   [[nodiscard]] const Grid& grid() const { return grid_; }
   [[nodiscard]] const Components& components() const { return components_; }
+  [[nodiscard]] bool checks_memory() const { return check_memory_; }
 
   [[nodiscard]] LaunchMode launch(std::uint64_t scenario) const;
 
@@ -53,6 +54,7 @@ class ScenarioSpace {
   const Grid& grid_;
   Components components_;
   std::vector<LaunchMode> launches_;  // of the first alternatives
+  bool check_memory_;
   SharedCache<std::array<std::uint64_t, 2>, TaskGraph> graphs_;
   SharedCache<std::array<std::uint64_t, 2>, MachineSpec> machines_;  // machine, launch mode
   SharedCache<ProblemKey, PreparedProblem> problems_;
@@ -94,6 +96,8 @@ class ScenarioRunner {
                 LaunchMode launch,
                 const SimulationOptions& options);
 
+  // Throws InfeasibleError if the tensors of the run in recording_ do not fit.
+  void expect_memory(const Problem& problem, Bytes peak) const;
   // Runs the plan in recording_ (an online policy: decides anew) on every draw of the machine.
   [[nodiscard]] Samples draw(std::uint64_t scenario,
                              const PreparedProblem& prepared,

@@ -48,6 +48,7 @@ Spec parse_spec(std::string text, std::string file, std::filesystem::path folder
   spec.baseline = text_or(spec.root, "baseline", {});
   spec.zip = zip_groups(spec.root.find("zip"));
   if (const JsonNode* check = spec.root.find("check")) spec.check = std::get<bool>(check->scalar);
+  spec.check_memory = text_or(spec.root, "memory", "check") == "check";
   spec.file = std::move(file);
   spec.folder = std::move(folder);
   spec.text = std::move(text);

@@ -26,6 +26,7 @@ struct Spec {
   std::string description;
   std::string baseline;                       ///< policy that speed-ups refer to; empty: none
   bool check = true;                          ///< verify the plans of a sweep with the plan checker
+  bool check_memory = true;                   ///< a run that does not fit into memory has no result
   std::vector<std::vector<std::string>> zip;  ///< groups of pointers of axes that advance together
 
   /// The value of a part; nullptr when the spec leaves it out (its default applies).

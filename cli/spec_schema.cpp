@@ -195,6 +195,10 @@ Json top_level() {
   properties["check"] = Json{{"type", "boolean"},
                              {"default", true},
                              {"description", "verify every plan of a sweep with the plan checker"}};
+  properties["memory"] = words({"check", "ignore"});
+  properties["memory"]["default"] = "check";
+  properties["memory"]["description"] =
+      "check: a run whose tensors do not fit into the memory of a device fails";
   Json pointers = list_of(Json{{"type", "string"}, {"title", "the JSON pointer of an axis"}});
   pointers["minItems"] = 2;
   properties["zip"] = list_of(std::move(pointers));

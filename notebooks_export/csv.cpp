@@ -81,6 +81,28 @@ std::string utilization_csv(const TraceDocument& document, std::size_t most_rows
   return std::move(out).take();
 }
 
+std::string memory_csv(const std::vector<DeviceMemory>& memory, Time end, std::size_t most_rows) {
+  TextBuffer out;
+  out << "device,time_us,time_ps,bytes\n";
+  for (const DeviceMemory& device : memory) {
+    const auto line = [&](std::int64_t at, Bytes held) {
+      put_text(out, device.device);
+      out << ',';
+      out.microseconds(at) << ',' << at << ',' << held.count() << '\n';
+    };
+    if (device.curve.size() <= most_rows) {
+      for (const MemoryPoint& point : device.curve) line(picoseconds(point.at), point.held);
+      continue;
+    }
+    const std::vector<Bytes> slices = memory_in_slices(device.curve, end, most_rows);
+    const double width = static_cast<double>(picoseconds(end)) / static_cast<double>(most_rows);
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      line(static_cast<std::int64_t>(static_cast<double>(i) * width), slices[i]);
+    }
+  }
+  return std::move(out).take();
+}
+
 std::string trace_csv(const TraceDocument& document) {
   TextBuffer out;
   out << "task,name,operation,kind,critical,device,stream,stream_name,host,"

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "sim/sweep/table.hpp"
+#include "sim/trace/memory_use.hpp"
 #include "sim/trace/trace.hpp"
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace schedlab {
 
@@ -18,6 +20,13 @@ namespace schedlab {
 /// instead.
 [[nodiscard]] std::string utilization_csv(const TraceDocument& document,
                                           std::size_t most_rows = 20000);
+
+/// device, time_us, time_ps, bytes: one line per change of what the tensors hold on a device, each
+/// valid until the next; at most about `most_rows` a device, else the most of each of that many
+/// slices.
+[[nodiscard]] std::string memory_csv(const std::vector<DeviceMemory>& memory,
+                                     Time end,
+                                     std::size_t most_rows = 20000);
 
 /// One line per task of the trace, in launch order: names, stream, device, exact times.
 [[nodiscard]] std::string trace_csv(const TraceDocument& document);

@@ -47,6 +47,9 @@ class Timeline {
     draw_streams(svg);
     draw_arrows(svg);
     draw_utilization(svg, scale_, curve_top_, curve_height_, document_, options_.mean_utilization);
+    if (const DeviceMemory* memory = fullest()) {
+      draw_memory(svg, scale_, memory_top_, memory_height_, *memory, document_.trace.ended);
+    }
     draw_time_axis(svg, scale_, axis_top_);
     return std::move(svg).finish();
   }
@@ -149,8 +152,18 @@ class Timeline {
     const double host_rows = hosts_shown_ ? static_cast<double>(document_.hosts.size()) : 0.0;
     streams_top_ = tracks_top_ + host_rows * (host_height_ + 4) + (hosts_shown_ ? 8 : 0);
     curve_top_ = streams_top_ + static_cast<double>(rows) * (row_height_ + row_gap_) + 14;
-    axis_top_ = curve_top_ + curve_height_;
+    memory_top_ = curve_top_ + curve_height_ + 10;
+    axis_top_ = fullest() == nullptr ? curve_top_ + curve_height_ : memory_top_ + memory_height_;
     height_ = axis_top_ + 46;
+  }
+
+  [[nodiscard]] const DeviceMemory* fullest() const {
+    if (options_.memory == nullptr || options_.memory->empty()) return nullptr;
+    const auto found = std::max_element(
+        options_.memory->begin(), options_.memory->end(), [](const auto& a, const auto& b) {
+          return a.peak < b.peak;
+        });
+    return found->peak.count() > 0 ? &*found : nullptr;
   }
 
   void collect_legend() {
@@ -308,6 +321,8 @@ class Timeline {
   double streams_top_ = 0;
   double curve_top_ = 0;
   double curve_height_ = 84;
+  double memory_top_ = 0;
+  double memory_height_ = 64;
   double axis_top_ = 0;
   double height_ = 0;
 };

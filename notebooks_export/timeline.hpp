@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/trace/memory_use.hpp"
 #include "sim/trace/trace.hpp"
 
 #include <optional>
@@ -18,6 +19,9 @@ struct TimelineOptions {
   /// mean of the curve, which is lower where units are shared block by block: the curve spreads the
   /// work of a task evenly over its time and ends at 100 %.
   std::optional<double> mean_utilization{};
+  /// The bytes held over time are drawn beneath, of the device with the highest peak; nullptr or
+  /// empty: not. Must outlive the call.
+  const std::vector<DeviceMemory>* memory = nullptr;
   bool host_track = true;          ///< what the host threads did, if the trace has it
   std::size_t most_arrows = 60;    ///< arrows for resolved waits are drawn up to this many
   std::size_t most_streams = 128;  ///< beyond it, the streams with most work are drawn

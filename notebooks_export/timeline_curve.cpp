@@ -132,4 +132,44 @@ void draw_utilization(Svg& svg,
   curve.mean(mean.value_or(sum / static_cast<double>(slices.size())));
 }
 
+void draw_memory(Svg& svg,
+                 const TimeScale& scale,
+                 double top,
+                 double height,
+                 const DeviceMemory& memory,
+                 Time end) {
+  const double bottom = top + height;
+  const double right = scale.left + scale.width;
+  const auto peak = static_cast<double>(memory.peak.count());
+  const auto y = [&](double bytes) { return bottom - bytes / peak * (height - 14); };
+  svg.rect(scale.left, top, scale.width, height, {.fill = "#fafafa"});
+  for (const double bytes : {0.0, peak}) {
+    svg.line({scale.left, y(bytes)}, {right, y(bytes)}, {.stroke = grid, .width = 0.7});
+    svg.text({scale.left - 10, y(bytes) + 3.5},
+             bytes == 0 ? "0" : readable(memory.peak),
+             {.size = 9.5, .anchor = "end", .fill = "#666666"});
+  }
+  svg.text({22, (top + bottom) / 2}, "memory", {.size = 11, .anchor = "middle", .upright = true});
+  std::vector<Point> points;
+  double last = -1;
+  const auto slices = memory_in_slices(memory.curve, end, static_cast<std::size_t>(scale.width));
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const double level = std::round(10 * y(static_cast<double>(slices[i].count()))) / 10;
+    const double x = scale.left + static_cast<double>(i);
+    if (level == last) {
+      points.back().x = x + 1;
+      continue;
+    }
+    points.push_back({x, level});
+    points.push_back({x + 1, level});
+    last = level;
+  }
+  if (points.empty()) return;
+  std::vector<Point> closed{{scale.left, bottom}};
+  closed.insert(closed.end(), points.begin(), points.end());
+  closed.push_back({points.back().x, bottom});
+  svg.polygon(closed, okabe_ito::orange, 0.4);
+  svg.polyline(points, {.stroke = okabe_ito::vermillion});
+}
+
 }  // namespace schedlab

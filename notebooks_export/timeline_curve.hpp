@@ -3,6 +3,7 @@
 
 #include "notebooks_export/svg.hpp"
 #include "notebooks_export/timeline_rows.hpp"
+#include "sim/trace/memory_use.hpp"
 #include "sim/trace/trace.hpp"
 
 #include <optional>
@@ -22,5 +23,13 @@ void draw_utilization(Svg& svg,
                       double height,
                       const TraceDocument& document,
                       std::optional<double> mean);
+
+/// Bytes held over time as an area from 0 to the peak, each pixel with the most that is held in it.
+void draw_memory(Svg& svg,
+                 const TimeScale& scale,
+                 double top,
+                 double height,
+                 const DeviceMemory& memory,
+                 Time end);
 
 }  // namespace schedlab

@@ -34,7 +34,8 @@ template <class Id>
 
 class Writer {
  public:
-  Writer(const TraceDocument& document, const TextSink& sink) : document_(document), sink_(sink) {
+  Writer(const TraceDocument& document, const TextSink& sink, std::span<const DeviceMemory> memory)
+      : document_(document), sink_(sink), memory_(memory) {
     out_.reserve(piece_bytes + 4096);
   }
 
@@ -47,6 +48,7 @@ class Writer {
     for (const HostSpan& call : document_.trace.hosts) write_call(call);
     write_flows();
     write_counters();
+    for (std::uint32_t i = 0; i < memory_.size(); ++i) write_memory(DeviceId{i}, memory_[i]);
     out_ << "\n]}\n";
     sink_(out_.text());
   }
@@ -301,8 +303,31 @@ class Writer {
     }
   }
 
+  void write_memory_counter(DeviceId device, double picosecond, Bytes held) {
+    next_event();
+    out_ << "{\"ph\":\"C\",\"name\":\"memory\",\"pid\":" << process_of(device) << ",\"ts\":";
+    out_.microseconds(static_cast<std::int64_t>(picosecond))
+        << ",\"args\":{\"bytes\":" << held.count() << "}}";
+  }
+
+  void write_memory(DeviceId device, const DeviceMemory& memory) {
+    if (memory.curve.size() <= most_counter_points) {
+      for (const MemoryPoint& point : memory.curve) {
+        write_memory_counter(device, static_cast<double>(picoseconds(point.at)), point.held);
+      }
+      return;
+    }
+    const auto slices = memory_in_slices(memory.curve, document_.trace.ended, most_counter_points);
+    const double width = static_cast<double>(picoseconds(document_.trace.ended)) /
+                         static_cast<double>(most_counter_points);
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      write_memory_counter(device, static_cast<double>(i) * width, slices[i]);
+    }
+  }
+
   const TraceDocument& document_;
   const TextSink& sink_;
+  std::span<const DeviceMemory> memory_;
   TextBuffer out_;
   double share_ = 0;
   TextBuffer share_text_;
@@ -311,13 +336,16 @@ class Writer {
 
 }  // namespace
 
-void write_chrome_json(const TraceDocument& document, const TextSink& sink) {
-  Writer{document, sink}.write();
+void write_chrome_json(const TraceDocument& document,
+                       const TextSink& sink,
+                       std::span<const DeviceMemory> memory) {
+  Writer{document, sink, memory}.write();
 }
 
-std::string chrome_json(const TraceDocument& document) {
+std::string chrome_json(const TraceDocument& document, std::span<const DeviceMemory> memory) {
   std::string text;
-  write_chrome_json(document, [&text](std::string_view piece) { text.append(piece); });
+  write_chrome_json(
+      document, [&text](std::string_view piece) { text.append(piece); }, memory);
   return text;
 }
 

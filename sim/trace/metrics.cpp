@@ -130,6 +130,7 @@ Metrics compute_metrics(const Problem& problem,
   metrics.stream_use = stream_use_of(plan, trace, order);
   metrics.critical_path = trace_critical_path(problem, trace);
   metrics.operation_use = operation_use_of(problem, trace, metrics.critical_path);
+  metrics.memory = memory_use(problem, trace);
   return metrics;
 }
 

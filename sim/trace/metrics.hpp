@@ -3,6 +3,7 @@
 
 #include "sim/plan/policy.hpp"
 #include "sim/trace/critical_path.hpp"
+#include "sim/trace/memory_use.hpp"
 #include "sim/trace/summary.hpp"
 #include "sim/trace/trace.hpp"
 
@@ -42,6 +43,7 @@ struct Metrics : Summary {
   std::vector<StreamUse> stream_use;        ///< one per stream of the plan
   std::vector<OperationUse> operation_use;  ///< longest running first, then by name
   TraceCriticalPath critical_path;
+  std::vector<DeviceMemory> memory;  ///< one per device; empty for graphs without tensors
 };
 
 /// `graph_bounds`: as from graph_lower_bounds(), where the caller has them already.

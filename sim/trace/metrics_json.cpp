@@ -113,6 +113,27 @@ void write_samples(TextBuffer& out, const Samples& samples) {
   object.close();
 }
 
+void write_memory(ObjectWriter& line, const DeviceMemory& memory) {
+  line.text("device", memory.device);
+  line.number("capacity_bytes", memory.capacity.count());
+  line.number("persistent_bytes", memory.persistent.count());
+  line.number("peak_bytes", memory.peak.count());
+  line.number("peak_at_ps", memory.peak_at.time_since_epoch().count());
+  TextBuffer& out = line.key("held_at_peak");
+  out << '[';
+  const char* separator = "";
+  for (const MemoryHolder& holder : memory.holders) {
+    out << separator;
+    separator = ", ";
+    ObjectWriter object{out, 3, true};
+    object.text("name", holder.name);
+    object.number("tensors", holder.tensors);
+    object.number("bytes", holder.bytes.count());
+    object.close();
+  }
+  out << ']';
+}
+
 void write_path(TextBuffer& out, const TraceCriticalPath& path, const TaskGraph& graph) {
   ObjectWriter object{out, 2};
   object.time("running", path.running);
@@ -147,6 +168,9 @@ std::string metrics_json(const Metrics& metrics,
   write_summary(root, metrics);
   write_bounds(root.key("lower_bounds"), metrics);
   if (samples.count() > 0) write_samples(root.key("samples"), samples);
+  if (!metrics.memory.empty()) {
+    write_list(root.key("memory"), metrics.memory, write_memory);
+  }
   const auto stream_line = [&plan](ObjectWriter& line, const StreamUse& use) {
     line.text("stream", plan.stream_name(use.stream));
     line.number("tasks", use.tasks);

@@ -4,17 +4,17 @@
 #include "sim/base/error.hpp"
 #include "sim/graph/matmul.hpp"
 #include "sim/trace/document.hpp"
+#include "sim/trace/memory_use.hpp"
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 
 namespace schedlab {
 
 namespace {
 
-constexpr std::uint32_t not_run = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t not_run = TensorLife::never;
 
 [[nodiscard]] std::int64_t picoseconds(Time time) {
   return time.time_since_epoch().count();
@@ -204,29 +204,13 @@ void Summarizer::mark_life_times(const Problem& problem, const Trace& trace) {
   }
 
   for (const TensorId tensor : tensors.ids()) {
-    std::uint32_t first = not_run;
-    std::uint32_t last = not_run;
-    for (const TaskId writer : tensors.writers(tensor)) {
-      const std::uint32_t i = span_of_[writer.value()];
-      if (i == not_run) continue;
-      if (first == not_run || starts_[i] < starts_[first]) first = i;
-      if (last == not_run || ends_[i] > ends_[last]) last = i;
-    }
-    const bool persistent = tensors.persistent(tensor);
-    std::uint32_t last_reader = not_run;
-    for (const TaskId reader : tensors.readers(tensor)) {
-      const std::uint32_t i = span_of_[reader.value()];
-      if (i == not_run) continue;
-      if (last_reader == not_run || ends_[i] > ends_[last_reader]) last_reader = i;
-    }
-    if (last_reader != not_run) last = last_reader;
+    const auto [first, last] = tensor_life(tensors, tensor, span_of_, starts_, ends_);
     const std::int64_t bytes = tensors.bytes(tensor).count();
-    if (persistent) {
-      const std::uint32_t home = first != not_run ? first : last;
-      const DeviceId device = home != not_run ? trace.tasks[home].device : DeviceId{0};
+    if (tensors.persistent(tensor)) {
+      const DeviceId device = first != not_run ? trace.tasks[first].device : DeviceId{0};
       devices_[device.value()].held += bytes;
     } else if (first != not_run && ends_[last] > starts_[first]) {
-      // The tensor lives where it is first written. A life of length 0 holds nothing.
+      // The tensor lives where its life begins. A life of length 0 holds nothing.
       allocates_[first] += bytes;
       const DeviceId home = trace.tasks[first].device;
       if (trace.tasks[last].device == home) {
