@@ -152,8 +152,10 @@ Samples ScenarioRunner::draw(std::uint64_t scenario,
         sampling->variability, i, nominal.graph, nominal.platform, nominal.costs, varied_costs_);
     const Problem varied{nominal.graph, platform, varied_costs_};
     const Plan* plan = &recording_.plan;
-    // Policies know what to expect, not what comes: they decide by the costs without noise.
-    if (const auto online = policy.online(nominal)) {
+    // Policies know what to expect, not what comes: they decide by the costs without noise. In a
+    // device graph nothing is decided while it runs.
+    const bool captured = space_.launch(scenario) == LaunchMode::graph_launch;
+    if (const auto online = captured ? std::unique_ptr<OnlinePolicy>{} : policy.online(nominal)) {
       sample_ = simulator_.record(varied, *online, options);
       plan = &sample_.plan;
     } else {

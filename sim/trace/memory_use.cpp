@@ -125,6 +125,7 @@ class MemorySweep {
   }
 
   void change(std::uint32_t device, std::int64_t at, Bytes bytes) {
+    if (bytes.count() == 0) return;
     held_[device] += bytes;
     std::vector<MemoryPoint>& curve = memory_[device].curve;
     const Time time{Duration{at}};

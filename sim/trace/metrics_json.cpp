@@ -121,7 +121,7 @@ void write_memory(ObjectWriter& line, const DeviceMemory& memory) {
   line.number("peak_at_ps", memory.peak_at.time_since_epoch().count());
   TextBuffer& out = line.key("held_at_peak");
   out << '[';
-  const char* separator = "";
+  std::string_view separator;
   for (const MemoryHolder& holder : memory.holders) {
     out << separator;
     separator = ", ";
