@@ -33,7 +33,7 @@ class Groups {
     return i;
   }
   void join(std::size_t a, std::size_t b) {
-    const auto [low, high] = std::minmax(first_of(a), first_of(b));
+    const auto [low, high] = std::minmax({first_of(a), first_of(b)});
     parent_[high] = low;
   }
 

@@ -61,11 +61,14 @@ Tags place(std::int64_t layer, std::int64_t step) {
 /// Tasks in a topological order; every task is added after its predecessors.
 class Family {
  public:
-  explicit Family(const DagWeights& weights) : weights_(weights), random_(weights.seed) {}
+  explicit Family(const DagWeights& weights)
+      : weights_(weights), edges_random_(weights.seed), weights_random_(~weights.seed) {}
 
   OperationId operation(std::string_view name, double weight) {
-    weight_.push_back(weight);
-    return builder_.add_operation({.name = std::string{name}, .kernels = {}});
+    const OperationId added = builder_.add_operation({.name = std::string{name}, .kernels = {}});
+    weight_.resize(added.value() + 1U);
+    weight_[added.value()] = weight;
+    return added;
   }
   TaskId task(OperationId operation, Tags tags, const std::vector<TaskId>& after) {
     // A transfer lies between its ends in id order too.
@@ -78,12 +81,13 @@ class Family {
     for (const TaskId before : arrived) builder_.add_edge(before, task);
     return task;
   }
-  [[nodiscard]] Rng& random() { return random_; }
+  /// For what depends on chance besides weights: equal edges whatever the weights.
+  [[nodiscard]] Rng& random() { return edges_random_; }
   [[nodiscard]] TaskGraph build() && { return std::move(builder_).build(); }
 
  private:
   Duration draw(double weight) {
-    const double spread = (2 * random_.uniform() - 1) * weights_.heterogeneity;
+    const double spread = (2 * weights_random_.uniform() - 1) * weights_.heterogeneity;
     return Duration{
         std::llround(static_cast<double>(weights_.mean.count()) * weight * (1 + spread))};
   }
@@ -99,9 +103,10 @@ class Family {
   }
 
   DagWeights weights_;
-  Rng random_;
+  Rng edges_random_;
+  Rng weights_random_;
   TaskGraphBuilder builder_;
-  std::vector<double> weight_;  // by operation, but for transfers
+  std::vector<double> weight_;  // by operation; that of transfers is not used
   OperationId transfer_;
 };
 

@@ -168,6 +168,8 @@ bool PlainJsonTasks::next(PlainJsonTask& task) {
       more || *at != '}' || at == last_ || !take(++at, ',')) {
     return false;
   }
+  skip_blanks(at);
+  if (*at != '{') return false;  // a comma with no task behind it: the full parser says so
   at_ = at;
   return true;
 }

@@ -36,7 +36,7 @@ struct GridJob {
   }
 
   [[nodiscard]] static std::vector<std::string> reserved() {
-    std::vector<std::string> names = result_column_names();
+    std::vector<std::string> names = result_column_names(true);
     names.insert(names.end(), {"scenario", "speed_up"});
     return names;
   }
@@ -51,7 +51,7 @@ struct GridColumns {
   explicit GridColumns(const Grid& grid) {
     columns.push_back({"scenario", ColumnRole::note});
     for (const AxisColumn& axis : grid.axes()) columns.push_back({axis.name, ColumnRole::axis});
-    for (const ResultColumn& column : result_columns()) {
+    for (const ResultColumn& column : result_columns(false)) {
       columns.push_back({column.name, ColumnRole::metric});
     }
     values.resize(columns.size());

@@ -246,7 +246,7 @@ std::vector<Bytes> memory_in_slices(const std::vector<MemoryPoint>& curve,
   return slices;
 }
 
-std::string readable(Bytes bytes) {
+std::string readable_bytes(Bytes bytes) {
   constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes.count());
   std::size_t unit = 0;
@@ -264,14 +264,14 @@ void expect_memory_suffices(const std::vector<DeviceMemory>& memory) {
       named += fmt::format("{}{} {} ({} tensor{})",
                            i == 0 ? "" : ", ",
                            holder.name,
-                           readable(holder.bytes),
+                           readable_bytes(holder.bytes),
                            holder.tensors,
                            holder.tensors == 1 ? "" : "s");
       rest -= holder.bytes;
     }
-    if (rest.count() > 0) named += fmt::format(", others {}", readable(rest));
-    const std::string needed = readable(device.peak);
-    const std::string available = readable(device.capacity);
+    if (rest.count() > 0) named += fmt::format(", others {}", readable_bytes(rest));
+    const std::string needed = readable_bytes(device.peak);
+    const std::string available = readable_bytes(device.capacity);
     throw InfeasibleError(
         fmt::format("out of memory: device \"{}\" has {}, this run needs {} at {:.3f} us\n  held "
                     "there: {}\n  take a smaller batch, another policy or a larger machine, or "

@@ -73,7 +73,7 @@ struct DeviceMemory {
                                                   std::size_t count);
 
 /// "1.50 GiB"
-[[nodiscard]] std::string readable(Bytes bytes);
+[[nodiscard]] std::string readable_bytes(Bytes bytes);
 
 /// Throws InfeasibleError with capacity, peak, its time and who holds most of it, for the first
 /// device whose capacity is exceeded.

@@ -31,7 +31,7 @@ TEST_CASE("The specs of the S1 map are valid, and their first scenarios run with
   for (const std::string& file : files) {
     CAPTURE(file);
     const Spec spec = load_spec(file);
-    const Grid grid(spec, result_column_names());
+    const Grid grid(spec, result_column_names(true));
     ScenarioSpace space(spec, grid);
     REQUIRE_NOTHROW(space.components().check_all());
     ScenarioRunner runner(space);

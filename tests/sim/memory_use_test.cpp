@@ -237,8 +237,8 @@ TEST_CASE("slices keep the peak, however few they are") {
   CHECK(memory_in_slices(curve, end, 1) == std::vector<Bytes>{90_B});
   CHECK(memory_in_slices(curve, end, 4) == std::vector<Bytes>{10_B, 90_B, 20_B, 0_B});
   CHECK(memory_in_slices(curve, Time{}, 4).empty());
-  CHECK(readable(1536_B) == "1.50 KiB");
-  CHECK(readable(12_B) == "12 B");
+  CHECK(readable_bytes(1536_B) == "1.50 KiB");
+  CHECK(readable_bytes(12_B) == "12 B");
 }
 
 TEST_CASE("metrics.json and the trace carry the memory") {

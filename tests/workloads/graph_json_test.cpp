@@ -142,6 +142,7 @@ TEST_CASE("a list of plain tasks is read as the full parser reads it, right or w
   const std::string last = R"(,{"operation":0})";
   CHECK(difference(read(file(plain + task + last)), read(file(shuffled + task + last))) == "");
   CHECK(read(file(plain + task + last)).fixed_duration(TaskId{1}) == Duration{6'250'000});
+  CHECK(problem(file(plain + task + ",")) != "accepted");
   std::size_t accepted = 0;
   for (std::size_t at = 0; at < task.size(); ++at) {
     for (const char c : std::string_view{"0915.-e\"\\{}[]:, \n\x01\xC3"}) {
