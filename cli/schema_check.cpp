@@ -73,6 +73,18 @@ bool type_fits(JsonKind kind, const std::string& type) {
   return false;
 }
 
+/// The types a schema allows; empty if it does not say.
+Words types_of(const json& schema) {
+  const auto type = schema.find("type");
+  if (type == schema.end()) return {};
+  return type->is_array() ? type->get<Words>() : Words{type->get<std::string>()};
+}
+
+bool any_type_fits(JsonKind kind, const Words& types) {
+  return std::any_of(
+      types.begin(), types.end(), [&](const std::string& type) { return type_fits(kind, type); });
+}
+
 /// Says why a value does not fit a schema made of the keywords that spec_schema.cpp uses.
 class Explainer {
  public:
@@ -81,11 +93,9 @@ class Explainer {
   [[nodiscard]] Verdict explain(const JsonNode& node, const json& schema) const {
     if (schema.contains("$ref")) return explain(node, resolve(schema));
     if (schema.contains("anyOf")) return explain_choice(node, branches(schema));
-    if (const auto type = schema.find("type"); type != schema.end()) {
-      const auto word = type->get<std::string>();
-      if (!type_fits(node.kind, word)) {
-        return problem(node.pointer, describe(node), expectation(schema));
-      }
+    const Words types = types_of(schema);
+    if (!types.empty() && !any_type_fits(node.kind, types)) {
+      return problem(node.pointer, describe(node), expectation(schema));
     }
     if (node.kind == JsonKind::string) return explain_word(node, schema);
     if (node.kind == JsonKind::integer || node.kind == JsonKind::number) {
@@ -122,7 +132,10 @@ class Explainer {
       return fmt::format("one of {}", fmt::join(schema.at("enum").get<Words>(), ", "));
     }
     if (schema.contains("title")) return schema.at("title").get<std::string>();
-    return std::string{type_words(schema.value("type", "string"))};
+    Words words;
+    for (const std::string& type : types_of(schema)) words.emplace_back(type_words(type));
+    return words.empty() ? std::string{type_words("string")}
+                         : fmt::format("{}", fmt::join(words, " or "));
   }
 
   [[nodiscard]] Verdict explain_choice(const JsonNode& node,
@@ -131,7 +144,7 @@ class Explainer {
     Words expected;
     for (const json* branch : choice) {
       if (!explain(node, *branch)) return std::nullopt;
-      if (type_fits(node.kind, branch->value("type", ""))) fitting.push_back(branch);
+      if (any_type_fits(node.kind, types_of(*branch))) fitting.push_back(branch);
       const std::string words = expectation(*branch);
       if (std::find(expected.begin(), expected.end(), words) == expected.end()) {
         expected.push_back(words);
@@ -250,7 +263,8 @@ class Explainer {
       const auto property = properties.find(node.keys[i]);
       if (property != properties.end()) {
         if (Verdict verdict = explain(node.items[i], *property)) return verdict;
-      } else if (schema.value("additionalProperties", true) == false) {
+      } else if (schema.contains("additionalProperties") &&
+                 schema.at("additionalProperties") == false) {
         return problem(node.items[i].pointer,
                        fmt::format("the unknown key \"{}\"", node.keys[i]),
                        fmt::format("one of {}", fmt::join(names, ", ")),

@@ -35,7 +35,7 @@ std::vector<OptionSpec> make_options() {
        .doc = "standard deviation over mean of the duration of each task, drawn task by task",
        .minimum = 0,
        .maximum = most_cv},
-      {.name = "host_cv",
+      {.name = "host_call_cv",
        .default_value = 0.0,
        .doc = "the same of the call costs of a host thread, drawn once per run",
        .minimum = 0,
@@ -82,12 +82,12 @@ Sampling make_sampling(const Options& options) {
   sampling.samples = static_cast<std::uint64_t>(options.integer("samples"));
   variability.seed = static_cast<std::uint64_t>(options.integer("seed"));
   variability.law = noise_law_from(options.text("law")).value();
-  variability.host_cv = options.number("host_cv");
+  variability.host_cv = options.number("host_call_cv");
   variability.straggler_probability = options.number("straggler_probability");
   variability.straggler_factor = options.number("straggler_factor");
   const double everywhere = options.number("duration_cv");
   expect_cv("duration_cv", everywhere, variability.law);
-  expect_cv("host_cv", variability.host_cv, variability.law);
+  expect_cv("host_call_cv", variability.host_cv, variability.law);
   for (std::size_t kind = 0; kind < task_kind_count; ++kind) {
     const std::string key = cv_key(task_kind_names()[kind]);
     const double own = options.number(key);

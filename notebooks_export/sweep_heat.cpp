@@ -243,7 +243,12 @@ std::vector<SweepPlot> heat_maps(const SweepView& view) {
     if (policy == view.baseline() || plots.size() == most_policies) continue;
     HeatMapOptions options;
     options.policy = policy;
-    const HeatFigure figure = heat_map(view, options);
+    HeatFigure figure;
+    try {
+      figure = heat_map(view, options);
+    } catch (const InfeasibleError&) {
+      continue;  // axes of parts of the sweep, say, of which no two cross
+    }
     std::string name = "map_" + policy;
     std::replace_if(
         name.begin(),

@@ -43,7 +43,9 @@ class Collector {
     }
   }
 
+  /// Nothing if the grid does not vary an axis that the claim is about: a quick one may not.
   [[nodiscard]] ClaimSamples collect() {
+    if (!covered()) return std::move(found_);
     switch (measure_.kind) {
       case Kind::value:
       case Kind::ratio:
@@ -60,6 +62,24 @@ class Collector {
   }
 
  private:
+  [[nodiscard]] bool covered() const {
+    std::set<std::string> named;
+    const auto add = [&](const RunSelector& selector) {
+      for (const auto& [axis, values] : selector.axes) named.insert(axis);
+    };
+    add(at_);
+    for (const RunSelector& selector : measure_.runs) add(selector);
+    if (!measure_.along.empty()) named.insert(measure_.along);
+    for (const auto& factors : measure_.per) {
+      for (const auto& factor : factors) {
+        if (const auto* axis = std::get_if<std::string>(&factor)) named.insert(*axis);
+      }
+    }
+    return std::all_of(named.begin(), named.end(), [&](const std::string& axis) {
+      return column_of(table_.columns, axis) != none;
+    });
+  }
+
   [[nodiscard]] std::size_t known_column(const std::string& name) const {
     const std::size_t column = column_of(table_.columns, name);
     SCHEDLAB_EXPECTS(column != none, "column " + name);

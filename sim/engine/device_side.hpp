@@ -48,6 +48,8 @@ class DeviceSide {
     scratch.dirty.clear();
     scratch.resumed.clear();
     scratch.arrivals.clear();
+    scratch.slots.clear();
+    scratch.free_slots.clear();
   }
 
   [[nodiscard]] Time now() const { return now_; }

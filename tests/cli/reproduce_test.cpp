@@ -202,7 +202,7 @@ TEST_CASE("A wrong system file is reported by place, and nothing runs") {
             .find("layers = 5, which grid grid has not") != std::string::npos);
   CHECK(problem(replaced(example, R"("id": "diagonals")", R"("id": "series")"))
             .find("/claims/1: found a second claim \"series\"") != std::string::npos);
-  CHECK(problem(replaced(example, R"("machine": "ideal")", R"("machine": "idael")"))
+  CHECK(problem(replaced(example, R"("machine": "ideal")", R"("machine": "idea")"))
             .find("did you mean \"ideal\"") != std::string::npos);
   CHECK(problem(replaced(example, R"(["layers"], ["steps"])", R"(["layers"], ["step"])"))
             .find("the column \"step\"") != std::string::npos);

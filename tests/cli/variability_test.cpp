@@ -75,7 +75,7 @@ std::string message_of(const std::string& variability) {
   return "no error";
 }
 
-const std::string noisy = R"({"samples": 40, "duration_cv": 0.1, "host_cv": 0.1, "seed": 3})";
+const std::string noisy = R"({"samples": 40, "duration_cv": 0.1, "host_call_cv": 0.1, "seed": 3})";
 
 TEST_CASE("samples are the same, byte for byte, for any number of threads and after a stop") {
   const TemporaryFolder folder;

@@ -83,8 +83,8 @@ TEST_CASE("Wrong names are refused with the nearest spelling") {
     return std::string{"accepted"};
   };
   HeatMapOptions wrong_axis;
-  wrong_axis.x = "bacth";
-  CHECK(problem(wrong_axis).find("--x: found \"bacth\"") == 0);
+  wrong_axis.x = "bath";
+  CHECK(problem(wrong_axis).find("--x: found \"bath\"") == 0);
   CHECK(problem(wrong_axis).find("did you mean \"batch\"") != std::string::npos);
   HeatMapOptions wrong_value;
   wrong_value.at = {{"steps", "8"}};
