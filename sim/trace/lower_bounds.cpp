@@ -53,9 +53,13 @@ __extension__ using UnitTime = unsigned __int128;
   for (const UnitClassId unit_class : IdRange<UnitClassId>{classes}) {
     std::uint64_t units = 0;
     bool limited = true;
-    for (const Device& device : problem.platform.devices) {
+    for (const DeviceId kind : problem.platform.devices.ids()) {
+      const Device& device = problem.platform.devices[kind];
       if (!device.unit_classes.contains(unit_class)) continue;
-      units += device.unit_classes[unit_class].count;
+      // All devices beyond the list are like the last of it.
+      const bool last = kind.value() + 1 == problem.platform.devices.size();
+      const std::size_t equal = last ? problem.platform.device_count() - kind.value() : 1;
+      units += std::uint64_t{device.unit_classes[unit_class].count} * equal;
       limited = limited && device.unit_classes[unit_class].count > 0;
     }
     if (!limited || units == 0) continue;
@@ -104,6 +108,8 @@ std::array<Duration, host_call_kind_count> call_costs(const Host& host) {
   set(HostCallKind::receive, costs.receive);
   set(HostCallKind::graph_load, costs.graph_load);
   set(HostCallKind::graph_launch, costs.graph_launch);
+  set(HostCallKind::isend, costs.send);
+  set(HostCallKind::irecv, costs.receive);
   return cost_of;
 }
 
