@@ -69,6 +69,7 @@ void PlainFluid::advance(std::int64_t now) {
 
 std::int64_t PlainFluid::next_end(const Kernel& kernel) const {
   if (kernel.running.empty()) return never;
+  if (kernel.request.held) return kernel.release_at;
   const std::int64_t left = kernel.running.front().end - kernel.own;
   if (!kernel.is_short) return now_ + left;
   const Wide level = level_[kernel.request.device.value()];
@@ -93,10 +94,22 @@ bool PlainFluid::pop_completion(Time now, Completion& completed) {
   changed_ = true;
   kernel->ended_now.push_back(kernel->running.front());
   kernel->running.erase(kernel->running.begin());
+  while (kernel->request.held && !kernel->running.empty()) {
+    kernel->ended_now.push_back(kernel->running.front());
+    kernel->running.erase(kernel->running.begin());
+  }
   if (!kernel->running.empty() || kernel->blocks_left != 0) return false;
   kernel->done = true;
   completed = {kernel->request.task, kernel->request.stream};
   return true;
+}
+
+void PlainFluid::release(StreamId stream, Time end) {
+  for (Kernel& kernel : kernels_) {
+    if (kernel.request.held && !kernel.done && kernel.request.stream == stream) {
+      kernel.release_at = end.time_since_epoch().count();
+    }
+  }
 }
 
 std::int64_t PlainFluid::free_room(std::size_t device, std::size_t unit_class) const {
