@@ -166,7 +166,7 @@ CollectiveTime tree_time(const CollectiveSpec& spec, const Group& group, double 
     longest = std::max(longest, group.step((n - 1) / 2, n));
   }
   const int passes = up ? 2 : 1;
-  const int depth = std::bit_width(group.nodes() - 1);  // ceil(log2(nodes))
+  const auto depth = static_cast<int>(std::bit_width(group.nodes() - 1));  // ceil(log2(nodes))
   const std::int64_t inside = group.most_in_node() - 1;
   const auto bytes = static_cast<double>(spec.bytes.count());
   return {.algorithm = CollectiveAlgorithm::tree,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan/plan_check.hpp"
 
+#include "sim/plan/plan_check_collectives.hpp"
 #include "sim/plan/plan_check_index.hpp"
 #include "sim/plan/plan_check_memory.hpp"
 #include "sim/plan/plan_check_report.hpp"
@@ -60,6 +61,7 @@ std::vector<Finding> check(const TaskGraph& graph,
   checker::FindingList malformed(options.max_findings);
   const checker::PlanIndex index(graph, platform, plan, malformed);
   report_missing_tasks(index, malformed);
+  checker::check_collectives(index, malformed);
   const auto walk_and_report = [&](bool exact, checker::FindingList& findings) {
     checker::Walk walk(index, findings, exact);
     walk.run();

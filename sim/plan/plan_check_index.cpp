@@ -123,6 +123,13 @@ std::string PlanIndex::what_is_wrong(HostId host, HostCall call) const {
     return fmt::format(
         "names task {}, but the graph has {} tasks", call.argument(), graph_.task_count());
   }
+  if (kind == HostCallKind::launch && graph_.has_ranks() &&
+      plan_.streams[call.stream()].device.value() != graph_.rank(call.task())) {
+    return fmt::format("launches {}, which belongs to rank {}, on device {}",
+                       graph_.name(call.task()),
+                       graph_.rank(call.task()),
+                       plan_.streams[call.stream()].device.value());
+  }
   if (concerns_message(kind)) {
     return wrong_message(host, call);
   }

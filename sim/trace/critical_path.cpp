@@ -82,6 +82,8 @@ class Walk {
     path.tail = trace_.ended - trace_.tasks[at].ended;
     std::vector<bool> visited(trace_.tasks.size(), false);
     while (at != nobody) {
+      at = last_part(at);
+      if (visited[at]) break;  // as below
       visited[at] = true;
       const TaskSpan& span = trace_.tasks[at];
       Release release = release_of(at);
@@ -159,6 +161,18 @@ class Walk {
       if (trace_.tasks[i].ended > trace_.tasks[last].ended) last = i;
     }
     return last;
+  }
+
+  /// Of a collective, the part that started last: the others waited for it.
+  [[nodiscard]] std::uint32_t last_part(std::uint32_t index) const {
+    const CollectiveTable& collectives = problem_.graph.collectives();
+    const CollectiveId id = collectives.of(trace_.tasks[index].task);
+    if (!id.valid()) return index;
+    for (const TaskId part : collectives.tasks(id)) {
+      const std::uint32_t span = span_of_[part];
+      if (span != nobody && trace_.tasks[span].started > trace_.tasks[index].started) index = span;
+    }
+    return index;
   }
 
   [[nodiscard]] Release release_of(std::uint32_t index) const {

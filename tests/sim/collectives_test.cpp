@@ -4,6 +4,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/plan/plan.hpp"
+#include "sim/trace/critical_path.hpp"
 #include "tests/support/ranks.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ using namespace schedlab;
 using testing::RankScene;
 
 TEST_CASE("the parts of a collective wait for the last and end together, its duration later") {
-  for (const SharingModel sharing : {SharingModel::exclusive, SharingModel::fluid}) {
+  for (const SharingModel sharing :
+       {SharingModel::exclusive, SharingModel::fluid, SharingModel::blocks}) {
     RankScene scene{3, sharing};
     // Ranks get there after 10, 40 and 20 us; the collective takes 7.
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -32,11 +34,18 @@ TEST_CASE("the parts of a collective wait for the last and end together, its dur
     for (const TaskId part : parts) CHECK(scene.span(trace, part).ended == Time{47us});
     CHECK(scene.span(trace, after).started == Time{47us});
     CHECK(trace.makespan() == 52us);
+    // What took so long: rank 1's task, then the collective from its last part on.
+    const CostTable costs{scene.graph(), scene.platform};
+    const auto path = trace_critical_path({scene.graph(), scene.platform, costs}, trace);
+    REQUIRE(path.steps.size() == 3);
+    CHECK(path.steps[1].task == parts[1]);
+    CHECK(path.running == 40us + 7us + 5us);
   }
 }
 
 TEST_CASE("a part holds its units while it waits: what needs them waits behind it") {
-  for (const SharingModel sharing : {SharingModel::exclusive, SharingModel::fluid}) {
+  for (const SharingModel sharing :
+       {SharingModel::exclusive, SharingModel::fluid, SharingModel::blocks}) {
     RankScene scene{2, sharing, 4};  // 4 units; a collective's part takes 1, a task all it can
     const auto parts = scene.collective(10us, 0.25);
     const TaskId whole = scene.task(0, 8us, 1.0);
@@ -71,6 +80,14 @@ TEST_CASE("collectives launched in unlike orders stop the run, and the report sa
     scene.launch(0, 0, second[0]);
     scene.launch(1, 0, second[1]);
     scene.launch(1, 0, first[1]);
+    const auto findings = scene.check();
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].kind == FindingKind::deadlock);
+    CHECK(findings[0].message ==
+          "all_reduce 0 (reduce_0@0) (1 of 2 parts have started) waits for reduce_0@1 on rank 1, "
+          "which stands in 1.0 behind all_reduce 1 (reduce_1@0) (1 of 2 parts have started) waits "
+          "for reduce_1@0 on rank 0, which stands in 0.0 behind all_reduce 0 (reduce_0@0), which "
+          "waits itself");
     std::string text;
     try {
       static_cast<void>(scene.run());
@@ -91,7 +108,35 @@ TEST_CASE("collectives in unlike orders on streams of their own run") {
   scene.launch(0, 1, second[0]);
   scene.launch(1, 1, second[1]);
   scene.launch(1, 0, first[1]);
+  CHECK(scene.check().empty());
   CHECK(scene.run().makespan() == 4us);
+}
+
+TEST_CASE("a host that waits for a collective its own later launch is needed for is a deadlock") {
+  RankScene scene{2};
+  const auto first = scene.collective(3us);
+  const auto second = scene.collective(4us);
+  scene.launch(0, 0, first[0]);
+  scene.call(0, HostCall::synchronize_stream(RankScene::stream(0, 0)));
+  scene.launch(0, 1, second[0]);
+  scene.launch(1, 1, second[1]);
+  scene.call(1, HostCall::record(RankScene::stream(1, 1), EventId{0}));
+  scene.call(1, HostCall::wait(RankScene::stream(1, 0), EventId{0}));
+  scene.launch(1, 0, first[1]);
+  scene.plan.event_count = 1;
+  const auto findings = scene.check();
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].kind == FindingKind::deadlock);
+  CHECK(findings[0].message.find("\"rank 0\" has not launched: it waits in") != std::string::npos);
+  CHECK_THROWS_AS(static_cast<void>(scene.run()), InfeasibleError);
+}
+
+TEST_CASE("a task on another rank's device is malformed") {
+  RankScene scene{2};
+  scene.launch(0, 0, scene.task(1, 1us));
+  const auto findings = scene.check();
+  REQUIRE(!findings.empty());
+  CHECK(findings[0].message.find("belongs to rank 1, on device 0") != std::string::npos);
 }
 
 TEST_CASE("two collectives that need a unit each on devices of one unit stop the run") {
