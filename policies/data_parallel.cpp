@@ -50,7 +50,8 @@ class RankProgram {
     for (std::uint32_t t = 0; t < tasks_; ++t) {
       const TaskId task{t};
       if (!graph_.collectives().of(task).valid()) continue;
-      Part part{.task = task};
+      Part part;
+      part.task = task;
       part.missing = static_cast<std::uint32_t>(graph_.predecessors(task).size());
       if (!graph_.successors(task).empty()) part.done = EventId{events_++};
       parts_.push_back(std::move(part));

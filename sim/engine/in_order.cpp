@@ -193,6 +193,9 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
       return launch_graph(run, call);
     case HostCallKind::send:
     case HostCallKind::receive:
+    case HostCallKind::isend:
+    case HostCallKind::irecv:
+    case HostCallKind::wait_message:
       throw InfeasibleError(
           fmt::format("the in-order sweep has one host and no {} calls", to_string(call.kind())));
   }

@@ -198,7 +198,7 @@ double peak_mib() {
 }
 
 void measure(const std::string& name, Workload made, const Platform& platform) {
-  const auto seconds = [last = processor_seconds()]() mutable {
+  auto seconds = [last = processor_seconds()]() mutable {
     const double now = processor_seconds();
     return now - std::exchange(last, now);
   };

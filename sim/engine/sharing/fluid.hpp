@@ -62,8 +62,7 @@ class FluidSharing {
   bool pop_completion(Time now, Completion& completed);
 
   /// The blocks of the stream's held kernel, all placed, end together at `end`, not before the
-  /// present. Until then they keep their room and want their bandwidth; less bandwidth does not
-  /// delay them.
+  /// present. Until then they keep their room; they want no bandwidth.
   void release(StreamId stream, Time end);
 
   [[nodiscard]] std::size_t memory_bytes() const;
