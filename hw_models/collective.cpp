@@ -94,7 +94,7 @@ class Group {
     const auto place = [&](std::uint32_t n, std::uint32_t nic) {
       const std::uint32_t base = routes_.node_of(rank(n, 0)) * per_node;
       // The first rank of the node that uses this NIC; the last node may not be full.
-      const std::uint32_t within = (nic * per_node + network_.nics_per_node - 1) / nics;
+      const std::uint32_t within = (nic * per_node + nics - 1) / nics;
       return std::min(base + std::min(within, per_node - 1), routes_.ranks() - 1);
     };
     for (std::uint32_t nic = 0; nic < nics; ++nic) {

@@ -9,8 +9,8 @@ namespace schedlab::checker {
 
 /// Reports collectives that wait for each other for ever, whatever the times: parts that stand in
 /// unlike orders in the streams of their ranks, directly or by way of events, synchronizes and
-/// messages. Nothing to do for graphs without collectives. Plans with
-/// device graphs are not looked at: the simulator reports what stands still there.
+/// messages. Nothing to do for graphs without collectives. Plans with device graphs are not looked
+/// at: the simulator reports what stands still there.
 ///
 /// It lets the hosts and streams run without time. What is done never hinders anything, so the end
 /// does not depend on the order, and what stands still then stands still in every run. Units and

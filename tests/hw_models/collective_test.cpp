@@ -85,6 +85,10 @@ TEST_CASE("inside a node the ring runs at the device links, between nodes over a
   Platform few = nodes_of_eight(4);
   few.network.nics_per_node = 2;
   CHECK(off_by(collective_time(ring, all(32), few).bytes, 62.0 / 32 * bytes / 100e9) <= 1);
+  // More NICs than ranks do not help: a rank uses one.
+  Platform many = nodes_of_eight(4);
+  many.network.nics_per_node = 16;
+  CHECK(collective_time(ring, all(32), many).bytes == four.bytes);
 }
 
 TEST_CASE("hierarchical: inside, across with an eighth of the bytes, inside") {
