@@ -49,7 +49,7 @@ std::string EventEngine<Source, Sharing>::message_text(std::uint32_t index) cons
 /// Of a stream whose running task is a collective's part: who is missing.
 template <class Source, class Sharing>
 std::string EventEngine<Source, Sharing>::collective_text(const Stream& stream) const {
-  if (stream.running_span == nil) return {};
+  if (stream.running_span == nil || stream.running_span == graph_mark) return {};
   const TaskId task = trace_.tasks[stream.running_span].task;
   const CollectiveTable& collectives = problem_.graph.collectives();
   const CollectiveId id = collectives.of(task);
@@ -97,9 +97,14 @@ void EventEngine<Source, Sharing>::report_deadlock() const {
   }
   for (std::uint32_t s = 0; s < scratch_.streams.size(); ++s) {
     const Stream& stream = scratch_.streams[s];
-    if (stream.pending_items == 0) continue;
+    const bool node = stream.graph_node && stream.running_span != nil;
+    if (stream.pending_items == 0 && !node) continue;
     if (lines >= most_lines) {  // the text is costly with many ranks
       ++lines;
+      continue;
+    }
+    if (node) {
+      add("a node of a graph" + collective_text(stream));
       continue;
     }
     add(fmt::format("{}: {} calls pending, {} of them tasks{}",

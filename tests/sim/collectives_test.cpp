@@ -3,6 +3,7 @@
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "sim/plan/graph_capture.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/trace/critical_path.hpp"
 #include "tests/support/ranks.hpp"
@@ -110,6 +111,41 @@ TEST_CASE("collectives in unlike orders on streams of their own run") {
   scene.launch(1, 0, first[1]);
   CHECK(scene.check().empty());
   CHECK(scene.run().makespan() == 4us);
+}
+
+TEST_CASE("parts of a collective in device graphs wait for each other as parts in streams do") {
+  for (const SharingModel sharing :
+       {SharingModel::exclusive, SharingModel::fluid, SharingModel::blocks}) {
+    RankScene scene{2, sharing};
+    const TaskId quick = scene.task(0, 5us);
+    const TaskId slow = scene.task(1, 10us);
+    const auto parts = scene.collective(3us);
+    scene.launch(0, 0, quick);
+    scene.launch(0, 0, parts[0]);
+    scene.launch(1, 0, slow);
+    scene.launch(1, 0, parts[1]);
+    scene.plan = capture_graphs(scene.plan);
+    REQUIRE(scene.plan.graphs.size() == 2);
+    CHECK(scene.check().empty());
+    const Trace trace = scene.run();
+    CHECK(scene.span(trace, parts[0]).started == Time{5us});
+    CHECK(scene.span(trace, parts[0]).ended == Time{13us});
+    CHECK(scene.span(trace, parts[1]).ended == Time{13us});
+  }
+}
+
+TEST_CASE("device graphs with collectives in unlike orders stop the run") {
+  RankScene scene{2};
+  const auto first = scene.collective(1us);
+  const auto second = scene.collective(1us);
+  scene.launch(0, 0, first[0]);
+  scene.launch(0, 0, second[0]);
+  scene.launch(1, 0, second[1]);
+  scene.launch(1, 0, first[1]);
+  scene.plan = capture_graphs(scene.plan);
+  CHECK_THROWS_WITH_AS(static_cast<void>(scene.run()),
+                       doctest::Contains("waits for 1 of 2 ranks (1)"),
+                       InfeasibleError);
 }
 
 TEST_CASE("a host that waits for a collective its own later launch is needed for is a deadlock") {
