@@ -131,8 +131,8 @@ std::uint32_t DeviceSide<Sharing>::take_slot(std::uint32_t graph, std::uint32_t 
   const StreamSpec& launched = plan_->streams[scratch_.graphs[graph].stream];
   Stream& s = scratch_.streams[slot];
   s.device = own.device;
-  s.level = problem_.platform.device(own.device).level_of(
-      source.node_priorities ? own.priority : launched.priority);
+  s.level = problem_.platform.device(own.device)
+                .level_of(source.node_priorities ? own.priority : launched.priority);
   return slot;
 }
 

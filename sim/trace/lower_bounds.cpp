@@ -3,6 +3,7 @@
 
 #include "sim/graph/levels.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace schedlab {
@@ -12,12 +13,21 @@ namespace {
 /// Unit-time in unit-picoseconds: beyond 64 bits for a day on a large device.
 __extension__ using UnitTime = unsigned __int128;
 
+/// Of a task as it runs: parts of collectives of one operation have its longest in the cost table.
+[[nodiscard]] Duration duration_of(const Problem& problem, TaskId task, DeviceId device) {
+  const Duration duration = problem.costs.duration(task, device);
+  const CollectiveId collective = problem.graph.collectives().of(task);
+  if (!collective.valid() || !problem.costs.task_durations().empty()) return duration;
+  return std::min(duration, problem.costs.duration(collective));
+}
+
 [[nodiscard]] IdVector<TaskId, Duration> shortest_durations(const Problem& problem) {
   IdVector<TaskId, Duration> shortest = problem.costs.durations(DeviceId{0});
+  const bool collectives = !problem.graph.collectives().empty();
   for (const DeviceId device : problem.platform.devices.ids()) {
-    if (device == DeviceId{0}) continue;
+    if (device == DeviceId{0} && !collectives) continue;
     for (const TaskId task : problem.graph.tasks()) {
-      shortest[task] = std::min(shortest[task], problem.costs.duration(task, device));
+      shortest[task] = std::min(shortest[task], duration_of(problem, task, device));
     }
   }
   return shortest;
@@ -31,7 +41,7 @@ __extension__ using UnitTime = unsigned __int128;
   for (const DeviceId device : problem.platform.devices.ids()) {
     const CostTable::Entry& entry = problem.costs.entry(task, device);
     if (entry.unit_class != unit_class) return 0;
-    const auto duration = static_cast<std::uint64_t>(problem.costs.duration(task, device).count());
+    const auto duration = static_cast<std::uint64_t>(duration_of(problem, task, device).count());
     if (problem.platform.sharing == SharingModel::exclusive) {
       least = std::min(least, UnitTime{entry.units} * duration);
     } else {

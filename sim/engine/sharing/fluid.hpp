@@ -164,7 +164,7 @@ class FluidSharing {
   std::vector<std::uint32_t> changed_devices_;  // of touched kernels
   std::vector<Notice> notices_;
   std::vector<std::uint32_t> held_;  // by stream: its last held kernel
-  bool announced_ = false;  // next_completion() has told the time of the notices
+  bool announced_ = false;           // next_completion() has told the time of the notices
   std::vector<std::uint32_t> due_;
   std::size_t next_due_ = 0;
   std::int64_t event_time_ = 0;     // of due_ and notices_
