@@ -229,8 +229,7 @@ std::string spec_schema() {
                       {"machine", machine_item()},
                       {"cost_model", cost_model_item()},
                       {"policy", policy_item()},
-                      {"variability", variability_item()}},
-
+                      {"variability", variability_item()},
                       {"ranks", ranks_item()}}}};
   return schema.dump(2);
 }
