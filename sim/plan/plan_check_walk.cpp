@@ -7,17 +7,17 @@
 
 namespace schedlab::checker {
 
-Walk::Walk(const PlanIndex& index, FindingList& findings, bool exact)
+Walk::Walk(const PlanIndex& index, FindingList& findings)
     : index_(index),
       findings_(findings),
-      clocks_(index, exact),
+      clocks_(index),
       number_(index.graph().task_count(), 0),
       lane_(index.graph().task_count(), 0),
       events_(index.plan().event_count),
       streams_(index.plan().streams.size()),
       graphs_(index.plan().graphs.size()),
       next_call_(index.plan().hosts.size(), 0),
-      messages_(index.plan().messages.size()) {
+      waiting_in_(index.plan().messages.size()) {
   launch_order_.reserve(index.graph().task_count());
   for (const EventId event : events_.ids()) events_[event].uses_left = index.uses(event);
   for (const StreamId stream : streams_.ids()) {
@@ -58,7 +58,6 @@ void Walk::run() {
     follow(host);
   }
   report_deadlocks();
-  report_unmatched();
 }
 
 void Walk::follow(HostId host) {
@@ -101,10 +100,7 @@ bool Walk::step(HostId host, std::uint32_t call) {
       break;
     case HostCallKind::send:
     case HostCallKind::receive:
-    case HostCallKind::isend:
-    case HostCallKind::irecv:
-    case HostCallKind::wait_message:
-      return message(host, c);
+      return exchange(host, c);
     case HostCallKind::graph_load:
       load_graph(host, call, c);
       break;
@@ -132,7 +128,6 @@ void Walk::launch(HostId host, std::uint32_t call, HostCall c) {
 }
 
 void Walk::report_missing_order(HostId host, std::uint32_t call, TaskId task, TaskId before) {
-  unordered_ = true;
   findings_.add(FindingKind::missing_dependency, host, call, [&] {
     const CallSite site = index_.site(index_.launch_of(before));
     return fmt::format("{} on {} ({}) is not ordered after {} on {} ({}): {}",
@@ -148,7 +143,6 @@ void Walk::report_missing_order(HostId host, std::uint32_t call, TaskId task, Ta
 
 void Walk::report_unordered(
     HostId host, std::uint32_t call, TaskId task, TaskId last, TensorId tensor) {
-  unordered_ = true;
   findings_.add(FindingKind::unordered_accumulation, host, call, [&] {
     const CallSite site = index_.site(index_.launch_of(last));
     return fmt::format("{} on {} ({}) and {} on {} ({}) both add into {} and may do so at once: {}",
