@@ -64,9 +64,11 @@ inline constexpr std::int64_t default_max_split = 16;
 ///                                fullest = ceil(m / busy units) / m
 ///              rows cut up: as a point-wise kernel, and a second kernel that adds one partial
 ///                           result per busy unit: + stream_gap + kernel_floor
-///   blocks     tiles of a gemm, units' worth of a point-wise kernel, one to a unit; where units
-///   are
-///              not shared block by block they do not matter
+///   blocks     tiles of a gemm, of which a unit runs one at a time at full rate, in blocks of the
+///              shape listed with the tile; units' worth of a point-wise kernel, one to a unit. A
+///              kernel with a grid of its own keeps it: its work is spread evenly over those
+///              blocks, a gemm's at the efficiency of the best tile. Where units are not shared
+///              block by block none of this matters
 ///   gemm or convolution without its shape: fills what it may spread over, at the efficiency of
 ///              the best tile
 ///   copies between host and device: latency + bytes / link
