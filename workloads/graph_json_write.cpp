@@ -44,19 +44,6 @@ void append_ids(std::string& out, std::span<const TaskId> tasks) {
   out += ']';
 }
 
-/// Nothing for a kernel whose grid is left to the cost model.
-void append_grid(std::string& out, const KernelGrid& grid) {
-  if (grid == KernelGrid{}) return;
-  fmt::format_to(std::back_inserter(out),
-                 ",\"blocks\":{},\"threads\":{},\"registers\":{},\"shared_memory_bytes\":{},"
-                 "\"compute_share\":{}",
-                 grid.blocks,
-                 grid.block.threads,
-                 grid.block.registers,
-                 grid.block.shared_memory,
-                 grid.compute_share);
-}
-
 void append_operation(std::string& out, const Operation& operation) {
   auto to = std::back_inserter(out);
   out += "{\"name\":";
@@ -74,7 +61,10 @@ void append_operation(std::string& out, const Operation& operation) {
         operation.kernels[i],
         "{{\"kind\":\"{}\",\"data_type\":\"{}\",\"m\":{},\"n\":{},\"k\":{},\"flops\":{},"
         "\"bytes_read\":{},\"bytes_written\":{}");
-    append_grid(out, operation.kernels[i].grid);
+    detail::append_grid(out,
+                        operation.kernels[i].grid,
+                        ",\"blocks\":{},\"threads\":{},\"registers\":{},\"shared_memory_bytes\":{},"
+                        "\"compute_share\":{}");
     out += '}';
   }
   out += "]}";

@@ -81,15 +81,7 @@ void append_operations(std::string& out, const TaskGraph& graph) {
                    operation.fixed_duration.count(),
                    operation.kernels.size());
     for (const Kernel& k : operation.kernels) {
-      if (k.grid != KernelGrid{}) {
-        fmt::format_to(to,
-                       " @ {} {} {} {} {}",
-                       k.grid.blocks,
-                       k.grid.block.threads,
-                       k.grid.block.registers,
-                       k.grid.block.shared_memory,
-                       k.grid.compute_share);
-      }
+      detail::append_grid(out, k.grid, " @ {} {} {} {} {}");
       detail::append_kernel(out, k, " {} {} {} {} {} {} {} {}");
     }
     out += ' ';

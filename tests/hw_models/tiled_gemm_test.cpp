@@ -223,17 +223,26 @@ TEST_CASE("a kernel with a grid of its own keeps it: the fullest unit decides") 
   CHECK(estimate.block == BlockShape{256, 64, 0});
   CHECK(estimate.compute_share == doctest::Approx(800.0 / 802.0));
   CHECK(estimate.share == 1.0);
+
+  // A kernel that may use two units only has three blocks on the fullest.
+  Platform platform = testing::small_machine();
+  Device& device = platform.devices[DeviceId{0}];
+  device.rates.units_per_kernel = 2;
+  CHECK(to_us(TiledGemm{}.estimate(five, device).duration) == doctest::Approx(1202));
+  CHECK(TiledGemm{}.estimate(five, device).share == 0.5);
 }
 
 TEST_CASE("every tile of a machine that the library carries fits on its units") {
   for (const std::string& name : machine_names()) {
     const MachineSpec machine = load_machine(name);
     const Device& device = machine.platform.devices[DeviceId{0}];
-    for (const GemmTile& tile : device.rates.gemm_tiles) {
-      if (tile.block.threads == 0 || !device.sm_limits.known()) continue;
-      CAPTURE(name);
-      CAPTURE(tile.m);
-      CHECK(occupancy(tile.block, device.sm_limits).blocks >= 1);
+    for (const auto* tiles : {&device.rates.gemm_tiles, &device.rates.conv_tiles}) {
+      for (const GemmTile& tile : *tiles) {
+        if (tile.block.threads == 0 || !device.sm_limits.known()) continue;
+        CAPTURE(name);
+        CAPTURE(tile.m);
+        CHECK(occupancy(tile.block, device.sm_limits).blocks >= 1);
+      }
     }
   }
 }

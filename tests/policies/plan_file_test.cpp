@@ -5,7 +5,10 @@
 #include "sim/plan/plan_json.hpp"
 #include "tests/support/scenes.hpp"
 
+#include <doctest/doctest.h>
+
 #include <filesystem>
+#include <string>
 
 namespace schedlab {
 namespace {
