@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph_dot.hpp"
 
-#include "workloads/kernel_fields.hpp"
 #include "workloads/task_class_words.hpp"
 
 #include <boost/graph/compressed_sparse_row_graph.hpp>
@@ -51,8 +50,15 @@ std::string kernel_list(const Operation& operation) {
   std::string text;
   for (const Kernel& kernel : operation.kernels) {
     if (!text.empty()) text += "; ";
-    detail::append_grid(text, kernel.grid, "@ {} {} {} {} {} ");
-    detail::append_kernel(text, kernel, "{} {} {} {} {} {} {} {}");
+    text += fmt::format("{} {} {} {} {} {} {} {}",
+                        to_string(kernel.kind),
+                        to_string(kernel.type),
+                        kernel.m,
+                        kernel.n,
+                        kernel.k,
+                        kernel.flops.count(),
+                        kernel.bytes_read.count(),
+                        kernel.bytes_written.count());
   }
   return text;
 }
