@@ -239,6 +239,23 @@ std::optional<Sampling> Components::sampling(std::uint64_t index) const {
   }
 }
 
+RanksChoice Components::ranks(std::uint64_t index) const {
+  const auto node = grid_.part_value(Part::ranks, index);
+  std::map<std::string, OptionValue> given;
+  if (!node) {
+    given["count"] = std::int64_t{1};
+  } else if (node->kind == JsonKind::object) {
+    take_options(*node, {}, given);
+  } else {
+    given["count"] = node->scalar;
+  }
+  try {
+    return ranks_choice(resolve_options("ranks", ranks_options(), given));
+  } catch (const InputError& error) {
+    rethrow(error, *node);
+  }
+}
+
 std::string Components::policy_name(std::uint64_t index) const {
   return named_choice(Part::policy, index).name;
 }
@@ -256,6 +273,7 @@ void Components::check_all() const {
   each(Part::machine, [&](std::uint64_t i) { static_cast<void>(machine(i)); });
   each(Part::cost_model, [&](std::uint64_t i) { static_cast<void>(cost_model(i)); });
   each(Part::policy, [&](std::uint64_t i) { static_cast<void>(policy(i)); });
+  each(Part::ranks, [&](std::uint64_t i) { static_cast<void>(ranks(i)); });
   each(Part::launch, [&](std::uint64_t i) { static_cast<void>(launch(i)); });
   each(Part::variability, [&](std::uint64_t i) { static_cast<void>(sampling(i)); });
 }

@@ -3,6 +3,7 @@
 
 #include "cli/grid.hpp"
 #include "cli/launch.hpp"
+#include "cli/ranks.hpp"
 #include "cli/spec.hpp"
 #include "cli/variability.hpp"
 #include "hw_models/machine_spec.hpp"
@@ -39,6 +40,8 @@ class Components {
   [[nodiscard]] LaunchMode launch(std::uint64_t index) const;
   /// nullopt: the machine does not scatter.
   [[nodiscard]] std::optional<Sampling> sampling(std::uint64_t index) const;
+  /// One rank where the spec says nothing of ranks.
+  [[nodiscard]] RanksChoice ranks(std::uint64_t index) const;
   /// The registered name of the policy, whatever its label.
   [[nodiscard]] std::string policy_name(std::uint64_t index) const;
 

@@ -187,7 +187,10 @@ void Grid::number_scenarios() {
   }
   const auto rank = [&](std::size_t i) {
     if ((dimensions_[i].parts & bit(Part::workload)) != 0) return 0;
-    return (dimensions_[i].parts & (bit(Part::machine) | bit(Part::cost_model))) != 0 ? 1 : 2;
+    return (dimensions_[i].parts &
+            (bit(Part::machine) | bit(Part::cost_model) | bit(Part::ranks))) != 0
+               ? 1
+               : 2;
   };
   order_.resize(dimensions_.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});

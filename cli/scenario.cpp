@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/scenario.hpp"
 
+#include "policies/data_parallel.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "sim/trace/memory_use.hpp"
+#include "workloads/transforms/data_parallel.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -46,31 +48,52 @@ ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
           static_cast<std::uint64_t>(policy.granularity()),
           grid_.part_index(scenario, Part::machine),
           grid_.part_index(scenario, Part::cost_model),
-          launch(scenario) == LaunchMode::eager_two_thread ? 1U : 0U};
+          launch(scenario) == LaunchMode::eager_two_thread ? 1U : 0U,
+          grid_.part_index(scenario, Part::ranks)};
+}
+
+PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
+  PreparedProblem made;
+  made.graph = graphs_.get(
+      {key[0], key[1]},
+      [&] { return components_.graph(key[0], static_cast<Granularity>(key[1])); },
+      [](const TaskGraph& graph) { return graph.memory_bytes(); });
+  made.machine = machines_.get(
+      {key[2], key[4]},
+      [&] {
+        MachineSpec machine = components_.machine(key[2]);
+        if (key[4] != 0) apply_launch_mode(LaunchMode::eager_two_thread, machine.platform);
+        return machine;
+      },
+      [](const MachineSpec&) { return std::size_t{1}; });
+  made.costs = CostTable(*made.graph, made.machine->platform, *components_.cost_model(key[3]));
+  made.bounds = graph_lower_bounds(made.problem());
+  return made;
+}
+
+PreparedProblem ScenarioSpace::make_data_parallel(const ProblemKey& key, const RanksChoice& ranks) {
+  PreparedProblem made;
+  auto single = std::make_shared<PreparedProblem>(make_single(key));
+  made.graph = std::make_shared<TaskGraph>(DataParallel{
+      {.ranks = ranks.count,
+       .bucket = ranks.bucket,
+       .algorithm = ranks.algorithm}}.apply(*single->graph));
+  auto machine = std::make_shared<MachineSpec>(*single->machine);
+  machine->platform.ranks = ranks.count;
+  made.machine = std::move(machine);
+  made.costs = CostTable(*made.graph, made.machine->platform, *components_.cost_model(key[3]));
+  made.bounds = graph_lower_bounds(made.problem());
+  made.single = std::move(single);
+  made.overlap = ranks.overlap;
+  return made;
 }
 
 std::shared_ptr<const PreparedProblem> ScenarioSpace::prepared(const ProblemKey& key) {
-  const auto granularity = static_cast<Granularity>(key[1]);
   return problems_.get(
       key,
       [&] {
-        PreparedProblem made;
-        made.graph = graphs_.get(
-            {key[0], key[1]},
-            [&] { return components_.graph(key[0], granularity); },
-            [](const TaskGraph& graph) { return graph.memory_bytes(); });
-        made.machine = machines_.get(
-            {key[2], key[4]},
-            [&] {
-              MachineSpec machine = components_.machine(key[2]);
-              if (key[4] != 0) apply_launch_mode(LaunchMode::eager_two_thread, machine.platform);
-              return machine;
-            },
-            [](const MachineSpec&) { return std::size_t{1}; });
-        made.costs =
-            CostTable(*made.graph, made.machine->platform, *components_.cost_model(key[3]));
-        made.bounds = graph_lower_bounds(made.problem());
-        return made;
+        const RanksChoice ranks = components_.ranks(key[5]);
+        return ranks.count == 1 ? make_single(key) : make_data_parallel(key, ranks);
       },
       [](const PreparedProblem& problem) {
         return problem.costs.memory_bytes() + problem.graph->memory_bytes();
@@ -113,19 +136,24 @@ std::shared_ptr<const PreparedProblem> ScenarioRunner::prepared(std::uint64_t sc
 
 /// What an online policy decides is what it decides when launching eagerly: a graph cannot be
 /// decided upon while it runs.
-void ScenarioRunner::simulate(const Problem& problem,
+void ScenarioRunner::simulate(const PreparedProblem& prepared,
                               const Policy& policy,
                               LaunchMode launch,
                               const SimulationOptions& options) {
+  const bool several = prepared.single != nullptr;
   const bool captured = launch == LaunchMode::graph_launch;
-  if (const auto online = policy.online(problem)) {
-    recording_ = simulator_.record(problem, *online, options);
-    if (!captured) return;
+  const Problem planned = several ? prepared.single->problem() : prepared.problem();
+  if (const auto online = policy.online(planned)) {
+    recording_ = simulator_.record(planned, *online, options);
+    if (!several && !captured) return;
   } else {
-    recording_.plan = policy.plan(problem);
+    recording_.plan = policy.plan(planned);
+  }
+  if (several) {
+    recording_.plan = data_parallel_plan(recording_.plan, *prepared.graph, prepared.overlap);
   }
   if (captured) recording_.plan = capture_graphs(recording_.plan);
-  simulator_.run_into(problem, recording_.plan, options, recording_.trace);
+  simulator_.run_into(prepared.problem(), recording_.plan, options, recording_.trace);
 }
 
 void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
@@ -172,7 +200,7 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
     const Policy& policy = policy_of(scenario);
     const auto prepared = this->prepared(scenario, policy);
     const Problem problem = prepared->problem();
-    simulate(problem,
+    simulate(*prepared,
              policy,
              space_.launch(scenario),
              {.engine = EngineKind::automatic,
@@ -210,7 +238,7 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
   run.prepared = prepared(scenario, policy);
   const Problem problem = run.prepared->problem();
   simulate(
-      problem,
+      *run.prepared,
       policy,
       space_.launch(scenario),
       {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_});

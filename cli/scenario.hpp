@@ -28,6 +28,9 @@ struct PreparedProblem {
   std::shared_ptr<const MachineSpec> machine;
   CostTable costs;
   LowerBounds bounds;
+  /// Of several ranks: what one of them is given to schedule, and how its plan becomes that of all.
+  std::shared_ptr<const PreparedProblem> single;
+  bool overlap = true;
 
   [[nodiscard]] Problem problem() const { return {*graph, machine->platform, costs}; }
 };
@@ -44,13 +47,16 @@ class ScenarioSpace {
 
   [[nodiscard]] LaunchMode launch(std::uint64_t scenario) const;
 
-  // Workload, granularity, machine, cost model; whether the launch mode changes the machine.
-  using ProblemKey = std::array<std::uint64_t, 5>;
+  // Workload, granularity, machine, cost model; whether the launch mode changes the machine; ranks.
+  using ProblemKey = std::array<std::uint64_t, 6>;
   [[nodiscard]] ProblemKey problem_key(std::uint64_t scenario, const Policy& policy) const;
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(const ProblemKey& key);
   [[nodiscard]] std::shared_ptr<const Policy> policy(std::uint64_t index);
 
  private:
+  [[nodiscard]] PreparedProblem make_single(const ProblemKey& key);
+  [[nodiscard]] PreparedProblem make_data_parallel(const ProblemKey& key, const RanksChoice& ranks);
+
   const Grid& grid_;
   Components components_;
   std::vector<LaunchMode> launches_;  // of the first alternatives
@@ -91,7 +97,7 @@ class ScenarioRunner {
                                                                 const Policy& policy);
   [[nodiscard]] const Policy& policy_of(std::uint64_t scenario);
   // Leaves plan and trace in recording_, whose memory is used again.
-  void simulate(const Problem& problem,
+  void simulate(const PreparedProblem& prepared,
                 const Policy& policy,
                 LaunchMode launch,
                 const SimulationOptions& options);

@@ -12,8 +12,17 @@
 namespace schedlab {
 
 /// The keys of a spec that describe a scenario; a list below any of them is an axis.
-enum class Part : std::uint8_t { workload, machine, cost_model, policy, launch, seed, variability };
-inline constexpr std::size_t part_count = 7;
+enum class Part : std::uint8_t {
+  workload,
+  machine,
+  cost_model,
+  policy,
+  launch,
+  ranks,
+  seed,
+  variability
+};
+inline constexpr std::size_t part_count = 8;
 [[nodiscard]] std::string_view to_string(Part part);
 
 /// One spec file as the user wrote it: checked against the schema, lists not yet expanded.

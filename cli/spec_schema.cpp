@@ -3,6 +3,7 @@
 
 #include "cli/launch.hpp"
 #include "cli/presets.hpp"
+#include "cli/ranks.hpp"
 #include "cli/variability.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
@@ -175,6 +176,14 @@ Json variability_item() {
   return object;
 }
 
+Json ranks_item() {
+  Json object = object_schema(option_properties(ranks_options()), {"count"});
+  object["description"] =
+      "data parallel: the workload on so many ranks, gradients summed over all of them";
+  const Json count{{"type", "integer"}, {"minimum", 1}, {"maximum", most_ranks}};
+  return Json{{"anyOf", Json::array({count, std::move(object)})}};
+}
+
 /// {"$ref": item} or a list of it.
 Json reference(const std::string& item) {
   return axis(Json{{"$ref", "#/definitions/" + item}});
@@ -189,6 +198,7 @@ Json top_level() {
   properties["cost_model"] = reference("cost_model");
   properties["policy"] = reference("policy");
   properties["launch"] = axis(words(launch_words()));
+  properties["ranks"] = reference("ranks");
   properties["seed"] = axis(Json{{"type", "integer"}, {"minimum", 0}});
   properties["variability"] = reference("variability");
   properties["baseline"] = words(names_of(policies()));
@@ -219,7 +229,8 @@ std::string spec_schema() {
                       {"machine", machine_item()},
                       {"cost_model", cost_model_item()},
                       {"policy", policy_item()},
-                      {"variability", variability_item()}}}};
+                      {"variability", variability_item()},
+                      {"ranks", ranks_item()}}}};
   return schema.dump(2);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/machine_numbers.hpp"
 
+#include "hw_models/machine_network.hpp"
+
 #include <cmath>
 
 namespace schedlab {
@@ -295,7 +297,7 @@ std::vector<MachineNumber> device_rates() {
 const std::vector<MachineNumber>& machine_numbers() {
   static const std::vector<MachineNumber> numbers = [] {
     std::vector<MachineNumber> all = host_numbers();
-    for (const auto& part : {device_limits(), sm_limits(), device_rates()}) {
+    for (const auto& part : {device_limits(), sm_limits(), device_rates(), network_numbers()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view unlimited_units = "unlimited_units";
 constexpr std::string_view sharing = "sharing";
+constexpr std::string_view topology = "topology";
 
 void note(MachineSpec& machine, std::string pointer, double value) {
   const auto found = std::find_if(machine.sources.begin(),
@@ -56,6 +57,10 @@ const std::vector<OptionSpec>& machine_options() {
                       .doc = "How kernels share units: exclusive (whole units, start to end), "
                              "fluid (block by block) or blocks (placed on single units).",
                       .allowed = sharing_model_names()});
+    result.push_back({.name = std::string{topology},
+                      .default_value = std::string{to_string(Topology::none)},
+                      .doc = "How the nodes of several ranks are connected with each other.",
+                      .allowed = topology_names()});
     return result;
   }();
   return options;
@@ -75,6 +80,9 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
   if (options.flag(unlimited_units)) lift_unit_limits(machine);
   if (given.contains(std::string{sharing})) {
     machine.platform.sharing = *sharing_model_from(options.text(sharing));
+  }
+  if (given.contains(std::string{topology})) {
+    machine.platform.network.topology = *topology_from(options.text(topology));
   }
 }
 

@@ -89,10 +89,15 @@ std::string machine_schema() {
   device["sm_limits"] = object(Json::object());
   device["sm_limits"]["description"] =
       "What one unit can hold of thread blocks with a known shape; absent: shapes are ignored.";
+  Json network{{"topology",
+                {{"type", "string"},
+                 {"enum", topology_names()},
+                 {"description", "How nodes are connected with each other; none: no network."}}}};
   for (const MachineNumber& field : machine_numbers()) {
-    Json& section = field.section == "host"     ? host
-                    : field.section == "device" ? device
-                                                : device["sm_limits"]["properties"];
+    Json& section = field.section == "host"      ? host
+                    : field.section == "device"  ? device
+                    : field.section == "network" ? network
+                                                 : device["sm_limits"]["properties"];
     Json& entry = section[std::string{field.name}];
     entry = number(field.minimum, field.maximum, field.integer);
     entry["description"] = std::string{field.doc};
@@ -103,7 +108,8 @@ std::string machine_schema() {
   schema.update(object({{"name", {{"type", "string"}, {"minLength", 1}}},
                         {"description", {{"type", "string"}}},
                         {"host", object(std::move(host))},
-                        {"device", object(std::move(device), {"name"})}},
+                        {"device", object(std::move(device), {"name"})},
+                        {"network", object(std::move(network), {"topology"})}},
                        {"name", "device"}));
   return schema.dump(2) + "\n";
 }

@@ -71,6 +71,24 @@ void read_sharing(MachineReader& reader, Platform& platform) {
   platform.sharing = *model;
 }
 
+void read_topology(MachineReader& reader, Platform& platform) {
+  const std::string pointer = "/network/topology";
+  const std::optional<std::string> word = reader.text(pointer);
+  if (!word) {
+    if (reader.children("/network").empty()) return;
+    reader.reject(
+        "/network", "no \"topology\"", fmt::format("one of {}", fmt::join(topology_names(), ", ")));
+  }
+  const std::optional<Topology> topology = topology_from(*word);
+  if (!topology) {
+    reader.reject(pointer,
+                  fmt::format("\"{}\"", *word),
+                  fmt::format("one of {}", fmt::join(topology_names(), ", ")),
+                  did_you_mean(*word, topology_names()));
+  }
+  platform.network.topology = *topology;
+}
+
 void read_rates(MachineReader& reader,
                 const std::string& pointer,
                 std::array<FlopRate, data_type_count>& rates) {
@@ -175,6 +193,7 @@ MachineSpec read_machine(std::string_view text, const std::string& file) {
   read_unit_classes(reader, device);
   read_runs_on(reader, device);
   read_sharing(reader, machine.platform);
+  read_topology(reader, machine.platform);
   device.rates.matrix_units = units_for(device, TaskKind::gemm);
   device.rates.vector_units = units_for(device, TaskKind::pointwise);
   read_rates(reader, "/device/matrix_tflop_per_s", device.rates.matrix);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "hw_models/collective.hpp"
 #include "sim/machine/cost_model.hpp"
 
 namespace schedlab {
@@ -85,6 +86,13 @@ class TiledGemm final : public CostModel {
 
   [[nodiscard]] std::string_view name() const override { return "tiled_gemm"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;
+  [[nodiscard]] Estimate estimate_collective(const Operation& operation,
+                                             const CollectiveSpec& spec,
+                                             std::span<const std::uint32_t> ranks,
+                                             const Platform& platform,
+                                             DeviceId kind) const override {
+    return collective_cost(operation, spec, ranks, platform, kind);
+  }
 
  private:
   std::int64_t max_split_;

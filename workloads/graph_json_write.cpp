@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/base/error.hpp"
 #include "workloads/graph_json.hpp"
 #include "workloads/kernel_fields.hpp"
 #include "workloads/task_class_words.hpp"
@@ -111,6 +112,10 @@ void append_tensor(std::string& out, const TensorTable& tensors, TensorId id) {
 }  // namespace
 
 std::string write_graph_json(const TaskGraph& graph) {
+  if (graph.has_ranks() || !graph.collectives().empty()) {
+    throw InfeasibleError(
+        "graph files hold neither ranks nor collectives; write the graph of one rank");
+  }
   std::string out = "{\"schedlab\":\"graph\",\"version\":1,\n\"operations\":[\n";
   const char* separator = "";
   for (const Operation& operation : graph.operations()) {

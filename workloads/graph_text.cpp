@@ -355,6 +355,10 @@ class Reader {
 }  // namespace
 
 std::string write_graph_text(const TaskGraph& graph) {
+  if (graph.has_ranks() || !graph.collectives().empty()) {
+    throw InfeasibleError(
+        "graph files hold neither ranks nor collectives; write the graph of one rank");
+  }
   std::string out = fmt::format("{} {}\n", magic, version);
   append_operations(out, graph);
   append_tasks(out, graph);

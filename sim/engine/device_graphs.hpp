@@ -131,8 +131,8 @@ std::uint32_t DeviceSide<Sharing>::take_slot(std::uint32_t graph, std::uint32_t 
   const StreamSpec& launched = plan_->streams[scratch_.graphs[graph].stream];
   Stream& s = scratch_.streams[slot];
   s.device = own.device;
-  s.level = problem_.platform.devices[own.device].level_of(
-      source.node_priorities ? own.priority : launched.priority);
+  s.level = problem_.platform.device(own.device)
+                .level_of(source.node_priorities ? own.priority : launched.priority);
   return slot;
 }
 
@@ -147,7 +147,7 @@ void DeviceSide<Sharing>::complete_node(StreamId slot) {
     const std::uint32_t next = state.successors[i];
     if (--state.missing[next] != 0) continue;
     const DeviceId device = plan_->streams[graph.stream(next)].device;
-    release_node(done.graph, next, now_ + problem_.platform.devices[device].graph_node_gap);
+    release_node(done.graph, next, now_ + problem_.platform.device(device).graph_node_gap);
   }
   if (--state.nodes_left == 0) complete_graph(done.graph);
 }

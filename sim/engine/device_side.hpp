@@ -38,9 +38,11 @@ class DeviceSide {
         sharing_(sharing),
         trace_(trace),
         items_(scratch.items),
-        next_connection_(problem.platform.devices.size(), 0U),
-        first_connection_(problem.platform.devices.size(), nil) {
+        next_connection_(problem.platform.device_count(), 0U),
+        first_connection_(problem.platform.device_count(), nil) {
+    if (problem.platform.ranks > 1) ranks_.resize(problem.platform.device_count());
     sharing_.reset(problem);
+    scratch.collectives.reset(problem.graph, problem.costs);
     items_.clear();
     scratch.connections.clear();
     scratch.streams.clear();
@@ -56,6 +58,10 @@ class DeviceSide {
   /// End of the last task so far.
   [[nodiscard]] Time last_end() const { return last_end_; }
   [[nodiscard]] std::uint64_t pending() const { return pending_; }
+  /// Of all that a synchronize of everything waits for: on a platform of ranks, of its own device.
+  [[nodiscard]] std::uint64_t pending_for(std::uint32_t host) const {
+    return is_rank(host) ? ranks_[host].pending : pending_;
+  }
   [[nodiscard]] Stream& stream(StreamId id) { return scratch_.streams[id.value()]; }
   [[nodiscard]] bool is_open(StreamId id) const {
     return id.value() < scratch_.streams.size() && scratch_.streams[id.value()].connection != nil;
@@ -92,8 +98,9 @@ class DeviceSide {
     items_[record].link = host | host_bit;
   }
   void wait_for_idle(std::uint32_t host) {
-    scratch_.hosts[host].next_waiter = all_idle_waiter_;
-    all_idle_waiter_ = host;
+    std::uint32_t& list = is_rank(host) ? ranks_[host].idle_waiter : all_idle_waiter_;
+    scratch_.hosts[host].next_waiter = list;
+    list = host;
   }
 
   /// Looks at every connection that something has happened to.
@@ -131,6 +138,7 @@ class DeviceSide {
           c.submitted = false;
           pop(c);
           touch(request.connection);
+          if (request.held) start_part(request);
         });
   }
   void set_now(Time now) { now_ = now; }
@@ -140,6 +148,13 @@ class DeviceSide {
   void advance(std::uint32_t connection);
   bool begin_kernel(std::uint32_t connection, const Item& item);
   void start(std::uint32_t connection);
+  /// A collective's part has all it needs; once the last has, all end together.
+  void start_part(const KernelRequest& request) {
+    const auto complete = scratch_.collectives.start(request.task, request.stream);
+    for (const StreamId stream : complete.streams) {
+      sharing_.release(stream, now_ + complete.duration);
+    }
+  }
   bool pass_wait(std::uint32_t connection, Item& item);
   void complete_record(std::uint32_t connection);
   bool begin_graph(std::uint32_t connection, const Item& item);
@@ -169,7 +184,7 @@ class DeviceSide {
     return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
   }
   [[nodiscard]] std::uint32_t lowest_level(DeviceId device) const {
-    return problem_.platform.devices[device].priority_levels - 1;
+    return problem_.platform.device(device).priority_levels - 1;
   }
   /// Tells the processor what the start of a task will touch.
   void fetch(const Item& item) const {
@@ -186,6 +201,9 @@ class DeviceSide {
   void retire(Stream& stream) {
     --pending_;
     if (--stream.pending_items == 0) release(stream.idle_waiter);
+    if (!ranks_.empty() && --ranks_[stream.device.value()].pending == 0) {
+      release(ranks_[stream.device.value()].idle_waiter);
+    }
     if (pending_ == 0) release(all_idle_waiter_);
   }
   void release(std::uint32_t& list) {
@@ -206,6 +224,13 @@ class DeviceSide {
   IdVector<DeviceId, std::uint32_t> next_connection_;
   IdVector<DeviceId, std::uint32_t> first_connection_;
   const Plan* plan_ = nullptr;  // of the graphs
+  struct RankState {
+    std::uint64_t pending = 0;  // calls on the rank's device
+    std::uint32_t idle_waiter = nil;
+  };
+  [[nodiscard]] bool is_rank(std::uint32_t host) const { return host < ranks_.size(); }
+
+  std::vector<RankState> ranks_;  // empty: a single process
   std::uint64_t pending_ = 0;
   std::uint32_t all_idle_waiter_ = nil;
   Time now_{};
@@ -221,6 +246,7 @@ inline std::uint32_t DeviceSide<Sharing>::append(Stream& s,
   items_.push_back({.call = call, .next = nil, .link = link, .time = arrival});
   ++s.pending_items;
   ++pending_;
+  if (!ranks_.empty()) ++ranks_[s.device.value()].pending;
   Connection& c = scratch_.connections[s.connection];
   if (c.tail == nil) {
     c.head = index;
@@ -293,7 +319,8 @@ bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& ite
                         .connection = connection,
                         .level = s.level,
                         .arrived = item.time,
-                        .item = c.head};
+                        .item = c.head,
+                        .held = scratch_.collectives.contains(item.call.task())};
   if (!sharing_.start_at_once(request, now_)) {
     const std::uint32_t lowest = lowest_level(s.device);
     if (s.level != lowest && is_host_copy(item.call.task())) request.level = lowest;
@@ -303,6 +330,7 @@ bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& ite
   }
   start(connection);
   pop(c);
+  if (request.held) start_part(request);
   return true;
 }
 

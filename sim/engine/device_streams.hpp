@@ -9,10 +9,10 @@ namespace schedlab::engine {
 
 template <class Sharing>
 void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
-  SCHEDLAB_EXPECTS(problem_.platform.devices.contains(spec.device),
+  SCHEDLAB_EXPECTS(problem_.platform.has_device(spec.device),
                    fmt::format("device {} of stream {}", spec.device.value(), id.value()));
   if (id.value() >= scratch_.streams.size()) scratch_.streams.resize(id.value() + 1);
-  const Device& device = problem_.platform.devices[spec.device];
+  const Device& device = problem_.platform.device(spec.device);
   Stream& opened = stream(id);
   opened.device = spec.device;
   opened.level = device.level_of(spec.priority);

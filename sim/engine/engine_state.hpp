@@ -3,7 +3,9 @@
 
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
+#include "sim/engine/collective_state.hpp"
 #include "sim/engine/event_queue.hpp"
+#include "sim/engine/transfers.hpp"
 #include "sim/plan/plan.hpp"
 
 #include <cstddef>
@@ -25,6 +27,7 @@ inline constexpr std::uint32_t host_bit = 1U << 31U;
 /// Phases of the arrival queue; completions come before both, the start of kernels after.
 inline constexpr std::uint32_t phase_arrival = 0;
 inline constexpr std::uint32_t phase_host = 1;
+inline constexpr std::uint32_t phase_message = 2;  ///< the next stage of a message begins
 
 /// One call on its way through a hardware connection. 24 bytes: there are about two a task.
 struct Item {
@@ -113,9 +116,19 @@ struct HostThread {
   std::uint32_t prepared = 0;  ///< launches so far
 };
 
+/// One point-to-point message on its way. What happens when: host_messages.hpp.
 struct Message {
-  std::uint32_t sender = nil;  ///< host that waits in send
-  std::uint32_t receiver = nil;
+  enum class Stage : std::uint8_t { posted, shaking_hands, moving, arriving, done };
+
+  std::uint32_t waiting_sender = nil;    ///< host that blocks until it has left
+  std::uint32_t waiting_receiver = nil;  ///< host that blocks until it has come
+  Stage stage = Stage::posted;
+  bool send_posted = false;
+  bool receive_posted = false;
+  bool sent = false;      ///< the sender may go on
+  bool received = false;  ///< it has arrived and somebody wants it
+  Time asked{};           ///< when the send was posted
+  Time left_from{};       ///< when its bytes began to move
 };
 
 /// All memory of a run; kept between runs for its capacity only.
@@ -131,6 +144,8 @@ struct Scratch {
   std::vector<GraphState> graphs;
   std::vector<GraphSlot> slots;           // by stream, less those of the plan
   std::vector<std::uint32_t> free_slots;  // streams
+  CollectiveState collectives;
+  Transfers transfers;
   EventQueue arrivals;
 
   [[nodiscard]] std::size_t memory_bytes() const {
@@ -138,6 +153,7 @@ struct Scratch {
            streams.capacity() * sizeof(Stream) + hosts.capacity() * sizeof(HostThread) +
            messages.capacity() * sizeof(Message) + arrivals.memory_bytes() +
            slots.capacity() * sizeof(GraphSlot) + free_slots.capacity() * sizeof(std::uint32_t) +
+           collectives.memory_bytes() + transfers.memory_bytes() +
            (last_record.capacity() + dirty.capacity() + resumed.capacity()) * sizeof(std::uint32_t);
   }
 };

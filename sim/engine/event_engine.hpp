@@ -9,8 +9,8 @@
 
 namespace schedlab::engine {
 
-/// Runs host programs against the devices, event by event. At one instant: completions, arrivals,
-/// host calls, then the start of waiting kernels.
+/// Runs host programs against the devices, event by event. At one instant: completions, ends of
+/// transfers, arrivals, host calls, then the start of waiting kernels.
 ///
 /// A single host thread runs ahead of the devices until a call needs their state (a query, a
 /// synchronization, a full queue): its calls carry their time with them. Several host threads
@@ -32,6 +32,8 @@ class EventEngine {
         options_(options),
         trace_(trace),
         devices_(problem, options_, scratch, sharing, trace_),
+        networked_(!source.plan().messages.empty() &&
+                   problem.platform.network.topology != Topology::none),
         single_(source.plan().hosts.size() == 1),
         two_threads_(problem.platform.host(HostId{0}).front_end_thread) {
     if (two_threads_ && !single_) {
@@ -49,6 +51,11 @@ class EventEngine {
     scratch.hosts.assign(source.plan().hosts.size(), HostThread{});
     scratch.messages.assign(source.plan().messages.size(), Message{});
     scratch.graphs.assign(source.plan().graphs.size(), GraphState{});
+    trace.messages.clear();
+    if (!scratch.messages.empty()) {
+      const auto ranks = std::max(problem.platform.device_count(), scratch.hosts.size());
+      scratch.transfers.reset(problem.platform.network, static_cast<std::uint32_t>(ranks));
+    }
   }
 
   void run() {
@@ -74,12 +81,20 @@ class EventEngine {
   bool launch(std::uint32_t index);
   bool query(std::uint32_t index);
   bool synchronize(std::uint32_t index);
-  bool message(std::uint32_t index);     // host_messages.hpp
+  // host_messages.hpp
+  bool message(std::uint32_t index);
+  void post_message(std::uint32_t id, bool sends);
+  void move_message(std::uint32_t id);
+  void message_has_left(std::uint32_t id);
+  void message_arrives(std::uint32_t id);
+  void continue_message(std::uint32_t id);
   bool graph_call(std::uint32_t index);  // graph_calls.hpp
   void end_call(std::uint32_t index);
   // event_engine_end.hpp
   void finish();
   [[noreturn]] void report_deadlock() const;
+  [[nodiscard]] std::string message_text(std::uint32_t index) const;
+  [[nodiscard]] std::string collective_text(const Stream& stream) const;
 
   /// Puts the host to sleep until the engine's time is `time`; true if it has come.
   bool caught_up(std::uint32_t index, Time time) {
@@ -101,6 +116,12 @@ class EventEngine {
     host.blocked += now - host.clock;
     host.clock = now;
     host.released = false;
+  }
+  /// A host that waits, if there is one, goes on with its call.
+  void resume(std::uint32_t host) {
+    if (host == nil) return;
+    scratch_.hosts[host].released = true;
+    scratch_.resumed.push_back(host);
   }
   void open_on_first_use(StreamId id) {
     if (!devices_.is_open(id)) {
@@ -134,6 +155,8 @@ class EventEngine {
   const SimulationOptions& options_;
   Trace& trace_;
   DeviceSide<Sharing> devices_;
+  std::vector<LinkId> route_;  // scratch of messages
+  bool networked_;             // messages take time
   bool single_;
   bool two_threads_;  ///< the host's front end has a thread of its own
 };
@@ -147,13 +170,21 @@ bool EventEngine<Source, Sharing>::step() {
     return true;
   }
   const Time arrival = scratch_.arrivals.next_time();
-  const Time completion = devices_.next_completion(arrival);
-  if (completion != devices_.now() && arrival != devices_.now()) {
+  // The end of transfers whose rates are not settled is not known yet: no later than now.
+  const Time transfer = networked_ ? scratch_.transfers.next_end() : Time::max();
+  const bool unsettled = networked_ && scratch_.transfers.settle_needed();
+  const Time completion =
+      devices_.next_completion(std::min(arrival, unsettled ? devices_.now() : transfer));
+  if (completion != devices_.now() && arrival != devices_.now() && transfer != devices_.now()) {
     if (devices_.dispatch_needed()) {
       devices_.dispatch();
       return true;
     }
-    const Time next = std::min(completion, arrival);
+    if (unsettled) {
+      scratch_.transfers.settle(devices_.now());
+      return true;
+    }
+    const Time next = std::min({completion, arrival, transfer});
     if (next == Time::max()) return false;
     devices_.set_now(next);
   }
@@ -161,9 +192,15 @@ bool EventEngine<Source, Sharing>::step() {
     devices_.complete_one();
     return true;
   }
+  if (transfer == devices_.now()) {
+    message_has_left(scratch_.transfers.pop_end());
+    return true;
+  }
   const EventQueue::Top top = scratch_.arrivals.pop();
   if (top.phase == phase_arrival) {
     devices_.touch(top.payload);
+  } else if (top.phase == phase_message) {
+    continue_message(top.payload);
   } else {
     scratch_.hosts[top.payload].caught_up = true;
     run_host(top.payload);
@@ -257,6 +294,9 @@ bool EventEngine<Source, Sharing>::execute(std::uint32_t index) {
       return true;
     case HostCallKind::send:
     case HostCallKind::receive:
+    case HostCallKind::isend:
+    case HostCallKind::irecv:
+    case HostCallKind::wait_message:
       return message(index);
     case HostCallKind::graph_load:
     case HostCallKind::graph_launch:

@@ -156,7 +156,7 @@ bool EventEngine<Source, Sharing>::synchronize(std::uint32_t index) {
       devices_.wait_for_record(record, index);
       return block(index, HostState::synchronizing, end);
     }
-  } else if (devices_.pending() != 0) {
+  } else if (devices_.pending_for(index) != 0) {
     devices_.wait_for_idle(index);
     return block(index, HostState::synchronizing, end);
   }

@@ -23,9 +23,9 @@ InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
   SCHEDLAB_EXPECTS(!stream.destroyed, run.plan.stream_name(id) + " is used after its destruction");
   stream.open = true;
   stream.device = run.plan.streams[id].device;
-  SCHEDLAB_EXPECTS(run.problem.platform.devices.contains(stream.device),
+  SCHEDLAB_EXPECTS(run.problem.platform.has_device(stream.device),
                    fmt::format("device {} of stream {}", stream.device.value(), id.value()));
-  const Device& device = run.problem.platform.devices[stream.device];
+  const Device& device = run.problem.platform.device(stream.device);
   stream.launch_latency = device.launch_latency;
   stream.gap = device.stream_gap;
   stream.event_latency = device.event_latency;
@@ -193,6 +193,9 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
       return launch_graph(run, call);
     case HostCallKind::send:
     case HostCallKind::receive:
+    case HostCallKind::isend:
+    case HostCallKind::irecv:
+    case HostCallKind::wait_message:
       throw InfeasibleError(
           fmt::format("the in-order sweep has one host and no {} calls", to_string(call.kind())));
   }
@@ -205,8 +208,8 @@ void InOrderSweep::begin(const Problem& problem, const Plan& plan) {
   connections_.clear();
   recent_ends_.assign(
       problem.platform.host(HostId{0}).launch_queue_depth == 0 ? 0 : plan.streams.size(), {});
-  opened_.assign(problem.platform.devices.size(), 0U);
-  first_connection_.assign(problem.platform.devices.size(), not_opened);
+  opened_.assign(problem.platform.device_count(), 0U);
+  first_connection_.assign(problem.platform.device_count(), not_opened);
 }
 
 /// The same rules where no queue is full, no connection shared and no flow recorded, for speed.
@@ -319,6 +322,7 @@ void InOrderSweep::run_into(const Problem& problem,
                             Trace& trace) {
   trace.hosts.clear();
   trace.flows.clear();
+  trace.messages.clear();
   trace.tasks.reserve(problem.graph.task_count());
   begin(problem, plan);
   const Host& host = problem.platform.host(HostId{0});

@@ -74,8 +74,8 @@ class Simulator {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Can the max-plus sweep run this plan exactly? One host thread (front end included), and every
-/// device has unlimited units and no limit of resident kernels.
+/// Can the max-plus sweep run this plan exactly? One host thread (front end included), no
+/// collectives, and every device has unlimited units and no limit of resident kernels.
 [[nodiscard]] bool in_order_applies(const Problem& problem, const Plan& plan);
 
 /// One run with a fresh Simulator.

@@ -116,7 +116,8 @@ std::size_t TaskGraph::memory_bytes() const {
       (successor_offset_.capacity() + predecessor_offset_.capacity() + name_offset_.capacity()) *
           sizeof(std::uint32_t) +
       (successors_.capacity() + predecessors_.capacity()) * sizeof(TaskId) + name_pool_.capacity() +
-      tensors_.memory_bytes();
+      tensors_.memory_bytes() + collectives_.memory_bytes() +
+      rank_of_.raw().capacity() * sizeof(std::uint32_t);
   for (const Operation& operation : operations_) {
     bytes += sizeof(Operation) + operation.kernels.capacity() * sizeof(Kernel);
   }
@@ -163,6 +164,20 @@ void TaskGraphBuilder::set_duration(TaskId task, Duration duration) {
     }
   }
   durations[task] = duration;
+}
+
+void TaskGraphBuilder::set_rank(TaskId task, std::uint32_t rank) {
+  SCHEDLAB_EXPECTS(task.value() < task_count(), fmt::format("rank of task {}", task.value()));
+  if (rank == 0 && graph_.rank_of_.empty()) return;
+  graph_.rank_of_.resize(task_count(), 0);
+  graph_.rank_of_[task] = rank;
+  graph_.rank_count_ = std::max(graph_.rank_count_, rank + 1);
+}
+
+CollectiveId TaskGraphBuilder::add_collective(CollectiveSpec spec) {
+  SCHEDLAB_EXPECTS(spec.bytes >= Bytes{0},
+                   fmt::format("bytes of collective {}", graph_.collectives_.size()));
+  return graph_.collectives_.specs_.push_back(spec);
 }
 
 TensorId TaskGraphBuilder::add_tensor(TensorInfo info) {
@@ -283,6 +298,48 @@ void TaskGraphBuilder::transpose_rows() {
   begin.pop_back();
 }
 
+void TaskGraphBuilder::build_collectives() {
+  CollectiveTable& table = graph_.collectives_;
+  if (!graph_.rank_of_.empty()) graph_.rank_of_.resize(task_count(), 0);
+  if (table.empty()) {
+    SCHEDLAB_EXPECTS(joins_.empty(), "a task joins a collective that was never added");
+    return;
+  }
+  std::sort(joins_.begin(), joins_.end());
+  table.of_.assign(task_count(), CollectiveId::none());
+  table.offset_.assign(table.size() + 1, 0);
+  for (const auto& [collective, task] : joins_) {
+    SCHEDLAB_EXPECTS(table.specs_.contains(collective) && task.value() < task_count(),
+                     fmt::format("task {} in collective {}", task.value(), collective.value()));
+    SCHEDLAB_EXPECTS(
+        graph_.operation(task).kind == TaskKind::collective && !table.of_[task].valid(),
+        fmt::format("task {} \"{}\" joins collective {}: it must be of kind "
+                    "collective and in no other",
+                    task.value(),
+                    graph_.name(task),
+                    collective.value()));
+    table.of_[task] = collective;
+    table.tasks_.push_back(task);
+    ++table.offset_[collective.value() + 1];
+  }
+  for (std::size_t i = 1; i < table.offset_.size(); ++i) table.offset_[i] += table.offset_[i - 1];
+  std::vector<std::uint32_t> seen_by(graph_.rank_count_, 0);  // by rank; ids from 1
+  for (const CollectiveId id : table.ids()) {
+    SCHEDLAB_EXPECTS(!table.tasks(id).empty(),
+                     fmt::format("collective {} has no tasks", id.value()));
+    for (const TaskId task : table.tasks(id)) {
+      std::uint32_t& seen = seen_by[graph_.rank(task)];
+      SCHEDLAB_EXPECTS(seen != id.value() + 1,
+                       fmt::format("collective {} has two tasks on rank {}, \"{}\" is the second",
+                                   id.value(),
+                                   graph_.rank(task),
+                                   graph_.name(task)));
+      seen = id.value() + 1;
+    }
+  }
+  joins_ = {};
+}
+
 void TaskGraphBuilder::check_acyclic() const {
   if (graph_.topologically_numbered_) return;
   const std::vector<TaskId> ordered = kahn_order(graph_);
@@ -300,6 +357,7 @@ TaskGraph TaskGraphBuilder::build() && {
                                static_cast<std::uint32_t>(graph_.name_pool_.size()));
   }
   derive_edges_from_tensors();
+  build_collectives();
   finish_predecessors();
   check_rows();
   transpose_rows();

@@ -3,6 +3,7 @@
 
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
+#include "sim/graph/collective.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/graph/tensor.hpp"
 
@@ -57,6 +58,15 @@ class TaskGraph {
   [[nodiscard]] bool has_task_durations() const { return !fixed_durations_.empty(); }
 
   [[nodiscard]] const TensorTable& tensors() const { return tensors_; }
+  [[nodiscard]] const CollectiveTable& collectives() const { return collectives_; }
+
+  /// The rank that must run the task (on device `rank`); 0 where the graph says nothing of ranks.
+  [[nodiscard]] std::uint32_t rank(TaskId task) const {
+    return rank_of_.empty() ? 0 : rank_of_[task];
+  }
+  [[nodiscard]] bool has_ranks() const { return !rank_of_.empty(); }
+  /// One more than the highest rank.
+  [[nodiscard]] std::uint32_t rank_count() const { return rank_count_; }
 
   /// True when every edge goes from a lower to a higher id, so that id order is a topological
   /// order.
@@ -87,6 +97,9 @@ class TaskGraph {
   std::string name_pool_;
   std::vector<std::uint32_t> name_offset_;  // empty: no explicit names
   TensorTable tensors_;
+  CollectiveTable collectives_;
+  IdVector<TaskId, std::uint32_t> rank_of_;  // empty: all 0
+  std::uint32_t rank_count_ = 1;
   bool topologically_numbered_ = true;
 };
 
@@ -137,17 +150,25 @@ class TaskGraphBuilder {
   /// For a tensor with `accumulate`, a task that both reads and writes counts as a writer only.
   void reads(TaskId task, TensorId tensor) { reads_.emplace_back(task, tensor); }
 
+  /// The task must run on this rank's device. Ranks of tasks that are never set are 0.
+  void set_rank(TaskId task, std::uint32_t rank);
+  CollectiveId add_collective(CollectiveSpec spec);
+  /// The task is `collective`'s part on its rank.
+  void joins(TaskId task, CollectiveId collective) { joins_.emplace_back(collective, task); }
+
   void reserve(std::size_t tasks, std::size_t edges);
   [[nodiscard]] std::size_t task_count() const { return graph_.operation_of_.size(); }
 
   /// Throws InputError naming the tasks of a cycle, ContractViolation if a tensor without
-  /// `accumulate` has several writers. Cost O(tasks + edges + tensor uses).
+  /// `accumulate` has several writers, or if a collective is not one task of kind `collective` on
+  /// each of its ranks. Cost O(tasks + edges + tensor uses).
   [[nodiscard]] TaskGraph build() &&;
 
  private:
   TaskId add_first_timed_task(OperationId operation, Tags tags, Duration duration);
   void add_edge_out_of_order(TaskId from, TaskId to);
   void derive_edges_from_tensors();
+  void build_collectives();
   void finish_predecessors();
   void sort_edges_into_rows();
   void check_rows();
@@ -159,6 +180,7 @@ class TaskGraphBuilder {
   std::vector<std::pair<TaskId, TaskId>> edges_;
   std::vector<std::pair<TaskId, TensorId>> writes_;
   std::vector<std::pair<TaskId, TensorId>> reads_;
+  std::vector<std::pair<CollectiveId, TaskId>> joins_;
 };
 
 }  // namespace schedlab

@@ -40,6 +40,7 @@ CacheReuse::CacheReuse(const TaskGraph& graph, const Platform& platform) {
       std::none_of(platform.devices.begin(), platform.devices.end(), has_cache)) {
     return;
   }
+  std::vector<Bytes> weights(graph.rank_count(), Bytes{0});
   IdVector<OperationId, double> reread(graph.operations().size(), 0.0);
   for (const TensorId tensor : tensors.ids()) {
     const auto readers = tensors.readers(tensor);
@@ -60,8 +61,9 @@ CacheReuse::CacheReuse(const TaskGraph& graph, const Platform& platform) {
       reread[id] += credit;
       weight = true;
     }
-    if (weight) working_set_ += Bytes{bytes};
+    if (weight) weights[graph.rank(readers.front())] += Bytes{bytes};
   }
+  working_set_ = *std::max_element(weights.begin(), weights.end());
   if (working_set_ == Bytes{0}) return;
   IdVector<OperationId, std::int64_t> tasks(graph.operations().size(), 0);
   for (const TaskId task : graph.tasks()) ++tasks[graph.operation_id(task)];

@@ -18,11 +18,12 @@ inline constexpr double cache_share_for_data = 0.5;
 ///
 /// Rule. A weight tensor is a persistent tensor into which nobody adds, whose size is that of a
 /// whole operand of a matrix kernel of the operation that reads it (a bias of one row or column on
-/// top is allowed), and which has r >= 2 readers. If *all* weight tensors of the graph together
-/// fill at most half of a device's last-level cache, each read of one is credited with
-/// (1 - 1 / r) of its bytes: one read of r comes from memory. Else nothing is credited.
+/// top is allowed), and which has r >= 2 readers. If *all* weight tensors of one rank together fill
+/// at most half of a device's last-level cache (the rank with most of them decides), each read of
+/// one is credited with (1 - 1 / r) of its bytes: one read of r comes from memory. Else nothing is
+/// credited.
 ///
-/// Conservative: all weights of the graph must fit, although most schedules need only a few layers
+/// Conservative: all weights of the rank must fit, although most schedules need only a few layers
 /// between two uses; and what a kernel leaves in the cache for the next one is not credited.
 /// Graphs without tensors get no credit. Devices without l2_bandwidth neither.
 class CacheReuse {
@@ -30,7 +31,7 @@ class CacheReuse {
   /// Cost O(tensors + uses of weights); nothing if no device of the platform has a cache to credit.
   CacheReuse(const TaskGraph& graph, const Platform& platform);
 
-  /// Bytes of all weight tensors.
+  /// Bytes of all weight tensors of the rank that has most.
   [[nodiscard]] Bytes working_set() const { return working_set_; }
   /// Per task of the operation, on average over its tasks; where the working set fits.
   [[nodiscard]] Bytes reread_per_task(OperationId operation) const {

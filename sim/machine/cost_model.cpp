@@ -84,6 +84,17 @@ CostTable::Entry make_entry(const Operation& operation,
   return entry;
 }
 
+/// By operation: is it what collectives of the graph are made of?
+std::vector<bool> operations_of_collectives(const TaskGraph& graph) {
+  std::vector<bool> result(graph.operations().size(), false);
+  for (const CollectiveId id : graph.collectives().ids()) {
+    for (const TaskId task : graph.collectives().tasks(id)) {
+      result[graph.operation_id(task).value()] = true;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string_view to_string(Bound bound) {
@@ -100,19 +111,65 @@ std::string_view to_string(Bound bound) {
   return "fixed";
 }
 
+Estimate CostModel::estimate_collective(const Operation& operation,
+                                        const CollectiveSpec& /*spec*/,
+                                        std::span<const std::uint32_t> /*ranks*/,
+                                        const Platform& /*platform*/,
+                                        DeviceId /*kind*/) const {
+  return {.duration = operation.fixed_duration, .share = 1.0, .bandwidth = {}};
+}
+
 CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const CostModel& model)
     : operation_of_(operations_of(graph)),
       task_durations_(own_durations(graph)),
-      operation_count_(graph.operations().size()) {
+      operation_count_(graph.operations().size()),
+      last_kind_(static_cast<std::uint32_t>(platform.devices.size() - 1)) {
+  const std::vector<bool> collective = operations_of_collectives(graph);
   const CacheReuse reuse{graph, platform};
   for (const Device& device : platform.devices) {
     for (const OperationId id : graph.operations().ids()) {
       const Operation& operation = graph.operations()[id];
-      const std::optional<Operation> cached = reuse.with_cached_bytes(id, operation, device);
-      entries_.push_back(make_entry(operation,
-                                    device,
-                                    platform.sharing,
-                                    model.estimate(cached ? *cached : operation, device)));
+      Estimate estimate;
+      if (!collective[id.value()]) {
+        const std::optional<Operation> cached = reuse.with_cached_bytes(id, operation, device);
+        estimate = model.estimate(cached ? *cached : operation, device);
+      }
+      entries_.push_back(make_entry(operation, device, platform.sharing, estimate));
+    }
+  }
+  if (!graph.collectives().empty()) estimate_collectives(graph, platform, model);
+}
+
+void CostTable::estimate_collectives(const TaskGraph& graph,
+                                     const Platform& platform,
+                                     const CostModel& model) {
+  const CollectiveTable& collectives = graph.collectives();
+  std::vector<std::uint32_t> ranks;
+  for (const CollectiveId id : collectives.ids()) {
+    ranks.clear();
+    for (const TaskId task : collectives.tasks(id)) ranks.push_back(graph.rank(task));
+    Duration longest{0};
+    for (const DeviceId kind : platform.devices.ids()) {
+      OperationId last;
+      for (const TaskId task : collectives.tasks(id)) {
+        const OperationId op = graph.operation_id(task);
+        if (op == last) continue;  // usually all are the same
+        last = op;
+        const Operation& operation = graph.operations()[op];
+        const Estimate estimate =
+            model.estimate_collective(operation, collectives.spec(id), ranks, platform, kind);
+        longest = std::max(longest, estimate.duration);
+        Entry& entry = entries_[kind.value() * operation_count_ + op.value()];
+        if (estimate.duration < entry.estimate.duration) continue;
+        entry = make_entry(operation, platform.devices[kind], platform.sharing, estimate);
+      }
+    }
+    collective_durations_.push_back(longest);
+    if (task_durations_.empty()) continue;
+    Duration own{0};
+    for (const TaskId task : collectives.tasks(id)) own = std::max(own, task_durations_[task]);
+    for (const TaskId task : collectives.tasks(id)) {
+      task_durations_[task] = own == Duration{0} ? longest : own;
     }
   }
 }
@@ -120,13 +177,21 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
 CostTable::CostTable(const TaskGraph& graph, const Platform& platform)
     : operation_of_(operations_of(graph)),
       task_durations_(own_durations(graph)),
-      operation_count_(graph.operations().size()) {
+      operation_count_(graph.operations().size()),
+      last_kind_(static_cast<std::uint32_t>(platform.devices.size() - 1)) {
   for (std::size_t device = 0; device < platform.devices.size(); ++device) {
     for (const Operation& operation : graph.operations()) {
       Estimate estimate;
       estimate.duration = operation.fixed_duration;
       entries_.push_back(make_entry(operation, Device{}, platform.sharing, estimate));
     }
+  }
+  for (const CollectiveId id : graph.collectives().ids()) {
+    Duration longest{0};
+    for (const TaskId task : graph.collectives().tasks(id)) {
+      longest = std::max(longest, duration(task));
+    }
+    collective_durations_.push_back(longest);
   }
 }
 
@@ -161,7 +226,9 @@ std::vector<Duration> CostTable::release_task_durations() {
 
 std::size_t CostTable::memory_bytes() const {
   return operation_of_.raw().capacity() * sizeof(OperationId) +
-         task_durations_.capacity() * sizeof(Duration) + entries_.capacity() * sizeof(Entry);
+         task_durations_.capacity() * sizeof(Duration) +
+         collective_durations_.raw().capacity() * sizeof(Duration) +
+         entries_.capacity() * sizeof(Entry);
 }
 
 }  // namespace schedlab

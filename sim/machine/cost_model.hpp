@@ -48,10 +48,21 @@ class CostModel {
   /// Throws InfeasibleError if the device cannot run the operation (no rate for its data type).
   [[nodiscard]] virtual Estimate estimate(const Operation& operation,
                                           const Device& device) const = 0;
+  /// A collective among `ranks` (positions in the platform's network, not empty), of which
+  /// `operation` is each one's part. The estimate is that of a part on devices like
+  /// `platform.devices[kind]`; its duration begins when the last part has started. Default: the
+  /// operation's fixed duration on one whole unit class.
+  /// Throws InfeasibleError if the platform cannot do it (no network).
+  [[nodiscard]] virtual Estimate estimate_collective(const Operation& operation,
+                                                     const CollectiveSpec& spec,
+                                                     std::span<const std::uint32_t> ranks,
+                                                     const Platform& platform,
+                                                     DeviceId kind) const;
 };
 
 /// The costs of one graph on one platform: all that policies and the engine ever see of a model.
-/// Holds one entry per operation and device, and per-task durations only where the graph has them.
+/// Holds one entry per operation and kind of device (Platform::devices), and per-task durations
+/// only where the graph has them.
 class CostTable {
  public:
   struct Entry {
@@ -66,7 +77,9 @@ class CostTable {
   };
 
   CostTable() = default;
-  /// Estimates every operation on every device. Tasks with a duration of their own keep it.
+  /// Estimates every operation on every kind of device, and every collective of the graph: a
+  /// collective's tasks have the duration and the entry of their operation's longest collective.
+  /// Tasks with a duration of their own keep it.
   CostTable(const TaskGraph& graph, const Platform& platform, const CostModel& model);
   /// Theory: every task lasts its fixed duration on every device and uses no limited units.
   CostTable(const TaskGraph& graph, const Platform& platform);
@@ -77,10 +90,10 @@ class CostTable {
                : task_durations_[device.value() * device_stride_ + task.value()];
   }
   [[nodiscard]] const Entry& entry(TaskId task, DeviceId device = DeviceId{0}) const {
-    return entries_[device.value() * operation_count_ + operation_of_[task].value()];
+    return entries_[kind_of(device) * operation_count_ + operation_of_[task].value()];
   }
   [[nodiscard]] const Entry& entry(OperationId operation, DeviceId device = DeviceId{0}) const {
-    return entries_[device.value() * operation_count_ + operation.value()];
+    return entries_[kind_of(device) * operation_count_ + operation.value()];
   }
   /// Of single tasks, the same on every device; empty: ask duration().
   [[nodiscard]] std::span<const Duration> task_durations() const {
@@ -90,6 +103,10 @@ class CostTable {
   void prefetch(TaskId task) const {
     __builtin_prefetch(operation_of_.raw().data() + task.value());
     if (!task_durations_.empty()) __builtin_prefetch(task_durations_.data() + task.value());
+  }
+  /// From the start of a collective's last part to the end of all.
+  [[nodiscard]] Duration duration(CollectiveId collective) const {
+    return collective_durations_[collective];
   }
   /// All durations on one device, one per task.
   [[nodiscard]] IdVector<TaskId, Duration> durations(DeviceId device = DeviceId{0}) const;
@@ -106,11 +123,21 @@ class CostTable {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
+  void estimate_collectives(const TaskGraph& graph,
+                            const Platform& platform,
+                            const CostModel& model);
+  /// As Platform::kind_of.
+  [[nodiscard]] std::uint32_t kind_of(DeviceId device) const {
+    return device.value() < last_kind_ ? device.value() : last_kind_;
+  }
+
   IdVector<TaskId, OperationId> operation_of_;
   std::vector<Duration> task_durations_;  // [task] or [device][task]; empty: the operation's
   std::size_t device_stride_ = 0;         // 0: the same on every device
-  std::vector<Entry> entries_;            // [device][operation]
+  IdVector<CollectiveId, Duration> collective_durations_;
+  std::vector<Entry> entries_;  // [kind of device][operation]
   std::size_t operation_count_ = 0;
+  std::uint32_t last_kind_ = 0;
 };
 
 }  // namespace schedlab

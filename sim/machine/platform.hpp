@@ -4,6 +4,7 @@
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
+#include "sim/machine/network.hpp"
 
 #include <array>
 #include <cstdint>
@@ -159,12 +160,27 @@ enum class SharingModel : std::uint8_t {
 struct Platform {
   std::string name;
   SharingModel sharing = SharingModel::exclusive;
-  IdVector<HostId, Host> hosts{1};  ///< a plan with more host threads re-uses the last entry
-  IdVector<DeviceId, Device> devices{1};
+  IdVector<HostId, Host> hosts{1};        ///< a plan with more host threads re-uses the last entry
+  IdVector<DeviceId, Device> devices{1};  ///< device d beyond the list is like the last entry
+  /// How many ranks there are: rank r is one host (thread) and one device, host r and device r.
+  /// Ten thousand equal devices are one entry of `devices`. 0: as many devices as are listed.
+  std::uint32_t ranks = 0;
+  Network network;
 
   [[nodiscard]] const Host& host(HostId id) const {
     return hosts.contains(id) ? hosts[id] : *(hosts.end() - 1);
   }
+  [[nodiscard]] std::size_t device_count() const {
+    return devices.size() > ranks ? devices.size() : ranks;
+  }
+  [[nodiscard]] bool has_device(DeviceId id) const { return id.value() < device_count(); }
+  [[nodiscard]] IdRange<DeviceId> device_ids() const { return IdRange<DeviceId>{device_count()}; }
+  /// Index into `devices` of what the device is like.
+  [[nodiscard]] DeviceId kind_of(DeviceId id) const {
+    const auto last = static_cast<std::uint32_t>(devices.size() - 1);
+    return id.value() < last ? id : DeviceId{last};
+  }
+  [[nodiscard]] const Device& device(DeviceId id) const { return devices[kind_of(id)]; }
   friend bool operator==(const Platform&, const Platform&) = default;
 };
 

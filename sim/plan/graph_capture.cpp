@@ -73,6 +73,9 @@ class Capture {
         return synchronize(call);
       case HostCallKind::send:
       case HostCallKind::receive:
+      case HostCallKind::isend:
+      case HostCallKind::irecv:
+      case HostCallKind::wait_message:
         finish();
         calls_->push_back(call);
         return;

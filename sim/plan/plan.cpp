@@ -22,7 +22,10 @@ constexpr std::array<std::string_view, host_call_kind_count> host_call_names{"cr
                                                                              "graph_load",
                                                                              "graph_launch",
                                                                              "send",
-                                                                             "receive"};
+                                                                             "receive",
+                                                                             "isend",
+                                                                             "irecv",
+                                                                             "wait_message"};
 
 /// "call 7 (wait) of host \"rank 0\"".
 std::string place(const Plan& plan, HostId host, std::size_t call, HostCallKind kind) {
@@ -65,7 +68,7 @@ void expect_valid_call(const Plan& plan, HostId host, std::size_t index, HostCal
                                            call.argument(),
                                            plan.event_count));
   }
-  if (kind == HostCallKind::send || kind == HostCallKind::receive) {
+  if (concerns_message(kind)) {
     SCHEDLAB_EXPECTS(call.message() < plan.messages.size(),
                      where() + fmt::format(" names message {}; the plan has {} messages",
                                            call.message(),

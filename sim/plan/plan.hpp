@@ -26,10 +26,13 @@ enum class HostCallKind : std::uint8_t {
   graph_launch,
   send,
   receive,
+  isend,
+  irecv,
+  wait_message,
 };
-inline constexpr std::size_t host_call_kind_count = 12;
+inline constexpr std::size_t host_call_kind_count = 15;
 [[nodiscard]] std::string_view to_string(HostCallKind kind);
-/// nullopt if `word` is none of the twelve.
+/// nullopt if `word` is none of them.
 [[nodiscard]] std::optional<HostCallKind> host_call_kind_from(std::string_view word);
 
 /// One call of a host thread, 8 bytes. Semantics are CUDA's:
@@ -40,7 +43,8 @@ inline constexpr std::size_t host_call_kind_count = 12;
 ///                an event without a record counts as complete
 ///   query        is the stream idle? The answer goes to the policy; `argument` keeps the recorded
 ///   one synchronize  the host blocks until a stream, an event, or (neither) all devices are idle
-///   send/receive a message between host threads, see MessageSpec; both block until they have met
+///   send/receive a message between host threads, see MessageSpec
+///   isend/irecv  the same without blocking; wait_message blocks until this side's part is done
 ///   graph_load   the graph exists from here on; a graph that no call loads exists from the start
 ///   graph_launch the graph's next row of tasks enters the stream as one item, which leaves it when
 ///                all nodes have completed; behind the graph's launch before, in whatever stream
@@ -87,6 +91,15 @@ class HostCall {
   }
   [[nodiscard]] static constexpr HostCall receive(std::uint32_t message) {
     return {HostCallKind::receive, StreamId::none(), message};
+  }
+  [[nodiscard]] static constexpr HostCall isend(std::uint32_t message) {
+    return {HostCallKind::isend, StreamId::none(), message};
+  }
+  [[nodiscard]] static constexpr HostCall irecv(std::uint32_t message) {
+    return {HostCallKind::irecv, StreamId::none(), message};
+  }
+  [[nodiscard]] static constexpr HostCall wait_message(std::uint32_t message) {
+    return {HostCallKind::wait_message, StreamId::none(), message};
   }
   [[nodiscard]] static constexpr HostCall graph_load(std::uint32_t graph) {
     return {HostCallKind::graph_load, StreamId::none(), graph};
@@ -141,7 +154,14 @@ struct StreamSpec {
   friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
 };
 
-/// A point-to-point message between two host threads; both calls block until both are posted.
+/// Is the call one of the five that concern a message?
+[[nodiscard]] constexpr bool concerns_message(HostCallKind kind) {
+  return kind >= HostCallKind::send && kind <= HostCallKind::wait_message;
+}
+
+/// A point-to-point message between two host threads, sent and received once. Receiving blocks
+/// until it has come; sending blocks until it has left, which a message above the network's eager
+/// threshold (all, where there is none) does only when it is being received.
 struct MessageSpec {
   HostId from;
   HostId to;

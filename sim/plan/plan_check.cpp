@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan/plan_check.hpp"
 
+#include "sim/plan/plan_check_collectives.hpp"
 #include "sim/plan/plan_check_index.hpp"
 #include "sim/plan/plan_check_memory.hpp"
 #include "sim/plan/plan_check_report.hpp"
@@ -57,12 +58,21 @@ std::vector<Finding> check(const TaskGraph& graph,
                            const Platform& platform,
                            const Plan& plan,
                            const CheckOptions& options) {
-  checker::FindingList findings(options.max_findings);
-  const checker::PlanIndex index(graph, platform, plan, findings);
-  report_missing_tasks(index, findings);
-  checker::Walk walk(index, findings);
-  walk.run();
-  if (options.check_memory) checker::check_memory(index, walk.launch_order(), findings);
+  checker::FindingList malformed(options.max_findings);
+  const checker::PlanIndex index(graph, platform, plan, malformed);
+  report_missing_tasks(index, malformed);
+  checker::check_collectives(index, malformed);
+  const auto walk_and_report = [&](bool exact, checker::FindingList& findings) {
+    checker::Walk walk(index, findings, exact);
+    walk.run();
+    if (walk.doubtful()) return false;
+    if (options.check_memory) checker::check_memory(index, walk.launch_order(), findings);
+    return true;
+  };
+  checker::FindingList findings = malformed;
+  if (walk_and_report(false, findings)) return std::move(findings).take();
+  findings = malformed;
+  walk_and_report(true, findings);
   return std::move(findings).take();
 }
 

@@ -44,13 +44,17 @@ struct CheckOptions {
 /// or the simulator. Never throws for a bad plan: everything wrong is a finding, in host order.
 ///
 /// What orders two tasks: the same stream, an event recorded after the one and waited for before
-/// the other, a synchronize before the launch, and messages between hosts; within one launch of a
-/// device graph only what nodes need. A graph's launch is one operation of its stream, behind the
-/// graph's launch before. Recorded answers of
-/// queries and sleeps order nothing. With more findings than fit, every kind that occurs keeps at
-/// least its first.
+/// the other, a synchronize before the launch, and messages between hosts: a receive knows what its
+/// sender knew when it sent, and a send above the eager threshold what its receiver knew. A
+/// collective orders the tasks of each rank behind that rank's own part and no others. Within one
+/// launch of a device graph only what nodes need orders; a graph's launch is one operation of its
+/// stream, behind the graph's launch before. Recorded answers of queries and sleeps order nothing.
+/// With more findings than fit, every kind that occurs keeps at least its first.
 ///
-/// Cost    O((calls + edges) * streams); memory O(tasks + streams^2 + events in use * streams).
+/// Cost    O((calls + edges) * streams of a host); memory O(tasks + streams of a host, squared and
+///         summed over hosts, + events in use * streams of a host). A plan of several hosts in
+///         which something looks unordered is looked at again with all that hosts can learn of each
+///         other by way of third ones: then `streams` is those of all hosts.
 [[nodiscard]] std::vector<Finding> check(const TaskGraph& graph,
                                          const Platform& platform,
                                          const Plan& plan,

@@ -5,103 +5,413 @@
 
 namespace schedlab::checker {
 
-Clocks::Clocks(const PlanIndex& index)
+Clocks::Clocks(const PlanIndex& index, bool exact)
     : index_(index),
-      width_(index.lane_count()),
+      exact_(exact || index.plan().hosts.size() == 1),
       hosts_(index.plan().hosts.size()),
-      rows_(width_ * width_, 0),
-      last_(width_, 0),
-      host_rows_(hosts_ * width_, 0),
-      posted_(hosts_ * width_, 0),
-      calls_(hosts_ * hosts_, 0),
+      foreign_rows_(index.lane_count()),
+      last_(index.lane_count(), 0),
+      host_rows_(index.lane_count(), 0),
+      foreign_host_rows_(hosts_),
+      foreign_posted_(hosts_),
+      call_(hosts_, 0),
+      foreign_calls_(hosts_),
       host_version_(hosts_, 0),
-      lane_version_(width_, 0) {}
-
-void Clocks::join(std::uint32_t* into, const std::uint32_t* from, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) into[i] = std::max(into[i], from[i]);
+      lane_version_(index.lane_count(), 0) {
+  number_lanes();
+  if (!exact_) find_interests();
 }
 
-void Clocks::level(std::uint32_t* a, std::uint32_t* b, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) a[i] = b[i] = std::max(a[i], b[i]);
+void Clocks::number_lanes() {
+  const auto lanes = static_cast<std::uint32_t>(index_.lane_count());
+  first_.assign(hosts_ + 1, 0);
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) ++first_[host_of(lane).value() + 1];
+  for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+  position_.resize(lanes);
+  lane_at_.resize(lanes);
+  row_.resize(lanes);
+  std::size_t size = 0;
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    position_[lane] = next[host_of(lane).value()]++;
+    lane_at_[position_[lane]] = lane;
+    row_[lane] = size;
+    size += width(host_of(lane));
+  }
+  rows_.assign(size, 0);
 }
 
-void Clocks::learn(HostId host) {
-  ++host_version_[host.value()];
+std::uint32_t Clocks::value_of(const Sparse& entries, std::uint32_t key) {
+  const auto found =
+      std::lower_bound(entries.begin(), entries.end(), key, [](const Entry& e, std::uint32_t k) {
+        return e.key < k;
+      });
+  return found != entries.end() && found->key == key ? found->value : 0;
+}
+
+void Clocks::raise(Sparse& entries, std::uint32_t key, std::uint32_t value) {
+  const auto found =
+      std::lower_bound(entries.begin(), entries.end(), key, [](const Entry& e, std::uint32_t k) {
+        return e.key < k;
+      });
+  if (found != entries.end() && found->key == key) {
+    found->value = std::max(found->value, value);
+  } else if (value > 0) {
+    entries.insert(found, {key, value});
+  }
+}
+
+void Clocks::merge(Sparse& into, const Sparse& from) {
+  if (from.empty()) return;
+  if (into.empty()) {
+    into = from;
+    return;
+  }
+  merged_.clear();
+  auto a = into.begin();
+  auto b = from.begin();
+  while (a != into.end() && b != from.end()) {
+    if (a->key < b->key) {
+      merged_.push_back(*a++);
+    } else if (b->key < a->key) {
+      merged_.push_back(*b++);
+    } else {
+      merged_.push_back({a->key, std::max(a->value, b->value)});
+      ++a;
+      ++b;
+    }
+  }
+  merged_.insert(merged_.end(), a, into.end());
+  merged_.insert(merged_.end(), b, from.end());
+  into.assign(merged_.begin(), merged_.end());
+}
+
+void Clocks::join(HostId host,
+                  std::uint32_t* own,
+                  Sparse& foreign,
+                  HostId from_host,
+                  const std::uint32_t* from_own,
+                  const Sparse& from_foreign) {
+  if (host == from_host) {
+    for (std::size_t i = 0; i < width(host); ++i) own[i] = std::max(own[i], from_own[i]);
+    merge(foreign, from_foreign);
+    return;
+  }
+  const std::uint32_t own_begin = first_[host.value()];
+  const std::uint32_t own_end = first_[host.value() + 1];
+  const std::uint32_t from_begin = first_[from_host.value()];
+  const std::uint32_t from_end = first_[from_host.value() + 1];
+  arriving_.clear();
+  std::size_t next = 0;
+  const auto take_until = [&](std::uint32_t end) {
+    for (; next < from_foreign.size() && from_foreign[next].key < end; ++next) {
+      const Entry& entry = from_foreign[next];
+      if (entry.key >= own_begin && entry.key < own_end) {
+        own[entry.key - own_begin] = std::max(own[entry.key - own_begin], entry.value);
+      } else if (keeps(host, entry.key)) {
+        arriving_.push_back(entry);
+      }
+    }
+  };
+  take_until(from_begin);
+  for (std::uint32_t position = from_begin; position < from_end; ++position) {
+    const std::uint32_t value = from_own[position - from_begin];
+    if (value != 0 && keeps(host, position)) arriving_.push_back({position, value});
+  }
+  take_until(never);
+  merge(foreign, arriving_);
+}
+
+void Clocks::join_lane(HostId host, std::uint32_t* own, Sparse& foreign, std::uint32_t from_lane) {
+  join(host, own, foreign, host_of(from_lane), own_row(from_lane), foreign_rows_[from_lane]);
 }
 
 std::uint32_t Clocks::enter(HostId host, StreamId stream) {
   const std::uint32_t lane = index_.lane_of(host, stream);
-  std::uint32_t* const row = rows_.data() + lane * width_;
+  std::uint32_t* const own = own_row(lane);
+  Sparse& foreign = foreign_rows_[lane];
   if (lane_version_[lane] != host_version_[host.value()]) {
     lane_version_[lane] = host_version_[host.value()];
-    join(row, host_rows_.data() + host.value() * width_, width_);
+    join(host,
+         own,
+         foreign,
+         host,
+         host_rows_.data() + first_[host.value()],
+         foreign_host_rows_[host.value()]);
   }
-  const std::uint32_t* const posted = posted_.data() + host.value() * width_;
   for (std::uint32_t other = index_.first_lane(stream); other < index_.last_lane(stream); ++other) {
     if (other == lane) continue;
     if (posted_before(host, other)) {
-      join(row, rows_.data() + other * width_, width_);
+      join_lane(host, own, foreign, other);
     } else {
       // Only a first part of the other host's calls is surely earlier in the stream.
-      row[other] = std::max(row[other], posted[other]);
+      const std::uint32_t position = position_[other];
+      raise(foreign, position, value_of(foreign_posted_[host.value()], position));
     }
   }
   return lane;
 }
 
 std::uint32_t Clocks::advance(std::uint32_t lane) {
-  const std::uint32_t number = ++last_[lane];
-  rows_[lane * width_ + lane] = number;
-  posted_[index_.lane(lane).host.value() * width_ + lane] = number;
+  const std::uint32_t position = position_[lane];
+  const std::uint32_t number = ++last_[position];
+  own_row(lane)[position - first_[host_of(lane).value()]] = number;
   return number;
+}
+
+bool Clocks::knows(std::uint32_t lane, std::uint32_t other, std::uint32_t number) const {
+  const HostId host = host_of(lane);
+  const std::uint32_t position = position_[other];
+  if (host_of(other) == host) {
+    return rows_[row_[lane] + position - first_[host.value()]] >= number;
+  }
+  return value_of(foreign_rows_[lane], position) >= number;
 }
 
 Clocks::Slot Clocks::save(std::uint32_t lane) {
   Slot slot = 0;
   if (free_slots_.empty()) {
-    slot = static_cast<Slot>(saved_.size() / width_);
-    saved_.resize(saved_.size() + width_);
+    slot = static_cast<Slot>(saved_.size());
+    saved_.emplace_back();
   } else {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
-  std::copy_n(rows_.data() + lane * width_, width_, saved_.data() + slot * width_);
+  Saved& saved = saved_[slot];
+  saved.host = host_of(lane);
+  saved.own.assign(own_row(lane), own_row(lane) + width(saved.host));
+  saved.foreign = foreign_rows_[lane];
   return slot;
 }
 
 void Clocks::wait(std::uint32_t lane, Slot slot) {
-  join(rows_.data() + lane * width_, saved_.data() + slot * width_, width_);
+  const Saved& saved = saved_[slot];
+  join(host_of(lane),
+       own_row(lane),
+       foreign_rows_[lane],
+       saved.host,
+       saved.own.data(),
+       saved.foreign);
 }
 
 void Clocks::synchronize_event(HostId host, Slot slot) {
-  join(host_rows_.data() + host.value() * width_, saved_.data() + slot * width_, width_);
+  const Saved& saved = saved_[slot];
+  join(host,
+       host_rows_.data() + first_[host.value()],
+       foreign_host_rows_[host.value()],
+       saved.host,
+       saved.own.data(),
+       saved.foreign);
   learn(host);
 }
 
 void Clocks::synchronize_stream(HostId host, StreamId stream) {
-  std::uint32_t* const row = host_rows_.data() + host.value() * width_;
+  std::uint32_t* const own = host_rows_.data() + first_[host.value()];
+  Sparse& foreign = foreign_host_rows_[host.value()];
   for (std::uint32_t lane = index_.first_lane(stream); lane < index_.last_lane(stream); ++lane) {
     if (posted_before(host, lane)) {
-      join(row, rows_.data() + lane * width_, width_);
+      join_lane(host, own, foreign, lane);
     } else {
-      row[lane] = std::max(row[lane], posted_[host.value() * width_ + lane]);
+      const std::uint32_t position = position_[lane];
+      raise(foreign, position, value_of(foreign_posted_[host.value()], position));
     }
   }
   learn(host);
 }
 
 void Clocks::synchronize_all(HostId host) {
-  // What was surely posted is closed: a wait is only believed if its record was posted before it.
-  join(host_rows_.data() + host.value() * width_, posted_.data() + host.value() * width_, width_);
+  std::uint32_t* const own = host_rows_.data() + first_[host.value()];
+  Sparse& foreign = foreign_host_rows_[host.value()];
+  if (index_.platform().ranks > 1) {
+    for (std::uint32_t i = first_[host.value()]; i < first_[host.value() + 1]; ++i) {
+      const StreamId stream = index_.lane(lane_at_[i]).stream;
+      if (index_.plan().streams[stream].device.value() == host.value()) {
+        join_lane(host, own, foreign, lane_at_[i]);
+      }
+    }
+  } else {
+    // What was surely posted is closed: a wait is only believed if its record was posted before
+    // it.
+    join(host,
+         own,
+         foreign,
+         host,
+         last_.data() + first_[host.value()],
+         foreign_posted_[host.value()]);
+  }
   learn(host);
 }
 
-void Clocks::meet(HostId a, HostId b) {
-  level(host_rows_.data() + a.value() * width_, host_rows_.data() + b.value() * width_, width_);
-  level(posted_.data() + a.value() * width_, posted_.data() + b.value() * width_, width_);
-  level(calls_.data() + a.value() * hosts_, calls_.data() + b.value() * hosts_, hosts_);
-  learn(a);
-  learn(b);
+bool Clocks::made_before(HostId host, HostId other, std::uint32_t call) const {
+  return host == other || value_of(foreign_calls_[host.value()], other.value()) > call;
+}
+
+bool Clocks::posted_before(HostId host, std::uint32_t lane) const {
+  const std::uint32_t position = position_[lane];
+  return host_of(lane) == host ||
+         value_of(foreign_posted_[host.value()], position) == last_[position];
+}
+
+Clocks::Slot Clocks::save_host(HostId host) {
+  Slot slot = 0;
+  if (free_letters_.empty()) {
+    slot = static_cast<Slot>(letters_.size());
+    letters_.emplace_back();
+  } else {
+    slot = free_letters_.back();
+    free_letters_.pop_back();
+  }
+  Letter& letter = letters_[slot];
+  const std::uint32_t begin = first_[host.value()];
+  const std::uint32_t end = first_[host.value() + 1];
+  letter.complete.host = letter.posted.host = host;
+  letter.complete.own.assign(host_rows_.begin() + begin, host_rows_.begin() + end);
+  letter.complete.foreign = foreign_host_rows_[host.value()];
+  letter.posted.own.assign(last_.begin() + begin, last_.begin() + end);
+  letter.posted.foreign = foreign_posted_[host.value()];
+  letter.call = call_[host.value()];
+  letter.calls = foreign_calls_[host.value()];
+  return slot;
+}
+
+void Clocks::learn_from(HostId host, Slot slot) {
+  const Letter& letter = letters_[slot];
+  const HostId from = letter.complete.host;
+  join(host,
+       host_rows_.data() + first_[host.value()],
+       foreign_host_rows_[host.value()],
+       from,
+       letter.complete.own.data(),
+       letter.complete.foreign);
+  // Of its own lanes a host knows what is posted better than anybody: that part must not change.
+  std::vector<std::uint32_t> own(width(host), 0);
+  join(host,
+       own.data(),
+       foreign_posted_[host.value()],
+       from,
+       letter.posted.own.data(),
+       letter.posted.foreign);
+  Sparse& calls = foreign_calls_[host.value()];
+  const auto note = [&](std::uint32_t other, std::uint32_t call) {
+    if (other == host.value()) return;
+    if (exact_ ||
+        std::binary_search(
+            call_interests_[host.value()].begin(), call_interests_[host.value()].end(), other)) {
+      raise(calls, other, call);
+    } else {
+      dropped_ = true;
+    }
+  };
+  note(from.value(), letter.call);
+  for (const Entry& entry : letter.calls) note(entry.key, entry.value);
+  learn(host);
+}
+
+bool Clocks::keeps(HostId host, std::uint32_t position) {
+  if (exact_) return true;
+  const auto& interests = interests_[host.value()];
+  if (std::binary_search(interests.begin(), interests.end(), position)) return true;
+  dropped_ = true;
+  return false;
+}
+
+void Clocks::find_interests() {
+  interests_.resize(hosts_);
+  call_interests_.resize(hosts_);
+  interest_in_tasks();
+  interest_in_streams();
+  interest_in_events();
+  for (auto* lists : {&interests_, &call_interests_}) {
+    for (auto& list : *lists) {
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+      list.shrink_to_fit();
+    }
+  }
+}
+
+void Clocks::interest_in_tasks() {
+  const TaskGraph& graph = index_.graph();
+  IdVector<TaskId, std::uint32_t> lane_of(graph.task_count(), never);
+  for (const HostId host : index_.plan().hosts.ids()) {
+    const auto& calls = index_.plan().hosts[host].calls;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (calls[i].kind() != HostCallKind::launch || index_.skip(host, i)) continue;
+      lane_of[calls[i].task()] = index_.lane_of(host, calls[i].stream());
+    }
+  }
+  const auto depends = [&](TaskId task, TaskId before) {
+    const std::uint32_t lane = lane_of[task];
+    const std::uint32_t other = lane_of[before];
+    if (lane == never || other == never || host_of(lane) == host_of(other)) return;
+    interests_[host_of(lane).value()].push_back(position_[other]);
+  };
+  for (const TaskId task : graph.tasks()) {
+    for (const TaskId before : graph.predecessors(task)) depends(task, before);
+  }
+  const TensorTable& tensors = graph.tensors();
+  for (const TensorId tensor : tensors.ids()) {
+    if (!tensors.accumulate(tensor)) continue;
+    const auto writers = tensors.writers(tensor);
+    const bool one_host = std::all_of(writers.begin(), writers.end(), [&](TaskId task) {
+      return lane_of[task] != never && lane_of[writers.front()] != never &&
+             host_of(lane_of[task]) == host_of(lane_of[writers.front()]);
+    });
+    if (one_host) continue;
+    for (const TaskId a : writers) {
+      for (const TaskId b : writers) depends(a, b);
+    }
+  }
+}
+
+void Clocks::interest_in_streams() {
+  for (const StreamId stream : index_.plan().streams.ids()) {
+    const std::uint32_t begin = index_.first_lane(stream);
+    const std::uint32_t end = index_.last_lane(stream);
+    for (std::uint32_t lane = begin; lane < end; ++lane) {
+      for (std::uint32_t other = begin; other < end; ++other) {
+        if (lane == other) continue;
+        interests_[host_of(lane).value()].push_back(position_[other]);
+        call_interests_[host_of(lane).value()].push_back(host_of(other).value());
+      }
+    }
+  }
+}
+
+void Clocks::interest_in_events() {
+  // Of most events all calls are made by one host.
+  IdVector<EventId, HostId> only(index_.plan().event_count);
+  std::vector<std::pair<EventId, HostId>> shared;
+  for (const HostId host : index_.plan().hosts.ids()) {
+    const auto& calls = index_.plan().hosts[host].calls;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const HostCall call = calls[i];
+      const bool names = call.kind() == HostCallKind::record || call.kind() == HostCallKind::wait ||
+                         (call.kind() == HostCallKind::synchronize && !call.stream().valid() &&
+                          call.argument() != HostCall::none);
+      if (!names || index_.skip(host, i) || !only.contains(call.event())) continue;
+      HostId& first = only[call.event()];
+      if (!first.valid()) first = host;
+      if (first != host) {
+        shared.emplace_back(call.event(), host);
+        shared.emplace_back(call.event(), first);
+      }
+    }
+  }
+  std::sort(shared.begin(), shared.end());
+  shared.erase(std::unique(shared.begin(), shared.end()), shared.end());
+  for (std::size_t begin = 0; begin < shared.size();) {
+    std::size_t end = begin;
+    while (end < shared.size() && shared[end].first == shared[begin].first) ++end;
+    for (std::size_t a = begin; a < end; ++a) {
+      for (std::size_t b = begin; b < end; ++b) {
+        if (a != b) {
+          call_interests_[shared[a].second.value()].push_back(shared[b].second.value());
+        }
+      }
+    }
+    begin = end;
+  }
 }
 
 }  // namespace schedlab::checker

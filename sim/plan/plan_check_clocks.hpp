@@ -5,6 +5,7 @@
 #include "sim/plan/plan_check_index.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace schedlab::checker {
@@ -15,15 +16,22 @@ namespace schedlab::checker {
 /// returns, or that event is complete. Rows are closed: knowing an operation includes what that
 /// operation knew.
 ///
-/// Cost  O(lanes) per record, wait, synchronize and message; O(1) per launch unless the host
-/// learned
-///       something or shares the stream. Memory O(lanes^2 + events in use * lanes).
+/// A row is dense over the lanes of its own host and sparse over all others. With ten thousand
+/// hosts that pass messages, whole rows would still fill up: everybody learns of everybody. So,
+/// unless `exact`, a host keeps of other hosts only what the graph and the plan can make it ask
+/// for: lanes whose tasks its own tasks depend on, lanes and calls of streams and events that it
+/// shares. What is kept is true; what was dropped() may be missing where it would have come to a
+/// host by way of a third. Whoever then finds something unordered asks again with `exact`.
+///
+/// Cost    O(lanes of the host + entries) per record, wait, synchronize and message; O(1) per
+///         launch unless the host learned something or shares the stream.
+/// Memory  O(lanes of a host, squared, summed over hosts, + entries).
 /// Source  Mattern, Virtual Time and Global States of Distributed Systems, 1989.
 class Clocks {
  public:
   using Slot = std::uint32_t;  ///< a saved row, or `never`
 
-  explicit Clocks(const PlanIndex& index);
+  Clocks(const PlanIndex& index, bool exact);
 
   /// The host's next operation on the stream: after all that the host knows to be complete and
   /// after what is surely posted to the stream before it. Returns the lane.
@@ -31,9 +39,7 @@ class Clocks {
   /// One more operation in the lane; returns its number.
   std::uint32_t advance(std::uint32_t lane);
   /// Is operation `number` of lane `other` complete before the next operation of `lane`?
-  [[nodiscard]] bool knows(std::uint32_t lane, std::uint32_t other, std::uint32_t number) const {
-    return rows_[lane * width_ + other] >= number;
-  }
+  [[nodiscard]] bool knows(std::uint32_t lane, std::uint32_t other, std::uint32_t number) const;
 
   [[nodiscard]] Slot save(std::uint32_t lane);
   void release(Slot slot) { free_slots_.push_back(slot); }
@@ -41,41 +47,97 @@ class Clocks {
 
   void synchronize_event(HostId host, Slot slot);
   void synchronize_stream(HostId host, StreamId stream);
+  /// All devices, or on a platform of ranks the host's own.
   void synchronize_all(HostId host);
 
   /// The host is about to make this call.
-  void reach(HostId host, std::uint32_t call) {
-    calls_[host.value() * hosts_ + host.value()] = call;
-  }
+  void reach(HostId host, std::uint32_t call) { call_[host.value()] = call; }
   /// Is call `call` of `other` surely made before the next call of `host`?
-  [[nodiscard]] bool made_before(HostId host, HostId other, std::uint32_t call) const {
-    return host == other || calls_[host.value() * hosts_ + other.value()] > call;
-  }
+  [[nodiscard]] bool made_before(HostId host, HostId other, std::uint32_t call) const;
   /// Are all operations so far in the streams of this lane surely posted before the next call of
   /// `host`?
-  [[nodiscard]] bool posted_before(HostId host, std::uint32_t lane) const {
-    return posted_[host.value() * width_ + lane] == last_[lane];
-  }
-  /// Two hosts meet in a message: each now knows what the other knew.
-  void meet(HostId a, HostId b);
+  [[nodiscard]] bool posted_before(HostId host, std::uint32_t lane) const;
+
+  /// Keeps what the host knows now, as a message carries it.
+  [[nodiscard]] Slot save_host(HostId host);
+  void release_host(Slot slot) { free_letters_.push_back(slot); }
+  /// The host learns what save_host() kept.
+  void learn_from(HostId host, Slot slot);
+
+  /// Was anything left out that somebody might have asked for? Never if `exact`.
+  [[nodiscard]] bool dropped() const { return dropped_; }
 
  private:
-  void learn(HostId host);
-  static void join(std::uint32_t* into, const std::uint32_t* from, std::size_t size);
-  static void level(std::uint32_t* a, std::uint32_t* b, std::size_t size);
+  struct Entry {
+    std::uint32_t key = 0;    ///< position of a lane, or number of a host
+    std::uint32_t value = 0;  ///< > 0
+  };
+  using Sparse = std::vector<Entry>;  // by rising key
+  struct Saved {
+    HostId host;
+    std::vector<std::uint32_t> own;  // of the host's lanes
+    Sparse foreign;
+  };
+  /// What a host knows at one moment.
+  struct Letter {
+    Saved complete;
+    Saved posted;
+    std::uint32_t call = 0;
+    Sparse calls;
+  };
+
+  void number_lanes();
+  void find_interests();
+  void interest_in_tasks();
+  void interest_in_streams();
+  void interest_in_events();
+  [[nodiscard]] bool keeps(HostId host, std::uint32_t position);
+  [[nodiscard]] std::uint32_t* own_row(std::uint32_t lane) { return rows_.data() + row_[lane]; }
+  [[nodiscard]] std::size_t width(HostId host) const {
+    return first_[host.value() + 1] - first_[host.value()];
+  }
+  [[nodiscard]] HostId host_of(std::uint32_t lane) const { return index_.lane(lane).host; }
+  void learn(HostId host) { ++host_version_[host.value()]; }
+  static std::uint32_t value_of(const Sparse& entries, std::uint32_t key);
+  static void raise(Sparse& entries, std::uint32_t key, std::uint32_t value);
+  void merge(Sparse& into, const Sparse& from);
+  /// Joins a row of `from_host` into one of `host`.
+  void join(HostId host,
+            std::uint32_t* own,
+            Sparse& foreign,
+            HostId from_host,
+            const std::uint32_t* from_own,
+            const Sparse& from_foreign);
+  void join_lane(HostId host, std::uint32_t* own, Sparse& foreign, std::uint32_t from_lane);
 
   const PlanIndex& index_;
-  std::size_t width_;  // lanes
+  bool exact_;
+  bool dropped_ = false;
   std::size_t hosts_;
-  std::vector<std::uint32_t> rows_;       // [lane, lane]
-  std::vector<std::uint32_t> last_;       // [lane] operations so far
-  std::vector<std::uint32_t> host_rows_;  // [host, lane]
-  std::vector<std::uint32_t> posted_;  // [host, lane] operations surely posted before the next call
-  std::vector<std::uint32_t> calls_;   // [host, host] calls surely made, own: the present call
-  std::vector<std::uint32_t> host_version_;  // [host] counts what the host learned
-  std::vector<std::uint32_t> lane_version_;  // [lane] version of the host's row already joined
-  std::vector<std::uint32_t> saved_;         // [slot, lane]
+  // Lanes in the order of their hosts: position_[lane]; those of a host are first_[h]..first_[h+1].
+  std::vector<std::uint32_t> position_;
+  std::vector<std::uint32_t> lane_at_;
+  std::vector<std::uint32_t> first_;
+  std::vector<std::vector<std::uint32_t>> interests_;       // by host: positions, rising
+  std::vector<std::vector<std::uint32_t>> call_interests_;  // by host: hosts, rising
+
+  std::vector<std::size_t> row_;  // by lane: where its own row begins in rows_
+  std::vector<std::uint32_t> rows_;
+  std::vector<Sparse> foreign_rows_;  // by lane
+  std::vector<std::uint32_t> last_;   // by position: operations so far, all of them posted
+  std::vector<std::uint32_t> host_rows_;
+  std::vector<Sparse> foreign_host_rows_;
+  std::vector<Sparse> foreign_posted_;  // by host: operations surely posted before its next call
+  std::vector<std::uint32_t> call_;     // by host: its present call
+  std::vector<Sparse> foreign_calls_;   // by host: calls of others surely made
+  std::vector<std::uint32_t> host_version_;  // by host: counts what the host learned
+  std::vector<std::uint32_t> lane_version_;  // by lane: version of the host's row already joined
+  std::vector<Saved> saved_;
   std::vector<Slot> free_slots_;
+  std::vector<Letter> letters_;
+  std::vector<Slot> free_letters_;
+  Sparse arriving_;  // scratch of join()
+  Sparse merged_;    // scratch of merge()
 };
 
 }  // namespace schedlab::checker

@@ -20,6 +20,7 @@ void Walk::record(HostId host, std::uint32_t call, HostCall c) {
 void Walk::check_record_race(HostId host, std::uint32_t call, EventId event) {
   const EventState& state = events_[event];
   if (state.host.valid() && !clocks_.made_before(host, state.host, state.call)) {
+    unordered_ = true;
     findings_.add(FindingKind::event_waited_before_record, host, call, [&] {
       return fmt::format(
           "event {} is recorded by {} and by {}, and no message orders the two: which one a wait "
@@ -32,6 +33,7 @@ void Walk::check_record_race(HostId host, std::uint32_t call, EventId event) {
   }
   for (const Use& use : event_uses_[event.value()]) {
     if (clocks_.made_before(host, use.host, use.call)) continue;
+    unordered_ = true;
     findings_.add(FindingKind::event_waited_before_record, host, call, [&] {
       return fmt::format(
           "{} records event {} again while {} may still be about to wait for the earlier record: "
@@ -67,6 +69,7 @@ Clocks::Slot Walk::use_event(HostId host, std::uint32_t call, HostCall c) {
 
 void Walk::report_unrecorded(HostId host, std::uint32_t call, HostCall c) {
   const std::uint32_t first = index_.first_record(c.event());
+  unordered_ = true;
   const auto who = [&] {
     return c.kind() == HostCallKind::wait
                ? fmt::format(
@@ -121,6 +124,7 @@ void Walk::destroy_stream(HostId host, std::uint32_t call, StreamId stream) {
   expect_alive(host, call, HostCall::destroy_stream(stream));
   for (std::uint32_t lane = index_.first_lane(stream); lane < index_.last_lane(stream); ++lane) {
     if (clocks_.posted_before(host, lane)) continue;
+    unordered_ = true;
     findings_.add(FindingKind::stream_not_alive, host, call, [&] {
       return fmt::format("{} destroys {} while {} may still use it: no message orders the two",
                          call_name(plan(), host, call),
@@ -135,6 +139,7 @@ void Walk::expect_alive(HostId host, std::uint32_t call, HostCall c) {
   const StreamState& state = streams_[c.stream()];
   const bool settled = !state.host.valid() || clocks_.made_before(host, state.host, state.call);
   if (state.alive && settled) return;
+  unordered_ = true;
   findings_.add(FindingKind::stream_not_alive, host, call, [&] {
     std::string why = "which is not created before";
     if (state.host.valid()) {

@@ -23,9 +23,20 @@ void PlanIndex::check_graphs(FindingList& findings) {
                         graph.stream(node).value(),
                         plan_.streams.size()));
     }
+    const bool placed = graph_.has_ranks() && !graphs_[g].malformed;
     for (std::uint32_t row = 0; row < graph.launch_count(); ++row) {
-      for (const TaskId task : graph.tasks(row)) {
-        if (task.value() < graph_.task_count()) continue;
+      for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+        const TaskId task = graph.task(row, node);
+        if (task.value() < graph_.task_count()) {
+          const DeviceId device = placed ? plan_.streams[graph.stream(node)].device : DeviceId{};
+          if (!placed || device.value() == graph_.rank(task)) continue;
+          wrong(fmt::format("has {} in launch {}, which belongs to rank {}, on device {}",
+                            graph_.name(task),
+                            row,
+                            graph_.rank(task),
+                            device.value()));
+          continue;
+        }
         wrong(fmt::format("names task {} in launch {}, but the graph has {} tasks",
                           task.value(),
                           row,

@@ -17,6 +17,7 @@ void Walk::expect_loaded(HostId host, std::uint32_t call, HostCall c) {
   const GraphUse& use = graphs_[c.graph()];
   if (!index_.loaded_by_plan(c.graph())) return;
   if (use.load_host.valid() && clocks_.made_before(host, use.load_host, use.load_call)) return;
+  unordered_ = true;
   findings_.add(FindingKind::graph_not_loaded, host, call, [&] {
     return fmt::format("{} (graph_launch) launches {}, which is {}",
                        call_name(plan(), host, call),

@@ -69,13 +69,13 @@ CallSite PlanIndex::site(std::uint32_t number) const {
 void PlanIndex::check_specs(FindingList& findings) {
   for (const StreamId stream : plan_.streams.ids()) {
     const DeviceId device = plan_.streams[stream].device;
-    if (platform_.devices.contains(device)) continue;
+    if (platform_.has_device(device)) continue;
     findings.add(FindingKind::malformed, HostId::none(), 0, [&] {
       return fmt::format("{} is on device {}, but the platform has {} device{}",
                          plan_.stream_name(stream),
                          device.value(),
-                         platform_.devices.size(),
-                         platform_.devices.size() == 1 ? "" : "s");
+                         platform_.device_count(),
+                         platform_.device_count() == 1 ? "" : "s");
     });
   }
   for (std::size_t i = 0; i < plan_.messages.size(); ++i) {
@@ -123,7 +123,14 @@ std::string PlanIndex::what_is_wrong(HostId host, HostCall call) const {
     return fmt::format(
         "names task {}, but the graph has {} tasks", call.argument(), graph_.task_count());
   }
-  if (kind == HostCallKind::send || kind == HostCallKind::receive) {
+  if (kind == HostCallKind::launch && graph_.has_ranks() &&
+      plan_.streams[call.stream()].device.value() != graph_.rank(call.task())) {
+    return fmt::format("launches {}, which belongs to rank {}, on device {}",
+                       graph_.name(call.task()),
+                       graph_.rank(call.task()),
+                       plan_.streams[call.stream()].device.value());
+  }
+  if (concerns_message(kind)) {
     return wrong_message(host, call);
   }
   if (kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch) {
@@ -133,12 +140,14 @@ std::string PlanIndex::what_is_wrong(HostId host, HostCall call) const {
 }
 
 std::string PlanIndex::wrong_message(HostId host, HostCall call) const {
-  const bool sends = call.kind() == HostCallKind::send;
+  const HostCallKind kind = call.kind();
   if (call.message() >= plan_.messages.size()) {
     return fmt::format(
         "names message {}, but the plan has {} messages", call.message(), plan_.messages.size());
   }
   const MessageSpec& message = plan_.messages[call.message()];
+  if (kind == HostCallKind::wait_message) return wrong_message_wait(host, call);
+  const bool sends = kind == HostCallKind::send || kind == HostCallKind::isend;
   const HostId other_end = sends ? message.to : message.from;
   if (!plan_.hosts.contains(other_end)) {
     return fmt::format("is for message {}, whose other end does not exist", call.message());
@@ -148,7 +157,7 @@ std::string PlanIndex::wrong_message(HostId host, HostCall call) const {
     return fmt::format("is for message {}, which only {} may {}",
                        call.message(),
                        host_name(plan_, mine),
-                       to_string(call.kind()));
+                       sends ? "send" : "receive");
   }
   const std::uint32_t earlier = (sends ? sent_by_ : received_by_)[call.message()];
   if (earlier != never) {
@@ -157,6 +166,21 @@ std::string PlanIndex::wrong_message(HostId host, HostCall call) const {
                        call_name(plan_, host, site(earlier).call));
   }
   return {};
+}
+
+std::string PlanIndex::wrong_message_wait(HostId host, HostCall call) const {
+  const MessageSpec& message = plan_.messages[call.message()];
+  if (host != message.from && host != message.to) {
+    return fmt::format("waits for message {} between {} and {}",
+                       call.message(),
+                       host_name(plan_, message.from),
+                       host_name(plan_, message.to));
+  }
+  const bool sends = host == message.from;
+  if ((sends ? sent_by_ : received_by_)[call.message()] != never) return {};
+  return fmt::format("waits for message {}, which this host has not begun to {}",
+                     call.message(),
+                     sends ? "send" : "receive");
 }
 
 void PlanIndex::note(HostId host, std::size_t call, FindingList& findings) {
@@ -179,9 +203,11 @@ void PlanIndex::note(HostId host, std::size_t call, FindingList& findings) {
       first_record_[c.event()] = std::min(first_record_[c.event()], here);
       break;
     case HostCallKind::send:
+    case HostCallKind::isend:
       sent_by_[c.message()] = here;
       break;
     case HostCallKind::receive:
+    case HostCallKind::irecv:
       received_by_[c.message()] = here;
       break;
     default:

@@ -84,6 +84,7 @@ class PlanIndex {
   void check_call(HostId host, std::size_t call, FindingList& findings);
   [[nodiscard]] std::string what_is_wrong(HostId host, HostCall call) const;
   [[nodiscard]] std::string wrong_message(HostId host, HostCall call) const;
+  [[nodiscard]] std::string wrong_message_wait(HostId host, HostCall call) const;
   void note(HostId host, std::size_t call, FindingList& findings);
   // plan_check_graph_index.cpp
   void check_graphs(FindingList& findings);

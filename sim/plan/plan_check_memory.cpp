@@ -33,7 +33,7 @@ class MemoryCheck {
   }
 
   void run() {
-    usage_.resize(index_.platform().devices.size());
+    usage_.resize(index_.platform().device_count());
     const auto steps = static_cast<std::uint32_t>(order_.size());
     std::vector<std::int64_t> begins(steps, 0);
     std::vector<std::uint32_t> ends_offset(steps + 1, 0);
@@ -70,7 +70,7 @@ class MemoryCheck {
 
   void report(FindingList& findings) const {
     for (const DeviceId device : usage_.ids()) {
-      const std::int64_t available = index_.platform().devices[device].memory_capacity.count();
+      const std::int64_t available = index_.platform().device(device).memory_capacity.count();
       const Usage& usage = usage_[device];
       if (available == 0 || usage.peak <= available) continue;
       CallSite site{HostId::none(), 0};
@@ -95,7 +95,7 @@ class MemoryCheck {
   [[nodiscard]] DeviceId device_of(TaskId task) const {
     const DeviceId device = index_.plan().streams[index_.stream_of(task)].device;
     // A device that does not exist is reported as malformed; any will do to go on.
-    return index_.platform().devices.contains(device) ? device : DeviceId{0};
+    return index_.platform().has_device(device) ? device : DeviceId{0};
   }
 
   [[nodiscard]] Lifetime lifetime(TensorId tensor,

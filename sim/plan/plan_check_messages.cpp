@@ -6,22 +6,69 @@
 
 namespace schedlab::checker {
 
-bool Walk::exchange(HostId host, HostCall c) {
-  HostId& waiting = waiting_in_[c.message()];
-  if (!waiting.valid() || waiting == host) {
-    waiting = host;
+void Walk::post(HostId host, std::uint32_t id, bool sends) {
+  MessageState& state = messages_[id];
+  const bool eager = is_eager(plan().messages[id]);
+  (sends ? state.send_posted : state.receive_posted) = true;
+  if (sends) {
+    state.from_sender = clocks_.save_host(host);
+  } else if (!eager) {
+    state.from_receiver = clocks_.save_host(host);
+  }
+  HostId& waiting = sends ? state.waiting_receiver : state.waiting_sender;
+  if (waiting.valid()) ready_.push_back(waiting);
+  waiting = HostId::none();
+}
+
+bool Walk::message(HostId host, HostCall c) {
+  const std::uint32_t id = c.message();
+  const MessageSpec& spec = plan().messages[id];
+  MessageState& state = messages_[id];
+  const HostCallKind kind = c.kind();
+  const bool posts = kind != HostCallKind::wait_message;
+  const bool sends =
+      kind == HostCallKind::send || kind == HostCallKind::isend || (!posts && spec.from == host);
+  // A host that has waited comes back to the same call.
+  if (posts && !(sends ? state.send_posted : state.receive_posted)) post(host, id, sends);
+  if (kind == HostCallKind::isend || kind == HostCallKind::irecv) return true;
+  if (sends && is_eager(spec)) return true;
+  if (!(sends ? state.receive_posted : state.send_posted)) {
+    (sends ? state.waiting_sender : state.waiting_receiver) = host;
     return false;
   }
-  clocks_.meet(host, waiting);
-  ++next_call_[waiting];
-  ready_.push_back(waiting);
+  Clocks::Slot& letter = sends ? state.from_receiver : state.from_sender;
+  if (letter != never) {
+    clocks_.learn_from(host, letter);
+    clocks_.release_host(letter);
+    letter = never;
+  }
   return true;
+}
+
+void Walk::report_unmatched() {
+  for (std::uint32_t id = 0; id < messages_.size(); ++id) {
+    const MessageState& state = messages_[id];
+    if (state.send_posted == state.receive_posted) continue;
+    const HostId host = state.send_posted ? plan().messages[id].from : plan().messages[id].to;
+    const HostId other = state.send_posted ? plan().messages[id].to : plan().messages[id].from;
+    // A host that stands somewhere has been reported, or waits for one that has been.
+    if (next_call_[other] < plan().hosts[other].calls.size()) continue;
+    if (next_call_[host] < plan().hosts[host].calls.size()) continue;
+    findings_.add(FindingKind::malformed, host, next_call_[host], [&] {
+      return fmt::format("{} {} message {}, which {} never {}",
+                         host_name(plan(), host),
+                         state.send_posted ? "sends" : "receives",
+                         id,
+                         host_name(plan(), other),
+                         state.send_posted ? "receives" : "sends");
+    });
+  }
 }
 
 HostId Walk::other_end(HostId host) const {
   const HostCall call = plan().hosts[host].calls[next_call_[host]];
   const MessageSpec& message = plan().messages[call.message()];
-  return call.kind() == HostCallKind::send ? message.to : message.from;
+  return message.from == host ? message.to : message.from;
 }
 
 std::string Walk::blocked_text(HostId host) const {

@@ -7,17 +7,17 @@
 
 namespace schedlab::checker {
 
-Walk::Walk(const PlanIndex& index, FindingList& findings)
+Walk::Walk(const PlanIndex& index, FindingList& findings, bool exact)
     : index_(index),
       findings_(findings),
-      clocks_(index),
+      clocks_(index, exact),
       number_(index.graph().task_count(), 0),
       lane_(index.graph().task_count(), 0),
       events_(index.plan().event_count),
       streams_(index.plan().streams.size()),
       graphs_(index.plan().graphs.size()),
       next_call_(index.plan().hosts.size(), 0),
-      waiting_in_(index.plan().messages.size()) {
+      messages_(index.plan().messages.size()) {
   launch_order_.reserve(index.graph().task_count());
   for (const EventId event : events_.ids()) events_[event].uses_left = index.uses(event);
   for (const StreamId stream : streams_.ids()) {
@@ -58,6 +58,7 @@ void Walk::run() {
     follow(host);
   }
   report_deadlocks();
+  report_unmatched();
 }
 
 void Walk::follow(HostId host) {
@@ -100,7 +101,10 @@ bool Walk::step(HostId host, std::uint32_t call) {
       break;
     case HostCallKind::send:
     case HostCallKind::receive:
-      return exchange(host, c);
+    case HostCallKind::isend:
+    case HostCallKind::irecv:
+    case HostCallKind::wait_message:
+      return message(host, c);
     case HostCallKind::graph_load:
       load_graph(host, call, c);
       break;
@@ -128,6 +132,7 @@ void Walk::launch(HostId host, std::uint32_t call, HostCall c) {
 }
 
 void Walk::report_missing_order(HostId host, std::uint32_t call, TaskId task, TaskId before) {
+  unordered_ = true;
   findings_.add(FindingKind::missing_dependency, host, call, [&] {
     const CallSite site = index_.site(index_.launch_of(before));
     return fmt::format("{} on {} ({}) is not ordered after {} on {} ({}): {}",
@@ -143,6 +148,7 @@ void Walk::report_missing_order(HostId host, std::uint32_t call, TaskId task, Ta
 
 void Walk::report_unordered(
     HostId host, std::uint32_t call, TaskId task, TaskId last, TensorId tensor) {
+  unordered_ = true;
   findings_.add(FindingKind::unordered_accumulation, host, call, [&] {
     const CallSite site = index_.site(index_.launch_of(last));
     return fmt::format("{} on {} ({}) and {} on {} ({}) both add into {} and may do so at once: {}",

@@ -17,11 +17,14 @@ namespace schedlab::checker {
 /// unordered: only messages order two hosts.
 class Walk {
  public:
-  Walk(const PlanIndex& index, FindingList& findings);
+  /// `exact`: as Clocks.
+  Walk(const PlanIndex& index, FindingList& findings, bool exact);
 
   void run();
   /// The tasks reached, in an order in which the calls may be made.
   [[nodiscard]] const std::vector<TaskId>& launch_order() const { return launch_order_; }
+  /// Did anything look unordered that an exact walk might find ordered?
+  [[nodiscard]] bool doubtful() const { return unordered_ && clocks_.dropped(); }
 
  private:
   struct EventState {
@@ -52,6 +55,16 @@ class Walk {
     std::uint32_t call = 0;
   };
 
+  /// A message on its way; what each end knew when it posted its part is what the other learns.
+  struct MessageState {
+    bool send_posted = false;
+    bool receive_posted = false;
+    Clocks::Slot from_sender = never;
+    Clocks::Slot from_receiver = never;
+    HostId waiting_sender;
+    HostId waiting_receiver;
+  };
+
   [[nodiscard]] const Plan& plan() const { return index_.plan(); }
   /// Follows one host until it blocks or ends.
   void follow(HostId host);
@@ -80,7 +93,13 @@ class Walk {
   void create_stream(HostId host, std::uint32_t call, StreamId stream);
   void destroy_stream(HostId host, std::uint32_t call, StreamId stream);
   void expect_alive(HostId host, std::uint32_t call, HostCall c);
-  bool exchange(HostId host, HostCall c);
+  /// False if the host must wait for the other end.
+  bool message(HostId host, HostCall c);
+  void post(HostId host, std::uint32_t message, bool sends);
+  [[nodiscard]] bool is_eager(const MessageSpec& spec) const {
+    return spec.bytes <= index_.platform().network.eager_threshold;
+  }
+  void report_unmatched();
   void report_deadlocks();
   [[nodiscard]] std::string blocked_text(HostId host) const;
   [[nodiscard]] HostId other_end(HostId host) const;
@@ -98,8 +117,9 @@ class Walk {
   std::vector<GraphUse> graphs_;
   IdVector<TaskId, Node> node_of_;  // empty until a graph is launched
   IdVector<HostId, std::uint32_t> next_call_;
-  std::vector<HostId> waiting_in_;  // by message: the host that waits in it
-  std::vector<HostId> ready_;       // hosts that may be followed
+  std::vector<MessageState> messages_;
+  bool unordered_ = false;
+  std::vector<HostId> ready_;  // hosts that may be followed
   // Accumulated tensors by writer, compressed rows, and the last writer of each.
   std::vector<std::uint32_t> accumulated_offset_;
   std::vector<TensorId> accumulated_;

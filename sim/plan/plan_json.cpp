@@ -128,6 +128,9 @@ class Writer {
       case HostCallKind::graph_load:
       case HostCallKind::send:
       case HostCallKind::receive:
+      case HostCallKind::isend:
+      case HostCallKind::irecv:
+      case HostCallKind::wait_message:
         put(", {}", c.argument());
         break;
     }

@@ -213,6 +213,16 @@ class Reader : private plan_json::Document {
       case HostCallKind::receive:
         expect_size(call, where, 2, 2, "[\"receive\", MESSAGE]");
         return HostCall::receive(index(call[1], where, "/1", "message", plan_.messages.size()));
+      case HostCallKind::isend:
+        expect_size(call, where, 2, 2, "[\"isend\", MESSAGE]");
+        return HostCall::isend(index(call[1], where, "/1", "message", plan_.messages.size()));
+      case HostCallKind::irecv:
+        expect_size(call, where, 2, 2, "[\"irecv\", MESSAGE]");
+        return HostCall::irecv(index(call[1], where, "/1", "message", plan_.messages.size()));
+      case HostCallKind::wait_message:
+        expect_size(call, where, 2, 2, "[\"wait_message\", MESSAGE]");
+        return HostCall::wait_message(
+            index(call[1], where, "/1", "message", plan_.messages.size()));
       case HostCallKind::graph_load:
         expect_size(call, where, 2, 2, "[\"graph_load\", GRAPH]");
         return HostCall::graph_load(index(call[1], where, "/1", "graph", plan_.graphs.size()));

@@ -219,6 +219,12 @@ class Reader {
         return HostCall::send(argument);
       case HostCallKind::receive:
         return HostCall::receive(argument);
+      case HostCallKind::isend:
+        return HostCall::isend(argument);
+      case HostCallKind::irecv:
+        return HostCall::irecv(argument);
+      case HostCallKind::wait_message:
+        return HostCall::wait_message(argument);
     }
     return {};
   }

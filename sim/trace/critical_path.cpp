@@ -65,7 +65,7 @@ class Walk {
         trace_(trace),
         span_of_(problem.graph.task_count(), nobody),
         previous_(trace.tasks.size(), nobody),
-        by_device_(trace, problem.platform.devices.size()),
+        by_device_(trace, problem.platform.device_count()),
         by_stream_(trace, stream_count(trace)),
         flows_to_(stream_count(trace)) {
     index_spans();
@@ -82,6 +82,8 @@ class Walk {
     path.tail = trace_.ended - trace_.tasks[at].ended;
     std::vector<bool> visited(trace_.tasks.size(), false);
     while (at != nobody) {
+      at = last_part(at);
+      if (visited[at]) break;  // as below
       visited[at] = true;
       const TaskSpan& span = trace_.tasks[at];
       Release release = release_of(at);
@@ -161,9 +163,21 @@ class Walk {
     return last;
   }
 
+  /// Of a collective, the part that started last: the others waited for it.
+  [[nodiscard]] std::uint32_t last_part(std::uint32_t index) const {
+    const CollectiveTable& collectives = problem_.graph.collectives();
+    const CollectiveId id = collectives.of(trace_.tasks[index].task);
+    if (!id.valid()) return index;
+    for (const TaskId part : collectives.tasks(id)) {
+      const std::uint32_t span = span_of_[part];
+      if (span != nobody && trace_.tasks[span].started > trace_.tasks[index].started) index = span;
+    }
+    return index;
+  }
+
   [[nodiscard]] Release release_of(std::uint32_t index) const {
     const TaskSpan& span = trace_.tasks[index];
-    const Device& device = problem_.platform.devices[span.device];
+    const Device& device = problem_.platform.device(span.device);
     Release best = dependency_of(index);
     const std::uint32_t before = previous_[index];
     if (before != nobody && trace_.tasks[before].ended <= span.started) {
@@ -191,7 +205,7 @@ class Walk {
     const auto offer = [&](std::uint32_t by) {
       if (by == nobody || by == index || trace_.tasks[by].ended > span.started) return;
       const TaskSpan& source = trace_.tasks[by];
-      const Device& device = problem_.platform.devices[span.device];
+      const Device& device = problem_.platform.device(span.device);
       const Duration delay =
           source.stream == span.stream ? device.stream_gap : device.event_latency;
       const Time at = source.ended + delay;
@@ -229,7 +243,7 @@ class Walk {
       return by_stream_.last_before(stream, std::min(call.ended, span.started));
     }
     std::uint32_t latest = nobody;
-    for (const DeviceId device : problem_.platform.devices.ids()) {
+    for (const DeviceId device : problem_.platform.device_ids()) {
       const std::uint32_t candidate = by_device_.last_before(device.value(), call.ended);
       if (candidate == nobody || trace_.tasks[candidate].ended <= call.started) continue;
       if (latest == nobody || trace_.tasks[candidate].ended > trace_.tasks[latest].ended) {

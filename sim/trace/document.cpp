@@ -21,7 +21,7 @@ void expect_known_ids(const Problem& problem, const Plan& plan, const Trace& tra
     SCHEDLAB_EXPECTS(span.task.value() < problem.graph.task_count(),
                      fmt::format("task {} of {}", span.task.value(), problem.graph.task_count()));
     SCHEDLAB_EXPECTS(plan.streams.contains(span.stream), problem.graph.name(span.task));
-    SCHEDLAB_EXPECTS(problem.platform.devices.contains(span.device), problem.graph.name(span.task));
+    SCHEDLAB_EXPECTS(problem.platform.has_device(span.device), problem.graph.name(span.task));
     SCHEDLAB_EXPECTS(plan.hosts.contains(span.host), problem.graph.name(span.task));
   }
 }
@@ -32,7 +32,7 @@ double unit_share(const Problem& problem, OperationId operation, DeviceId device
   if (holds_no_units(problem.graph.operations()[operation].kind)) return 0.0;
   const CostTable::Entry& entry = problem.costs.entry(operation, device);
   if (entry.units == 0) return entry.estimate.share;
-  const auto& classes = problem.platform.devices[device].unit_classes;
+  const auto& classes = problem.platform.device(device).unit_classes;
   double units = 0;
   for (const UnitClass& unit_class : classes) units += unit_class.count;
   return entry.mean_share * classes[entry.unit_class].count / units;
@@ -74,7 +74,11 @@ TraceDocument make_document(
   for (const StreamId stream : document.streams.ids()) {
     document.streams[stream].name = plan.stream_name(stream);
   }
-  for (const Device& device : problem.platform.devices) document.devices.push_back(device.name);
+  for (const DeviceId device : problem.platform.device_ids()) {
+    const std::string& name = problem.platform.device(device).name;
+    document.devices.push_back(
+        problem.platform.ranks > 1 ? fmt::format("rank {} {}", device.value(), name) : name);
+  }
   for (const HostProgram& host : plan.hosts) {
     document.hosts.push_back(host.name.empty() ? fmt::format("host {}", document.hosts.size())
                                                : host.name);

@@ -3,6 +3,7 @@
 
 #include "sim/graph/levels.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace schedlab {
@@ -12,12 +13,21 @@ namespace {
 /// Unit-time in unit-picoseconds: beyond 64 bits for a day on a large device.
 __extension__ using UnitTime = unsigned __int128;
 
+/// Of a task as it runs: parts of collectives of one operation have its longest in the cost table.
+[[nodiscard]] Duration duration_of(const Problem& problem, TaskId task, DeviceId device) {
+  const Duration duration = problem.costs.duration(task, device);
+  const CollectiveId collective = problem.graph.collectives().of(task);
+  if (!collective.valid() || !problem.costs.task_durations().empty()) return duration;
+  return std::min(duration, problem.costs.duration(collective));
+}
+
 [[nodiscard]] IdVector<TaskId, Duration> shortest_durations(const Problem& problem) {
   IdVector<TaskId, Duration> shortest = problem.costs.durations(DeviceId{0});
+  const bool collectives = !problem.graph.collectives().empty();
   for (const DeviceId device : problem.platform.devices.ids()) {
-    if (device == DeviceId{0}) continue;
+    if (device == DeviceId{0} && !collectives) continue;
     for (const TaskId task : problem.graph.tasks()) {
-      shortest[task] = std::min(shortest[task], problem.costs.duration(task, device));
+      shortest[task] = std::min(shortest[task], duration_of(problem, task, device));
     }
   }
   return shortest;
@@ -31,7 +41,7 @@ __extension__ using UnitTime = unsigned __int128;
   for (const DeviceId device : problem.platform.devices.ids()) {
     const CostTable::Entry& entry = problem.costs.entry(task, device);
     if (entry.unit_class != unit_class) return 0;
-    const auto duration = static_cast<std::uint64_t>(problem.costs.duration(task, device).count());
+    const auto duration = static_cast<std::uint64_t>(duration_of(problem, task, device).count());
     if (problem.platform.sharing == SharingModel::exclusive) {
       least = std::min(least, UnitTime{entry.units} * duration);
     } else {
@@ -53,9 +63,13 @@ __extension__ using UnitTime = unsigned __int128;
   for (const UnitClassId unit_class : IdRange<UnitClassId>{classes}) {
     std::uint64_t units = 0;
     bool limited = true;
-    for (const Device& device : problem.platform.devices) {
+    for (const DeviceId kind : problem.platform.devices.ids()) {
+      const Device& device = problem.platform.devices[kind];
       if (!device.unit_classes.contains(unit_class)) continue;
-      units += device.unit_classes[unit_class].count;
+      // All devices beyond the list are like the last of it.
+      const bool last = kind.value() + 1 == problem.platform.devices.size();
+      const std::size_t equal = last ? problem.platform.device_count() - kind.value() : 1;
+      units += std::uint64_t{device.unit_classes[unit_class].count} * equal;
       limited = limited && device.unit_classes[unit_class].count > 0;
     }
     if (!limited || units == 0) continue;
@@ -104,6 +118,8 @@ std::array<Duration, host_call_kind_count> call_costs(const Host& host) {
   set(HostCallKind::receive, costs.receive);
   set(HostCallKind::graph_load, costs.graph_load);
   set(HostCallKind::graph_launch, costs.graph_launch);
+  set(HostCallKind::isend, costs.send);
+  set(HostCallKind::irecv, costs.receive);
   return cost_of;
 }
 

@@ -67,8 +67,11 @@ void Summarizer::collect_facts(const Problem& problem) {
   operation_count_ = operations.size();
   facts_.clear();
   const bool shared = shares_units(problem.platform.sharing);
-  devices_.assign(problem.platform.devices.size(), DeviceState{});
-  for (const DeviceId device : problem.platform.devices.ids()) {
+  const auto& kinds = problem.platform.devices;
+  kind_count_ = kinds.size();
+  devices_.assign(kinds.size(), DeviceState{});
+  devices_.reserve(problem.platform.device_count());
+  for (const DeviceId device : kinds.ids()) {
     DeviceState& state = devices_[device.value()];
     for (const OperationId id : operations.ids()) {
       const double share = unit_share(problem, id, device);
@@ -84,6 +87,7 @@ void Summarizer::collect_facts(const Problem& problem) {
       state.may_cap = state.may_cap || (entry.units == 0 && share > 0);
     }
   }
+  devices_.resize(problem.platform.device_count(), DeviceState{devices_.back()});
 }
 
 void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& summary) const {

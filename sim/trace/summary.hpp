@@ -6,6 +6,7 @@
 #include "sim/trace/time_order.hpp"
 #include "sim/trace/trace.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -102,7 +103,8 @@ class Summarizer {
   void end_change(const TaskSpan& span, std::uint32_t index);
   void fill_shares(const Trace& trace, Summary& summary) const;
   [[nodiscard]] const OperationFacts& facts(OperationId operation, DeviceId device) const {
-    return facts_[device.value() * operation_count_ + operation.value()];
+    const std::size_t kind = std::min<std::size_t>(device.value(), kind_count_ - 1);
+    return facts_[kind * operation_count_ + operation.value()];
   }
 
   TimeOrder start_order_;
@@ -114,9 +116,10 @@ class Summarizer {
   std::vector<std::int64_t> frees_;       // bytes that are freed when span i ends
   std::vector<RemoteFree> remote_frees_;  // by rising span
   std::vector<std::uint32_t> span_of_;    // task -> index in the trace
-  std::vector<OperationFacts> facts_;     // [device][operation]
+  std::vector<OperationFacts> facts_;     // [kind of device][operation]
   std::vector<DeviceState> devices_;
   std::size_t operation_count_ = 0;
+  std::size_t kind_count_ = 1;
   bool has_life_times_ = false;
 };
 

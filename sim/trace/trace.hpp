@@ -51,11 +51,24 @@ struct EventFlow {
   friend bool operator==(const EventFlow&, const EventFlow&) = default;
 };
 
+/// A message on the network: from its first byte's departure to its arrival.
+struct MessageSpan {
+  std::uint32_t message = 0;  ///< index in Plan::messages
+  HostId from;
+  HostId to;
+  Bytes bytes{};
+  Time left{};
+  Time arrived{};
+
+  friend bool operator==(const MessageSpan&, const MessageSpan&) = default;
+};
+
 /// What happened, simulated or measured: one type for both.
 struct Trace {
-  std::vector<TaskSpan> tasks;   ///< in launch order (host 0 first)
-  std::vector<HostSpan> hosts;   ///< empty if not recorded
-  std::vector<EventFlow> flows;  ///< empty if not recorded
+  std::vector<TaskSpan> tasks;        ///< in launch order (host 0 first)
+  std::vector<HostSpan> hosts;        ///< empty if not recorded
+  std::vector<EventFlow> flows;       ///< empty if not recorded
+  std::vector<MessageSpan> messages;  ///< by arrival; empty if flows are not recorded
   Time ended{};  ///< last activity of hosts and devices; the makespan is measured from 0
 
   /// From the start of the run to the last activity.

@@ -19,14 +19,14 @@ void PlainFluid::reset(const Problem& problem) {
   kernels_.clear();
   arrived_.clear();
   notices_.clear();
-  level_.assign(problem.platform.devices.size(), 0);
+  level_.assign(problem.platform.device_count(), 0);
   now_ = 0;
   events_ = 0;
   changed_ = false;
 }
 
 PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
-  const Device& device = problem_->platform.devices[request.device];
+  const Device& device = problem_->platform.device(request.device);
   const CostTable::Entry& entry = problem_->costs.entry(request.task, request.device);
   Kernel kernel;
   kernel.request = request;
@@ -44,7 +44,7 @@ PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
   kernel.block_time =
       (problem_->costs.duration(request.task, request.device).count() + waves - 1) / waves;
   const double bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
-  if (kernel.block_time > 0 && bandwidth > 0) {
+  if (kernel.block_time > 0 && bandwidth > 0 && !request.held) {
     const double bytes = entry.estimate.bandwidth.count() * to_seconds(entry.estimate.duration);
     const double seconds = static_cast<double>(kernel.block_time) * 1e-12;
     const double block_share =
@@ -69,6 +69,7 @@ void PlainFluid::advance(std::int64_t now) {
 
 std::int64_t PlainFluid::next_end(const Kernel& kernel) const {
   if (kernel.running.empty()) return never;
+  if (kernel.request.held) return kernel.release_at;
   const std::int64_t left = kernel.running.front().end - kernel.own;
   if (!kernel.is_short) return now_ + left;
   const Wide level = level_[kernel.request.device.value()];
@@ -93,15 +94,27 @@ bool PlainFluid::pop_completion(Time now, Completion& completed) {
   changed_ = true;
   kernel->ended_now.push_back(kernel->running.front());
   kernel->running.erase(kernel->running.begin());
+  while (kernel->request.held && !kernel->running.empty()) {
+    kernel->ended_now.push_back(kernel->running.front());
+    kernel->running.erase(kernel->running.begin());
+  }
   if (!kernel->running.empty() || kernel->blocks_left != 0) return false;
   kernel->done = true;
   completed = {kernel->request.task, kernel->request.stream};
   return true;
 }
 
+void PlainFluid::release(StreamId stream, Time end) {
+  for (Kernel& kernel : kernels_) {
+    if (kernel.request.held && !kernel.done && kernel.request.stream == stream) {
+      kernel.release_at = end.time_since_epoch().count();
+    }
+  }
+}
+
 std::int64_t PlainFluid::free_room(std::size_t device, std::size_t unit_class) const {
   const auto& classes =
-      problem_->platform.devices[DeviceId{static_cast<std::uint32_t>(device)}].unit_classes;
+      problem_->platform.device(DeviceId{static_cast<std::uint32_t>(device)}).unit_classes;
   if (unit_class == classes.size()) return never;
   const std::int64_t units = classes[UnitClassId{static_cast<std::uint32_t>(unit_class)}].count;
   if (units == 0) return never;
@@ -138,7 +151,7 @@ void PlainFluid::place(Kernel& kernel, std::int64_t blocks) {
 }
 
 void PlainFluid::place_class(std::size_t device, std::size_t unit_class) {
-  const Device& d = problem_->platform.devices[DeviceId{static_cast<std::uint32_t>(device)}];
+  const Device& d = problem_->platform.device(DeviceId{static_cast<std::uint32_t>(device)});
   for (std::uint32_t level = 0; level < d.priority_levels; ++level) {
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       Kernel& kernel = kernels_[i];
@@ -170,8 +183,8 @@ void PlainFluid::place_all(std::int64_t now) {
   });
   for (const KernelRequest& request : arrived_) kernels_.push_back(make(request));
   arrived_.clear();
-  for (const DeviceId device : problem_->platform.devices.ids()) {
-    const std::size_t classes = problem_->platform.devices[device].unit_classes.size();
+  for (const DeviceId device : problem_->platform.device_ids()) {
+    const std::size_t classes = problem_->platform.device(device).unit_classes.size();
     for (std::size_t c = 0; c <= classes; ++c) place_class(device.value(), c);
     share(device.value());
   }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ class PlainFluid {
   }
   [[nodiscard]] Time next_completion();
   bool pop_completion(Time now, Completion& completed);
+  void release(StreamId stream, Time end);
   /// Cohorts that have ended so far.
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
@@ -53,6 +55,7 @@ class PlainFluid {
     std::vector<Cohort> ended_now;
     bool started = false;
     bool done = false;
+    std::int64_t release_at = std::numeric_limits<std::int64_t>::max();  // of a held kernel
     // Own time: `own`, and what it got of the bandwidth since then by its demand if it is short.
     std::int64_t own = 0;
     Wide got = 0;

@@ -62,7 +62,7 @@ class Definition {
  private:
   [[nodiscard]] std::pair<DeviceId, const Device&> device(HostCall call) const {
     const DeviceId id = device_of_[call.stream()];
-    return {id, problem_.platform.devices[id]};
+    return {id, problem_.platform.device(id)};
   }
   Time before(std::size_t i) { return i == 0 ? Time{} : host_end(i - 1); }
 

@@ -16,6 +16,21 @@ void map_unique(std::span<const TaskId> tasks,
   mapped.erase(std::unique(mapped.begin(), mapped.end()), mapped.end());
 }
 
+/// A collective task that became part of a larger one would end with its collective: contraction
+/// must leave such tasks alone, and the builder refuses anything else.
+void copy_collectives(const TaskGraph& graph,
+                      const IdVector<TaskId, TaskId>& new_id,
+                      TaskGraphBuilder& builder) {
+  if (graph.has_ranks()) {
+    for (const TaskId task : graph.tasks()) builder.set_rank(new_id[task], graph.rank(task));
+  }
+  const CollectiveTable& collectives = graph.collectives();
+  for (const CollectiveId id : collectives.ids()) {
+    const CollectiveId copy = builder.add_collective(collectives.spec(id));
+    for (const TaskId task : collectives.tasks(id)) builder.joins(new_id[task], copy);
+  }
+}
+
 }  // namespace
 
 void copy_edges_and_tensors(const TaskGraph& graph,
@@ -41,6 +56,7 @@ void copy_edges_and_tensors(const TaskGraph& graph,
       if (!std::binary_search(writers.begin(), writers.end(), task)) builder.reads(task, copy);
     }
   }
+  copy_collectives(graph, new_id, builder);
 }
 
 std::string name_to_keep(const TaskGraph& graph, TaskId task) {

@@ -6,9 +6,9 @@
 
 namespace schedlab::detail {
 
-/// Copies edges and tensors of `graph` into `builder`, whose tasks are already there: task t of
-/// `graph` has become `new_id[t]`. Several tasks may have become one: edges and reads inside it are
-/// dropped.
+/// Copies edges, tensors, ranks and collectives of `graph` into `builder`, whose tasks are already
+/// there: task t of `graph` has become `new_id[t]`. Several tasks may have become one: edges and
+/// reads inside it are dropped.
 void copy_edges_and_tensors(const TaskGraph& graph,
                             const IdVector<TaskId, TaskId>& new_id,
                             TaskGraphBuilder& builder);

@@ -29,8 +29,8 @@ void BlocksSharing::reset(const Problem& problem) {
   marked_.clear();
   ends_.clear();
   dirty_ = false;
-  for (const DeviceId id : platform_->devices.ids()) {
-    const Device& device = platform_->devices[id];
+  for (const DeviceId id : platform_->device_ids()) {
+    const Device& device = platform_->device(id);
     DeviceState state;
     state.first_pool = pools_.size();
     state.bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
@@ -43,7 +43,7 @@ void BlocksSharing::reset(const Problem& problem) {
 }
 
 void BlocksSharing::add_pool(DeviceId id, UnitClassId unit_class, std::uint32_t units) {
-  const Device& device = platform_->devices[id];
+  const Device& device = platform_->device(id);
   Pool pool;
   pool.device = id;
   pool.unit_class = unit_class;
@@ -66,7 +66,7 @@ std::uint32_t BlocksSharing::make_kernel(const KernelRequest& request) {
   Kernel& kernel = kernels_[index];
   const CostTable::Entry& entry = costs_->entry(request.task, request.device);
   const Estimate& estimate = entry.estimate;
-  const Device& device = platform_->devices[request.device];
+  const Device& device = platform_->device(request.device);
   kernel.request = request;
   kernel.pool = devices_[request.device.value()].first_pool +
                 (entry.unit_class.valid() ? entry.unit_class.value() : device.unit_classes.size());
@@ -80,6 +80,12 @@ std::uint32_t BlocksSharing::make_kernel(const KernelRequest& request) {
     kernel.need = part_of_unit(per_unit, device.sm_limits);
   }
   set_block_time(kernel, per_unit, estimate.compute_share);
+  if (request.held) {
+    const std::uint32_t stream = request.stream.value();
+    if (stream >= held_.size()) held_.resize(stream + 1, nil);
+    held_[stream] = index;
+  }
+  kernel.release_at = Time::max();
   kernel.bandwidth_rate = rate_one;
   kernel.cohorts.clear();
   kernel.started = false;
@@ -112,7 +118,7 @@ void BlocksSharing::set_block_time(Kernel& kernel,
   std::int64_t last_rate = rate_one;
   if (units != 0) {
     const std::int64_t resident =
-        unit_resources(platform_->devices[request.device].sm_limits).times(kernel.need, nil);
+        unit_resources(platform_->device(request.device).sm_limits).times(kernel.need, nil);
     wave = std::min<std::int64_t>(blocks, units * std::min<std::int64_t>(resident, blocks));
     full_waves = blocks / wave;
     full_rate = rate_with(ceil_div(wave, units));
@@ -237,6 +243,15 @@ std::uint32_t BlocksSharing::place(std::uint32_t index, Time now) {
   devices_[pool.device.value()].changed = true;
   mark(id);
   return blocks;
+}
+
+void BlocksSharing::release(StreamId stream, Time end) {
+  Kernel& kernel = kernels_[held_[stream.value()]];
+  kernel.release_at = end;
+  for (const std::uint32_t cohort : kernel.cohorts) {
+    cohorts_[cohort].end = end;
+    ends_.push(end, 0, cohort);
+  }
 }
 
 void BlocksSharing::drop_stale_ends() {

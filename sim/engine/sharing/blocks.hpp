@@ -62,6 +62,10 @@ class BlocksSharing {
   /// At next_completion(): ends a cohort. True if it was its kernel's last, and who that was.
   bool pop_completion(Time now, Completion& completed);
 
+  /// The blocks of the stream's held kernel, all placed, end together at `end`, not before the
+  /// present. Until then they keep their room and what they want; what they get does not matter.
+  void release(StreamId stream, Time end);
+
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
@@ -93,6 +97,7 @@ class BlocksSharing {
     std::size_t pool = 0;
     std::vector<std::uint32_t> cohorts;
     bool started = false;
+    Time release_at = Time::max();     ///< of a held kernel: when its blocks end
     std::uint32_t next_waiting = nil;  ///< in the queue of its level
   };
   struct Queue {
@@ -165,6 +170,7 @@ class BlocksSharing {
   std::vector<UnitShare> places_;     // likewise
   MostRoom most_room_;
   EventQueue ends_;
+  std::vector<std::uint32_t> held_;  // by stream: its last held kernel
   std::vector<BlockPlacement>* log_ = nullptr;
   bool dirty_ = false;
 };
@@ -188,7 +194,7 @@ void BlocksSharing::dispatch_pool(Pool& pool,
     while (queue.head != nil) {
       const std::uint32_t index = queue.head;
       DeviceState& state = devices_[pool.device.value()];
-      const std::uint32_t limit = platform_->devices[pool.device].resident_kernels;
+      const std::uint32_t limit = platform_->device(pool.device).resident_kernels;
       const bool first = !kernels_[index].started;
       // No room for another kernel: only those that are on the device already may go on.
       if (first && limit != 0 && state.resident >= limit) break;

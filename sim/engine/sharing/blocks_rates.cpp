@@ -130,6 +130,12 @@ void BlocksSharing::set_bandwidth_rate(std::uint32_t index, std::uint32_t rate) 
 void BlocksSharing::settle(std::uint32_t id, Time now) {
   Cohort& cohort = cohorts_[id];
   cohort.marked = false;
+  if (kernels_[cohort.kernel].request.held) {  // release() says when, also of split cohorts
+    if (cohort.end == kernels_[cohort.kernel].release_at) return;
+    cohort.end = kernels_[cohort.kernel].release_at;
+    ends_.push(cohort.end, 0, id);
+    return;
+  }
   const std::uint64_t product =
       std::uint64_t{cohort.unit_rate} * kernels_[cohort.kernel].bandwidth_rate / rate_one;
   const auto rate = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, product));

@@ -23,17 +23,21 @@ void ExclusiveSharing::reset(const Problem& problem) {
   arrived_.clear();
   limited_.clear();
   first_engine_.clear();
-  dirty_ = false;
-  resident_.assign(platform_->devices.size(), 0);
+  touched_.clear();
+  resident_.assign(platform_->device_count(), 0);
+  is_touched_.assign(platform_->device_count(), 0);
   std::size_t engines = 0;
-  for (const Device& device : platform_->devices) {
+  for (const DeviceId id : platform_->device_ids()) {
+    const Device& device = platform_->device(id);
     limited_.push_back(device_is_limited(device) ? 1 : 0);
     first_engine_.push_back(engines);
     engines += device.unit_classes.size() + 1;
   }
+  first_engine_.push_back(engines);
   engines_.resize(engines);  // queues of an earlier run keep their memory: small runs need no other
   std::size_t next = 0;
-  for (const Device& device : platform_->devices) {
+  for (const DeviceId id : platform_->device_ids()) {
+    const Device& device = platform_->device(id);
     for (const UnitClass& unit_class : device.unit_classes) {
       engines_[next++].reset(unit_class.count, device.priority_levels);
     }
@@ -51,9 +55,9 @@ void ExclusiveSharing::Engine::reset(std::uint32_t units, std::uint32_t levels) 
 
 ExclusiveSharing::Engine& ExclusiveSharing::engine_of(const KernelRequest& request) {
   const std::size_t first = first_engine_[request.device.value()];
+  const std::size_t last = first_engine_[request.device.value() + 1] - 1;
   const UnitClassId unit_class = costs_->entry(request.task, request.device).unit_class;
-  const std::size_t classes = platform_->devices[request.device].unit_classes.size();
-  return engines_[first + (unit_class.valid() ? unit_class.value() : classes)];
+  return engines_[unit_class.valid() ? first + unit_class.value() : last];
 }
 
 void ExclusiveSharing::enqueue_arrived() {
@@ -65,6 +69,7 @@ void ExclusiveSharing::enqueue_arrived() {
     Engine& engine = engine_of(request);
     engine.queues[request.level].push_back(request);
     ++engine.waiting;
+    touch(request.device);
   }
   arrived_.clear();
 }
@@ -75,7 +80,7 @@ void ExclusiveSharing::free_units(const Running& running) {
   request.device = running.device;
   engine_of(request).free_units += costs_->entry(running.task, running.device).units;
   --resident_[running.device.value()];
-  dirty_ = true;
+  touch(running.device);
 }
 
 std::size_t ExclusiveSharing::waiting_kernels() const {

@@ -21,6 +21,7 @@ struct KernelRequest {
   std::uint32_t level = 0;  ///< priority level, 0 = most urgent
   Time arrived{};           ///< when it reached the stream; with `item` the order among equals
   std::uint32_t item = 0;   ///< number of the host call, in submission order
+  bool held = false;        ///< lasts until release(): a collective, whose end others decide
 };
 
 /// Exclusive compute sharing: a task holds whole units of one class from its start to its end and
@@ -30,6 +31,8 @@ struct KernelRequest {
 /// Order: per class, the most urgent level first, within a level the order in which kernels reached
 /// the head of their streams (submission order among equals). The first kernel that does not fit
 /// blocks all behind it, lower levels included, as on GPUs (Amert et al., RTSS 2017, rules X1, P2).
+///
+/// A held kernel (of a collective) takes what any other takes and keeps it until release().
 ///
 /// Every sharing model has these members; the engine is a template over them. A model owns the
 /// completion times, because models with shared rates change them at every start and end.
@@ -45,9 +48,7 @@ class ExclusiveSharing {
   /// Starts the kernel now if no other kernel can ever compete with it. False: use submit().
   bool start_at_once(const KernelRequest& request, Time now) {
     if (limited_[request.device.value()] != 0) return false;
-    completions_.push(
-        now + costs_->duration(request.task, request.device), 0, request.stream.value());
-    note_running(request);
+    begin(request, now);
     return true;
   }
   /// Queues the kernel; it starts in dispatch().
@@ -57,7 +58,9 @@ class ExclusiveSharing {
   /// block is placed and on_dispatched(request) when its last is: here at once.
   template <class OnStart, class OnDispatched>
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
-  [[nodiscard]] bool dispatch_needed() const { return dirty_ || !arrived_.empty(); }
+  [[nodiscard]] bool dispatch_needed() const { return !touched_.empty() || !arrived_.empty(); }
+  /// The held kernel of the stream completes at `end`, not before the present.
+  void release(StreamId stream, Time end) { completions_.push(end, 0, stream.value()); }
 
   [[nodiscard]] Time next_completion() { return completions_.next_time(); }
   /// At next_completion(): true if a task has completed, and which. (Other models also wake up for
@@ -88,11 +91,21 @@ class ExclusiveSharing {
     void reset(std::uint32_t units, std::uint32_t levels);
   };
 
-  void note_running(const KernelRequest& request) {
+  void begin(const KernelRequest& request, Time now) {
+    if (!request.held) {
+      completions_.push(
+          now + costs_->duration(request.task, request.device), 0, request.stream.value());
+    }
     if (request.stream.value() >= running_.size()) running_.resize(request.stream.value() + 1);
     running_[request.stream.value()] = {request.task, request.device};
   }
   [[nodiscard]] Engine& engine_of(const KernelRequest& request);
+  /// The device is looked at in the next dispatch().
+  void touch(DeviceId device) {
+    if (is_touched_[device.value()] != 0) return;
+    is_touched_[device.value()] = 1;
+    touched_.push_back(device.value());
+  }
   void enqueue_arrived();
   void free_units(const Running& running);
   /// Forgets the served front of a queue once it is the larger part: queues that never run empty
@@ -110,21 +123,28 @@ class ExclusiveSharing {
   EventQueue completions_;
   std::vector<Running> running_;           // by stream
   std::vector<std::uint8_t> limited_;      // by device
-  std::vector<std::size_t> first_engine_;  // by device
+  std::vector<std::size_t> first_engine_;  // by device, and the end of the last
   std::vector<std::uint32_t> resident_;    // by device: kernels running
   std::vector<Engine> engines_;
   std::vector<KernelRequest> arrived_;
-  bool dirty_ = false;  // units were freed since the last dispatch
+  std::vector<std::uint32_t> touched_;    // devices with new kernels or freed units
+  std::vector<std::uint8_t> is_touched_;  // by device
+  std::vector<std::uint32_t> looked_at_;  // by dispatch(), now
 };
 
 template <class OnStart, class OnDispatched>
 void ExclusiveSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
   while (dispatch_needed()) {
     enqueue_arrived();
-    dirty_ = false;
-    for (Engine& engine : engines_) {
-      if (engine.waiting != 0) dispatch_engine(engine, now, on_start, on_dispatched);
+    if (touched_.size() > 1) std::sort(touched_.begin(), touched_.end());
+    looked_at_.swap(touched_);
+    for (const std::uint32_t device : looked_at_) {
+      is_touched_[device] = 0;
+      for (std::size_t i = first_engine_[device]; i < first_engine_[device + 1]; ++i) {
+        if (engines_[i].waiting != 0) dispatch_engine(engines_[i], now, on_start, on_dispatched);
+      }
     }
+    looked_at_.clear();
   }
 }
 
@@ -141,7 +161,7 @@ void ExclusiveSharing::dispatch_engine(Engine& engine,
     while (head < queue.size()) {
       const KernelRequest request = queue[head];
       const std::uint32_t units = costs_->entry(request.task, request.device).units;
-      const Device& device = platform_->devices[request.device];
+      const Device& device = platform_->device(request.device);
       std::uint32_t& resident = resident_[request.device.value()];
       if (device.resident_kernels != 0 && resident >= device.resident_kernels) return;
       if (units > engine.free_units) return;
@@ -149,9 +169,7 @@ void ExclusiveSharing::dispatch_engine(Engine& engine,
       --engine.waiting;
       ++resident;
       engine.free_units -= units;
-      completions_.push(
-          now + costs_->duration(request.task, request.device), 0, request.stream.value());
-      note_running(request);
+      begin(request, now);
       on_start(request);
       on_dispatched(request);
     }

@@ -35,9 +35,9 @@ void FluidSharing::reset(const Problem& problem) {
   next_due_ = 0;
   dispatched_at_ = -1;
   ends_.clear();
-  devices_.resize(platform_->devices.size());  // keeps the memory of an earlier run
-  for (const DeviceId id : platform_->devices.ids()) {
-    const Device& device = platform_->devices[id];
+  devices_.resize(platform_->device_count());  // keeps the memory of an earlier run
+  for (const DeviceId id : platform_->device_ids()) {
+    const Device& device = platform_->device(id);
     DeviceState& state = devices_[id.value()];
     state.first_pool = static_cast<std::uint32_t>(pools_.size());
     state.bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
@@ -76,6 +76,11 @@ std::uint32_t FluidSharing::make_kernel(const KernelRequest& request) {
   const Estimate& estimate = entry.estimate;
   const DeviceState& state = devices_[request.device.value()];
   kernel.request = request;
+  if (request.held) {
+    const std::uint32_t stream = request.stream.value();
+    if (stream >= held_.size()) held_.resize(stream + 1, nil);
+    held_[stream] = index;
+  }
   kernel.pool =
       state.first_pool + (entry.unit_class.valid() ? entry.unit_class.value() : state.pools - 1);
   const std::int64_t units = pools_[kernel.pool].units;
@@ -86,7 +91,7 @@ std::uint32_t FluidSharing::make_kernel(const KernelRequest& request) {
   kernel.blocks_left = static_cast<std::uint32_t>(blocks);
   kernel.footprint = units == 0 ? 0 : unit_room / static_cast<std::uint32_t>(per_unit);
   kernel.block_time = wave == blocks ? duration : ceil_div(duration, ceil_div(blocks, wave));
-  if (kernel.block_time > 0 && state.bandwidth > 0.0) {
+  if (kernel.block_time > 0 && state.bandwidth > 0.0 && !request.held) {
     // A kernel alone gets all it wants.
     const std::uint64_t most = fluid::whole_bandwidth / static_cast<std::uint64_t>(wave);
     const double bytes = estimate.bandwidth.count() * to_seconds(estimate.duration);
@@ -334,6 +339,14 @@ void FluidSharing::schedule(std::uint32_t index) {
     if (kernel.blocks_left == 0) free_kernels_.push_back(index);
     return;
   }
+  if (kernel.request.held) {  // release() says when
+    if (kernel.release_at == fluid::no_release) {
+      ends_.remove(heap_id(index));
+    } else {
+      ends_.set(heap_id(index), kernel.release_at);
+    }
+    return;
+  }
   kernel.rounds =
       pools_[kernel.pool].cycling == index ? (kernel.blocks_left - 1) / kernel.blocks_running : 0;
   const std::int64_t own = next_own_time(kernel);
@@ -394,6 +407,8 @@ bool FluidSharing::pop_completion(Time now, Completion& completed) {
   skip_rounds(kernel, kernel.rounds);
   kernel.rounds = 0;
   end_first_cohort(index);
+  // Whenever the blocks of a held kernel were placed, they end together.
+  while (kernel.request.held && kernel.cohorts.first != nil) end_first_cohort(index);
   if (pools_[kernel.pool].waiting != 0) mark(kernel.pool);
   if (kernel.blocks_running != 0 || kernel.blocks_left != 0) return false;
   DeviceState& device = device_of(kernel);
@@ -408,6 +423,12 @@ bool FluidSharing::pop_completion(Time now, Completion& completed) {
   device.running.pop_back();
   completed = {kernel.request.task, kernel.request.stream};
   return true;
+}
+
+void FluidSharing::release(StreamId stream, Time end) {
+  const std::uint32_t index = held_[stream.value()];
+  kernels_[index].release_at = end.time_since_epoch().count();
+  ends_.set(heap_id(index), kernels_[index].release_at);
 }
 
 std::size_t FluidSharing::memory_bytes() const {

@@ -61,6 +61,10 @@ class FluidSharing {
   /// who that was. Kernels that end at one instant do so in the order of their submission.
   bool pop_completion(Time now, Completion& completed);
 
+  /// The blocks of the stream's held kernel, all placed, end together at `end`, not before the
+  /// present. Until then they keep their room; they want no bandwidth.
+  void release(StreamId stream, Time end);
+
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
@@ -135,7 +139,8 @@ class FluidSharing {
   void collect_due(std::int64_t now);
   [[nodiscard]] bool completes(std::uint32_t index) const {
     const Kernel& kernel = kernels_[index];
-    return kernel.blocks_left == 0 && kernel.cohorts.first == kernel.cohorts.last;
+    return kernel.blocks_left == 0 &&
+           (kernel.cohorts.first == kernel.cohorts.last || kernel.request.held);
   }
   [[nodiscard]] std::uint32_t heap_id(std::uint32_t kernel) const {
     return static_cast<std::uint32_t>(devices_.size()) + kernel;
@@ -158,7 +163,8 @@ class FluidSharing {
   std::vector<std::uint32_t> touched_;          // kernels to share bandwidth with and to schedule
   std::vector<std::uint32_t> changed_devices_;  // of touched kernels
   std::vector<Notice> notices_;
-  bool announced_ = false;  // next_completion() has told the time of the notices
+  std::vector<std::uint32_t> held_;  // by stream: its last held kernel
+  bool announced_ = false;           // next_completion() has told the time of the notices
   std::vector<std::uint32_t> due_;
   std::size_t next_due_ = 0;
   std::int64_t event_time_ = 0;     // of due_ and notices_

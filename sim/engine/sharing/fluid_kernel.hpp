@@ -4,6 +4,7 @@
 #include "sim/engine/sharing/exclusive.hpp"
 
 #include <cstdint>
+#include <limits>
 
 namespace schedlab::fluid {
 
@@ -26,6 +27,8 @@ struct CohortList {
   std::uint32_t first = nil;
   std::uint32_t last = nil;
 };
+
+inline constexpr std::int64_t no_release = std::numeric_limits<std::int64_t>::max();
 
 /// A kernel that waits or runs.
 ///
@@ -52,6 +55,7 @@ struct Kernel {
   bool short_of_bandwidth = false;
   bool touched = false;
   bool started = false;
+  std::int64_t release_at = no_release;  ///< of a held kernel: when its blocks end
   KernelRequest request;
 };
 
