@@ -72,10 +72,7 @@ Components::Choice Components::workload_choice(std::uint64_t workload) const {
   }
   const WorkloadInfo& info = workload_info(choice.name);
   add_seed(choice, Part::workload, workload, info.options);
-  const auto path = choice.given.find("path");
-  if (path != choice.given.end()) {
-    if (auto* text = std::get_if<std::string>(&path->second)) *text = path_of(*text);
-  }
+  resolve_path(choice);
   return choice;
 }
 
@@ -87,7 +84,7 @@ void Components::expect_file(const Choice& choice) const {
   throw InputError({.file = spec_.file,
                     .pointer = member != nullptr ? member->pointer : choice.node.pointer,
                     .found = fmt::format("\"{}\", which is no file", *text),
-                    .expected = "the path of a graph file, relative to the spec",
+                    .expected = "the path of a file, relative to the spec",
                     .hint = {}});
 }
 
@@ -108,7 +105,14 @@ Components::Choice Components::named_choice(Part part, std::uint64_t index) cons
     choice.name = choice.node.find("name")->text();
     take_options(choice.node, "name", choice.given);
   }
+  resolve_path(choice);
   return choice;
+}
+
+void Components::resolve_path(Choice& choice) const {
+  const auto path = choice.given.find("path");
+  if (path == choice.given.end()) return;
+  if (auto* text = std::get_if<std::string>(&path->second)) *text = path_of(*text);
 }
 
 void Components::add_seed(Choice& choice,
@@ -272,7 +276,10 @@ void Components::check_all() const {
   });
   each(Part::machine, [&](std::uint64_t i) { static_cast<void>(machine(i)); });
   each(Part::cost_model, [&](std::uint64_t i) { static_cast<void>(cost_model(i)); });
-  each(Part::policy, [&](std::uint64_t i) { static_cast<void>(policy(i)); });
+  each(Part::policy, [&](std::uint64_t i) {
+    static_cast<void>(policy(i));
+    expect_file(named_choice(Part::policy, i));
+  });
   each(Part::ranks, [&](std::uint64_t i) { static_cast<void>(ranks(i)); });
   each(Part::launch, [&](std::uint64_t i) { static_cast<void>(launch(i)); });
   each(Part::variability, [&](std::uint64_t i) { static_cast<void>(sampling(i)); });

@@ -66,6 +66,8 @@ class Components {
                 Part part,
                 std::uint64_t index,
                 const std::vector<OptionSpec>& options) const;
+  /// The option "path", if there is one, becomes relative to where the program runs.
+  void resolve_path(Choice& choice) const;
   /// A path of the spec is relative to the spec's folder.
   [[nodiscard]] std::string path_of(const std::string& path) const;
   /// The same error with the spec's name and the pointer of the value at fault.

@@ -52,10 +52,19 @@ Json file(const char* title,
 
 Json kernel() {
   Json properties{{"kind", words(task_kind_names())}, {"data_type", words(data_type_names())}};
-  for (const char* size : {"m", "n", "k", "bytes_read", "bytes_written"}) {
+  for (const char* size : {"m",
+                           "n",
+                           "k",
+                           "bytes_read",
+                           "bytes_written",
+                           "blocks",
+                           "threads",
+                           "registers",
+                           "shared_memory_bytes"}) {
     properties[size] = at_least_zero("integer");
   }
   properties["flops"] = at_least_zero("number");
+  properties["compute_share"] = {{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
   return object(std::move(properties), {"kind"});
 }
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/fixed.hpp"
 
+#include "hw_models/kernel_cost.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 
 namespace schedlab {
 
-Estimate FixedCost::estimate(const Operation& operation, const Device& /*device*/) const {
-  Estimate result{.duration = duration_, .share = share_, .bandwidth = {}, .bound = Bound::fixed};
-  if (duration_ > Duration{0}) return result;
+Estimate FixedCost::estimate(const Operation& operation, const Device& device) const {
+  Estimate result = fixed_cost(operation, device);
+  if (result.blocks == 0) result.share = share_;
+  if (duration_ > Duration{0}) {
+    result.duration = duration_;
+    return result;
+  }
   if (operation.fixed_duration == Duration{0} && !operation.kernels.empty()) {
     throw InfeasibleError(
         fmt::format("operation \"{}\" has kernels but no duration of its own, so the cost model "
@@ -17,7 +22,6 @@ Estimate FixedCost::estimate(const Operation& operation, const Device& /*device*
                     "tiled_gemm",
                     operation.name));
   }
-  result.duration = operation.fixed_duration;
   return result;
 }
 

@@ -2,6 +2,7 @@
 #include "hw_models/kernel_cost.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/machine/occupancy.hpp"
 
 #include <fmt/format.h>
 
@@ -116,9 +117,36 @@ bool has_only_a_duration(const Operation& operation) {
          operation.kind == TaskKind::host;
 }
 
-Estimate fixed_cost(const Operation& operation) {
-  return {
+Estimate fixed_cost(const Operation& operation, const Device& device) {
+  Estimate result{
       .duration = operation.fixed_duration, .share = 1.0, .bandwidth = {}, .bound = Bound::fixed};
+  if (operation.kernels.size() != 1 || operation.kernels[0].grid.blocks == 0) return result;
+  const KernelGrid& grid = operation.kernels[0].grid;
+  const UnitClassId unit_class = device.unit_class_of[static_cast<std::size_t>(operation.kind)];
+  const double units = unit_class.valid() ? device.unit_classes[unit_class].count : 0;
+  const double resident = resident_blocks(grid.block, device);
+  const double alone =  // blocks on the fullest unit
+      units > 0 ? std::min(resident, std::ceil(double{1} * grid.blocks / units)) : resident;
+  const double used = grid.compute_share;
+  const double per_unit = used * resident > alone ? std::floor(alone / used) : resident;
+  result.blocks = grid.blocks;
+  result.blocks_per_unit = static_cast<std::uint32_t>(per_unit);
+  result.block = grid.block;
+  result.compute_share = static_cast<float>(std::min(1.0, used * per_unit / alone));
+  if (units > 0) result.share = std::min(1.0, std::ceil(grid.blocks / per_unit) / units);
+  return result;
+}
+
+std::uint32_t resident_blocks(const BlockShape& block, const Device& device) {
+  if (block.threads == 0 || !device.sm_limits.known()) return 1;
+  return std::max(1U, occupancy(block, device.sm_limits).blocks);  // 0: the cost table refuses it
+}
+
+void set_grid(const KernelGrid& grid, std::uint32_t per_unit, Estimate& estimate) {
+  if (grid.blocks == 0) return;
+  estimate.blocks = grid.blocks;
+  estimate.blocks_per_unit = per_unit;
+  estimate.block = grid.block;
 }
 
 KernelSum::KernelSum(const Operation& operation, const Device& device, Duration gap)
@@ -131,6 +159,7 @@ void KernelSum::add(const Kernel& kernel, const Estimate& estimate) {
   const bool first = longest_ < Duration{0};
   sum_.blocks = first ? estimate.blocks : 0;
   sum_.blocks_per_unit = first ? estimate.blocks_per_unit : 1;
+  sum_.block = first ? estimate.block : BlockShape{};
   if (!first) sum_.duration += gap_;
   sum_.duration += estimate.duration;
   if (sum_.duration >= longest_operation) {
@@ -142,6 +171,7 @@ void KernelSum::add(const Kernel& kernel, const Estimate& estimate) {
                     device_.name));
   }
   bytes_ += estimate.bandwidth.count() * to_seconds(estimate.duration);
+  compute_seconds_ += static_cast<double>(estimate.compute_share) * to_seconds(estimate.duration);
   if (estimate.duration > longest_) {
     longest_ = estimate.duration;
     sum_.bound = estimate.bound;
@@ -156,6 +186,9 @@ Estimate KernelSum::total() const {
   total.share = share_ > 0.0 ? share_ : 1.0;
   const double seconds = to_seconds(total.duration);
   total.bandwidth = Bandwidth{seconds > 0.0 ? bytes_ / seconds : 0.0};
+  if (seconds > 0.0) {
+    total.compute_share = static_cast<float>(std::min(1.0, compute_seconds_ / seconds));
+  }
   return total;
 }
 

@@ -49,7 +49,18 @@ void refuse_unmodelled(const Kernel& kernel, const Operation& operation);
 
 /// True if the operation has no kernels to estimate: its fixed duration is all that is known.
 [[nodiscard]] bool has_only_a_duration(const Operation& operation);
-[[nodiscard]] Estimate fixed_cost(const Operation& operation);
+/// With the grid of its only kernel, if one is given. Its compute share is what the blocks of a
+/// unit use when the kernel is alone, spread over the units; as many of them as that allows, and as
+/// can reside, run side by side at full rate.
+[[nodiscard]] Estimate fixed_cost(const Operation& operation, const Device& device);
+
+/// Blocks of this shape that one unit of the device holds, at least 1 (a shape that does not fit is
+/// refused by the CostTable); 1 where shape or limits are not known.
+[[nodiscard]] std::uint32_t resident_blocks(const BlockShape& block, const Device& device);
+
+/// Gives an estimate the grid that a kernel says it is launched with; none given: no change.
+/// `per_unit` of its blocks run side by side on a unit at full rate.
+void set_grid(const KernelGrid& grid, std::uint32_t per_unit, Estimate& estimate);
 
 /// Adds up the kernels of an operation, which run one after another.
 ///
@@ -58,6 +69,7 @@ void refuse_unmodelled(const Kernel& kernel, const Operation& operation);
 ///   bandwidth  all bytes over the whole duration
 ///   bound      that of the longest kernel
 ///   blocks     those of a single kernel; 0 (as many as units) where several follow each other
+///   compute share  the mean over time
 ///
 /// The share is the largest and not the mean over time: the operation holds its units from
 /// beginning to end, and with fewer its widest kernel would not have them in the time that was
@@ -77,6 +89,7 @@ class KernelSum {
   Duration longest_{-1};
   double share_ = 0.0;
   double bytes_ = 0.0;
+  double compute_seconds_ = 0.0;
   Estimate sum_{};
 };
 

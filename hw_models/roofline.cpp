@@ -23,7 +23,11 @@ Estimate kernel_roofline(const Kernel& kernel, const Device& device, double effi
     result.duration = device.kernel_floor;
     result.bound = Bound::latency;
   }
+  set_grid(kernel.grid, resident_blocks(kernel.grid.block, device), result);
   const double seconds = to_seconds(result.duration);
+  if (seconds > 0.0) {
+    result.compute_share = static_cast<float>(std::min(1.0, to_seconds(compute) / seconds));
+  }
   if (seconds > 0.0) {
     result.bandwidth = Bandwidth{static_cast<double>(bytes.count()) / seconds};
   }
@@ -33,7 +37,7 @@ Estimate kernel_roofline(const Kernel& kernel, const Device& device, double effi
 }  // namespace
 
 Estimate Roofline::estimate(const Operation& operation, const Device& device) const {
-  if (has_only_a_duration(operation)) return fixed_cost(operation);
+  if (has_only_a_duration(operation)) return fixed_cost(operation, device);
   KernelSum sum{operation, device, Duration{0}};
   for (const Kernel& kernel : operation.kernels) {
     refuse_unmodelled(kernel, operation);

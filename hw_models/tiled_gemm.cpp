@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -117,8 +118,34 @@ Estimate to_estimate(
   if (work <= device.kernel_floor) result.bound = Bound::latency;
   const double seconds = to_seconds(result.duration);
   if (seconds > 0.0) {
+    result.compute_share = static_cast<float>(std::min(1.0, to_seconds(compute) / seconds));
     result.bandwidth = Bandwidth{static_cast<double>(memory_traffic(kernel).count()) / seconds};
   }
+  return result;
+}
+
+/// A kernel that says how many blocks it has: its work is spread evenly over them, and the fullest
+/// unit decides.
+Estimate given_grid_cost(const Kernel& kernel, const Device& device) {
+  const bool matrix = runs_on_matrix_units(kernel.kind);
+  const std::int64_t units =
+      std::max(1U, matrix ? device.rates.matrix_units : device.rates.vector_units);
+  const std::int64_t spread = spread_units(units, device);
+  const std::int64_t blocks = kernel.grid.blocks;
+  const double fullest =
+      static_cast<double>(ceil_div(blocks, spread)) / static_cast<double>(blocks);  // of the work
+  Duration compute{0};
+  if (kernel.flops > Flops{0.0}) {
+    const double unit_peak = peak_rate(kernel, device).count() / static_cast<double>(units) *
+                             (matrix ? best_efficiency(device) : 1.0);
+    compute = bounded_seconds(kernel.flops.count() * fullest / unit_peak);
+  }
+  const auto bytes = static_cast<double>(traffic(kernel).count());
+  const Duration one_unit = bounded_seconds(unit_seconds(bytes * fullest, device));
+  const double share = static_cast<double>(std::min(blocks, spread)) / static_cast<double>(units);
+  Estimate result =
+      to_estimate(kernel, device, compute, std::max(memory_time(kernel, device), one_unit), share);
+  set_grid(kernel.grid, matrix ? 1 : resident_blocks(kernel.grid.block, device), result);
   return result;
 }
 
@@ -150,6 +177,7 @@ Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_
   Estimate result = to_estimate(kernel, device, choice.compute, choice.memory, share);
   result.duration = choice.duration;  // with the second kernel of split-k
   result.blocks = block_count(choice.tiles);
+  result.block = choice.tile.block;
   return result;
 }
 
@@ -219,7 +247,8 @@ TileChoice choose_tile(const Kernel& kernel, const Device& device, std::int64_t 
   TileChoice best;
   best.duration = Duration::max();
   for (const GemmTile& listed : tiles_for(kernel, device)) {
-    const GemmTile turned{.m = listed.n, .n = listed.m, .efficiency = listed.efficiency};
+    GemmTile turned = listed;
+    std::swap(turned.m, turned.n);
     for (const GemmTile& tile : {listed, turned}) {
       for (std::int64_t split = 1; split <= std::min(max_split, kernel.k); split *= 2) {
         const TileChoice choice = evaluate(kernel, device, tile, split);
@@ -234,12 +263,14 @@ TileChoice choose_tile(const Kernel& kernel, const Device& device, std::int64_t 
 }
 
 Estimate TiledGemm::estimate(const Operation& operation, const Device& device) const {
-  if (has_only_a_duration(operation)) return fixed_cost(operation);
+  if (has_only_a_duration(operation)) return fixed_cost(operation, device);
   KernelSum sum{operation, device, device.stream_gap};
   for (const Kernel& kernel : operation.kernels) {
     refuse_unmodelled(kernel, operation);
     if (is_host_copy(kernel.kind)) {
       sum.add(kernel, host_copy_cost(kernel, device));
+    } else if (kernel.grid.blocks != 0) {
+      sum.add(kernel, given_grid_cost(kernel, device));
     } else if (runs_on_matrix_units(kernel.kind)) {
       const std::int64_t split = largest_split(kernel, operation, device, max_split_);
       sum.add(kernel, gemm_cost(kernel, device, split));

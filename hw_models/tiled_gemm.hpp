@@ -65,9 +65,12 @@ inline constexpr std::int64_t default_max_split = 16;
 ///                                fullest = ceil(m / busy units) / m
 ///              rows cut up: as a point-wise kernel, and a second kernel that adds one partial
 ///                           result per busy unit: + stream_gap + kernel_floor
-///   blocks     tiles of a gemm, units' worth of a point-wise kernel, one to a unit; where units
-///   are
-///              not shared block by block they do not matter
+///   blocks     tiles of a gemm, of which a unit runs one at a time at full rate, in blocks of the
+///              shape listed with the tile (whole units without one); rows or units' worth of a
+///              point-wise kernel or a reduction, one to a unit. A kernel with a grid of its own
+///              keeps it, under all kinds of sharing: its work is spread evenly over those blocks,
+///              and they over `spread` units; that of matrix kernels runs at the efficiency of the
+///              best tile. The blocks of others matter only where units are shared block by block
 ///   gemm or convolution without its shape: fills what it may spread over, at the efficiency of
 ///              the best tile
 ///   copies between host and device: latency + bytes / link

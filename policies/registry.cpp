@@ -10,6 +10,7 @@
 #include "policies/greedy_stages.hpp"
 #include "policies/heft.hpp"
 #include "policies/peft.hpp"
+#include "policies/plan_file.hpp"
 #include "policies/random_order.hpp"
 #include "policies/single_stream.hpp"
 #include "sim/base/error.hpp"
@@ -34,6 +35,7 @@ const std::vector<PolicyInfo>& policies() {
       eager_fifo_info(),             // "eager_fifo"
       greedy_stages_info(),          // "greedy_stages"
       random_order_info(),           // "random"
+      plan_file_info(),              // "plan_file"
   };
   return table;
 }

@@ -141,11 +141,13 @@ Duration DotTasks::duration(const DotSetting& setting) const {
 }
 
 /// The notation of the compact text form, kernels separated by semicolons: "gemm fp32 2 8 32 1024
-/// 1280 64" (kind, data type, m, n, k, FLOPs, bytes read, bytes written).
+/// 1280 64" (kind, data type, m, n, k, FLOPs, bytes read, bytes written); "@" and a grid first
+/// where a kernel has its own.
 std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
   constexpr std::string_view form =
       "kernels separated by \";\", each of kind, data type, m, n, k, FLOPs, bytes read, bytes "
-      "written";
+      "written, after \"@\", blocks, threads, registers, bytes of shared memory and compute share "
+      "where it has a grid of its own";
   std::vector<Kernel> list;
   std::string_view rest = setting.value;
   const auto next_word = [&rest]() {
@@ -160,25 +162,36 @@ std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
     if (found == words.end()) refuse(setting, std::string{form});
     return static_cast<std::size_t>(found - words.begin());
   };
-  const auto size = [&] {
+  const auto whole = [&](std::int64_t most) {
     std::int64_t value = 0;
-    if (!to_integer(next_word(), value) || value < 0 || value > GraphTotals::largest_size) {
+    if (!to_integer(next_word(), value) || value < 0 || value > most) {
       refuse(setting, std::string{form});
     }
     return value;
   };
+  const auto size = [&] { return whole(GraphTotals::largest_size); };
+  const auto number = [&](double most) {
+    const double value = to_number(next_word());
+    if (!(value >= 0 && value <= most)) refuse(setting, std::string{form});
+    return value;
+  };
   for (;;) {
     Kernel kernel;
-    kernel.kind = static_cast<TaskKind>(listed(next_word(), task_kind_names()));
+    std::string_view first = next_word();
+    if (first == "@") {
+      kernel.grid.blocks = static_cast<std::uint32_t>(whole(most_blocks));
+      kernel.grid.block.threads = static_cast<std::uint16_t>(whole(most_threads));
+      kernel.grid.block.registers = static_cast<std::uint16_t>(whole(most_registers));
+      kernel.grid.block.shared_memory = static_cast<std::uint32_t>(whole(most_shared_memory));
+      kernel.grid.compute_share = static_cast<float>(number(1));
+      first = next_word();
+    }
+    kernel.kind = static_cast<TaskKind>(listed(first, task_kind_names()));
     kernel.type = static_cast<DataType>(listed(next_word(), data_type_names()));
     kernel.m = size();
     kernel.n = size();
     kernel.k = size();
-    const double flops = to_number(next_word());
-    if (!(flops >= 0 && flops <= std::numeric_limits<double>::max())) {
-      refuse(setting, std::string{form});
-    }
-    kernel.flops = Flops{flops};
+    kernel.flops = Flops{number(std::numeric_limits<double>::max())};
     kernel.bytes_read = Bytes{size()};
     kernel.bytes_written = Bytes{size()};
     if (!totals_.add_bytes(kernel.bytes_read.count()) ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph_dot.hpp"
 
+#include "workloads/kernel_fields.hpp"
 #include "workloads/task_class_words.hpp"
 
 #include <boost/graph/compressed_sparse_row_graph.hpp>
@@ -50,15 +51,8 @@ std::string kernel_list(const Operation& operation) {
   std::string text;
   for (const Kernel& kernel : operation.kernels) {
     if (!text.empty()) text += "; ";
-    text += fmt::format("{} {} {} {} {} {} {} {}",
-                        to_string(kernel.kind),
-                        to_string(kernel.type),
-                        kernel.m,
-                        kernel.n,
-                        kernel.k,
-                        kernel.flops.count(),
-                        kernel.bytes_read.count(),
-                        kernel.bytes_written.count());
+    detail::append_grid(text, kernel.grid, "@ {} {} {} {} {} ");
+    detail::append_kernel(text, kernel, "{} {} {} {} {} {} {} {}");
   }
   return text;
 }

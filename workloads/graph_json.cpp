@@ -189,15 +189,48 @@ class Reader {
         kernel.bytes_read = Bytes{values_.integer(field.value(), 0, largest)};
       } else if (key == "bytes_written") {
         kernel.bytes_written = Bytes{values_.integer(field.value(), 0, largest)};
-      } else {
-        place_.refuse_key(
-            key, {"kind", "data_type", "m", "n", "k", "flops", "bytes_read", "bytes_written"});
+      } else if (!read_grid(key, field.value(), kernel.grid)) {
+        place_.refuse_key(key,
+                          {"kind",
+                           "data_type",
+                           "m",
+                           "n",
+                           "k",
+                           "flops",
+                           "bytes_read",
+                           "bytes_written",
+                           "blocks",
+                           "threads",
+                           "registers",
+                           "shared_memory_bytes",
+                           "compute_share"});
       }
     }
     if (!totals_.add_bytes(kernel.bytes_read.count() + kernel.bytes_written.count())) {
       place_.refuse("more bytes than can be counted", "smaller kernels");
     }
     return kernel;
+  }
+
+  /// The grid that a kernel is launched with; false if the key is none of it.
+  bool read_grid(std::string_view key, Value value, KernelGrid& grid) {
+    if (key == "blocks") {
+      grid.blocks = static_cast<std::uint32_t>(values_.integer(value, 0, detail::most_blocks));
+    } else if (key == "threads") {
+      grid.block.threads =
+          static_cast<std::uint16_t>(values_.integer(value, 0, detail::most_threads));
+    } else if (key == "registers") {
+      grid.block.registers =
+          static_cast<std::uint16_t>(values_.integer(value, 0, detail::most_registers));
+    } else if (key == "shared_memory_bytes") {
+      grid.block.shared_memory =
+          static_cast<std::uint32_t>(values_.integer(value, 0, detail::most_shared_memory));
+    } else if (key == "compute_share") {
+      grid.compute_share = static_cast<float>(values_.number(value, 1));
+    } else {
+      return false;
+    }
+    return true;
   }
 
   // ------------------------------------------------------------------ tasks

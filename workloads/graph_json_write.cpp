@@ -61,7 +61,12 @@ void append_operation(std::string& out, const Operation& operation) {
         out,
         operation.kernels[i],
         "{{\"kind\":\"{}\",\"data_type\":\"{}\",\"m\":{},\"n\":{},\"k\":{},\"flops\":{},"
-        "\"bytes_read\":{},\"bytes_written\":{}}}");
+        "\"bytes_read\":{},\"bytes_written\":{}");
+    detail::append_grid(out,
+                        operation.kernels[i].grid,
+                        ",\"blocks\":{},\"threads\":{},\"registers\":{},\"shared_memory_bytes\":{},"
+                        "\"compute_share\":{}");
+    out += '}';
   }
   out += "]}";
 }

@@ -81,6 +81,7 @@ void append_operations(std::string& out, const TaskGraph& graph) {
                    operation.fixed_duration.count(),
                    operation.kernels.size());
     for (const Kernel& k : operation.kernels) {
+      detail::append_grid(out, k.grid, " @ {} {} {} {} {}");
       detail::append_kernel(out, k, " {} {} {} {} {} {} {} {}");
     }
     out += ' ';
@@ -208,8 +209,25 @@ class Reader {
     builder_.add_operation(std::move(operation));
   }
 
+  KernelGrid read_grid() {
+    (void)scan_.word();
+    KernelGrid grid;
+    grid.blocks = static_cast<std::uint32_t>(scan_.integer(0, detail::most_blocks, "blocks"));
+    grid.block.threads =
+        static_cast<std::uint16_t>(scan_.integer(0, detail::most_threads, "threads"));
+    grid.block.registers =
+        static_cast<std::uint16_t>(scan_.integer(0, detail::most_registers, "registers"));
+    grid.block.shared_memory = static_cast<std::uint32_t>(
+        scan_.integer(0, detail::most_shared_memory, "bytes of shared memory"));
+    const double share = scan_.number("compute share");
+    if (share > 1) scan_.refuse(fmt::format("{}", share), "a compute share from 0 to 1");
+    grid.compute_share = static_cast<float>(share);
+    return grid;
+  }
+
   Kernel read_kernel() {
     Kernel kernel;
+    if (scan_.peek() == '@') kernel.grid = read_grid();
     kernel.kind = static_cast<TaskKind>(choice(task_kind_names(), "kind of a kernel"));
     kernel.type = static_cast<DataType>(choice(data_type_names(), "data type"));
     kernel.m = scan_.integer(0, largest, "m");

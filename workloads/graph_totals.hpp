@@ -7,6 +7,12 @@
 
 namespace schedlab::detail {
 
+// Of the grid of a kernel: more than any device takes; 2^24 blocks keep the waves countable.
+inline constexpr std::int64_t most_blocks = 1 << 24;
+inline constexpr std::int64_t most_threads = 1024;
+inline constexpr std::int64_t most_registers = 65535;
+inline constexpr std::int64_t most_shared_memory = 1 << 30;
+
 /// Limits of what a graph file may say, so that no sum in the program overflows and no short file
 /// makes a huge graph. Each function returns false when the limit is passed.
 class GraphTotals {

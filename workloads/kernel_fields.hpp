@@ -24,4 +24,17 @@ inline void append_kernel(std::string& out, const Kernel& kernel, fmt::string_vi
                  kernel.bytes_written.count());
 }
 
+/// The grid that a kernel is launched with, laid out with five places; nothing if it is left to the
+/// cost model.
+inline void append_grid(std::string& out, const KernelGrid& grid, fmt::string_view layout) {
+  if (grid == KernelGrid{}) return;
+  fmt::format_to(std::back_inserter(out),
+                 fmt::runtime(layout),
+                 grid.blocks,
+                 grid.block.threads,
+                 grid.block.registers,
+                 grid.block.shared_memory,
+                 grid.compute_share);
+}
+
 }  // namespace schedlab::detail

@@ -67,9 +67,9 @@ struct BlockShape {
 struct KernelGrid {
   std::uint32_t blocks = 0;  ///< 0 = the cost model chooses the grid
   BlockShape block{};
-  /// Kernels of which only the duration is known: share of a unit's throughput that its blocks use
-  /// while they have the unit to themselves. 1: two such kernels on one unit run at half speed
-  /// each; 0: blocks that only pass time. Of other kernels the cost model knows.
+  /// Kernels of which only the duration is known: share of a unit's throughput that the blocks on
+  /// it use while the kernel has the device to itself. 1: two such kernels on one unit run at half
+  /// speed each; 0: blocks that only pass time. Of other kernels the cost model knows.
   float compute_share = 1.0F;
 
   friend bool operator==(const KernelGrid&, const KernelGrid&) = default;

@@ -4,6 +4,7 @@
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/error.hpp"
 #include "sim/graph/row_kernels.hpp"
+#include "sim/machine/occupancy.hpp"
 #include "tests/hw_models/small_machine.hpp"
 
 #include <doctest/doctest.h>
@@ -209,6 +210,41 @@ TEST_CASE("a small point-wise kernel uses few units, a large one all, at most th
   CHECK(estimate.blocks == 40);  // of 1 MB
   CHECK(estimate.share == 1.0);
   CHECK(estimate.bound == Bound::memory);
+}
+
+TEST_CASE("a kernel with a grid of its own keeps it: the fullest unit decides") {
+  // 2e9 FLOP in 5 blocks on 4 units of 1 TFLOP/s: two on the fullest, 2 * 0.4 ms.
+  Operation five = gemm(1000, 1000, 1000);
+  five.kernels[0].grid = {.blocks = 5, .block = {256, 64, 0}};
+  const Estimate estimate = small(five);
+  CHECK(estimate.duration == 802us);
+  CHECK(estimate.blocks == 5);
+  CHECK(estimate.blocks_per_unit == 1);
+  CHECK(estimate.block == BlockShape{256, 64, 0});
+  CHECK(estimate.compute_share == doctest::Approx(800.0 / 802.0));
+  CHECK(estimate.share == 1.0);
+
+  // A kernel that may use two units only has three blocks on the fullest.
+  Platform platform = testing::small_machine();
+  Device& device = platform.devices[DeviceId{0}];
+  device.rates.units_per_kernel = 2;
+  CHECK(to_us(TiledGemm{}.estimate(five, device).duration) == doctest::Approx(1202));
+  CHECK(TiledGemm{}.estimate(five, device).share == 0.5);
+}
+
+TEST_CASE("every tile of a machine that the library carries fits on its units") {
+  for (const std::string& name : machine_names()) {
+    const MachineSpec machine = load_machine(name);
+    const Device& device = machine.platform.devices[DeviceId{0}];
+    for (const auto* tiles : {&device.rates.gemm_tiles, &device.rates.conv_tiles}) {
+      for (const GemmTile& tile : *tiles) {
+        if (tile.block.threads == 0 || !device.sm_limits.known()) continue;
+        CAPTURE(name);
+        CAPTURE(tile.m);
+        CHECK(occupancy(tile.block, device.sm_limits).blocks >= 1);
+      }
+    }
+  }
 }
 
 TEST_CASE("a composite runs its kernels in turn and holds the units of the widest one") {

@@ -4,6 +4,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/graph/levels.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "tests/policies/planning_policies.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/lstm.hpp"
 #include "workloads/models.hpp"
@@ -59,7 +60,7 @@ TEST_CASE("every policy makes sound plans for every cut of an LSTM") {
           spec.accumulation_steps = 2;
           spec.buffer_order = order;
           const Scene scene{lstm(spec), Rng{7}};
-          for (const PolicyInfo& info : policies()) {
+          for (const PolicyInfo& info : testing::planning_policies()) {
             CAPTURE(static_cast<int>(pass));
             CAPTURE(static_cast<int>(granularity));
             CAPTURE(static_cast<int>(accumulation));
@@ -92,7 +93,7 @@ TEST_CASE("every policy makes sound plans for two directions and for GRU cells")
           spec.accumulation = Accumulation::partial;
           spec.buffer_order = BufferOrder::by_plan;
           const Scene scene{recurrent(spec), Rng{11}};
-          for (const PolicyInfo& info : policies()) {
+          for (const PolicyInfo& info : testing::planning_policies()) {
             CAPTURE(static_cast<int>(cell));
             CAPTURE(static_cast<int>(both));
             CAPTURE(static_cast<int>(pass));
@@ -145,7 +146,7 @@ TEST_CASE("every policy makes sound plans for whole models") {
       scenes.emplace_back(opennmt(open), Rng{4});
       scenes.emplace_back(sentiment_lstm(sentiment), Rng{5});
       for (const Scene& scene : scenes) {
-        for (const PolicyInfo& info : policies()) {
+        for (const PolicyInfo& info : testing::planning_policies()) {
           CAPTURE(static_cast<int>(granularity));
           CAPTURE(static_cast<int>(order));
           CAPTURE(scene.graph.task_count());
@@ -160,7 +161,7 @@ TEST_CASE("every policy makes sound plans for whole models") {
 TEST_CASE("every policy makes sound plans for graphs it was not made for") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const Scene scene{testing::random_dag(seed, 40, 0.02 * static_cast<double>(seed)), Rng{seed}};
-    for (const PolicyInfo& info : policies()) {
+    for (const PolicyInfo& info : testing::planning_policies()) {
       CAPTURE(seed);
       CAPTURE(info.name);
       expect_sound(scene, info);
@@ -171,7 +172,7 @@ TEST_CASE("every policy makes sound plans for graphs it was not made for") {
 TEST_CASE("every policy accepts a graph without tasks and one of a single task") {
   for (const std::uint32_t tasks : {0U, 1U}) {
     const Scene scene{testing::random_dag(1, tasks, 0.0), Rng{1}};
-    for (const PolicyInfo& info : policies()) {
+    for (const PolicyInfo& info : testing::planning_policies()) {
       CAPTURE(info.name);
       const Plan plan = make_policy(info.name)->plan(scene.problem());
       CHECK(plan.count(HostCallKind::launch) == tasks);
@@ -201,7 +202,7 @@ TEST_CASE("an unknown knob is refused with the closest name") {
 
 TEST_CASE("names in the registry are those of the policies, and unique") {
   std::vector<std::string> names;
-  for (const PolicyInfo& info : policies()) {
+  for (const PolicyInfo& info : testing::planning_policies()) {
     CHECK(make_policy(info.name)->name() == info.name);
     CHECK(std::find(names.begin(), names.end(), info.name) == names.end());
     CHECK_FALSE(info.summary.empty());

@@ -3,6 +3,7 @@
 // change:
 //   SCHEDLAB_UPDATE_GOLDEN=1 ctest -R policies_golden_test      and review the diff like code.
 #include "policies/registry.hpp"
+#include "tests/policies/planning_policies.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/lstm.hpp"
 
@@ -56,7 +57,7 @@ std::string plan_text(const TaskGraph& graph, const Plan& plan) {
 }
 
 TEST_CASE("every policy makes the plan that was reviewed") {
-  for (const PolicyInfo& info : policies()) {
+  for (const PolicyInfo& info : testing::planning_policies()) {
     const std::unique_ptr<Policy> policy = make_policy(info.name);
     LstmSpec spec{.layers = 2, .steps = 3, .batch = 2, .hidden = 8};
     spec.granularity = policy->granularity();

@@ -66,6 +66,23 @@ TEST_CASE("a graph written as DOT is read again, but for its tensors") {
   CHECK(difference(odd, read_dot(write_dot(odd), "again.dot")) == "");
 }
 
+TEST_CASE("the grid of a kernel survives DOT, and has limits there") {
+  TaskGraphBuilder builder;
+  Operation two{.name = "two", .kind = TaskKind::composite, .kernels = {Kernel{}, Kernel{}}};
+  two.kernels[1].grid = {.blocks = 6, .block = {512, 32, 4096}, .compute_share = 0.3F};
+  (void)builder.add_task(builder.add_operation(std::move(two)), {}, "a");
+  const TaskGraph graph = std::move(builder).build();
+  CHECK(difference(graph, read_dot(write_dot(graph), "again.dot")) == "");
+
+  const auto with_grid = [](const std::string& grid) {
+    return problem("digraph { a [kind=composite, kernels=\"@ " + grid +
+                   " fixed fp32 0 0 0 0 0 0\"] }");
+  };
+  CHECK(with_grid("6 1024 0 0 1") == "accepted");
+  CHECK(has(with_grid("6 1025 0 0 1"), "kernels separated by"));
+  CHECK(has(with_grid("6 32 0 0 1.5"), "kernels separated by"));
+}
+
 TEST_CASE("DOT as others write it: defaults, chains, subgraphs, ports, comments") {
   const TaskGraph graph = read_dot(R"(
 /* a comment

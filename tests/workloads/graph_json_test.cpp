@@ -125,6 +125,16 @@ TEST_CASE("wrong JSON is refused with pointer, found and expected") {
             "/operations/0/kernels/0/m: found \"2\""));
 }
 
+TEST_CASE("the grid of a kernel in JSON has limits") {
+  const auto with = [](const std::string& member) {
+    return problem(R"({"schedlab":"graph","version":1,"operations":[{"name":"k","kernels":[{)" +
+                   member + R"(}]}],"tasks":[]})");
+  };
+  CHECK(has(with(R"("threads": 2000)"), "/operations/0/kernels/0/threads: found 2000"));
+  CHECK(has(with(R"("compute_share": 2)"), "/operations/0/kernels/0/compute_share: found 2"));
+  CHECK(has(with(R"("register": 2)"), "did you mean \"registers\"?"));
+}
+
 TEST_CASE("a cycle in JSON is refused and named") {
   const std::string message =
       problem(file(R"({"name": "a", "needs": ["b"]}, {"name": "b", "needs": ["a"]})"));

@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "tests/workloads/graph_equal.hpp"
+#include "workloads/graph_json.hpp"
 #include "workloads/lstm.hpp"
 #include "workloads/random_layered.hpp"
 
@@ -78,6 +79,32 @@ TEST_CASE("names survive whatever they contain") {
   const TaskGraph copy = read_graph_text(write_graph_text(graph), "g.txt");
   CHECK(copy.operations()[OperationId{0}].name == " a%b\nc ");
   CHECK(copy.name(TaskId{0}) == "x # y @ 1\t<script>");
+}
+
+TEST_CASE("the grid of a kernel is read from text and JSON, and survives writing") {
+  const TaskGraph graph = read_graph_text(
+      "schedlab-graph 1\n"
+      "operations 1\n"
+      "composite unclassified 5 2 @ 6 512 32 4096 0.25 fixed fp32 0 0 0 0 0 0 gemm fp16 2 3 4 48 "
+      "40 12 "
+      "@ name\n"
+      "tasks 1\n"
+      "0 -1 -1 -1 0\n",
+      "g.txt");
+  const Operation& operation = graph.operations()[OperationId{0}];
+  CHECK(operation.name == "@ name");
+  CHECK(operation.kernels[0].grid ==
+        KernelGrid{.blocks = 6, .block = {512, 32, 4096}, .compute_share = 0.25F});
+  CHECK(operation.kernels[1].grid == KernelGrid{});
+  CHECK(difference(read_graph_text(write_graph_text(graph), "again.txt"), graph).empty());
+  CHECK(difference(read_graph_json(write_graph_json(graph), "again.json"), graph).empty());
+
+  const auto with_grid = [](const std::string& grid) {
+    return problem("schedlab-graph 1\noperations 1\nfixed unclassified 5 1 @ " + grid +
+                   " fixed fp32 0 0 0 0 0 0 op\n");
+  };
+  CHECK(has(with_grid("1 1025 0 0 1"), "found \"1025\", expected threads: a whole number"));
+  CHECK(has(with_grid("1 32 0 0 1.5"), "a compute share from 0 to 1"));
 }
 
 TEST_CASE("an empty graph is a graph") {
