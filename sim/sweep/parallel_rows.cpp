@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -63,6 +64,7 @@ struct StageOrder {};
 struct Finished {
   Commit commit;
   std::uint64_t rows = 0;
+  std::exception_ptr failure;
 };
 
 }  // namespace
@@ -84,9 +86,14 @@ std::uint64_t parallel_rows(std::uint64_t count,
   std::uint64_t next = 0;
   std::uint64_t committed = 0;
 
+  // Exceptions are carried to the end by hand: then the first failing range in order is the one
+  // reported, whatever the threads did, and all before it are committed.
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure;
+
   const auto begin = [&](oneapi::tbb::flow_control& flow) -> RowRange {
     [[maybe_unused]] const StageOrder order;
-    if (next == count || stop_requested(stop)) {
+    if (next == count || failed || stop_requested(stop)) {
       flow.stop();
       return {};
     }
@@ -99,15 +106,28 @@ std::uint64_t parallel_rows(std::uint64_t count,
     const auto started = Clock::now();
     const auto worker = static_cast<unsigned>(oneapi::tbb::this_task_arena::current_thread_index());
     auto finished = std::make_shared<Finished>();
-    finished->commit = work(rows, worker);
     finished->rows = rows.last - rows.first;
+    try {
+      finished->commit = work(rows, worker);
+    } catch (...) {
+      finished->failure = std::current_exception();
+      failed = true;
+    }
     length.measured(finished->rows, Clock::now() - started);
     return finished;
   };
   const auto commit = [&](const std::shared_ptr<Finished>& finished) {
     [[maybe_unused]] const StageOrder order;
-    finished->commit();
-    committed += finished->rows;
+    if (failure) return;
+    failure = std::move(finished->failure);
+    if (failure) return;
+    try {
+      finished->commit();
+      committed += finished->rows;
+    } catch (...) {
+      failure = std::current_exception();
+      failed = true;
+    }
   };
 
   { [[maybe_unused]] const StageOrder order; }  // the arguments, before the first stage
@@ -122,6 +142,7 @@ std::uint64_t parallel_rows(std::uint64_t count,
                                                                       commit));
   });
   [[maybe_unused]] const StageOrder order;
+  if (failure) std::rethrow_exception(std::move(failure));
   return committed;
 }
 

@@ -29,7 +29,8 @@ using RowWork = std::function<Commit(RowRange rows, unsigned worker)>;
 ///
 /// Ranges are as long as takes about 20 ms, at most 1024 rows. After a stop request no range is
 /// begun; those begun are finished and committed. Returns how many rows were committed.
-/// Errors  What `work` or a commit throws stops the run and is rethrown.
+/// Errors  What `work` or a commit throws stops the run and is rethrown: of several failing ranges
+///         the first in order; all before it are committed.
 std::uint64_t parallel_rows(std::uint64_t count,
                             unsigned jobs,
                             const StopFlag* stop,
