@@ -5,6 +5,7 @@
 #include "cli/spec.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <utility>
@@ -15,8 +16,8 @@ namespace {
 class Experiment {
  public:
   explicit Experiment(const std::string& name)
-      : spec_(load_spec(std::string{SCHEDLAB_SOURCE_DIR} + "/experiments/published_" + name +
-                        ".json")),
+      : spec_(
+            load_spec(fmt::format("{}/experiments/published_{}.json", SCHEDLAB_SOURCE_DIR, name))),
         grid_(spec_),
         space_(spec_, grid_) {
     space_.components().check_all();
