@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -96,45 +98,101 @@ class RankProgram {
   void write() {
     const auto& calls = single_.hosts[HostId{0}].calls;
     calls_.reserve(calls.size() + 8 * parts_.size());
+    place_of_.assign(tasks_, Place::in_order);
     for (std::uint32_t i = 0; i < calls.size(); ++i) {
-      const HostCall call = calls[i];
-      if (call.kind() != HostCallKind::launch) {
-        calls_.push_back(call);
-        continue;
+      if (calls[i].kind() != HostCallKind::launch) {
+        calls_.push_back(calls[i]);
+      } else if (must_be_held(calls[i].task())) {
+        place_of_[calls[i].task().value()] = Place::held;
+        held_.push_back(calls[i]);
+      } else {
+        write_launch(calls[i], records_[i]);
+        release_held();
       }
-      wait_for_parts(call);
-      calls_.push_back(call);
-      // Parts that need this very point of the stream share one event.
-      EventId event;
-      for (const std::uint32_t p : records_[i]) {
-        if (!event.valid()) {
-          event = EventId{events_++};
-          calls_.push_back(HostCall::record(call.stream(), event));
-        }
-        parts_[p].recorded.push_back(event);
-      }
-      for (const TaskId after : graph_.successors(call.task())) {
-        if (Part* part = part_of(after)) --part->missing;
-      }
-      launch_ready_parts();
     }
     for (const Part& part : parts_) {
       SCHEDLAB_EXPECTS(part.launched, fmt::format("{} is never ready", graph_.name(part.task)));
     }
+    SCHEDLAB_EXPECTS(held_.empty(), "a launch waits for a collective that waits for it");
+  }
+
+  /// The plan of one device may launch a task long before the last gradient is there that shares a
+  /// collective with one the task needs; the task then comes after the collective, and with it
+  /// what depends on it.
+  [[nodiscard]] bool must_be_held(TaskId task) {
+    for (const TaskId before : graph_.predecessors(task)) {
+      const Part* part = part_of(before);
+      if (part != nullptr ? !part->launched : place_of_[before.value()] == Place::held) return true;
+    }
+    return false;
+  }
+
+  void release_held() {
+    for (std::size_t i = 0; i < held_.size();) {
+      const HostCall call = held_[i];
+      if (must_be_held(call.task())) {
+        ++i;
+        continue;
+      }
+      held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
+      place_of_[call.task().value()] = Place::moved;
+      std::vector<std::uint32_t> needed_by;
+      for (const TaskId after : graph_.successors(call.task())) {
+        const Part* part = part_of(after);
+        if (part != nullptr) {
+          needed_by.push_back(static_cast<std::uint32_t>(part - parts_.data()));
+        }
+      }
+      write_launch(call, needed_by);
+      // Events of the given plan were recorded before the task's new place.
+      if (!graph_.successors(call.task()).empty()) {
+        const EventId event{events_++};
+        calls_.push_back(HostCall::record(call.stream(), event));
+        moved_.push_back({call.task(), call.stream(), event});
+      }
+      i = 0;  // earlier ones may have waited for this
+    }
+  }
+
+  void write_launch(HostCall call, const std::vector<std::uint32_t>& needed_by) {
+    wait_for_parts(call);
+    wait_for_moved(call);
+    calls_.push_back(call);
+    // Parts that need this very point of the stream share one event.
+    EventId event;
+    for (const std::uint32_t p : needed_by) {
+      if (!event.valid()) {
+        event = EventId{events_++};
+        calls_.push_back(HostCall::record(call.stream(), event));
+      }
+      parts_[p].recorded.push_back(event);
+    }
+    for (const TaskId after : graph_.successors(call.task())) {
+      if (Part* part = part_of(after)) --part->missing;
+    }
+    launch_ready_parts();
   }
 
   void wait_for_parts(HostCall launch) {
     for (const TaskId before : graph_.predecessors(launch.task())) {
       Part* part = part_of(before);
       if (part == nullptr) continue;
-      SCHEDLAB_EXPECTS(part->launched,
-                       fmt::format("{} is launched before {}, which it needs",
-                                   graph_.name(launch.task()),
-                                   graph_.name(before)));
       auto& seen = part->seen_by;
       if (std::find(seen.begin(), seen.end(), launch.stream()) != seen.end()) continue;
       seen.push_back(launch.stream());
       calls_.push_back(HostCall::wait(launch.stream(), part->done));
+    }
+  }
+
+  void wait_for_moved(HostCall launch) {
+    if (moved_.empty()) return;
+    for (const TaskId before : graph_.predecessors(launch.task())) {
+      if (part_of(before) != nullptr || place_of_[before.value()] != Place::moved) continue;
+      const auto moved = std::find_if(
+          moved_.begin(), moved_.end(), [&](const Moved& m) { return m.task == before; });
+      if (moved->stream != launch.stream()) {
+        calls_.push_back(HostCall::wait(launch.stream(), moved->event));
+      }
     }
   }
 
@@ -158,6 +216,13 @@ class RankProgram {
     for (const EventId event : part.recorded) calls_.push_back(HostCall::wait(comm_, event));
   }
 
+  enum class Place : std::uint8_t { in_order, held, moved };
+  struct Moved {
+    TaskId task;
+    StreamId stream;
+    EventId event;  // behind it
+  };
+
   const Plan& single_;
   const TaskGraph& graph_;
   bool overlap_;
@@ -167,6 +232,9 @@ class RankProgram {
   std::vector<Part> parts_;
   std::vector<std::vector<std::uint32_t>> records_;  // by call: parts
   std::vector<HostCall> calls_;
+  std::vector<Place> place_of_;  // by task
+  std::vector<HostCall> held_;   // launches, in the order of the given plan
+  std::vector<Moved> moved_;
 };
 
 /// The same call on another rank.

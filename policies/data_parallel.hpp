@@ -15,7 +15,9 @@ namespace schedlab {
 /// rank, the tasks of a rank in the order of `single`'s graph, then the rank's parts of the
 /// collectives, alike on all ranks. A collective is launched right after the last task that it
 /// waits for, on the communication stream behind one event per stream that holds such tasks; a task
-/// that depends on it is launched behind an event of its own. So the order of collectives is that
+/// that depends on it is launched behind an event of its own, later than in `single` where the
+/// collective comes later (a bucket may wait for gradients that `single` works out after the task).
+/// So the order of collectives is that
 /// of `single` and the same on all ranks.
 ///
 /// overlap = false: no collective starts before all tasks that any of them waits for have

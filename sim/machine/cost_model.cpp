@@ -167,7 +167,8 @@ void CostTable::estimate_collectives(const TaskGraph& graph,
     collective_durations_.push_back(longest);
     if (task_durations_.empty()) continue;
     Duration own{0};
-    for (const TaskId task : collectives.tasks(id)) own = std::max(own, task_durations_[task.value()]);
+    for (const TaskId task : collectives.tasks(id))
+      own = std::max(own, task_durations_[task.value()]);
     for (const TaskId task : collectives.tasks(id)) {
       task_durations_[task.value()] = own == Duration{0} ? longest : own;
     }

@@ -96,8 +96,7 @@ TEST_CASE(
        "did you mean \"batch\"?"},
       {spec(R"({"kind": "file", "path": "no_such_graph.json"})", v100, heft),
        "a.json: /workload/path: found \"./no_such_graph.json\", which is no file, expected the "
-       "path of "
-       "a graph file",
+       "path of a file, relative to the spec",
        ""},
       {spec(lstm, R"("v10")", heft),
        "a.json: /machine: found the unknown machine \"v10\"",

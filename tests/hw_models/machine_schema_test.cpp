@@ -52,7 +52,9 @@ TEST_CASE("the schema refuses what the reader refuses") {
   broken("/device/sm_limits/threads_per_sm/value", 8);
   broken("/device/sm_limits/threads_per_sm", 2048);
   broken("/device/sm_limits/unknown", {{"value", 1}, {"source", "s"}});
-  broken("/device/gemm_tiles/0/threads", 256);  // without the other two numbers of the block
+  nlohmann::json tile = good["device"]["gemm_tiles"][0];
+  REQUIRE(tile.erase("registers") == 1);
+  broken("/device/gemm_tiles/0", tile);  // one of the three numbers of the block is missing
   broken("/name", "");
 }
 
