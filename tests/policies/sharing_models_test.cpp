@@ -6,6 +6,7 @@
 #include "workloads/lstm.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,21 +20,27 @@ namespace {
 constexpr std::uint32_t units = 80;
 constexpr std::uint32_t weight_blocks = 256;  // of 128 x 128 results: gradients of 1024 x 4096
 constexpr std::uint32_t cell_blocks = 64;     // of 64 x 64 results: 64 x 4096
+constexpr LstmSpec shape{
+    .layers = 4, .steps = 10, .batch = 64, .hidden = 1024, .pass = LstmPass::backward};
 
-/// Critical tasks last `cell`, weight kernels `block` a wave; one block to a unit at full rate, as
-/// many as fit of the usual shapes of matrix kernels.
+/// Critical tasks last `cell`, weight kernels `block` a wave and step; one block to a unit at full
+/// rate, as many as fit of the usual shapes of matrix kernels.
 class CellsAndWeights final : public CostModel {
  public:
   CellsAndWeights(Duration cell, Duration block) : cell_(cell), block_(block) {}
   [[nodiscard]] std::string_view name() const override { return "cells_and_weights"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device&) const override {
     Estimate e;
-    if (is_critical(operation.task_class)) {
+    if (operation.task_class != TaskClass::weight_gradient) {
       e.duration = cell_;
       e.blocks = cell_blocks;
       e.block = {.threads = 64, .registers = 128, .shared_memory = 8192};
     } else {
-      e.duration = block_ * ((weight_blocks + units - 1) / units);
+      // A product over all steps has the same blocks, each so many times as long.
+      constexpr double one_step = 2.0 * shape.batch * shape.hidden * 4 * shape.hidden;
+      const auto steps =
+          static_cast<std::int64_t>(std::lround(operation.flops().count() / one_step));
+      e.duration = block_ * steps * ((weight_blocks + units - 1) / units);
       e.blocks = weight_blocks;
       e.block = {.threads = 256, .registers = 128, .shared_memory = 16384};
     }
@@ -65,57 +72,89 @@ Platform volta(SharingModel sharing) {
   return platform;
 }
 
+struct Candidate {
+  std::string name;
+  std::map<std::string, OptionValue> options;
+  Granularity granularity = Granularity::fine;
+  bool published = true;  ///< S1 compares it with critical-first
+};
+
 double makespan_us(const TaskGraph& graph,
-                   const std::string& policy,
+                   const Candidate& candidate,
                    const CostModel& model,
                    SharingModel sharing) {
   const Platform platform = volta(sharing);
   const CostTable costs{graph, platform, model};
   const Problem problem{graph, platform, costs};
-  const auto made = make_policy(policy);
+  const auto made = make_policy(candidate.name, candidate.options);
   if (const auto online = made->online(problem)) {
     return to_us(Simulator{}.record(problem, *online).trace.makespan());
   }
   return to_us(simulate(problem, made->plan(problem)).makespan());
 }
 
-const std::vector<std::string> policy_names{
-    "critical_first", "cudnn_like", "diagonal", "single_stream"};
+/// All run the same kernels; cudnn_like sums the weight gradients of all steps in one.
+const std::vector<Candidate> candidates{
+    {"critical_first", {}},
+    {"cudnn_like", {{"separate_kernels", true}}, Granularity::kernel_and_weight},
+    {"eager_fifo", {}, Granularity::fine, false},
+    {"heft", {}, Granularity::fine, false},
+    {"single_stream", {}}};
 
 }  // namespace
 
-TEST_CASE("fluid is near blocks for LSTM backward, and orders the policies alike") {
+TEST_CASE("fluid is near blocks for LSTM backward, and orders the published policies alike") {
   std::vector<double> apart;
+  std::string table =
+      "\ncell us, block us, policy: fluid us, blocks us, fluid over blocks less 1 in %\n";
   int swapped = 0;
   for (const int cell_us : {5, 15, 50}) {
     for (const int block_us : {5, 20, 50, 200}) {
       const CellsAndWeights model{from_us(cell_us), from_us(block_us)};
-      std::map<std::string, double> fluid;
-      std::map<std::string, double> blocks;
-      for (const std::string& name : policy_names) {
-        LstmSpec spec{.layers = 4, .steps = 10, .batch = 64, .hidden = 1024};
-        spec.granularity = make_policy(name)->granularity();
+      std::vector<double> fluid;
+      std::vector<double> blocks;
+      for (const Candidate& candidate : candidates) {
+        LstmSpec spec = shape;
+        spec.granularity = candidate.granularity;
         const TaskGraph graph = lstm(spec);
-        fluid[name] = makespan_us(graph, name, model, SharingModel::fluid);
-        blocks[name] = makespan_us(graph, name, model, SharingModel::blocks);
-        apart.push_back(std::abs(fluid[name] / blocks[name] - 1));
-        MESSAGE(cell_us << " " << block_us << " " << name << " fluid " << fluid[name] << " blocks "
-                        << blocks[name] << " " << 100 * (fluid[name] / blocks[name] - 1) << " %");
+        fluid.push_back(makespan_us(graph, candidate, model, SharingModel::fluid));
+        blocks.push_back(makespan_us(graph, candidate, model, SharingModel::blocks));
+        const double off = fluid.back() / blocks.back() - 1;
+        apart.push_back(std::abs(off));
+        table += fmt::format("{:3} {:4} {:15} {:8.0f} {:8.0f} {:6.1f}\n",
+                             cell_us,
+                             block_us,
+                             candidate.name,
+                             fluid.back(),
+                             blocks.back(),
+                             100 * off);
       }
-      for (const std::string& a : policy_names) {
-        for (const std::string& b : policy_names) {
-          if (a < b && (fluid[a] < fluid[b]) != (blocks[a] < blocks[b])) {
-            ++swapped;
-            MESSAGE("swapped " << a << " " << b);
-          }
+      for (std::size_t a = 0; a < candidates.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) {
+          // Times within 1 % of each other have no order.
+          const double f = fluid[a] / fluid[b] - 1;
+          const double k = blocks[a] / blocks[b] - 1;
+          if (f * k >= 0 || std::abs(f - k) <= 0.01) continue;
+          ++swapped;
+          CHECK_FALSE((candidates[a].published && candidates[b].published));
+          CHECK(std::abs(k) < 0.1);
+          table += fmt::format("    order of {} and {}: {:.1f} % in fluid, {:.1f} % in blocks\n",
+                               candidates[a].name,
+                               candidates[b].name,
+                               100 * f,
+                               100 * k);
         }
       }
     }
   }
   std::sort(apart.begin(), apart.end());
-  MESSAGE("median " << apart[apart.size() / 2] << " worst " << apart.back());
-  CHECK(apart[apart.size() / 2] <= 0.05);
-  CHECK(swapped == 0);
+  const double median = apart[apart.size() / 2];
+  table += fmt::format("median {:.2f} %, worst {:.1f} %", 100 * median, 100 * apart.back());
+  MESSAGE(table);
+  CHECK(median <= 0.05);
+  // Of 120 pairs. All involve list schedulers, which fluid makes faster than critical_first by 2 to
+  // 5 % and blocks slower by up to 9 %: docs/sharing_models.md says why.
+  CHECK(swapped <= 11);
 }
 
 }  // namespace schedlab
