@@ -76,6 +76,21 @@ TEST_CASE("every rank does the whole graph, and every gradient is in one bucket"
   }
 }
 
+TEST_CASE("whole nodes as tasks have the same gradients") {
+  for (const LstmPass pass : {LstmPass::backward, LstmPass::training}) {
+    LstmSpec spec{.layers = 3, .steps = 4, .batch = 2, .hidden = 8};
+    spec.pass = pass;
+    std::vector<Bytes> sums;
+    for (const Granularity granularity : {Granularity::coarse, Granularity::fine}) {
+      spec.granularity = granularity;
+      const TaskGraph graph = DataParallel{{.ranks = 2, .bucket = 1_GiB}}.apply(lstm(spec));
+      REQUIRE(graph.collectives().size() == 1);
+      sums.push_back(graph.collectives().spec(CollectiveId{0}).bytes);
+    }
+    CHECK(sums[0] == sums[1]);
+  }
+}
+
 TEST_CASE("graphs without gradients, or with ranks of their own, are refused") {
   const DataParallel two{{.ranks = 2}};
   CHECK_THROWS_AS(static_cast<void>(two.apply(training_step(LstmPass::forward))), InfeasibleError);

@@ -19,7 +19,14 @@ struct Bucket {
   Bytes bytes{};
 };
 
-bool is_gradient(const TaskGraph& graph, TensorId tensor) {
+/// In graphs whose nodes are not cut, no task makes gradients only.
+bool is_sum_of_nodes(const TaskGraph& graph, TensorId tensor) {
+  const TensorTable& tensors = graph.tensors();
+  return tensors.accumulate(tensor) && tensors.persistent(tensor) &&
+         !tensors.writers(tensor).empty();
+}
+
+bool is_sum_of_gradients(const TaskGraph& graph, TensorId tensor) {
   const auto makes_gradients = [&](TaskId task) {
     return graph.operation(task).task_class == TaskClass::weight_gradient;
   };
@@ -38,6 +45,11 @@ std::vector<Bucket> fill_buckets(const TaskGraph& graph, Bytes size) {
   IdVector<TaskId, std::uint32_t> position(graph.task_count());
   std::uint32_t next = 0;
   for (const TaskId task : graph.topological_order()) position[task] = next++;
+  const bool nodes_are_cut =
+      std::any_of(graph.operations().begin(), graph.operations().end(), [](const Operation& o) {
+        return o.task_class == TaskClass::weight_gradient;
+      });
+  const auto is_gradient = nodes_are_cut ? is_sum_of_gradients : is_sum_of_nodes;
   std::vector<std::pair<std::uint32_t, TensorId>> ready;  // last writer, gradient
   for (const TensorId tensor : graph.tensors().ids()) {
     if (!is_gradient(graph, tensor)) continue;
@@ -121,7 +133,8 @@ TaskGraph DataParallel::apply(const TaskGraph& graph) const {
   if (buckets.empty()) {
     throw InfeasibleError(
         "data_parallel: the graph has no gradients (tensors that only tasks of class "
-        "weight_gradient write)\n  use a backward pass or a training step");
+        "weight_gradient write; without such tasks persistent tensors that accumulate)\n  use a "
+        "backward pass or a training step");
   }
   TaskGraphBuilder builder;
   builder.reserve(options_.ranks * (graph.task_count() + buckets.size()),
