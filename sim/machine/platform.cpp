@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/platform.hpp"
 
+#include <fmt/format.h>
+
 namespace schedlab {
 
 const std::vector<std::string>& sharing_model_names() {
@@ -18,6 +20,11 @@ std::optional<SharingModel> sharing_model_from(std::string_view word) {
     if (to_string(model) == word) return model;
   }
   return std::nullopt;
+}
+
+std::string Platform::device_name(DeviceId id) const {
+  const std::string& kind = device(id).name;
+  return ranks > 1 ? fmt::format("rank {} {}", id.value(), kind) : kind;
 }
 
 Platform ideal_platform(std::uint32_t levels) {

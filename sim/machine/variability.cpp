@@ -94,17 +94,26 @@ void vary_costs(const Variability& variability,
   const std::size_t devices = platform.devices.size();
   std::vector<Duration> durations = varied.release_task_durations();
   durations.resize(tasks * devices);
+  // Where the graph says which rank does what, every rank is a straggler or not by itself.
+  const bool by_rank = graph.has_ranks();
+  std::vector<double> factor_of_rank(by_rank ? graph.rank_count() : 1, 1.0);
+  for (std::uint32_t rank = 0; by_rank && rank < graph.rank_count(); ++rank) {
+    if (is_straggler(variability, sample, DeviceId{rank})) {
+      factor_of_rank[rank] = variability.straggler_factor;
+    }
+  }
   const std::uint64_t group = key_of(variability, sample, Subject::task);
   for (const TaskId task : graph.tasks()) {
     const double cv = variability.cv[static_cast<std::size_t>(graph.operation(task).kind)];
-    const double factor = noise_factor(variability.law, cv, key_of(group, task.value()));
+    const double factor = noise_factor(variability.law, cv, key_of(group, task.value())) *
+                          factor_of_rank[graph.rank(task)];
     for (const DeviceId device : platform.devices.ids()) {
       durations[device.value() * tasks + task.value()] =
           scaled(nominal.duration(task, device), factor);
     }
   }
   for (const DeviceId device : platform.devices.ids()) {
-    if (!is_straggler(variability, sample, device)) continue;
+    if (by_rank || !is_straggler(variability, sample, device)) continue;
     const auto first = durations.begin() + static_cast<std::ptrdiff_t>(device.value() * tasks);
     std::transform(first, first + static_cast<std::ptrdiff_t>(tasks), first, [&](Duration d) {
       return scaled(d, variability.straggler_factor);
@@ -119,6 +128,9 @@ Platform vary_platform(const Variability& variability,
                        const Platform& nominal) {
   Platform platform = nominal;
   if (variability.host_cv == 0) return platform;
+  while (platform.hosts.size() < platform.ranks) {  // each rank's host has a factor of its own
+    platform.hosts.push_back(*(nominal.hosts.end() - 1));
+  }
   const std::uint64_t group = key_of(variability, sample, Subject::host);
   for (const HostId host : platform.hosts.ids()) {
     const double factor =

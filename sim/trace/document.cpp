@@ -75,9 +75,7 @@ TraceDocument make_document(
     document.streams[stream].name = plan.stream_name(stream);
   }
   for (const DeviceId device : problem.platform.device_ids()) {
-    const std::string& name = problem.platform.device(device).name;
-    document.devices.push_back(
-        problem.platform.ranks > 1 ? fmt::format("rank {} {}", device.value(), name) : name);
+    document.devices.push_back(problem.platform.device_name(device));
   }
   for (const HostProgram& host : plan.hosts) {
     document.hosts.push_back(host.name.empty() ? fmt::format("host {}", document.hosts.size())

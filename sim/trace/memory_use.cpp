@@ -41,9 +41,12 @@ class MemorySweep {
     }
     started_at_.assign(count, 0);
     ended_at_.assign(count, 0);
-    for (const Device& device : problem.platform.devices) {
-      memory_.push_back(
-          {.device = device.name, .capacity = device.memory_capacity, .curve = {}, .holders = {}});
+    for (const DeviceId id : problem.platform.device_ids()) {
+      const Device& device = problem.platform.device(id);
+      memory_.push_back({.device = problem.platform.device_name(id),
+                         .capacity = device.memory_capacity,
+                         .curve = {},
+                         .holders = {}});
     }
     peak_step_.assign(memory_.size(), 0);
   }

@@ -116,6 +116,32 @@ std::vector<std::int64_t> held_at(const Scene& scene, Time at) {
 
 }  // namespace
 
+TEST_CASE("every rank has a memory of its own, though all are alike") {
+  TaskGraphBuilder b;
+  const OperationId op =
+      b.add_operation({.name = "t", .fixed_duration = std::chrono::microseconds{2}});
+  Plan plan;
+  plan.hosts = IdVector<HostId, HostProgram>(3);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const TaskId task = b.add_task(op);
+    b.set_rank(task, rank);
+    b.writes(task, b.add_tensor({.name = "x", .bytes = Bytes{100 * (rank + 1)}}));
+    plan.streams.push_back({.device = DeviceId{rank}, .priority = 0, .name = {}});
+    plan.hosts[HostId{rank}].calls.push_back(HostCall::launch(StreamId{rank}, task));
+  }
+  const TaskGraph graph = std::move(b).build();
+  Platform platform = ideal_platform();
+  platform.ranks = 3;
+  const CostTable costs{graph, platform};
+  const Problem problem{graph, platform, costs};
+  const std::vector<DeviceMemory> memory = memory_use(problem, simulate(problem, plan));
+  REQUIRE(memory.size() == 3);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    CHECK(memory[rank].device == "rank " + std::to_string(rank) + " ideal");
+    CHECK(memory[rank].peak == Bytes{100 * (rank + 1)});
+  }
+}
+
 TEST_CASE("the curve holds what is alive at every moment, by brute force") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);

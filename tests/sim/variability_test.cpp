@@ -265,6 +265,35 @@ TEST_CASE("a straggler slows its own tasks and no others") {
   CHECK(slow < 45);
 }
 
+TEST_CASE("each of many equal ranks is a straggler, and has a host, by itself") {
+  constexpr std::uint32_t ranks = 40;
+  TaskGraphBuilder builder;
+  const OperationId op = builder.add_operation({.name = "work", .fixed_duration = 10us});
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) builder.set_rank(builder.add_task(op), rank);
+  const TaskGraph graph = std::move(builder).build();
+  Platform platform = machine(1);
+  platform.ranks = ranks;
+  platform.hosts[HostId{0}].costs = {.launch = 4us};
+  const CostTable costs{graph, platform};
+  Variability variability;
+  variability.straggler_probability = 0.5;
+  variability.straggler_factor = 3;
+  variability.host_cv = 0.2;
+  CostTable varied;
+  vary_costs(variability, 0, graph, platform, costs, varied);
+  std::uint32_t slow = 0;
+  for (const TaskId task : graph.tasks()) {
+    const bool straggler = is_straggler(variability, 0, DeviceId{graph.rank(task)});
+    slow += straggler ? 1 : 0;
+    CHECK(varied.duration(task, DeviceId{0}) == Duration{10us} * (straggler ? 3 : 1));
+  }
+  CHECK(slow > 8);
+  CHECK(slow < 32);
+  const Platform drawn = vary_platform(variability, 0, platform);
+  REQUIRE(drawn.hosts.size() == ranks);
+  CHECK(drawn.host(HostId{7}).costs.launch != drawn.host(HostId{8}).costs.launch);
+}
+
 TEST_CASE("host noise changes all call costs of a thread by one factor") {
   Platform platform = machine(1);
   platform.hosts.resize(2);
