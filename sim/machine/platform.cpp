@@ -23,8 +23,7 @@ std::optional<SharingModel> sharing_model_from(std::string_view word) {
 }
 
 std::string Platform::device_name(DeviceId id) const {
-  const std::string& kind = device(id).name;
-  return ranks > 1 ? fmt::format("rank {} {}", id.value(), kind) : kind;
+  return ranks > 1 ? fmt::format("rank {}", id.value()) : device(id).name;
 }
 
 Platform ideal_platform(std::uint32_t levels) {

@@ -181,7 +181,7 @@ struct Platform {
     return id.value() < last ? id : DeviceId{last};
   }
   [[nodiscard]] const Device& device(DeviceId id) const { return devices[kind_of(id)]; }
-  /// What users see: with several ranks "rank 3 h200", else the device's own name.
+  /// What users see: with several ranks "rank 3", else the device's own name.
   [[nodiscard]] std::string device_name(DeviceId id) const;
   friend bool operator==(const Platform&, const Platform&) = default;
 };

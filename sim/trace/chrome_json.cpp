@@ -47,6 +47,7 @@ class Writer {
     for (const TaskSpan& span : document_.trace.tasks) write_task(span);
     for (const HostSpan& call : document_.trace.hosts) write_call(call);
     write_flows();
+    write_messages();
     write_counters();
     for (std::uint32_t i = 0; i < memory_.size(); ++i) write_memory(DeviceId{i}, memory_[i]);
     out_ << "\n]}\n";
@@ -272,6 +273,34 @@ class Writer {
          << process_of(document_.streams[flow.to].device) << ",\"tid\":" << thread_of(flow.to)
          << ",\"ts\":";
     out_.microseconds(to) << '}';
+  }
+
+  /// As asynchronous spans, which may overlap on one track: that of the sending host.
+  void write_messages() {
+    if (document_.trace.messages.empty()) return;
+    const auto network = host_process + 1 + static_cast<std::uint32_t>(document_.devices.size());
+    track("process", network, 0, "network", network);
+    std::uint32_t id = 0;
+    for (const MessageSpan& span : document_.trace.messages) {
+      SCHEDLAB_EXPECTS(document_.hosts.contains(span.from) && document_.hosts.contains(span.to),
+                       fmt::format("message {}", span.message));
+      const auto half = [&](char phase, Time at) {
+        next_event();
+        out_ << "{\"ph\":\"" << phase << "\",\"id\":" << id << ",\"cat\":\"message\",\"name\":";
+        out_.json_string(
+            fmt::format("{} to {}", document_.hosts[span.from], document_.hosts[span.to]))
+            << ",\"pid\":" << network << ",\"tid\":" << thread_of(span.from) << ",\"ts\":";
+        out_.microseconds(picoseconds(at));
+      };
+      half('b', span.left);
+      out_ << ",\"args\":{\"message\":" << span.message << ",\"from\":" << span.from.value()
+           << ",\"to\":" << span.to.value() << ",\"bytes\":" << span.bytes.count()
+           << ",\"left_ps\":" << picoseconds(span.left)
+           << ",\"arrived_ps\":" << picoseconds(span.arrived) << "}}";
+      half('e', span.arrived);
+      out_ << '}';
+      ++id;
+    }
   }
 
   void write_counter(double picosecond, double utilization, double running) {

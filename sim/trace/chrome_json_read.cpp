@@ -148,6 +148,10 @@ class Reader {
       where_ = "/args";
       json::object fields = event["args"].get_object();
       read_flow(fields);
+    } else if (phase == "b") {
+      where_ = "/args";
+      json::object fields = event["args"].get_object();
+      read_message(fields);
     }
     // Metadata, counters and the heads of arrows say nothing new.
   }
@@ -237,6 +241,18 @@ class Reader {
     flow.recorded = time(fields["recorded_ps"]);
     flow.released = time(fields["released_ps"]);
     document_.trace.flows.push_back(flow);
+  }
+
+  void read_message(json::object& fields) {
+    MessageSpan span;
+    span.message = id<StreamId>(fields["message"], HostCall::none, "message").value();
+    span.from = id<HostId>(fields["from"], document_.hosts.size(), "host");
+    span.to = id<HostId>(fields["to"], document_.hosts.size(), "host");
+    span.bytes = Bytes{std::int64_t{fields["bytes"].get_int64()}};
+    span.left = time(fields["left_ps"]);
+    span.arrived = time(fields["arrived_ps"]);
+    if (span.arrived < span.left) fail("an arrival before it left", "left_ps <= arrived_ps");
+    document_.trace.messages.push_back(span);
   }
 
   void expect_all_labels() {

@@ -40,6 +40,8 @@ using Json = nlohmann::json;
     run.trace.hosts.push_back({HostId{0}, i, calls[i], at(i * 1us), at((i + 1) * 1us), 250ns});
   }
   run.trace.flows = {{EventId{0}, StreamId{0}, StreamId{1}, at(12us), at(12us + 7_ps)}};
+  run.trace.messages = {{4, HostId{0}, HostId{0}, 123_B, at(1us + 1_ps), at(20us)},
+                        {2, HostId{0}, HostId{0}, 0_B, at(2us), at(2us)}};
   return make_document(run.problem(), run.plan, run.trace, "rich");
 }
 
@@ -115,6 +117,21 @@ TEST_CASE("An arrow starts inside the task that was recorded and ends in the one
   // a runs 2..12: its last nanosecond; w starts at 12.000007.
   CHECK(tails[0]["ts"].get<double>() == doctest::Approx(11.999));
   CHECK(heads[0]["ts"].get<double>() == doctest::Approx(12.000007));
+}
+
+TEST_CASE("Messages are asynchronous spans on the track of the sender") {
+  const Json root = Json::parse(chrome_json(rich_document()));
+  const std::vector<Json> begins = events_of(root, "b");
+  const std::vector<Json> ends = events_of(root, "e");
+  REQUIRE(begins.size() == 2);
+  REQUIRE(ends.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const char* key : {"id", "cat", "name", "pid", "tid"})
+      CHECK(begins[i][key] == ends[i][key]);
+    CHECK(begins[i]["ts"] <= ends[i]["ts"]);
+  }
+  CHECK(begins[0]["id"] != begins[1]["id"]);
+  CHECK(begins[0]["args"]["bytes"] == 123);
 }
 
 TEST_CASE("Counters follow the utilization") {
