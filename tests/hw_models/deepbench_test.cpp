@@ -97,4 +97,38 @@ TEST_CASE("the models stay in touch with measured matrix kernels of P100 and V10
   }
 }
 
+TEST_CASE("where the model would split k, measurements say whether the library did") {
+  if (!std::filesystem::exists(reference_file())) {
+    testing::skip("the reference data is absent (set SCHEDLAB_REFERENCE_DATA)");
+    return;
+  }
+  for (const auto& [device, machine] :
+       {std::pair{"NV_P100", "p100"}, std::pair{"NV_V100", "v100"}}) {
+    const std::vector<Row> rows = rows_of(device);
+    const std::vector<double> split = errors_of(*make_cost_model("tiled_gemm"), machine, rows);
+    const std::vector<double> whole =
+        errors_of(*make_cost_model("tiled_gemm", {{"split_k", std::int64_t{1}}}), machine, rows);
+    std::vector<double> split_there;
+    std::vector<double> whole_there;
+    std::size_t nearer = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      CHECK(split[i] <= whole[i]);  // it is used only where it is faster
+      if (split[i] == whole[i]) continue;
+      split_there.push_back(split[i]);
+      whole_there.push_back(whole[i]);
+      // On a logarithmic scale, as twice too slow is no better than half of it.
+      nearer += std::abs(std::log1p(split[i])) < std::abs(std::log1p(whole[i])) ? 1U : 0U;
+      MESSAGE(std::string{machine} << " " << rows[i].m << " x " << rows[i].n << ", k " << rows[i].k
+                                   << ": with split-k " << 100 * split[i] << " %, without "
+                                   << 100 * whole[i] << " %");
+    }
+    REQUIRE_FALSE(split_there.empty());
+    MESSAGE(std::string{machine} << ": split-k would be faster in " << split_there.size()
+                                 << " rows; nearer to the measured time in " << nearer
+                                 << "; median signed error with it "
+                                 << 100 * quantile(split_there, 0.5) << " %, without "
+                                 << 100 * quantile(whole_there, 0.5) << " %");
+  }
+}
+
 }  // namespace schedlab

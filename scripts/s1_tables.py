@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of docs/s1_map.md, from the results of scripts/s1_map.sh: scripts/s1_tables.py [FOLDER]"""
+
+import csv
+import pathlib
+import statistics
+import sys
+from collections import defaultdict
+
+folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "out/s1")
+
+
+def rows(name):
+    with open(folder / name / "results.csv", newline="") as file:
+        return [r for r in csv.DictReader(file) if r["makespan_us"]]
+
+
+def ratios(table, of, over, axes):
+    """{values of the axes: makespan of one policy over that of another}"""
+    times = defaultdict(dict)
+    for row in table:
+        times[tuple(row[a] for a in axes)][row["policy"]] = float(row["makespan_us"])
+    return {k: t[of] / t[over] for k, t in times.items() if of in t and over in t}
+
+
+def quartiles(values):
+    cut = statistics.quantiles(values, n=4, method="inclusive")
+    return cut[0], cut[2]
+
+
+def share(values, condition):
+    return sum(1 for v in values if condition(v)) / len(values)
+
+
+def describe(name, values):
+    low, high = quartiles(values)
+    print(f"| {name} | {len(values)} | {statistics.median(values):.2f} | {low:.2f} to {high:.2f} | "
+          f"{min(values):.2f} .. {max(values):.2f} | {share(values, lambda v: abs(v / 0.75 - 1) <= 0.05):.0%} | "
+          f"{share(values, lambda v: v > 1):.0%} |")
+
+
+SHAPE = ("layers", "hidden", "batch", "steps")
+BASELINES = ("cudnn_like_1", "cudnn_like_2", "cudnn_like_4", "cudnn_like_all", "cudnn_like_2_nodes")
+
+
+def maps():
+    for machine in ("p100", "v100", "h200"):
+        table = rows(f"s1_map_{machine}")
+        kinds = sorted({(r.get("data_type", "fp32"), r.get("split_k", "16")) for r in table})
+        for kind in kinds:
+            part = [r for r in table if (r.get("data_type", "fp32"), r.get("split_k", "16")) == kind]
+            print(f"\n## {machine} {kind[0]}, split_k {kind[1]}: critical_first over ...\n")
+            print("| baseline | shapes | median | middle half | least .. most | within 5 % of 0.75 | loses |")
+            print("|---|---|---|---|---|---|---|")
+            for baseline in BASELINES:
+                describe(baseline, list(ratios(part, "critical_first", baseline, SHAPE).values()))
+            describe("listing over cudnn_like_2",
+                     list(ratios(part, "critical_first_listing", "cudnn_like_2", SHAPE).values()))
+            for baseline in ("cudnn_like_1", "cudnn_like_2", "cudnn_like_all"):
+                found = ratios(part, "critical_first", baseline, SHAPE)
+                for axis in ("batch", "hidden"):
+                    by = defaultdict(list)
+                    for key, value in found.items():
+                        by[int(key[SHAPE.index(axis)])].append(value)
+                    print(f"over {baseline} by {axis}: " + ", ".join(
+                        f"{k} {statistics.median(v):.2f} (loses {share(v, lambda x: x > 1):.0%})"
+                        for k, v in sorted(by.items())))
+                for axis, better in (("layers", -1), ("batch", 1)):
+                    lines = defaultdict(dict)
+                    at = SHAPE.index(axis)
+                    for key, value in found.items():
+                        lines[key[:at] + key[at + 1:]][int(key[at])] = value
+                    ends = [line[max(line)] / line[min(line)] for line in lines.values() if len(line) > 1]
+                    # gains grow: the ratio falls
+                    print(f"over {baseline}, ratio at largest {axis} over smallest: median "
+                          f"{statistics.median(ends):.2f}, below 0.95 {share(ends, lambda x: x < 0.95):.0%}, "
+                          f"above 1.05 {share(ends, lambda x: x > 1.05):.0%}")
+
+
+def modes():
+    print("\n## split-k and graphs\n")
+    table = rows("s1_map_modes")
+    print("| machine | split-k | launch | over 1 | loses | over 2 | loses | over all | loses |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for machine in ("p100", "v100", "h200"):
+        for split in ("16", "1"):
+            for launch in ("eager", "graph_launch"):
+                part = [r for r in table if r["machine"] == machine and r["split_k"] == split
+                        and r["launch"] == launch]
+                cells = []
+                for baseline in ("cudnn_like_1", "cudnn_like_2", "cudnn_like_all"):
+                    values = list(ratios(part, "critical_first", baseline, SHAPE[:3]).values())
+                    low, high = quartiles(values)
+                    cells.append(f"{statistics.median(values):.2f} ({low:.2f} to {high:.2f}) | "
+                                 f"{share(values, lambda v: v > 1):.0%}")
+                print(f"| {machine} | {split} | {launch} | " + " | ".join(cells) + " |")
+
+
+def accumulation():
+    print("\n## k steps in one weight product, 8 layers, over cudnn_like_2\n")
+    table = [r for r in rows("s1_map_accumulation") if r["layers"] == "8"]
+    for split in ("16", "1"):
+        machine = f"split_k {split}"
+        part = [r for r in table if r["split_k"] == split]
+        found = ratios(part, "critical_first", "cudnn_like_2", ("batch", "accumulation_steps", "hidden"))
+        for batch in (16, 32, 64, 128):
+            print(f"| {machine} | {batch} | " + " | ".join(
+                " / ".join(f"{found[(str(batch), str(k), str(h))]:.2f}" for h in (256, 512, 1024, 2048))
+                for k in (1, 2, 5, 10, 50)) + " |")
+        every = ratios(part, "critical_first", "cudnn_like_all", ("batch", "accumulation_steps", "hidden"))
+        for k in ("1", "50"):
+            for name, f in (("2", found), ("all", every)):
+                v = [x for key, x in f.items() if key[1] == k]
+                print(f"{machine}, k = {k}, over {name}: {min(v):.2f} .. {max(v):.2f}")
+
+
+def synchronisation():
+    print("\n## where synchronisation eats the gain: critical_first, free over normal\n")
+    table = rows("s1_map_synchronisation")
+    times = {(r["machine"], r["policy"], r["layers"], r["hidden"], r["batch"]): float(r["makespan_us"]) for r in table}
+    for hidden in ("256", "512", "1024"):
+        for batch in ("16", "64"):
+            cells = []
+            for machine in ("free_events", "free_queries", "free_launches", "free_streams", "all_free"):
+                cells.append(" / ".join(
+                    f"{times[(machine, 'critical_first', l, hidden, batch)] / times[('p100', 'critical_first', l, hidden, batch)]:.2f}"
+                    for l in ("2", "16", "64")))
+            print(f"| {hidden}, {batch} | " + " | ".join(cells) + " |")
+    print("\nvariants over critical_first, by layers 2 4 8 16 32 64")
+    for policy in ("no_priorities", "five_streams", "nine_streams", "no_filling", "critical_first_listing"):
+        for hidden in ("256", "512", "1024"):
+            for batch in ("16", "64"):
+                print(policy, hidden, batch, " ".join(
+                    f"{times[('p100', policy, l, hidden, batch)] / times[('p100', 'critical_first', l, hidden, batch)]:.2f}"
+                    for l in ("2", "4", "8", "16", "32", "64")))
+    print("\nconnections over 64 connections, critical_first")
+    times = {(r["connections"], r["layers"], r["hidden"], r["batch"]): float(r["makespan_us"])
+             for r in rows("s1_map_connections") if r["policy"] == "critical_first"}
+    for layers in ("2", "4", "8", "16"):
+        for hidden in ("256", "1024"):
+            for batch in ("16", "64"):
+                print(layers, hidden, batch, " ".join(
+                    f"{times[(c, layers, hidden, batch)] / times[('64', layers, hidden, batch)]:.2f}"
+                    for c in ("1", "2", "4", "8", "16", "32")))
+
+
+def ascend():
+    print("\n## Ascend 910B: critical_first_matmul over cann_like\n")
+    table = rows("s1_map_ascend")
+    for data_type in ("fp32", "fp16"):
+        part = [r for r in table if r["data_type"] == data_type]
+        found = ratios(part, "critical_first", "cann_like", SHAPE)
+        describe(data_type, list(found.values()))
+        for axis in ("hidden", "layers", "batch"):
+            by = defaultdict(list)
+            for key, value in found.items():
+                by[int(key[SHAPE.index(axis)])].append(value)
+            print(f"{data_type} by {axis}: " + ", ".join(
+                f"{k} {statistics.median(v):.2f} (loses {share(v, lambda x: x > 1):.0%})" for k, v in sorted(by.items())))
+        busy = [float(r["busy_share"]) for r in part if r["policy"] == "cann_like"]
+        print(f"busy under cann_like {min(busy):.2f} .. {max(busy):.2f}")
+
+
+maps()
+modes()
+accumulation()
+synchronisation()
+ascend()
