@@ -25,6 +25,7 @@ constexpr std::string_view muted = "#666666";
 constexpr std::string_view row_background = "#f3f3f3";
 constexpr double legend_top = 72;
 constexpr std::size_t most_legend_entries = 14;
+constexpr std::size_t most_hosts = 32;
 constexpr std::size_t most_tooltips = 2500;  // elements of their own cost 100 bytes each
 
 class Timeline {
@@ -99,7 +100,9 @@ class Timeline {
       if (used[stream] != 0) streams_.push_back(stream);
     }
     used_streams_ = streams_.size();
-    if (streams_.size() > options_.most_streams) {
+    if (streams_.size() > options_.most_streams && document_.devices.size() > 1) {
+      keep_first_devices();
+    } else if (streams_.size() > options_.most_streams) {
       std::stable_sort(streams_.begin(), streams_.end(), [&busy](StreamId a, StreamId b) {
         return busy[a] > busy[b];
       });
@@ -113,6 +116,27 @@ class Timeline {
       return document_.trace.tasks[a].started < document_.trace.tasks[b].started;
     });
     start_order_ = std::move(order);
+  }
+
+  /// Whole devices as long as there is room, since ranks are mostly alike; at least the first.
+  void keep_first_devices() {
+    const auto device_of = [this](StreamId stream) { return document_.streams[stream].device; };
+    std::stable_sort(streams_.begin(), streams_.end(), [&](StreamId a, StreamId b) {
+      return device_of(a) < device_of(b);
+    });
+    std::size_t kept = std::max<std::size_t>(options_.most_streams, 1);
+    while (kept > 0 && device_of(streams_[kept - 1]) == device_of(streams_[kept])) --kept;
+    if (kept == 0) kept = options_.most_streams;
+    streams_.resize(kept);
+    shown_devices_ = device_of(streams_.back()).value() + 1;
+  }
+
+  /// Host r belongs to device r where there are as many of both.
+  [[nodiscard]] std::size_t shown_hosts() const {
+    const std::size_t most =
+        document_.hosts.size() == document_.devices.size() && shown_devices_ > 0 ? shown_devices_
+                                                                                 : most_hosts;
+    return std::min({document_.hosts.size(), most, most_hosts});
   }
 
   void collect_outlined() {
@@ -149,7 +173,7 @@ class Timeline {
     legend_ = Legend{scale_.left, options_.width - 20};
     collect_legend();
     tracks_top_ = legend_top + legend_.height() + 10;
-    const double host_rows = hosts_shown_ ? static_cast<double>(document_.hosts.size()) : 0.0;
+    const double host_rows = hosts_shown_ ? static_cast<double>(shown_hosts()) : 0.0;
     streams_top_ = tracks_top_ + host_rows * (host_height_ + 4) + (hosts_shown_ ? 8 : 0);
     curve_top_ = streams_top_ + static_cast<double>(rows) * (row_height_ + row_gap_) + 14;
     memory_top_ = curve_top_ + curve_height_ + 10;
@@ -213,7 +237,8 @@ class Timeline {
                     used_streams_,
                     used_streams_ == 1 ? "" : "s"));
     if (streams_.size() < used_streams_) {
-      add(fmt::format("the busiest {} streams shown", streams_.size()));
+      add(shown_devices_ > 0 ? fmt::format("{} devices shown", shown_devices_)
+                             : fmt::format("the busiest {} streams shown", streams_.size()));
     }
     add(document_.origin);
     svg.text({22, 50}, fitted(facts, room, 12), {.size = 12, .fill = muted});
@@ -235,8 +260,9 @@ class Timeline {
     RowStyle style;
     for (const HostGroupStyle& group : host_groups) style.colors.emplace_back(group.color);
     style.tooltips = document_.trace.hosts.size() <= most_tooltips;
-    std::vector<std::vector<Bar>> bars(document_.hosts.size());
+    std::vector<std::vector<Bar>> bars(shown_hosts());
     for (const HostSpan& call : document_.trace.hosts) {
+      if (call.host.value() >= bars.size()) continue;
       bars[call.host.value()].push_back({.started = call.started,
                                          .ended = call.ended,
                                          .group = static_cast<std::uint32_t>(host_group(call)),
@@ -245,7 +271,8 @@ class Timeline {
                                          .family = {}});
     }
     double top = tracks_top_;
-    for (const HostId host : document_.hosts.ids()) {
+    for (std::uint32_t index = 0; index < bars.size(); ++index) {
+      const HostId host{index};
       svg.rect(scale_.left, top, scale_.width, host_height_, {.fill = row_background});
       draw_row(svg, scale_, top, host_height_, bars[host.value()], style);
       row_label(svg, top, host_height_, document_.hosts[host]);
@@ -308,6 +335,7 @@ class Timeline {
   RowStyle row_style_;
   std::vector<StreamId> streams_;  // drawn
   std::size_t used_streams_ = 0;
+  std::size_t shown_devices_ = 0;  // 0: all
   std::vector<std::uint32_t> start_order_;
   std::vector<std::vector<Bar>> bars_;  // by stream
   Legend legend_{0, 0};

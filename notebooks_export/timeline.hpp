@@ -24,7 +24,8 @@ struct TimelineOptions {
   const std::vector<DeviceMemory>* memory = nullptr;
   bool host_track = true;          ///< what the host threads did, if the trace has it
   std::size_t most_arrows = 60;    ///< arrows for resolved waits are drawn up to this many
-  std::size_t most_streams = 128;  ///< beyond it, the streams with most work are drawn
+  std::size_t most_streams = 128;  ///< beyond it those with most work are drawn; of several devices
+                                   ///< the first ones, whole
 };
 
 /// A Gantt chart: host threads on top, a row per stream coloured by operation, utilization beneath,

@@ -88,6 +88,30 @@ TEST_CASE("Of too many streams the busiest are shown, and the picture says so") 
   CHECK(occurrences(svg, "the busiest 4 streams shown") == 1);
 }
 
+TEST_CASE("Of too many devices the first are shown, whole, and their hosts") {
+  TraceDocument document = document_of(90, 30);
+  for (std::uint32_t rank = 1; rank < 10; ++rank) {
+    document.devices.push_back("rank " + std::to_string(rank));
+    document.hosts.push_back("process " + std::to_string(rank));
+  }
+  for (const StreamId stream : document.streams.ids()) {
+    document.streams[stream].device = DeviceId{stream.value() / 3};
+  }
+  for (std::uint32_t rank = 0; rank < 10; ++rank) {
+    document.trace.hosts.push_back(
+        {HostId{rank}, 0, HostCall::launch(StreamId{3 * rank}, TaskId{0}), {}, Time{1us}, {}});
+  }
+  TimelineOptions options;
+  options.most_streams = 7;
+  const std::string svg = timeline_svg(document, options);
+  CHECK(xml_problem(svg) == "");
+  CHECK(occurrences(svg, "2 devices shown") == 1);
+  CHECK(occurrences(svg, "rank 1 stream 5") == 1);
+  CHECK(occurrences(svg, "stream 6") == 0);
+  CHECK(occurrences(svg, "process 1<") == 1);
+  CHECK(occurrences(svg, "process 2<") == 0);
+}
+
 TEST_CASE("Tasks of the critical path are framed, one frame each") {
   TraceDocument document = document_of(6, 2);
   TimelineOptions options;
