@@ -22,6 +22,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace schedlab::bench {
 namespace {
@@ -69,7 +70,8 @@ void check_answers(Bench& bench) {
   expect_starts("event engine",
                 bench.simulator.run(scene.problem(), scene.plan, {.engine = EngineKind::event}),
                 bench);
-  for (const Problem& limited : {scene.unit_problem(), scene.fluid_problem()}) {
+  for (const Problem& limited :
+       {scene.unit_problem(), scene.fluid_problem(), scene.short_problem(), scene.v100_problem()}) {
     bench.simulator.run_into(limited, scene.plan, {}, bench.trace);
     if (bench.trace.makespan().count() < makespan) {
       throw std::runtime_error("a limited machine is faster than the ideal one");
@@ -144,12 +146,19 @@ void add_engines(Bench& bench, const Size& size) {
   add("event engine, limited units, recorded", size, [&bench, simulate, recorded] {
     return simulate(bench.scene.unit_problem(), recorded);
   });
-  add("event engine, fluid machine", size, [&bench, simulate] {
-    return simulate(bench.scene.fluid_problem(), {.engine = EngineKind::event});
-  });
-  add("event engine, fluid machine, recorded", size, [&bench, simulate, recorded] {
-    return simulate(bench.scene.fluid_problem(), recorded);
-  });
+  // Shares of the units by priority, bandwidth for all; too little of it; a real machine's kernels.
+  const std::pair<const char*, Problem> fluid_scenes[] = {
+      {"event engine, fluid machine", bench.scene.fluid_problem()},
+      {"event engine, fluid machine, bandwidth always short", bench.scene.short_problem()},
+      {"event engine, fluid V100", bench.scene.v100_problem()}};
+  for (const auto& [name, problem] : fluid_scenes) {
+    add(name, size, [problem, simulate] {
+      return simulate(problem, {.engine = EngineKind::event});
+    });
+    add(std::string{name} + ", recorded", size, [problem, simulate, recorded] {
+      return simulate(problem, recorded);
+    });
+  }
 }
 
 void add_references(Bench& bench, const Size& size) {

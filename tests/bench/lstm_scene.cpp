@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/lstm_scene.hpp"
 
+#include "hw_models/machine_spec.hpp"
+#include "hw_models/registry.hpp"
 #include "sim/base/rng.hpp"
+#include "workloads/lstm.hpp"
 
 #include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -12,34 +18,70 @@ namespace {
 
 struct Part {
   std::string_view name;
+  TaskKind kind;
   std::int64_t microseconds;
   double share;  // of the device's units
 };
 
 // Assumed; the ratios are those of a step of batch 64 and hidden size 1024.
-constexpr std::array<Part, 5> parts{{{"cell", 20, 0.10},
-                                     {"hidden_1", 40, 0.30},
-                                     {"hidden_2", 40, 0.30},
-                                     {"weight_1", 60, 0.50},
-                                     {"weight_2", 60, 0.50}}};
+constexpr std::array<Part, 5> parts{{{"cell", TaskKind::pointwise, 20, 0.10},
+                                     {"hidden_1", TaskKind::gemm, 40, 0.30},
+                                     {"hidden_2", TaskKind::gemm, 40, 0.30},
+                                     {"weight_1", TaskKind::gemm, 60, 0.50},
+                                     {"weight_2", TaskKind::gemm, 60, 0.50}}};
 
 constexpr Bandwidth memory_bandwidth = 900_GB_per_s;  // assumed
 
-class Shares final : public CostModel {
+/// An estimate for each part.
+class Given final : public CostModel {
  public:
-  [[nodiscard]] std::string_view name() const override { return "shares"; }
+  using Estimates = std::array<Estimate, parts.size()>;
+  explicit Given(const Estimates& estimates) : estimates_(estimates) {}
+  [[nodiscard]] std::string_view name() const override { return "given"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device&) const override {
-    for (const Part& part : parts) {
-      if (part.name == operation.name) {
-        // Twice the share: kernels that fill the units want more bandwidth than there is.
-        return {.duration = operation.fixed_duration,
-                .share = part.share,
-                .bandwidth = 2.0 * part.share * memory_bandwidth};
-      }
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (parts[k].name == operation.name) return estimates_[k];
     }
-    return {.duration = operation.fixed_duration};
+    throw std::runtime_error("no estimate for " + operation.name);
   }
+
+ private:
+  Estimates estimates_;
 };
+
+/// `demand`: what kernels that fill the units want of the bandwidth there is.
+Given shares(double demand) {
+  Given::Estimates estimates;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    estimates[k] = {.duration = std::chrono::microseconds{parts[k].microseconds},
+                    .share = parts[k].share,
+                    .bandwidth = demand * parts[k].share * memory_bandwidth};
+  }
+  return Given{estimates};
+}
+
+/// What tiled_gemm says of the inner nodes of such a network, of batch 64 and hidden size 1024.
+Given tiled(const Platform& platform) {
+  const TaskGraph graph =
+      lstm({.layers = LstmScene::layers, .steps = 3, .batch = 64, .hidden = 1024});
+  const CostTable costs{graph, platform, *make_cost_model("tiled_gemm")};
+  Given::Estimates estimates;
+  std::size_t found = 0;
+  for (const TaskId task : graph.tasks()) {
+    if (graph.tags(task).layer != 1 || graph.tags(task).step != 1) continue;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (parts[k].name != graph.operation(task).name) continue;
+      estimates[k] = costs.entry(task).estimate;
+      ++found;
+    }
+  }
+  if (found != parts.size()) throw std::runtime_error("other kernels than expected");
+  return Given{estimates};
+}
+
+// Jitter makes a kernel want up to a ninth more: still never more than there is.
+constexpr double enough = 0.9;
+constexpr double too_much = 2.0;
 
 TaskGraph make_graph(std::uint32_t tasks) {
   TaskGraphBuilder builder;
@@ -47,6 +89,7 @@ TaskGraph make_graph(std::uint32_t tasks) {
   for (std::size_t k = 0; k < parts.size(); ++k) {
     operations[k] =
         builder.add_operation({.name = std::string{parts[k].name},
+                               .kind = parts[k].kind,
                                .fixed_duration = std::chrono::microseconds{parts[k].microseconds}});
   }
   constexpr std::uint32_t layers = LstmScene::layers;
@@ -70,12 +113,12 @@ TaskGraph make_graph(std::uint32_t tasks) {
   return std::move(builder).build();
 }
 
-IdVector<TaskId, Duration> jittered(const TaskGraph& graph) {
+IdVector<TaskId, Duration> jittered(const TaskGraph& graph, const CostTable& costs) {
   Rng rng{20};
   IdVector<TaskId, Duration> durations;
   durations.reserve(graph.task_count());
   for (const TaskId task : graph.tasks()) {
-    const Duration base = graph.operation(task).fixed_duration;
+    const Duration base = costs.duration(task);
     const std::int64_t span = base.count() / 10;
     const auto jitter =
         static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(2 * span + 1)));
@@ -147,13 +190,16 @@ LstmScene::LstmScene(std::uint32_t tasks)
       ideal(ideal_platform(3)),
       costs(graph, ideal),
       units(make_limited(SharingModel::exclusive)),
-      unit_costs(graph, units, Shares{}),
+      unit_costs(graph, units, shares(enough)),
       fluid(make_limited(SharingModel::fluid)),
-      fluid_costs(graph, fluid, Shares{}),
+      fluid_costs(graph, fluid, shares(enough)),
+      short_costs(graph, fluid, shares(too_much)),
+      v100(load_machine("v100").platform),
+      v100_costs(graph, v100, tiled(v100)),
       plan(make_plan(graph)) {
-  costs.set_task_durations(jittered(graph));
-  unit_costs.set_task_durations(jittered(graph));
-  fluid_costs.set_task_durations(jittered(graph));
+  for (CostTable* table : {&costs, &unit_costs, &fluid_costs, &short_costs, &v100_costs}) {
+    table->set_task_durations(jittered(graph, *table));
+  }
 }
 
 BareGraph LstmScene::bare() const {

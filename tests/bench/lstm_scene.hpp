@@ -42,13 +42,18 @@ struct LstmScene {
   CostTable costs;  ///< on `ideal`
   Platform units;   ///< 64 units held whole, 3 priorities, host costs, latencies, launch queue
   CostTable unit_costs;
-  Platform fluid;  ///< the same with units and memory bandwidth shared by running kernels
-  CostTable fluid_costs;
+  Platform fluid;         ///< the same with units and memory bandwidth shared by running kernels
+  CostTable fluid_costs;  ///< on `fluid`: the bandwidth suffices for all
+  CostTable short_costs;  ///< on `fluid`: kernels that fill the units want twice the bandwidth
+  Platform v100;          ///< fluid
+  CostTable v100_costs;   ///< what tiled_gemm says of batch 64 and hidden size 1024
   Plan plan;
 
   [[nodiscard]] Problem problem() const { return {graph, ideal, costs}; }
   [[nodiscard]] Problem unit_problem() const { return {graph, units, unit_costs}; }
   [[nodiscard]] Problem fluid_problem() const { return {graph, fluid, fluid_costs}; }
+  [[nodiscard]] Problem short_problem() const { return {graph, fluid, short_costs}; }
+  [[nodiscard]] Problem v100_problem() const { return {graph, v100, v100_costs}; }
   [[nodiscard]] BareGraph bare() const;
 };
 
