@@ -169,10 +169,13 @@ class DeviceSide {
       connection.tail = nil;
       return;
     }
-    // What is far away in memory is needed when the running task has ended, many events from now:
-    // time enough to fetch it. Looking at it here would wait for it.
-    const bool near = connection.head == popped + 1;  // e.g. the record behind a launch
-    const std::uint32_t target = near ? items_[connection.head].next : connection.head;
+    fetch_behind(popped, connection.head);
+  }
+  /// What is far away in memory is needed when the running task has ended, many events from now:
+  /// time enough to fetch it. Looking at it here would wait for it.
+  void fetch_behind(std::uint32_t head, std::uint32_t next) const {
+    const bool near = next == head + 1;  // e.g. the record behind a launch
+    const std::uint32_t target = near ? items_[next].next : next;
     if (target == nil) return;
     __builtin_prefetch(items_.data() + target);
     __builtin_prefetch(items_.data() + target + 2);
@@ -324,8 +327,10 @@ bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& ite
   if (!sharing_.start_at_once(request, now_)) {
     const std::uint32_t lowest = lowest_level(s.device);
     if (s.level != lowest && is_host_copy(item.call.task())) request.level = lowest;
+    request.quiet = !c.shared && !request.held;
     sharing_.submit(request);
     c.submitted = true;
+    if (item.next != nil) fetch_behind(c.head, item.next);
     return false;
   }
   start(connection);
@@ -401,6 +406,13 @@ void DeviceSide<Sharing>::complete_one() {
   typename Sharing::Completion completion;
   if (!sharing_.pop_completion(now_, completion)) return;
   Stream& s = stream(completion.stream);
+  if (completion.quiet) {
+    Connection& c = scratch_.connections[s.connection];
+    s.running_span = items_[c.head].link;
+    trace_.tasks[s.running_span].started = completion.started;
+    c.submitted = false;
+    pop(c);
+  }
   trace_.tasks[s.running_span].ended = now_;
   s.running_span = nil;
   last_end_ = now_;

@@ -100,7 +100,7 @@ bool PlainFluid::pop_completion(Time now, Completion& completed) {
   }
   if (!kernel->running.empty() || kernel->blocks_left != 0) return false;
   kernel->done = true;
-  completed = {kernel->request.task, kernel->request.stream};
+  completed = {.task = kernel->request.task, .stream = kernel->request.stream};
   return true;
 }
 

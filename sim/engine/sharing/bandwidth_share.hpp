@@ -45,6 +45,10 @@ class BandwidthShare {
   bool share(std::vector<Kernel>& kernels, std::int64_t now);
   /// First event of all kernels held here; `never` if there is none.
   [[nodiscard]] std::int64_t next_event() const { return next_; }
+  /// The kernel of next_event(), if it is one kernel alone; else nil.
+  [[nodiscard]] std::uint32_t due_alone() const {
+    return alone_ ? shares_[next_share_].kernel : nil;
+  }
   /// Appends the kernels of next_event(), which then have none until set_event().
   void take_due(std::vector<std::uint32_t>& due);
 

@@ -290,7 +290,7 @@ bool BlocksSharing::pop_completion(Time now, Completion& completed) {
   state.changed = true;
   dirty_ = true;
   if (kernel.blocks_running != 0 || kernel.blocks_left != 0) return false;
-  completed = {kernel.request.task, kernel.request.stream};
+  completed = {.task = kernel.request.task, .stream = kernel.request.stream};
   --state.resident;
   state.running.erase(std::find(state.running.begin(), state.running.end(), index));
   free_kernels_.push_back(index);

@@ -22,6 +22,9 @@ struct KernelRequest {
   Time arrived{};           ///< when it reached the stream; with `item` the order among equals
   std::uint32_t item = 0;   ///< number of the host call, in submission order
   bool held = false;        ///< lasts until release(): a collective, whose end others decide
+  /// Nobody can pass it in its connection before it has completed: a model may tell of its start
+  /// with its completion instead of by on_start and on_dispatched.
+  bool quiet = false;
 };
 
 /// Exclusive compute sharing: a task holds whole units of one class from its start to its end and
@@ -41,6 +44,8 @@ class ExclusiveSharing {
   struct Completion {
     TaskId task;
     StreamId stream;
+    bool quiet = false;  ///< on_start and on_dispatched were not called
+    Time started{};      ///< then: at its first block
   };
 
   void reset(const Problem& problem);
@@ -69,7 +74,7 @@ class ExclusiveSharing {
     const StreamId stream{completions_.pop().payload};
     const Running& running = running_[stream.value()];
     if (limited_[running.device.value()] != 0) free_units(running);
-    completed = {running.task, stream};
+    completed = {.task = running.task, .stream = stream};
     return true;
   }
 

@@ -1,108 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/engine/sharing/fluid.hpp"
+#include "sim/engine/sharing/fluid_inline.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 namespace schedlab {
-namespace {
-
-constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
-}  // namespace
-
-void FluidSharing::reset(const Problem& problem) {
-  costs_ = &problem.costs;
-  platform_ = &problem.platform;
-  pools_.clear();
-  queues_.clear();
-  kernels_.clear();
-  free_kernels_.clear();
-  cohorts_.clear();
-  free_cohort_ = nil;
-  arrived_.clear();
-  dirty_pools_.clear();
-  touched_.clear();
-  changed_devices_.clear();
-  notices_.clear();
-  announced_ = false;
-  due_.clear();
-  next_due_ = 0;
-  dispatched_at_ = -1;
-  ends_.clear();
-  devices_.resize(platform_->device_count());  // keeps the memory of an earlier run
-  for (const DeviceId id : platform_->device_ids()) {
-    const Device& device = platform_->device(id);
-    DeviceState& state = devices_[id.value()];
-    state.first_pool = static_cast<std::uint32_t>(pools_.size());
-    state.bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
-    state.resident = 0;
-    state.resident_limit = device.resident_kernels;
-    state.changed = false;
-    state.running.clear();
-    state.share.reset();
-    for (const UnitClass& unit_class : device.unit_classes) {
-      pools_.push_back(
-          {.room = unit_class.count == 0 ? no_limit : std::int64_t{unit_room} * unit_class.count,
-           .units = unit_class.count});
-    }
-    pools_.push_back({.room = no_limit});  // kernels of no class
-    state.pools = static_cast<std::uint32_t>(pools_.size()) - state.first_pool;
-    for (std::uint32_t i = state.first_pool; i < pools_.size(); ++i) {
-      pools_[i].device = id.value();
-      pools_[i].levels = device.priority_levels;
-      pools_[i].first_queue = static_cast<std::uint32_t>(queues_.size());
-      queues_.resize(queues_.size() + device.priority_levels);
-    }
-  }
-}
-
-std::uint32_t FluidSharing::make_kernel(const KernelRequest& request) {
-  std::uint32_t index = static_cast<std::uint32_t>(kernels_.size());
-  if (free_kernels_.empty()) {
-    kernels_.emplace_back();
-  } else {
-    index = free_kernels_.back();
-    free_kernels_.pop_back();
-    kernels_[index] = Kernel{};
-  }
-  Kernel& kernel = kernels_[index];
-  const CostTable::Entry& entry = costs_->entry(request.task, request.device);
-  const Estimate& estimate = entry.estimate;
-  const DeviceState& state = devices_[request.device.value()];
-  kernel.request = request;
-  if (request.held) {
-    const std::uint32_t stream = request.stream.value();
-    if (stream >= held_.size()) held_.resize(stream + 1, nil);
-    held_[stream] = index;
-  }
-  kernel.pool =
-      state.first_pool + (entry.unit_class.valid() ? entry.unit_class.value() : state.pools - 1);
-  const std::int64_t units = pools_[kernel.pool].units;
-  const std::int64_t per_unit = std::max(1U, estimate.blocks_per_unit);
-  const std::int64_t blocks = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
-  const std::int64_t wave = units == 0 ? blocks : std::min(blocks, units * per_unit);
-  const std::int64_t duration = costs_->duration(request.task, request.device).count();
-  kernel.blocks_left = static_cast<std::uint32_t>(blocks);
-  kernel.footprint = units == 0 ? 0 : unit_room / static_cast<std::uint32_t>(per_unit);
-  kernel.block_time = wave == blocks ? duration : ceil_div(duration, ceil_div(blocks, wave));
-  if (kernel.block_time > 0 && state.bandwidth > 0.0 && !request.held) {
-    // A kernel alone gets all it wants.
-    const std::uint64_t most = fluid::whole_bandwidth / static_cast<std::uint64_t>(wave);
-    const double bytes = estimate.bandwidth.count() * to_seconds(estimate.duration);
-    const double wanted =
-        bytes / (static_cast<double>(blocks) * static_cast<double>(kernel.block_time) * 1e-12) /
-        state.bandwidth * static_cast<double>(fluid::whole_bandwidth);
-    kernel.block_demand =
-        wanted < static_cast<double>(most) ? static_cast<std::uint64_t>(wanted) : most;
-  }
-  return index;
-}
 
 void FluidSharing::enqueue_arrived() {
   if (arrived_.empty()) return;
@@ -114,53 +16,20 @@ void FluidSharing::enqueue_arrived() {
   }
   for (const KernelRequest& request : arrived_) {
     const std::uint32_t index = make_kernel(request);
-    const std::uint32_t pool = kernels_[index].pool;
-    Queue& queue = queues_[pools_[pool].first_queue + request.level];
+    const std::uint32_t number = kernels_[index].pool;
+    Pool& pool = pools_[number];
+    Queue& queue = queues_[pool.first_queue + request.level];
     if (queue.tail == nil) {
       queue.head = index;
     } else {
       kernels_[queue.tail].next_waiting = index;
     }
     queue.tail = index;
-    ++pools_[pool].waiting;
-    mark(pool);
+    pool.top = pool.waiting == 0 ? request.level : std::min(pool.top, request.level);
+    ++pool.waiting;
+    mark(number);
   }
   arrived_.clear();
-}
-
-void FluidSharing::append(CohortList& list, std::int64_t end, std::uint32_t blocks) {
-  if (list.last != nil && cohorts_[list.last].end == end) {
-    cohorts_[list.last].blocks += blocks;
-    return;
-  }
-  std::uint32_t index = free_cohort_;
-  if (index == nil) {
-    index = static_cast<std::uint32_t>(cohorts_.size());
-    cohorts_.emplace_back();
-  } else {
-    free_cohort_ = cohorts_[index].next;
-  }
-  cohorts_[index] = {.end = end, .blocks = blocks, .next = nil};
-  if (list.last == nil) {
-    list.first = index;
-  } else {
-    cohorts_[list.last].next = index;
-  }
-  list.last = index;
-}
-
-std::uint32_t FluidSharing::take_first(CohortList& list) {
-  const std::uint32_t index = list.first;
-  list.first = cohorts_[index].next;
-  if (list.first == nil) list.last = nil;
-  return index;
-}
-
-void FluidSharing::drop(CohortList& list) {
-  if (list.first == nil) return;
-  cohorts_[list.last].next = free_cohort_;
-  free_cohort_ = list.first;
-  list = {};
 }
 
 void FluidSharing::dispatch_all(std::int64_t now) {
@@ -179,28 +48,36 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   pool.cycling = nil;
   if (pool.waiting != 0) dispatch_queues(pool, now);
   if (pool.cycling == cycling) return;
-  if (cycling != nil) touch(cycling);
-  if (pool.cycling != nil) touch(pool.cycling);
+  if (cycling != nil) touch(cycling, kernels_[cycling]);
+  if (pool.cycling != nil) touch(pool.cycling, kernels_[pool.cycling]);
 }
 
 void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
   DeviceState& device = devices_[pool.device];
-  for (std::uint32_t level = 0; level < pool.levels; ++level) {
+  bool held_up = false;
+  for (std::uint32_t level = pool.top; level < pool.levels && pool.waiting != 0; ++level) {
     Queue& queue = queues_[pool.first_queue + level];
+    if (!held_up) pool.top = level;
     while (queue.head != nil) {
       const std::uint32_t index = queue.head;
       Kernel& kernel = kernels_[index];
       if (!kernel.started && device.resident_limit != 0 &&
           device.resident >= device.resident_limit) {
+        held_up = true;
         break;  // it holds up nobody who is resident: they would never end
       }
-      const std::int64_t fit = kernel.footprint == 0          ? kernel.blocks_left
-                               : pool.room < kernel.footprint ? 0
-                                                              : pool.room / kernel.footprint;
-      if (fit != 0) {
-        place(index,
-              static_cast<std::uint32_t>(std::min<std::int64_t>(fit, kernel.blocks_left)),
-              now);
+      const std::uint32_t blocks = blocks_that_fit(pool, kernel);
+      if (blocks != 0) {
+        if (!kernel.started) begin(index, kernel, device, now);
+        kernel.blocks_left -= blocks;
+        kernel.blocks_running += blocks;
+        if (pool.units != 0) pool.room -= std::int64_t{kernel.footprint} * blocks;
+        touch(index, kernel);
+        if (kernel.short_of_bandwidth) {
+          append_in_phase(kernel, blocks, device, now);
+        } else {
+          append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);
+        }
       }
       if (kernel.blocks_left != 0) {
         if (kernel.started && kernel.block_time > 0) pool.cycling = index;
@@ -209,49 +86,30 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
       queue.head = kernel.next_waiting;
       if (queue.head == nil) queue.tail = nil;
       --pool.waiting;
-      notices_.push_back({index, false});
+      if (!kernel.request.quiet) notices_.push_back({index, false});
     }
   }
 }
 
-void FluidSharing::place(std::uint32_t index, std::uint32_t blocks, std::int64_t now) {
-  Kernel& kernel = kernels_[index];
-  DeviceState& device = device_of(kernel);
-  Pool& pool = pools_[kernel.pool];
-  if (!kernel.started) {
-    kernel.started = true;
-    kernel.own = -now;
-    ++device.resident;
-    device.running.push_back(index);
-    notices_.push_back({index, true});
-  }
-  kernel.blocks_left -= blocks;
-  kernel.blocks_running += blocks;
-  if (pool.units != 0) pool.room -= std::int64_t{kernel.footprint} * blocks;
-  touch(index);
-  // In the place of blocks of its own that have just ended: these keep their phase.
+/// Blocks that begin while some are short of bandwidth. In the place of blocks of their own kernel
+/// that have just ended, they keep its phase; that is how it comes out by itself while nobody is.
+void FluidSharing::append_in_phase(Kernel& kernel,
+                                   std::uint32_t blocks,
+                                   const DeviceState& device,
+                                   std::int64_t now) {
   while (blocks != 0 && kernel.returned.first != nil) {
     Cohort& ended = cohorts_[kernel.returned.first];
     const std::uint32_t taken = std::min(blocks, ended.blocks);
     const std::int64_t end = ended.end + kernel.block_time;
     ended.blocks -= taken;
     blocks -= taken;
-    if (ended.blocks == 0) {
-      const std::uint32_t node = take_first(kernel.returned);
-      cohorts_[node].next = free_cohort_;
-      free_cohort_ = node;
-    }
+    if (ended.blocks == 0) free_cohort(take_first(kernel.returned));
     append(kernel.cohorts, end, taken);
   }
   if (blocks == 0) return;
   bool ticked = false;
   const std::int64_t own = device.share.own_time(kernel, now, ticked);
   append(kernel.cohorts, own + kernel.block_time - kernel.shift, blocks);
-}
-
-void FluidSharing::skip_rounds(Kernel& kernel, std::uint32_t rounds) {
-  kernel.shift += std::int64_t{rounds} * kernel.block_time;
-  kernel.blocks_left -= rounds * kernel.blocks_running;
 }
 
 /// Works out what the kernel whose cohorts follow upon each other has done up to `now`. Blocks that
@@ -269,13 +127,12 @@ void FluidSharing::settle(std::uint32_t index, std::int64_t now) {
   while (cohorts_[kernel.cohorts.first].end + kernel.shift <= before) {
     const std::uint32_t node = take_first(kernel.cohorts);
     const Cohort cohort = cohorts_[node];
-    cohorts_[node].next = free_cohort_;
-    free_cohort_ = node;
+    free_cohort(node);
     kernel.blocks_left -= cohort.blocks;
     append(kernel.cohorts, cohort.end + kernel.block_time, cohort.blocks);
   }
   kernel.rounds = 0;
-  touch(index);
+  touch(index, kernel);
   if (cohorts_[kernel.cohorts.first].end + kernel.shift == own) end_first_cohort(index);
 }
 
@@ -283,32 +140,29 @@ void FluidSharing::end_first_cohort(std::uint32_t index) {
   Kernel& kernel = kernels_[index];
   const std::uint32_t node = take_first(kernel.cohorts);
   const Cohort cohort = cohorts_[node];
-  cohorts_[node].next = free_cohort_;
-  free_cohort_ = node;
+  free_cohort(node);
   kernel.blocks_running -= cohort.blocks;
-  if (kernel.blocks_left != 0) append(kernel.returned, cohort.end, cohort.blocks);
+  if (kernel.blocks_left != 0 && kernel.short_of_bandwidth) {
+    append(kernel.returned, cohort.end, cohort.blocks);
+  }
   Pool& pool = pools_[kernel.pool];
   if (pool.units != 0) pool.room += std::int64_t{kernel.footprint} * cohort.blocks;
-  touch(index);
-}
-
-/// Own time of the kernel's next event.
-std::int64_t FluidSharing::next_own_time(const Kernel& kernel) const {
-  return cohorts_[kernel.cohorts.first].end + kernel.shift + kernel.rounds * kernel.block_time;
+  touch(index, kernel);
 }
 
 void FluidSharing::share_bandwidth(std::int64_t now) {
   for (const std::uint32_t index : touched_) {
-    const std::uint32_t number = kernels_[index].request.device.value();
-    DeviceState& device = devices_[number];
-    if (!device.changed) {
-      device.changed = true;
-      changed_devices_.push_back(number);
-    }
+    Kernel& kernel = kernels_[index];
+    DeviceState& device = device_of(kernel);
     device.share.update_demand(index, kernels_, now);
-    schedule(index);
+    note_change(kernel, device);
+    schedule(index, kernel, device);
   }
   touched_.clear();
+  if (!changed_devices_.empty()) share_changed_devices(now);
+}
+
+void FluidSharing::share_changed_devices(std::int64_t now) {
   for (const std::uint32_t number : changed_devices_) {
     DeviceState& device = devices_[number];
     device.changed = false;
@@ -330,48 +184,19 @@ void FluidSharing::share_bandwidth(std::int64_t now) {
   changed_devices_.clear();
 }
 
-void FluidSharing::schedule(std::uint32_t index) {
-  Kernel& kernel = kernels_[index];
-  kernel.touched = false;
-  drop(kernel.returned);
-  if (kernel.blocks_running == 0) {
-    ends_.remove(heap_id(index));
-    if (kernel.blocks_left == 0) free_kernels_.push_back(index);
-    return;
-  }
-  if (kernel.request.held) {  // release() says when
-    if (kernel.release_at == fluid::no_release) {
-      ends_.remove(heap_id(index));
-    } else {
-      ends_.set(heap_id(index), kernel.release_at);
-    }
-    return;
-  }
-  kernel.rounds =
-      pools_[kernel.pool].cycling == index ? (kernel.blocks_left - 1) / kernel.blocks_running : 0;
-  const std::int64_t own = next_own_time(kernel);
-  fluid::BandwidthShare& share = device_of(kernel).share;
-  if (share.holds(kernel)) {
-    share.set_event(kernel, own);
-  } else {
-    ends_.set(heap_id(index), own - kernel.own);
-  }
-}
-
 void FluidSharing::collect_due(std::int64_t now) {
   due_.clear();
   next_due_ = 0;
   event_time_ = now;
   const auto devices = static_cast<std::uint32_t>(devices_.size());
-  while (ends_.next_time() == now) {
-    const std::uint32_t id = ends_.top();
-    ends_.remove(id);
+  do {
+    const std::uint32_t id = ends_.pop();
     if (id < devices) {
       devices_[id].share.take_due(due_);
     } else {
       due_.push_back(id - devices);
     }
-  }
+  } while (ends_.more_now());
   if (due_.size() < 2) return;
   std::sort(due_.begin(), due_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return kernels_[a].request.item < kernels_[b].request.item;
@@ -385,15 +210,40 @@ Time FluidSharing::next_completion(Time horizon) {
     if (next_due_ < due_.size()) return at(event_time_);
     const std::int64_t next = ends_.next_time();
     if (at(next) >= horizon || next == KernelHeap::never || dispatch_needed()) return at(next);
+    if (pass_on(next)) continue;
     collect_due(next);
-    if (std::any_of(due_.begin(), due_.end(), [this](std::uint32_t k) { return completes(k); })) {
-      return at(next);
+    for (const std::uint32_t index : due_) {
+      if (completes(kernels_[index])) return at(next);
     }
     // Nothing else happens at this instant, so its blocks can be placed now.
-    Completion none;
-    for (std::size_t i = due_.size(); i > 0; --i) (void)pop_completion(at(next), none);
+    for (const std::uint32_t index : due_) (void)end_due(index);
+    due_.clear();
     dispatch_all(next);
   }
+}
+
+/// Does the next event where it is the end of one cohort, alone at its time, after which its kernel
+/// goes on: that is most events. Else does nothing: false.
+bool FluidSharing::pass_on(std::int64_t now) {
+  if (ends_.more_now()) return false;
+  const auto devices = static_cast<std::uint32_t>(devices_.size());
+  std::uint32_t index = ends_.top();
+  if (index >= devices) {
+    index -= devices;
+  } else {
+    index = devices_[index].share.due_alone();
+    if (index == nil) return false;
+  }
+  Kernel& kernel = kernels_[index];
+  if (completes(kernel)) return false;
+  event_time_ = now;  // of notices
+  skip_rounds(kernel, kernel.rounds);
+  kernel.rounds = 0;
+  end_first_cohort(index);
+  if (pools_[kernel.pool].waiting != 0) dispatch_pool(kernel.pool, now);
+  share_bandwidth(now);
+  dispatched_at_ = now;
+  return true;
 }
 
 bool FluidSharing::pop_completion(Time now, Completion& completed) {
@@ -403,6 +253,17 @@ bool FluidSharing::pop_completion(Time now, Completion& completed) {
   }
   if (next_due_ == due_.size()) collect_due(now.time_since_epoch().count());
   const std::uint32_t index = due_[next_due_++];
+  if (!end_due(index)) return false;
+  const Kernel& kernel = kernels_[index];
+  completed = {.task = kernel.request.task,
+               .stream = kernel.request.stream,
+               .quiet = kernel.request.quiet,
+               .started = Time{Duration{kernel.started_at}}};
+  return true;
+}
+
+/// Ends a cohort of the kernel, or a held kernel. True: the kernel has completed.
+bool FluidSharing::end_due(std::uint32_t index) {
   Kernel& kernel = kernels_[index];
   skip_rounds(kernel, kernel.rounds);
   kernel.rounds = 0;
@@ -412,16 +273,15 @@ bool FluidSharing::pop_completion(Time now, Completion& completed) {
   if (pools_[kernel.pool].waiting != 0) mark(kernel.pool);
   if (kernel.blocks_running != 0 || kernel.blocks_left != 0) return false;
   DeviceState& device = device_of(kernel);
-  --device.resident;
-  if (device.resident_limit != 0) {
+  if (device.resident-- == device.resident_limit) {
     for (std::uint32_t i = 0; i < device.pools; ++i) {
       if (pools_[device.first_pool + i].waiting != 0) mark(device.first_pool + i);
     }
   }
-  const auto at = std::find(device.running.begin(), device.running.end(), index);
-  *at = device.running.back();
+  const std::uint32_t last = device.running.back();
+  device.running[kernel.running_at] = last;
+  kernels_[last].running_at = kernel.running_at;
   device.running.pop_back();
-  completed = {kernel.request.task, kernel.request.stream};
   return true;
 }
 
@@ -429,13 +289,6 @@ void FluidSharing::release(StreamId stream, Time end) {
   const std::uint32_t index = held_[stream.value()];
   kernels_[index].release_at = end.time_since_epoch().count();
   ends_.set(heap_id(index), kernels_[index].release_at);
-}
-
-std::size_t FluidSharing::memory_bytes() const {
-  std::size_t bytes = kernels_.capacity() * sizeof(Kernel) + cohorts_.capacity() * sizeof(Cohort) +
-                      ends_.memory_bytes() + arrived_.capacity() * sizeof(KernelRequest);
-  for (const DeviceState& device : devices_) bytes += device.share.memory_bytes();
-  return bytes;
 }
 
 }  // namespace schedlab

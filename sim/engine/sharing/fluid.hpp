@@ -80,6 +80,18 @@ class FluidSharing {
     std::uint32_t head = nil;
     std::uint32_t tail = nil;
   };
+  /// What all kernels of one operation on one kind of device have in common.
+  struct Form {
+    const CostTable::Entry* entry = nullptr;
+    double bytes = 0.0;              ///< to and from memory
+    std::int64_t duration = -1;      ///< to which the next two belong
+    std::int64_t block_time = 0;     ///< ps
+    std::uint64_t block_demand = 0;  ///< as Kernel's
+    std::uint32_t blocks = 0;
+    std::uint32_t wave = 0;  ///< blocks that run at once when it is alone
+    std::uint32_t waves = 0;
+    std::uint32_t footprint = 0;  ///< room of one block
+  };
   /// The units of one class of one device.
   struct Pool {
     std::int64_t room = 0;
@@ -88,6 +100,7 @@ class FluidSharing {
     std::uint32_t first_queue = 0;  ///< of level 0
     std::uint32_t levels = 0;
     std::uint32_t waiting = 0;  ///< kernels in all queues
+    std::uint32_t top = 0;      ///< no kernel waits at a more urgent level
     std::uint32_t cycling = nil;
     bool dirty = false;
   };
@@ -107,7 +120,8 @@ class FluidSharing {
     bool start;  ///< else: fully placed
   };
 
-  void reset_pools(const Device& device);
+  static void make_form(Form& form, const CostTable::Entry& entry, const Pool& pool);
+  static void set_duration(Form& form, std::int64_t duration, const DeviceState& device);
   void enqueue_arrived();
   std::uint32_t make_kernel(const KernelRequest& request);
   void mark(std::uint32_t pool) {
@@ -115,30 +129,39 @@ class FluidSharing {
     pools_[pool].dirty = true;
     dirty_pools_.push_back(pool);
   }
-  void touch(std::uint32_t index) {
-    if (kernels_[index].touched) return;
-    kernels_[index].touched = true;
+  void touch(std::uint32_t index, Kernel& kernel) {
+    if (kernel.touched) return;
+    kernel.touched = true;
     touched_.push_back(index);
   }
 
   void append(CohortList& list, std::int64_t end, std::uint32_t blocks);
   [[nodiscard]] std::uint32_t take_first(CohortList& list);
   void drop(CohortList& list);
+  void free_cohort(std::uint32_t node);
 
   void dispatch_all(std::int64_t now);
   void dispatch_pool(std::uint32_t pool, std::int64_t now);
   void dispatch_queues(Pool& pool, std::int64_t now);
-  void place(std::uint32_t index, std::uint32_t blocks, std::int64_t now);
+  [[nodiscard]] static std::uint32_t blocks_that_fit(const Pool& pool, const Kernel& kernel);
+  void begin(std::uint32_t index, Kernel& kernel, DeviceState& device, std::int64_t now);
+  void append_in_phase(Kernel& kernel,
+                       std::uint32_t blocks,
+                       const DeviceState& device,
+                       std::int64_t now);
+  bool pass_on(std::int64_t now);
   void settle(std::uint32_t index, std::int64_t now);
   void skip_rounds(Kernel& kernel, std::uint32_t rounds);
   void end_first_cohort(std::uint32_t index);
+  bool end_due(std::uint32_t index);
 
+  void note_change(const Kernel& kernel, DeviceState& device);
   void share_bandwidth(std::int64_t now);
-  void schedule(std::uint32_t index);
+  void share_changed_devices(std::int64_t now);
+  void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);
   [[nodiscard]] std::int64_t next_own_time(const Kernel& kernel) const;
   void collect_due(std::int64_t now);
-  [[nodiscard]] bool completes(std::uint32_t index) const {
-    const Kernel& kernel = kernels_[index];
+  [[nodiscard]] static bool completes(const Kernel& kernel) {
     return kernel.blocks_left == 0 &&
            (kernel.cohorts.first == kernel.cohorts.last || kernel.request.held);
   }
@@ -151,6 +174,8 @@ class FluidSharing {
 
   const CostTable* costs_ = nullptr;
   const Platform* platform_ = nullptr;
+  const TaskGraph* graph_ = nullptr;
+  std::vector<Form> forms_;  // by operation, modulo their number
   std::vector<DeviceState> devices_;
   std::vector<Pool> pools_;
   std::vector<Queue> queues_;  // [pool][level]

@@ -55,6 +55,8 @@ struct Kernel {
   bool short_of_bandwidth = false;
   bool touched = false;
   bool started = false;
+  std::uint32_t running_at = 0;          ///< its place among the running kernels of its device
+  std::int64_t started_at = 0;           ///< first block
   std::int64_t release_at = no_release;  ///< of a held kernel: when its blocks end
   KernelRequest request;
 };

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/engine/sharing/fluid.hpp"
+
+/// \file
+/// Members of FluidSharing that are part of every event.
+namespace schedlab {
+
+inline void FluidSharing::append(CohortList& list, std::int64_t end, std::uint32_t blocks) {
+  if (list.last != nil && cohorts_[list.last].end == end) {
+    cohorts_[list.last].blocks += blocks;
+    return;
+  }
+  std::uint32_t index = free_cohort_;
+  if (index == nil) {
+    index = static_cast<std::uint32_t>(cohorts_.size());
+    cohorts_.emplace_back();
+  } else {
+    free_cohort_ = cohorts_[index].next;
+  }
+  cohorts_[index] = {.end = end, .blocks = blocks, .next = nil};
+  if (list.last == nil) {
+    list.first = index;
+  } else {
+    cohorts_[list.last].next = index;
+  }
+  list.last = index;
+}
+
+inline std::uint32_t FluidSharing::take_first(CohortList& list) {
+  const std::uint32_t index = list.first;
+  list.first = cohorts_[index].next;
+  if (list.first == nil) list.last = nil;
+  return index;
+}
+
+inline void FluidSharing::free_cohort(std::uint32_t node) {
+  cohorts_[node].next = free_cohort_;
+  free_cohort_ = node;
+}
+
+inline void FluidSharing::drop(CohortList& list) {
+  if (list.first == nil) return;
+  cohorts_[list.last].next = free_cohort_;
+  free_cohort_ = list.first;
+  list = {};
+}
+
+/// Of the kernel's blocks that are not placed yet.
+inline std::uint32_t FluidSharing::blocks_that_fit(const Pool& pool, const Kernel& kernel) {
+  if (pool.room >= std::int64_t{kernel.footprint} * kernel.blocks_left) return kernel.blocks_left;
+  if (pool.room < kernel.footprint) return 0;
+  return static_cast<std::uint32_t>(pool.room / kernel.footprint);
+}
+
+inline void FluidSharing::begin(std::uint32_t index,
+                                Kernel& kernel,
+                                DeviceState& device,
+                                std::int64_t now) {
+  kernel.started = true;
+  kernel.own = -now;
+  kernel.started_at = now;
+  kernel.running_at = static_cast<std::uint32_t>(device.running.size());
+  ++device.resident;
+  device.running.push_back(index);
+  if (!kernel.request.quiet) notices_.push_back({index, true});
+}
+
+inline void FluidSharing::note_change(const Kernel& kernel, DeviceState& device) {
+  if (device.changed || !(device.share.saturated() || device.share.overbooked())) return;
+  device.changed = true;
+  changed_devices_.push_back(kernel.request.device.value());
+}
+
+inline void FluidSharing::skip_rounds(Kernel& kernel, std::uint32_t rounds) {
+  kernel.shift += std::int64_t{rounds} * kernel.block_time;
+  kernel.blocks_left -= rounds * kernel.blocks_running;
+}
+
+/// Own time of the kernel's next event.
+inline std::int64_t FluidSharing::next_own_time(const Kernel& kernel) const {
+  return cohorts_[kernel.cohorts.first].end + kernel.shift + kernel.rounds * kernel.block_time;
+}
+
+inline void FluidSharing::schedule(std::uint32_t index, Kernel& kernel, DeviceState& device) {
+  kernel.touched = false;
+  drop(kernel.returned);
+  if (kernel.blocks_running == 0) {
+    ends_.remove(heap_id(index));
+    if (kernel.blocks_left == 0) free_kernels_.push_back(index);
+    return;
+  }
+  if (kernel.request.held) {  // release() says when
+    if (kernel.release_at == fluid::no_release) {
+      ends_.remove(heap_id(index));
+    } else {
+      ends_.set(heap_id(index), kernel.release_at);
+    }
+    return;
+  }
+  kernel.rounds = 0;
+  if (kernel.blocks_left > kernel.blocks_running && pools_[kernel.pool].cycling == index) {
+    kernel.rounds = (kernel.blocks_left - 1) / kernel.blocks_running;
+  }
+  const std::int64_t own = next_own_time(kernel);
+  if (device.share.holds(kernel)) {
+    device.share.set_event(kernel, own);
+  } else {
+    ends_.set(heap_id(index), own - kernel.own);
+  }
+}
+
+}  // namespace schedlab

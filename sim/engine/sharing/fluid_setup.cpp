@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/sharing/fluid.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+/// \file
+/// Members of FluidSharing: what a run begins with, and a kernel.
+namespace schedlab {
+namespace {
+
+constexpr std::size_t most_forms = 1024;
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+void FluidSharing::reset(const Problem& problem) {
+  costs_ = &problem.costs;
+  platform_ = &problem.platform;
+  graph_ = &problem.graph;
+  pools_.clear();
+  queues_.clear();
+  kernels_.clear();
+  free_kernels_.clear();
+  cohorts_.clear();
+  free_cohort_ = nil;
+  arrived_.clear();
+  dirty_pools_.clear();
+  touched_.clear();
+  changed_devices_.clear();
+  notices_.clear();
+  announced_ = false;
+  due_.clear();
+  next_due_ = 0;
+  dispatched_at_ = -1;
+  ends_.clear();
+  const std::size_t operations = std::max<std::size_t>(1, problem.graph.operations().size());
+  forms_.assign(std::bit_ceil(std::min(operations, most_forms)), Form{});
+  devices_.resize(platform_->device_count());  // keeps the memory of an earlier run
+  for (const DeviceId id : platform_->device_ids()) {
+    const Device& device = platform_->device(id);
+    DeviceState& state = devices_[id.value()];
+    state.first_pool = static_cast<std::uint32_t>(pools_.size());
+    state.bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
+    state.resident = 0;
+    state.resident_limit = device.resident_kernels;
+    state.changed = false;
+    state.running.clear();
+    state.share.reset();
+    for (const UnitClass& unit_class : device.unit_classes) {
+      pools_.push_back(
+          {.room = unit_class.count == 0 ? no_limit : std::int64_t{unit_room} * unit_class.count,
+           .units = unit_class.count});
+    }
+    pools_.push_back({.room = no_limit});  // kernels of no class
+    state.pools = static_cast<std::uint32_t>(pools_.size()) - state.first_pool;
+    for (std::uint32_t i = state.first_pool; i < pools_.size(); ++i) {
+      pools_[i].device = id.value();
+      pools_[i].levels = device.priority_levels;
+      pools_[i].first_queue = static_cast<std::uint32_t>(queues_.size());
+      queues_.resize(queues_.size() + device.priority_levels);
+    }
+  }
+}
+
+void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Pool& pool) {
+  form.entry = &entry;
+  const Estimate& estimate = entry.estimate;
+  const std::uint32_t units = pool.units;
+  const std::uint32_t per_unit = std::max(1U, estimate.blocks_per_unit);
+  form.blocks = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
+  const std::int64_t most = std::int64_t{units} * per_unit;
+  form.wave = units == 0 ? form.blocks
+                         : static_cast<std::uint32_t>(std::min<std::int64_t>(form.blocks, most));
+  form.waves = static_cast<std::uint32_t>(ceil_div(form.blocks, form.wave));
+  form.footprint = units == 0 ? 0 : unit_room / per_unit;
+  form.bytes = estimate.bandwidth.count() * to_seconds(estimate.duration);
+  form.duration = -1;
+}
+
+void FluidSharing::set_duration(Form& form, std::int64_t duration, const DeviceState& device) {
+  form.duration = duration;
+  form.block_time = form.waves == 1 ? duration : ceil_div(duration, form.waves);
+  form.block_demand = 0;
+  if (form.block_time == 0 || device.bandwidth <= 0.0) return;
+  // A kernel alone gets all it wants.
+  const std::uint64_t most = fluid::whole_bandwidth / form.wave;
+  const double wanted =
+      form.bytes /
+      (static_cast<double>(form.blocks) * static_cast<double>(form.block_time) * 1e-12) /
+      device.bandwidth * static_cast<double>(fluid::whole_bandwidth);
+  form.block_demand =
+      wanted < static_cast<double>(most) ? static_cast<std::uint64_t>(wanted) : most;
+}
+
+std::uint32_t FluidSharing::make_kernel(const KernelRequest& request) {
+  std::uint32_t index = static_cast<std::uint32_t>(kernels_.size());
+  if (free_kernels_.empty()) {
+    kernels_.emplace_back();
+  } else {
+    index = free_kernels_.back();
+    free_kernels_.pop_back();
+    kernels_[index] = Kernel{};
+  }
+  Kernel& kernel = kernels_[index];
+  const DeviceState& device = devices_[request.device.value()];
+  const CostTable::Entry& entry = costs_->entry(request.task, request.device);
+  kernel.pool =
+      device.first_pool + (entry.unit_class.valid() ? entry.unit_class.value() : device.pools - 1);
+  Form& form = forms_[graph_->operation_id(request.task).value() & (forms_.size() - 1)];
+  if (form.entry != &entry) make_form(form, entry, pools_[kernel.pool]);
+  const std::int64_t duration = costs_->duration(request.task, request.device).count();
+  if (form.duration != duration) set_duration(form, duration, device);
+  kernel.request = request;
+  kernel.blocks_left = form.blocks;
+  kernel.footprint = form.footprint;
+  kernel.block_time = form.block_time;
+  if (!request.held) {
+    kernel.block_demand = form.block_demand;
+    return index;
+  }
+  const std::uint32_t stream = request.stream.value();
+  if (stream >= held_.size()) held_.resize(stream + 1, nil);
+  held_[stream] = index;
+  return index;
+}
+
+std::size_t FluidSharing::memory_bytes() const {
+  std::size_t bytes = kernels_.capacity() * sizeof(Kernel) + cohorts_.capacity() * sizeof(Cohort) +
+                      ends_.memory_bytes() + arrived_.capacity() * sizeof(KernelRequest) +
+                      forms_.capacity() * sizeof(Form);
+  for (const DeviceState& device : devices_) bytes += device.share.memory_bytes();
+  return bytes;
+}
+
+}  // namespace schedlab
