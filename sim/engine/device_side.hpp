@@ -132,7 +132,7 @@ class DeviceSide {
   void dispatch() {
     sharing_.dispatch(
         now_,
-        [this](const KernelRequest& request) { start(request.connection); },
+        [this](const KernelRequest& request, Time when) { start(request.connection, when); },
         [this](const KernelRequest& request) {
           Connection& c = scratch_.connections[request.connection];
           c.submitted = false;
@@ -147,7 +147,7 @@ class DeviceSide {
   std::uint32_t append(Stream& s, HostCall call, Time arrival, std::uint32_t link);
   void advance(std::uint32_t connection);
   bool begin_kernel(std::uint32_t connection, const Item& item);
-  void start(std::uint32_t connection);
+  void start(std::uint32_t connection, Time when);
   /// A collective's part has all it needs; once the last has, all end together.
   void start_part(const KernelRequest& request) {
     const auto complete = scratch_.collectives.start(request.task, request.stream);
@@ -333,16 +333,16 @@ bool DeviceSide<Sharing>::begin_kernel(std::uint32_t connection, const Item& ite
     if (item.next != nil) fetch_behind(c.head, item.next);
     return false;
   }
-  start(connection);
+  start(connection, now_);
   pop(c);
   if (request.held) start_part(request);
   return true;
 }
 
 template <class Sharing>
-void DeviceSide<Sharing>::start(std::uint32_t connection) {
+void DeviceSide<Sharing>::start(std::uint32_t connection, Time when) {
   const Item& item = items_[scratch_.connections[connection].head];
-  trace_.tasks[item.link].started = now_;
+  trace_.tasks[item.link].started = when;
   stream(item.call.stream()).running_span = item.link;
 }
 
@@ -404,7 +404,13 @@ bool DeviceSide<Sharing>::pass_wait(std::uint32_t connection, Item& item) {
 template <class Sharing>
 void DeviceSide<Sharing>::complete_one() {
   typename Sharing::Completion completion;
-  if (!sharing_.pop_completion(now_, completion)) return;
+  if (!sharing_.pop_completion(now_, completion)) {
+    // A model may have gone on by itself to where kernels were placed: nothing else happens then.
+    if constexpr (requires { sharing_.announced(); }) {
+      if (sharing_.announced()) dispatch();
+    }
+    return;
+  }
   Stream& s = stream(completion.stream);
   if (completion.quiet) {
     Connection& c = scratch_.connections[s.connection];

@@ -27,7 +27,7 @@ class PlainFluid {
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
     place_all(now.time_since_epoch().count());
     for (const auto& [kernel, start] : notices_) {
-      start ? on_start(kernels_[kernel].request) : on_dispatched(kernels_[kernel].request);
+      start ? on_start(kernels_[kernel].request, now) : on_dispatched(kernels_[kernel].request);
     }
     notices_.clear();
   }

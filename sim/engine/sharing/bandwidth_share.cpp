@@ -30,8 +30,9 @@ void BandwidthShare::begin(const std::vector<std::uint32_t>& running,
     share.kernel = index;
     shares_.push_back(share);
   }
-  std::sort(
-      shares_.begin(), shares_.end(), [](const Share& a, const Share& b) { return a.before(b); });
+  std::sort(shares_.begin(), shares_.end(), [](const Share& a, const Share& b) {
+    return a.before(b.demand, b.kernel);
+  });
   for (std::uint32_t i = 0; i < shares_.size(); ++i) kernels[shares_[i].kernel].share = i;
 }
 
@@ -56,15 +57,15 @@ void BandwidthShare::change_place(std::uint32_t index,
     shares_.pop_back();
     return;
   }
-  Share share = shares_[at];
-  share.demand = kernel.demand;
-  const std::size_t was = at;
-  while (at + 1 < shares_.size() && shares_[at + 1].before(share)) shift(at + 1);
-  while (at > 0 && share.before(shares_[at - 1])) shift(at - 1);
-  if (at == was) {
-    shares_[at].demand = kernel.demand;
-    return;
-  }
+  shares_[at].demand = kernel.demand;
+  const auto in_order = [&](std::size_t first) {
+    return shares_[first].before(shares_[first + 1].demand, shares_[first + 1].kernel);
+  };
+  const bool up = at + 1 < shares_.size() && !in_order(at);
+  if (!up && (at == 0 || in_order(at - 1))) return;
+  const Share share = shares_[at];
+  while (at + 1 < shares_.size() && shares_[at + 1].before(share.demand, index)) shift(at + 1);
+  while (at > 0 && !shares_[at - 1].before(share.demand, index)) shift(at - 1);
   shares_[at] = share;
   kernel.share = static_cast<std::uint32_t>(at);
 }
@@ -78,7 +79,7 @@ void BandwidthShare::end_shortage(Share& share, Kernel& kernel, std::int64_t now
   round_own_time(kernel, given_);
   kernel.short_of_bandwidth = false;
   kernel.own -= now;
-  share.is_short = false;
+  share.is_short = 0;
   share.time = event == never ? never : event - kernel.own;
 }
 
@@ -87,7 +88,7 @@ void BandwidthShare::begin_shortage(Share& share, Kernel& kernel, std::int64_t n
   kernel.short_of_bandwidth = true;
   kernel.own += now;
   kernel.given = given_;
-  share.is_short = true;
+  share.is_short = 1;
   share.time = never;
   share.given =
       left == never ? never_given : given_ + Wide{share.demand} * static_cast<std::uint64_t>(left);

@@ -35,6 +35,13 @@ class BandwidthShare {
   /// Sets the demand of a kernel to that of its running blocks. share() must follow.
   void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now);
 
+  /// The same while not saturated.
+  void set_demand(Kernel& kernel) {
+    const std::uint64_t wanted = kernel.blocks_running * kernel.block_demand;
+    total_ += wanted - kernel.demand;
+    kernel.demand = wanted;
+  }
+
   // While saturated.
   /// Is the next event of this kernel kept here?
   [[nodiscard]] bool holds(const Kernel& kernel) const { return saturated_ && kernel.demand != 0; }
@@ -80,10 +87,10 @@ class BandwidthShare {
     std::int64_t time = never;  ///< next event of others
     std::uint64_t demand = 0;
     std::uint32_t kernel = nil;
-    bool is_short = false;
+    std::uint32_t is_short = 0;  // a bool that leaves no gap: gaps make copies slow
 
-    [[nodiscard]] bool before(const Share& other) const {
-      return demand < other.demand || (demand == other.demand && kernel < other.kernel);
+    [[nodiscard]] bool before(std::uint64_t other_demand, std::uint32_t other_kernel) const {
+      return demand < other_demand || (demand == other_demand && kernel < other_kernel);
     }
   };
 

@@ -52,8 +52,8 @@ class BlocksSharing {
   void submit(const KernelRequest& request) { arrived_.push_back(request); }
   [[nodiscard]] bool dispatch_needed() const { return dirty_ || !arrived_.empty(); }
 
-  /// Places blocks. on_start(request) at a kernel's first block, on_dispatched(request) at its
-  /// last: from then on the calls behind it in its connection may pass.
+  /// Places blocks. on_start(request, when) at a kernel's first block, on_dispatched(request) at
+  /// its last: from then on the calls behind it in its connection may pass.
   template <class OnStart, class OnDispatched>
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
 
@@ -204,7 +204,7 @@ void BlocksSharing::dispatch_pool(Pool& pool,
         kernel.started = true;
         ++state.resident;
         state.running.push_back(index);
-        on_start(kernel.request);
+        on_start(kernel.request, now);
       }
       if (kernel.blocks_left != 0) return;
       queue.head = kernel.next_waiting;

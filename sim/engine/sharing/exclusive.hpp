@@ -59,8 +59,8 @@ class ExclusiveSharing {
   /// Queues the kernel; it starts in dispatch().
   void submit(const KernelRequest& request) { arrived_.push_back(request); }
 
-  /// Starts all kernels that can start at `now`, calling on_start(request) when a kernel's first
-  /// block is placed and on_dispatched(request) when its last is: here at once.
+  /// Starts all kernels that can start at `now`, calling on_start(request, when) when a
+  /// kernel's first block is placed and on_dispatched(request) when its last is: here at once.
   template <class OnStart, class OnDispatched>
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
   [[nodiscard]] bool dispatch_needed() const { return !touched_.empty() || !arrived_.empty(); }
@@ -175,7 +175,7 @@ void ExclusiveSharing::dispatch_engine(Engine& engine,
       ++resident;
       engine.free_units -= units;
       begin(request, now);
-      on_start(request);
+      on_start(request, now);
       on_dispatched(request);
     }
     queue.clear();

@@ -46,7 +46,15 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   const std::uint32_t cycling = pool.cycling;
   if (cycling != nil) settle(cycling, now);
   pool.cycling = nil;
-  if (pool.waiting != 0) dispatch_queues(pool, now);
+  if (pool.waiting != 0) {
+    DeviceState& device = devices_[pool.device];
+    if (device.share.saturated() || limits(device, pool)) {
+      dispatch_queues(pool, now);
+    } else {
+      give_freely(pool, nil, device, now);
+      note_change(pool.device, device);
+    }
+  }
   if (pool.cycling == cycling) return;
   if (cycling != nil) touch(cycling, kernels_[cycling]);
   if (pool.cycling != nil) touch(pool.cycling, kernels_[pool.cycling]);
@@ -122,7 +130,9 @@ void FluidSharing::settle(std::uint32_t index, std::int64_t now) {
   const std::int64_t first = cohorts_[kernel.cohorts.first].end + kernel.shift;
   if (own < first) return;
   // All cohorts end within one block time, so all of them have been through these rounds.
-  skip_rounds(kernel, static_cast<std::uint32_t>((own - first) / kernel.block_time));
+  if (own - first >= kernel.block_time) {
+    skip_rounds(kernel, static_cast<std::uint32_t>((own - first) / kernel.block_time));
+  }
   const std::int64_t before = ticked && dispatched_at_ != now ? own - 1 : own;
   while (cohorts_[kernel.cohorts.first].end + kernel.shift <= before) {
     const std::uint32_t node = take_first(kernel.cohorts);
@@ -155,7 +165,7 @@ void FluidSharing::share_bandwidth(std::int64_t now) {
     Kernel& kernel = kernels_[index];
     DeviceState& device = device_of(kernel);
     device.share.update_demand(index, kernels_, now);
-    note_change(kernel, device);
+    note_change(kernel.request.device.value(), device);
     schedule(index, kernel, device);
   }
   touched_.clear();
@@ -237,6 +247,11 @@ bool FluidSharing::pass_on(std::int64_t now) {
   Kernel& kernel = kernels_[index];
   if (completes(kernel)) return false;
   event_time_ = now;  // of notices
+  DeviceState& device = device_of(kernel);
+  if (!device.share.saturated() && !limits(device, pools_[kernel.pool])) {
+    pass_on_freely(index, kernel, device, now);
+    return true;
+  }
   skip_rounds(kernel, kernel.rounds);
   kernel.rounds = 0;
   end_first_cohort(index);
@@ -244,6 +259,67 @@ bool FluidSharing::pass_on(std::int64_t now) {
   share_bandwidth(now);
   dispatched_at_ = now;
   return true;
+}
+
+/// The same in few steps where all have the bandwidth they want and whoever waits may start.
+void FluidSharing::pass_on_freely(std::uint32_t ended,
+                                  Kernel& from,
+                                  DeviceState& device,
+                                  std::int64_t now) {
+  Pool& pool = pools_[from.pool];
+  if (from.rounds != 0) skip_rounds(from, from.rounds);
+  from.rounds = 0;
+  const std::uint32_t node = take_first(from.cohorts);
+  from.blocks_running -= cohorts_[node].blocks;
+  pool.room += std::int64_t{from.footprint} * cohorts_[node].blocks;
+  free_cohort(node);
+  const std::uint32_t cycled = pool.cycling;
+  if (pool.waiting != 0) {
+    if (cycled != nil && cycled != ended) settle(cycled, now);
+    pool.cycling = nil;
+    give_freely(pool, ended, device, now);
+    if (pool.cycling != cycled && cycled != nil && cycled != ended) touch(cycled, kernels_[cycled]);
+  }
+  device.share.set_demand(from);
+  reschedule(ended, from, pool);
+  dispatched_at_ = now;
+  if (!touched_.empty() || device.share.overbooked()) {
+    note_change(pool.device, device);
+    share_bandwidth(now);
+  }
+}
+
+/// Places blocks of those who wait, the first first. `ended` is scheduled by the caller.
+void FluidSharing::give_freely(Pool& pool,
+                               std::uint32_t ended,
+                               DeviceState& device,
+                               std::int64_t now) {
+  for (;; ++pool.top) {
+    Queue& queue = queues_[pool.first_queue + pool.top];
+    while (queue.head != nil) {
+      const std::uint32_t index = queue.head;
+      Kernel& kernel = kernels_[index];
+      const std::uint32_t blocks = blocks_that_fit(pool, kernel);
+      if (blocks != 0) {
+        if (!kernel.started) begin(index, kernel, device, now);
+        kernel.blocks_left -= blocks;
+        kernel.blocks_running += blocks;
+        pool.room -= std::int64_t{kernel.footprint} * blocks;
+        append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);
+      }
+      const bool done = kernel.blocks_left == 0;
+      if (!done && kernel.started && kernel.block_time > 0) pool.cycling = index;
+      if (index != ended && kernel.started) {
+        device.share.set_demand(kernel);
+        kernel.request.held ? schedule(index, kernel, device) : reschedule(index, kernel, pool);
+      }
+      if (!done) return;
+      queue.head = kernel.next_waiting;
+      if (queue.head == nil) queue.tail = nil;
+      if (!kernel.request.quiet) notices_.push_back({index, false});
+      if (--pool.waiting == 0) return;
+    }
+  }
 }
 
 bool FluidSharing::pop_completion(Time now, Completion& completed) {

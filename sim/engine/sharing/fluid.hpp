@@ -49,14 +49,17 @@ class FluidSharing {
     return announced_ || !touched_.empty() || !arrived_.empty() || !dirty_pools_.empty();
   }
 
-  /// Places blocks. on_start(request) at a kernel's first block, on_dispatched(request) at its
-  /// last: from then on the calls behind it in its connection may pass.
+  /// Places blocks. on_dispatched(request) at a kernel's last block, on_start(request, when) just
+  /// before it, of held kernels at the first: from then on the calls behind it in its connection
+  /// may pass.
   template <class OnStart, class OnDispatched>
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
 
   /// The next moment at which something ends, starts or is fully placed. Before `horizon` nothing
   /// is submitted.
   [[nodiscard]] Time next_completion(Time horizon);
+  /// pop_completion() has found nothing but what dispatch() has to tell.
+  [[nodiscard]] bool announced() const { return announced_; }
   /// At next_completion(): ends a cohort, if there is one. True if it was its kernel's last, and
   /// who that was. Kernels that end at one instant do so in the order of their submission.
   bool pop_completion(Time now, Completion& completed);
@@ -117,7 +120,7 @@ class FluidSharing {
   /// What the engine has to be told.
   struct Notice {
     std::uint32_t kernel;
-    bool start;  ///< else: fully placed
+    bool start;  ///< of a held kernel; else: fully placed
   };
 
   static void make_form(Form& form, const CostTable::Entry& entry, const Pool& pool);
@@ -150,14 +153,21 @@ class FluidSharing {
                        const DeviceState& device,
                        std::int64_t now);
   bool pass_on(std::int64_t now);
+  void pass_on_freely(std::uint32_t ended, Kernel& from, DeviceState& device, std::int64_t now);
+  void give_freely(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now);
+  /// May the limit of resident kernels matter when those who wait start?
+  [[nodiscard]] static bool limits(const DeviceState& device, const Pool& pool) {
+    return device.resident_limit != 0 && device.resident + pool.waiting > device.resident_limit;
+  }
   void settle(std::uint32_t index, std::int64_t now);
   void skip_rounds(Kernel& kernel, std::uint32_t rounds);
   void end_first_cohort(std::uint32_t index);
   bool end_due(std::uint32_t index);
 
-  void note_change(const Kernel& kernel, DeviceState& device);
+  void note_change(std::uint32_t number, DeviceState& device);
   void share_bandwidth(std::int64_t now);
   void share_changed_devices(std::int64_t now);
+  void reschedule(std::uint32_t index, Kernel& kernel, const Pool& pool);
   void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);
   [[nodiscard]] std::int64_t next_own_time(const Kernel& kernel) const;
   void collect_due(std::int64_t now);
@@ -205,7 +215,10 @@ void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_disp
   if (!dirty_pools_.empty() || !touched_.empty()) dispatch_all(now.time_since_epoch().count());
   for (const Notice& notice : notices_) {
     const KernelRequest& request = kernels_[notice.kernel].request;
-    notice.start ? on_start(request) : on_dispatched(request);
+    if (notice.start || !request.held) {
+      on_start(request, Time{Duration{kernels_[notice.kernel].started_at}});
+    }
+    if (!notice.start) on_dispatched(request);
   }
   notices_.clear();
   announced_ = false;

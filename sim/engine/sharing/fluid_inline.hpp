@@ -64,13 +64,13 @@ inline void FluidSharing::begin(std::uint32_t index,
   kernel.running_at = static_cast<std::uint32_t>(device.running.size());
   ++device.resident;
   device.running.push_back(index);
-  if (!kernel.request.quiet) notices_.push_back({index, true});
+  if (kernel.request.held) notices_.push_back({index, true});
 }
 
-inline void FluidSharing::note_change(const Kernel& kernel, DeviceState& device) {
+inline void FluidSharing::note_change(std::uint32_t number, DeviceState& device) {
   if (device.changed || !(device.share.saturated() || device.share.overbooked())) return;
   device.changed = true;
-  changed_devices_.push_back(kernel.request.device.value());
+  changed_devices_.push_back(number);
 }
 
 inline void FluidSharing::skip_rounds(Kernel& kernel, std::uint32_t rounds) {
@@ -81,6 +81,19 @@ inline void FluidSharing::skip_rounds(Kernel& kernel, std::uint32_t rounds) {
 /// Own time of the kernel's next event.
 inline std::int64_t FluidSharing::next_own_time(const Kernel& kernel) const {
   return cohorts_[kernel.cohorts.first].end + kernel.shift + kernel.rounds * kernel.block_time;
+}
+
+/// schedule() where nobody is short of bandwidth, and the kernel is not held.
+inline void FluidSharing::reschedule(std::uint32_t index, Kernel& kernel, const Pool& pool) {
+  if (kernel.blocks_running == 0) {
+    ends_.remove(heap_id(index));
+    return;
+  }
+  kernel.rounds = 0;
+  if (kernel.blocks_left > kernel.blocks_running && pool.cycling == index) {
+    kernel.rounds = (kernel.blocks_left - 1) / kernel.blocks_running;
+  }
+  ends_.set(heap_id(index), next_own_time(kernel) - kernel.own);
 }
 
 inline void FluidSharing::schedule(std::uint32_t index, Kernel& kernel, DeviceState& device) {
