@@ -106,19 +106,17 @@ StreamId PlanBuilder::earliest_free() const {
   return StreamId{static_cast<std::uint32_t>(first - free_at_.begin())};
 }
 
-/// Visits what the task at `position` has to wait for on other streams.
+/// Visits what the task at `position` has to wait for on other streams. `extra`: the first entry of
+/// extra_ of this position or a later one; moved on to the next.
 template <class Visitor>
-void PlanBuilder::for_each_need(std::size_t position, Visitor visit) const {
+void PlanBuilder::for_each_need(std::size_t position, std::size_t& extra, Visitor visit) const {
   const TaskId task = order_[position];
   for (const TaskId before : problem_.graph.predecessors(task)) {
     if (placed_[before] != placed_[task]) visit(before);
   }
-  auto extra = std::lower_bound(
-      extra_.begin(), extra_.end(), position, [](const auto& entry, std::size_t p) {
-        return entry.first < p;
-      });
-  for (; extra != extra_.end() && extra->first == position; ++extra) {
-    if (placed_[extra->second] != placed_[task]) visit(extra->second);
+  for (; extra != extra_.size() && extra_[extra].first == position; ++extra) {
+    const TaskId before = extra_[extra].second;
+    if (placed_[before] != placed_[task]) visit(before);
   }
 }
 
@@ -126,22 +124,27 @@ PlanBuilder::Waits PlanBuilder::needed_waits() const {
   const std::size_t count = problem_.graph.task_count();
   IdVector<TaskId, std::uint32_t> consumers(count, 0);  // on other streams, not yet visited
   IdVector<TaskId, std::uint32_t> when(count, 0);
+  std::size_t extra = 0;
   for (std::size_t i = 0; i < order_.size(); ++i) {
     when[order_[i]] = static_cast<std::uint32_t>(i);
-    for_each_need(i, [&](TaskId before) { ++consumers[before]; });
+    for_each_need(i, extra, [&](TaskId before) { ++consumers[before]; });
   }
   StreamOrder known{count};
+  known.reserve_streams(streams_.size());
   for (std::size_t i = 0; i < streams_.size(); ++i) known.add_stream();
   IdVector<TaskId, StreamOrder::Snapshot> snapshot(count, 0);
   Waits waits;
+  waits.reserve(count);
   std::vector<TaskId> needs;
+  extra = 0;
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const TaskId task = order_[i];
     const StreamId stream = placed_[task];
     needs.clear();
-    for_each_need(i, [&](TaskId before) { needs.push_back(before); });
-    // A later task can imply an earlier one, never the other way round.
-    std::sort(needs.begin(), needs.end(), [&](TaskId a, TaskId b) { return when[a] > when[b]; });
+    for_each_need(i, extra, [&](TaskId before) { needs.push_back(before); });
+    if (needs.size() > 1) {  // a later task can imply an earlier one, never the other way round
+      std::sort(needs.begin(), needs.end(), [&](TaskId a, TaskId b) { return when[a] > when[b]; });
+    }
     for (const TaskId before : needs) {
       if (!known.ordered(before, stream)) {
         waits.emplace_back(task, before);

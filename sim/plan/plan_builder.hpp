@@ -56,7 +56,7 @@ class PlanBuilder {
   using Waits = std::vector<std::pair<TaskId, TaskId>>;  // (consumer, producer), by placement
 
   template <class Visitor>
-  void for_each_need(std::size_t position, Visitor visit) const;
+  void for_each_need(std::size_t position, std::size_t& extra, Visitor visit) const;
   [[nodiscard]] Waits needed_waits() const;
 
   Problem problem_;

@@ -4,11 +4,35 @@
 #include <algorithm>
 
 namespace schedlab {
+namespace {
+
+/// The same rows, farther apart.
+std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& table,
+                                  std::size_t stride,
+                                  std::size_t wider) {
+  if (stride == 0) return {};
+  const std::size_t rows = table.size() / stride;
+  std::vector<std::uint32_t> spread(rows * wider, 0U);
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::copy_n(table.data() + row * stride, stride, spread.data() + row * wider);
+  }
+  return spread;
+}
+
+}  // namespace
+
+void StreamOrder::reserve_streams(std::size_t count) {
+  if (count <= stride_) return;
+  clocks_ = spread(clocks_, stride_, count);
+  snapshots_ = spread(snapshots_, stride_, count);
+  stride_ = count;
+  clocks_.reserve(count * count);
+}
 
 StreamId StreamOrder::add_stream() {
-  for (Clock& clock : clocks_) clock.push_back(0);
-  clocks_.emplace_back(clocks_.size() + 1, 0U);
-  return StreamId{static_cast<std::uint32_t>(clocks_.size() - 1)};
+  if (streams_ == stride_) reserve_streams(std::max<std::size_t>(4, 2 * stride_));
+  clocks_.resize(clocks_.size() + stride_, 0U);
+  return StreamId{static_cast<std::uint32_t>(streams_++)};
 }
 
 void StreamOrder::launch(TaskId task, StreamId stream) {
@@ -17,21 +41,21 @@ void StreamOrder::launch(TaskId task, StreamId stream) {
 }
 
 StreamOrder::Snapshot StreamOrder::snapshot(StreamId stream) {
-  const Clock& clock = clocks_[stream.value()];
+  auto slot = static_cast<Snapshot>(snapshots_.size() / stride_);
   if (free_.empty()) {
-    snapshots_.push_back(clock);
-    return static_cast<Snapshot>(snapshots_.size() - 1);
+    snapshots_.resize(snapshots_.size() + stride_, 0U);
+  } else {
+    slot = free_.back();
+    free_.pop_back();
   }
-  const Snapshot slot = free_.back();
-  free_.pop_back();
-  snapshots_[slot].assign(clock.begin(), clock.end());
+  std::copy_n(clock(stream), streams_, snapshots_.data() + slot * stride_);
   return slot;
 }
 
 void StreamOrder::join(StreamId stream, Snapshot snapshot) {
-  Clock& clock = clocks_[stream.value()];
-  const Clock& other = snapshots_[snapshot];
-  for (std::size_t i = 0; i < other.size(); ++i) clock[i] = std::max(clock[i], other[i]);
+  std::uint32_t* const mine = clock(stream);
+  const std::uint32_t* const other = snapshots_.data() + snapshot * stride_;
+  for (std::size_t i = 0; i < streams_; ++i) mine[i] = std::max(mine[i], other[i]);
 }
 
 void StreamOrder::release(Snapshot snapshot) {
@@ -39,8 +63,7 @@ void StreamOrder::release(Snapshot snapshot) {
 }
 
 std::uint32_t StreamOrder::covered(Snapshot snapshot, StreamId stream) const {
-  const Clock& clock = snapshots_[snapshot];
-  return stream.value() < clock.size() ? clock[stream.value()] : 0U;
+  return stream.value() < streams_ ? snapshots_[snapshot * stride_ + stream.value()] : 0U;
 }
 
 }  // namespace schedlab
