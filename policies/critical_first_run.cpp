@@ -13,10 +13,6 @@ constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
 constexpr Duration longest_sleep = std::chrono::seconds{1};  // assumed; a call holds up to 4.29 s
 constexpr std::uint64_t free_queries = 10'000;               // assumed
 
-OnlineStep step(HostCall call) {
-  return {.call = call, .stream = {}};
-}
-
 }  // namespace
 
 CriticalFirstRun::CriticalFirstRun(const Problem& problem, const CriticalFirstOptions& options)
@@ -53,11 +49,19 @@ std::optional<OnlineStep> CriticalFirstRun::next(const HostView& view) {
     asked_ = StreamId::none();
     take_answer(stream, view.last_query.value_or(false));
   }
-  while (calls_.empty() && state_ != State::done) advance();
-  if (calls_.empty()) return std::nullopt;
-  OnlineStep decided = std::move(calls_.front());
-  calls_.pop_front();
-  if (decided.call.kind() == HostCallKind::query) asked_ = decided.call.stream();
+  if (next_call_ == calls_.size()) {
+    calls_.clear();
+    next_call_ = 0;
+    while (calls_.empty() && state_ != State::done) advance();
+    if (calls_.empty()) return std::nullopt;
+  }
+  const HostCall call = calls_[next_call_++];
+  std::optional<OnlineStep> decided{OnlineStep{.call = call, .stream = {}}};
+  if (call.kind() == HostCallKind::query) {
+    asked_ = call.stream();
+  } else if (call.kind() == HostCallKind::create_stream) {
+    decided->stream = opened_[call.stream()];
+  }
   return decided;
 }
 
@@ -107,7 +111,7 @@ void CriticalFirstRun::end_level() {
   const bool critical_done = level_.empty();
   if (critical_done && !options_.fill_while_critical) {
     for (const StreamId stream : primaries_) {
-      calls_.push_back(step(HostCall::synchronize_stream(stream)));
+      calls_.push_back(HostCall::synchronize_stream(stream));
     }
   }
   const bool fill_now = options_.fill_while_critical &&
@@ -125,13 +129,13 @@ void CriticalFirstRun::ask_or_sleep() {
   if (cursor_ >= walk_.size()) {
     cursor_ = 0;
     if (state_ == State::draining) {
-      calls_.push_back(step(sleep_call()));
+      calls_.push_back(sleep_call());
       return;
     }
   }
   ++asked_in_round_;
   ++queries_;
-  calls_.push_back(step(HostCall::query(walk_[cursor_++])));
+  calls_.push_back(HostCall::query(walk_[cursor_++]));
 }
 
 /// Long tasks must not cost a query every few microseconds: past the allowance sleeps grow with the
@@ -225,9 +229,8 @@ StreamId CriticalFirstRun::open(std::string name, int priority) {
   tail_.push_back(TaskId::none());
   recorded_.push_back({});
   complete_.push_back(0);
-  calls_.push_back(
-      {.call = HostCall::create_stream(stream),
-       .stream = {.device = DeviceId{0}, .priority = priority, .name = std::move(name)}});
+  opened_.push_back({.device = DeviceId{0}, .priority = priority, .name = std::move(name)});
+  calls_.push_back(HostCall::create_stream(stream));
   return stream;
 }
 
@@ -235,7 +238,7 @@ void CriticalFirstRun::issue(TaskId task, StreamId stream) {
   const bool critical = lanes_.critical[task];
   if (critical) record_before_critical(stream);
   wait_for_needs(task, stream);
-  calls_.push_back(step(HostCall::launch(stream, task)));
+  calls_.push_back(HostCall::launch(stream, task));
   order_.launch(task, stream);
   sequence_[task] = issued_++;
   tail_[stream] = task;
@@ -275,7 +278,7 @@ void CriticalFirstRun::wait_for_needs(TaskId task, StreamId stream) {
   for (const TaskId before : needs_) {
     if (order_.ordered(before, stream)) continue;
     const EventId event = event_after(before);
-    calls_.push_back(step(HostCall::wait(stream, event)));
+    calls_.push_back(HostCall::wait(stream, event));
     order_.join(stream, snapshot_[event]);
   }
 }
@@ -297,7 +300,7 @@ EventId CriticalFirstRun::event_after(TaskId task) {
 void CriticalFirstRun::record(StreamId stream) {
   const EventId event = snapshot_.push_back(order_.snapshot(stream));
   recorded_[stream].push_back({.position = order_.length(stream), .event = event});
-  calls_.push_back(step(HostCall::record(stream, event)));
+  calls_.push_back(HostCall::record(stream, event));
 }
 
 /// A critical task gets an event if somebody on another stream may wait for it: a critical task

@@ -71,8 +71,9 @@ class CriticalFirstRun final : public OnlinePolicy {
   StreamOrder order_;
 
   State state_ = State::issuing;
-  std::deque<OnlineStep> calls_;  // decided, not yet handed out
-  StreamId asked_;                // the query that was handed out last
+  std::vector<HostCall> calls_;  // decided
+  std::size_t next_call_ = 0;    // of these, the first that has not been handed out
+  StreamId asked_;               // the query that was handed out last
   std::uint32_t asked_in_round_ = 0;
   std::size_t cursor_ = 0;  // next stream to query
   Time now_{};
@@ -98,6 +99,7 @@ class CriticalFirstRun final : public OnlinePolicy {
   IdVector<StreamId, TaskId> tail_;                     // last task of each stream
   IdVector<StreamId, std::vector<Recorded>> recorded_;  // by position
   IdVector<EventId, StreamOrder::Snapshot> snapshot_;
+  IdVector<StreamId, StreamSpec> opened_;
   std::vector<std::uint32_t> complete_;  // per stream: tasks known to have completed, from queries
   std::vector<TaskId> needs_;            // scratch
 };

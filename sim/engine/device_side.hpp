@@ -142,6 +142,8 @@ class DeviceSide {
         });
   }
   void set_now(Time now) { now_ = now; }
+  /// Everything that could happen at this instant has happened.
+  [[nodiscard]] bool settled() const { return scratch_.dirty.empty() && !dispatch_needed(); }
 
  private:
   std::uint32_t append(Stream& s, HostCall call, Time arrival, std::uint32_t link);
