@@ -23,7 +23,8 @@ namespace schedlab::engine {
 /// 2017, rules G1-G4; Bakita and Anderson, RTAS 2024, on connections). Records and waits leave when
 /// they are done.
 ///
-/// The opening of streams is defined in device_streams.hpp, graphs in device_graphs.hpp.
+/// The opening of streams, and the order between the legacy default stream and blocking ones, are
+/// defined in device_streams.hpp, graphs in device_graphs.hpp.
 template <class Sharing>
 class DeviceSide {
  public:
@@ -52,6 +53,7 @@ class DeviceSide {
     scratch.arrivals.clear();
     scratch.slots.clear();
     scratch.free_slots.clear();
+    scratch.legacy_order.reset();
   }
 
   [[nodiscard]] Time now() const { return now_; }
@@ -147,6 +149,13 @@ class DeviceSide {
 
  private:
   std::uint32_t append(Stream& s, HostCall call, Time arrival, std::uint32_t link);
+  void enter_order(const Stream& s, std::uint32_t item);
+  void leave_order(const Stream& s);
+  void wake_held(std::uint32_t connection) {
+    scratch_.connections[connection].waiting = false;
+    touch(connection);
+  }
+  bool in_order(const Stream& s, std::uint32_t connection);
   void advance(std::uint32_t connection);
   bool begin_kernel(std::uint32_t connection, const Item& item);
   void start(std::uint32_t connection, Time when);
@@ -205,6 +214,8 @@ class DeviceSide {
   }
   void retire(Stream& stream) {
     --pending_;
+    if (stream.sync != StreamSync::non_blocking) [[unlikely]]
+      leave_order(stream);
     if (--stream.pending_items == 0) release(stream.idle_waiter);
     if (!ranks_.empty() && --ranks_[stream.device.value()].pending == 0) {
       release(ranks_[stream.device.value()].idle_waiter);
@@ -251,6 +262,8 @@ inline std::uint32_t DeviceSide<Sharing>::append(Stream& s,
   items_.push_back({.call = call, .next = nil, .link = link, .time = arrival});
   ++s.pending_items;
   ++pending_;
+  if (s.sync != StreamSync::non_blocking) [[unlikely]]
+    enter_order(s, index);
   if (!ranks_.empty()) ++ranks_[s.device.value()].pending;
   Connection& c = scratch_.connections[s.connection];
   if (c.tail == nil) {
@@ -289,6 +302,8 @@ void DeviceSide<Sharing>::advance(std::uint32_t connection) {
     if (item.time > now_) return wake_at(connection, item.time);
     Stream& s = stream(item.call.stream());
     if (s.running_span != nil) return;  // its completion brings us back
+    if (s.sync != StreamSync::non_blocking && !in_order(s, connection)) [[unlikely]]
+      return;
     switch (item.call.kind()) {
       case HostCallKind::launch:
         // A private connection has nothing to do before the kernel ends.

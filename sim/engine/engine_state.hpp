@@ -5,6 +5,7 @@
 #include "sim/base/units.hpp"
 #include "sim/engine/collective_state.hpp"
 #include "sim/engine/event_queue.hpp"
+#include "sim/engine/legacy_order.hpp"
 #include "sim/engine/transfers.hpp"
 #include "sim/plan/plan.hpp"
 
@@ -48,7 +49,8 @@ struct Connection {
   Time wake{Duration{-1}};          ///< time of the last wake-up asked for
   bool queued = false;              ///< in the list of connections to look at
   bool submitted = false;           ///< its head is a kernel that waits for units
-  bool waiting = false;             ///< its head is a wait for a record that has not completed
+  /// Its head is a wait for a record that has not completed, or held by the legacy default stream.
+  bool waiting = false;
   bool shared = false;              ///< with other streams
 };
 
@@ -68,6 +70,7 @@ struct Stream {
   Duration event_latency{0};
   bool destroyed = false;
   bool graph_node = false;  ///< not a stream of the plan, but where one node of a graph runs
+  StreamSync sync = StreamSync::non_blocking;
 };
 
 /// A device graph, and its execution: there is one at a time.
@@ -145,6 +148,7 @@ struct Scratch {
   std::vector<GraphSlot> slots;           // by stream, less those of the plan
   std::vector<std::uint32_t> free_slots;  // streams
   CollectiveState collectives;
+  LegacyOrder legacy_order;
   Transfers transfers;
   EventQueue arrivals;
 
@@ -153,7 +157,7 @@ struct Scratch {
            streams.capacity() * sizeof(Stream) + hosts.capacity() * sizeof(HostThread) +
            messages.capacity() * sizeof(Message) + arrivals.memory_bytes() +
            slots.capacity() * sizeof(GraphSlot) + free_slots.capacity() * sizeof(std::uint32_t) +
-           collectives.memory_bytes() + transfers.memory_bytes() +
+           collectives.memory_bytes() + legacy_order.memory_bytes() + transfers.memory_bytes() +
            (last_record.capacity() + dirty.capacity() + resumed.capacity()) * sizeof(std::uint32_t);
   }
 };

@@ -29,6 +29,7 @@ InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
   stream.launch_latency = device.launch_latency;
   stream.gap = device.stream_gap;
   stream.event_latency = device.event_latency;
+  stream.sync = run.plan.streams[id].sync;
   const std::uint32_t limit = device.connections;
   const std::uint32_t number = opened_[stream.device.value()]++;
   std::uint32_t& first = first_connection_[stream.device.value()];
@@ -201,6 +202,26 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
   }
 }
 
+/// As execute(), where a legacy default stream and blocking streams keep an order that no call says:
+/// what enters the one starts when all that entered the other before it is complete, and it takes
+/// as long for the word to get there as from an event.
+void InOrderSweep::execute_in_order(Run& run, HostCall& call) {
+  const HostCallKind kind = call.kind();
+  const bool enters = kind == HostCallKind::launch || kind == HostCallKind::record ||
+                      kind == HostCallKind::wait || kind == HostCallKind::graph_launch;
+  if (!enters || usable(run, call.stream()).sync == StreamSync::non_blocking) {
+    return execute(run, call);
+  }
+  Stream& stream = usable(run, call.stream());
+  LegacyOrder& order = legacy_[stream.device.value()];
+  const bool legacy = stream.sync == StreamSync::legacy_default;
+  const Time other = legacy ? order.blocking : order.legacy;
+  if (other >= Time{}) stream.last_item = std::max(stream.last_item, other + stream.event_latency);
+  execute(run, call);
+  Time& own = legacy ? order.legacy : order.blocking;
+  own = std::max(own, stream.last_item);
+}
+
 void InOrderSweep::begin(const Problem& problem, const Plan& plan) {
   streams_.assign(plan.streams.size(), Stream{});
   events_.assign(plan.event_count, Event{});
@@ -210,6 +231,11 @@ void InOrderSweep::begin(const Problem& problem, const Plan& plan) {
       problem.platform.host(HostId{0}).launch_queue_depth == 0 ? 0 : plan.streams.size(), {});
   opened_.assign(problem.platform.device_count(), 0U);
   first_connection_.assign(problem.platform.device_count(), not_opened);
+  const bool ordered =
+      std::any_of(plan.streams.begin(), plan.streams.end(), [](const StreamSpec& spec) {
+        return spec.sync == StreamSync::legacy_default;
+      });
+  legacy_.assign(ordered ? problem.platform.device_count() : 0, LegacyOrder{});
 }
 
 /// The same rules where no queue is full, no connection shared and no flow recorded, for speed.
@@ -291,6 +317,10 @@ void InOrderSweep::sweep_plain(Run& run) {
 }
 
 void InOrderSweep::sweep(Run& run) {
+  if (!legacy_.empty()) {
+    for (HostCall call : run.plan.hosts[HostId{0}].calls) execute_in_order(run, call);
+    return;
+  }
   if (!run.queue_limit && !run.shared_connections && !run.record_flows) {
     const HostCosts& cost = run.costs;
     const Duration costs = cost.launch + cost.record + cost.wait;
@@ -306,7 +336,7 @@ void InOrderSweep::sweep_recorded(Run& run) {
     HostCall call = calls[i];
     const Time started = run.clock;
     run.blocked = Duration{0};
-    execute(run, call);
+    legacy_.empty() ? execute(run, call) : execute_in_order(run, call);
     run.trace.hosts.push_back({.host = HostId{0},
                                .call = i,
                                .what = call,

@@ -43,6 +43,12 @@ class InOrderSweep {
     DeviceId device{0};
     bool open = false;  ///< and not destroyed
     bool destroyed = false;
+    StreamSync sync = StreamSync::non_blocking;
+  };
+  /// Of a device: what its legacy default stream and its blocking streams wait for in each other.
+  struct LegacyOrder {
+    Time legacy{Duration{-1}};    ///< when all so far is complete; negative: there is nothing
+    Time blocking{Duration{-1}};  ///< likewise, of all blocking streams
   };
   struct Event {
     Time completed{};
@@ -62,6 +68,7 @@ class InOrderSweep {
   Stream& usable(Run& run, StreamId id);
   Stream& open(Run& run, StreamId id);
   void execute(Run& run, HostCall& call);
+  void execute_in_order(Run& run, HostCall& call);
   void launch(Run& run, HostCall call);
   void wait_for_room(Run& run, StreamId id, const Stream& stream);
   void note_end(Run& run, StreamId id, Stream& stream, Time end);
@@ -80,6 +87,7 @@ class InOrderSweep {
   std::vector<std::vector<Time>> recent_ends_;  ///< by stream: ends of the last `depth` tasks
   std::vector<std::uint32_t> opened_;           ///< by device: streams opened so far
   std::vector<std::uint32_t> first_connection_;
+  std::vector<LegacyOrder> legacy_;  ///< by device; empty: no stream is a legacy default stream
   std::vector<GraphState> graphs_;
   std::vector<Time> node_ends_;  ///< of one execution of a graph
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace schedlab {
 namespace {
@@ -74,11 +75,31 @@ void expect_valid_call(const Plan& plan, HostId host, std::size_t index, HostCal
                                            call.message(),
                                            plan.messages.size()));
   }
+  if (kind == HostCallKind::create_stream || kind == HostCallKind::destroy_stream) {
+    SCHEDLAB_EXPECTS(plan.streams[call.stream()].sync != StreamSync::legacy_default,
+                     where() + " concerns a legacy default stream, which is always there");
+  }
   const bool names_graph = kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch;
   SCHEDLAB_EXPECTS(
       !names_graph || call.graph() < plan.graphs.size(),
       where() +
           fmt::format(" names graph {}; the plan has {} graphs", call.graph(), plan.graphs.size()));
+}
+
+void expect_valid_streams(const Plan& plan) {
+  std::set<DeviceId> with_legacy;
+  for (const StreamId stream : plan.streams.ids()) {
+    const StreamSpec& spec = plan.streams[stream];
+    if (spec.sync != StreamSync::legacy_default) continue;
+    SCHEDLAB_EXPECTS(spec.priority == 0,
+                     fmt::format("stream {} is a legacy default stream of priority {}; it is always 0",
+                                 stream.value(),
+                                 spec.priority));
+    SCHEDLAB_EXPECTS(with_legacy.insert(spec.device).second,
+                     fmt::format("stream {} is a second legacy default stream of device {}",
+                                 stream.value(),
+                                 spec.device.value()));
+  }
 }
 
 void expect_valid_graphs(const Plan& plan) {
@@ -92,6 +113,11 @@ void expect_valid_graphs(const Plan& plan) {
                                    node,
                                    plan.graph_name(g),
                                    plan.streams.size()));
+      SCHEDLAB_EXPECTS(plan.streams[graph.stream(node)].sync != StreamSync::legacy_default,
+                       fmt::format("node {} of {} is in a legacy default stream, which cannot be "
+                                   "captured",
+                                   node,
+                                   plan.graph_name(g)));
     }
   }
 }
@@ -191,8 +217,12 @@ std::size_t Plan::count(HostCallKind kind) const {
 
 std::string Plan::stream_name(StreamId stream) const {
   if (!stream.valid()) return "no stream";
-  if (streams.contains(stream) && !streams[stream].name.empty()) return streams[stream].name;
-  return fmt::format("stream {}", stream.value());
+  if (!streams.contains(stream)) return fmt::format("stream {}", stream.value());
+  const StreamSpec& spec = streams[stream];
+  if (spec.sync == StreamSync::legacy_default) {
+    return spec.name.empty() ? "legacy default" : spec.name + " (legacy default)";
+  }
+  return spec.name.empty() ? fmt::format("stream {}", stream.value()) : spec.name;
 }
 
 std::string Plan::graph_name(std::uint32_t graph) const {
@@ -234,6 +264,7 @@ IdVector<StreamId, std::vector<HostCall>> stream_view(const Plan& plan) {
 }
 
 void expect_well_formed(const Plan& plan, std::size_t task_count) {
+  expect_valid_streams(plan);
   expect_valid_graphs(plan);
   LaunchCount launched{plan, task_count};
   for (const HostId host : plan.hosts.ids()) {

@@ -145,11 +145,21 @@ class HostCall {
 };
 static_assert(sizeof(HostCall) == 8);
 
+/// How a stream stands to the legacy default stream of its device (CUDA's "null stream"). What the
+/// host puts into that stream starts only when all it has put into blocking streams of the device
+/// before is complete, and the other way round; nothing of this concerns non-blocking streams.
+enum class StreamSync : std::uint8_t {
+  non_blocking,    ///< cudaStreamNonBlocking, or every stream of a program without a legacy one
+  blocking,        ///< what cudaStreamCreate makes
+  legacy_default,  ///< one per device at most; it is there from the start and has priority 0
+};
+
 /// A stream a plan uses. It exists from the start unless some host program creates it.
 struct StreamSpec {
   DeviceId device{0};
   int priority = 0;    ///< as CUDA: 0 = default and lowest, negative = more urgent
   std::string name{};  ///< for tracks of a timeline; may be empty
+  StreamSync sync = StreamSync::non_blocking;
 
   friend bool operator==(const StreamSpec&, const StreamSpec&) = default;
 };
@@ -191,7 +201,8 @@ struct Plan {
 
   [[nodiscard]] std::size_t call_count() const;
   [[nodiscard]] std::size_t count(HostCallKind kind) const;
-  /// "primary_2" or, for a stream without a name, "stream 4".
+  /// "primary_2" or, for a stream without a name, "stream 4"; of a legacy default stream
+  /// "primary_2 (legacy default)" or "legacy default".
   [[nodiscard]] std::string stream_name(StreamId stream) const;
   /// "step" or, for a graph without a name, "graph 4".
   [[nodiscard]] std::string graph_name(std::uint32_t graph) const;
@@ -207,8 +218,9 @@ struct Plan {
 [[nodiscard]] IdVector<StreamId, std::vector<HostCall>> stream_view(const Plan& plan);
 
 /// Throws ContractViolation if a call or graph refers to a stream, event, message, graph or task
-/// that does not exist, if a task is launched twice or never, or if a graph is launched by several
-/// hosts or not as often as it has rows of tasks.
+/// that does not exist, if a task is launched twice or never, if a graph is launched by several
+/// hosts or not as often as it has rows of tasks, or if a legacy default stream is not the only one
+/// of its device, has a priority, is created or destroyed, or has nodes of a graph.
 void expect_well_formed(const Plan& plan, std::size_t task_count);
 
 }  // namespace schedlab
