@@ -121,7 +121,9 @@ std::string plan_schema() {
   }
   const Json stream = object({{"name", type("string")},
                               {"device", at_least_zero("integer")},
-                              {"priority", type("integer")}},
+                              {"priority", type("integer")},
+                              {"legacy_default", type("boolean")},
+                              {"blocking", type("boolean")}},
                              {});
   const Json message = object({{"from", at_least_zero("integer")},
                                {"to", at_least_zero("integer")},

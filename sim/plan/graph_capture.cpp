@@ -189,6 +189,21 @@ class Capture {
   StreamId launch_stream_;  // of the latest graph
 };
 
+void expect_no_legacy_stream(const Plan& plan) {
+  for (const HostProgram& host : plan.hosts) {
+    for (const HostCall call : host.calls) {
+      const bool queued = call.kind() == HostCallKind::launch ||
+                          call.kind() == HostCallKind::record || call.kind() == HostCallKind::wait;
+      if (!queued || plan.streams[call.stream()].sync != StreamSync::legacy_default) continue;
+      throw InfeasibleError(fmt::format(
+          "{} of plan \"{}\" cannot be captured into a graph: it is a legacy default stream\n  "
+          "launch eagerly, or use streams of one's own",
+          plan.stream_name(call.stream()),
+          plan.policy));
+    }
+  }
+}
+
 /// Who records each event; an event that two hosts use cannot be captured.
 void expect_private_events(const Plan& plan) {
   IdVector<EventId, HostId> user(plan.event_count);
@@ -215,6 +230,7 @@ Plan capture_graphs(const Plan& eager, const CaptureOptions& options) {
     throw InfeasibleError(
         fmt::format("plan \"{}\" has graphs already and cannot be captured", eager.policy));
   }
+  expect_no_legacy_stream(eager);
   if (eager.hosts.size() > 1) expect_private_events(eager);
   Plan made;
   made.policy = eager.policy;

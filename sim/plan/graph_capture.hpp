@@ -24,8 +24,9 @@ struct CaptureOptions {
 /// On an ideal machine each task of a plan without synchronizes starts when it does in the eager
 /// plan; with them it may start later, because all of a graph comes before what follows its launch.
 ///
-/// Throws InfeasibleError for a plan that has graphs already, and for an event of one host that
-/// another waits for, which no capture of one host's calls can see.
+/// Throws InfeasibleError for a plan that has graphs already, for one that uses a legacy default
+/// stream (CUDA cannot capture it), and for an event of one host that another waits for, which no
+/// capture of one host's calls can see.
 /// Cost O(calls * streams of the host) time and memory at worst.
 [[nodiscard]] Plan capture_graphs(const Plan& eager, const CaptureOptions& options = {});
 

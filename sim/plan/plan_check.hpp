@@ -46,7 +46,10 @@ struct CheckOptions {
 /// What orders two tasks: the same stream, an event recorded after the one and waited for before
 /// the other, a synchronize before the launch, and messages between hosts: a receive knows what its
 /// sender knew when it sent, and a send above the eager threshold what its receiver knew. A
-/// collective orders the tasks of each rank behind that rank's own part and no others. Within one
+/// collective orders the tasks of each rank behind that rank's own part and no others. The legacy
+/// default stream of a device and its blocking streams order what one host puts into them, and what
+/// several hosts do as far as messages order the calls; deadlocks of collectives that this order
+/// causes are left to the simulator. Within one
 /// launch of a device graph only what nodes need orders; a graph's launch is one operation of its
 /// stream, behind the graph's launch before. Recorded answers of queries and sleeps order nothing.
 /// With more findings than fit, every kind that occurs keeps at least its first.

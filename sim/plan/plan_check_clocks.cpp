@@ -140,16 +140,28 @@ std::uint32_t Clocks::enter(HostId host, StreamId stream) {
          foreign_host_rows_[host.value()]);
   }
   for (std::uint32_t other = index_.first_lane(stream); other < index_.last_lane(stream); ++other) {
-    if (other == lane) continue;
-    if (posted_before(host, other)) {
-      join_lane(host, own, foreign, other);
-    } else {
-      // Only a first part of the other host's calls is surely earlier in the stream.
-      const std::uint32_t position = position_[other];
-      raise(foreign, position, value_of(foreign_posted_[host.value()], position));
+    if (other != lane) follow_lane(host, lane, other);
+  }
+  for (const StreamId with : index_.in_order_with(stream)) {
+    for (std::uint32_t other = index_.first_lane(with); other < index_.last_lane(with); ++other) {
+      // What it knows it knew at its last operation, all but what this host knows as well.
+      if (!knows(lane, other, std::max(last_[position_[other]], 1U))) {
+        follow_lane(host, lane, other);
+      }
     }
   }
   return lane;
+}
+
+/// The next operation of `lane` is behind what is surely posted to `other` before it.
+void Clocks::follow_lane(HostId host, std::uint32_t lane, std::uint32_t other) {
+  if (posted_before(host, other)) {
+    join_lane(host, own_row(lane), foreign_rows_[lane], other);
+    return;
+  }
+  // Only a first part of the other host's calls is surely earlier in the stream.
+  const std::uint32_t position = position_[other];
+  raise(foreign_rows_[lane], position, value_of(foreign_posted_[host.value()], position));
 }
 
 std::uint32_t Clocks::advance(std::uint32_t lane) {
@@ -369,12 +381,17 @@ void Clocks::interest_in_streams() {
     const std::uint32_t begin = index_.first_lane(stream);
     const std::uint32_t end = index_.last_lane(stream);
     for (std::uint32_t lane = begin; lane < end; ++lane) {
-      for (std::uint32_t other = begin; other < end; ++other) {
-        if (lane == other) continue;
-        interests_[host_of(lane).value()].push_back(position_[other]);
-        call_interests_[host_of(lane).value()].push_back(host_of(other).value());
-      }
+      interest_in_lanes(lane, stream);
+      for (const StreamId with : index_.in_order_with(stream)) interest_in_lanes(lane, with);
     }
+  }
+}
+
+void Clocks::interest_in_lanes(std::uint32_t lane, StreamId others) {
+  for (std::uint32_t other = index_.first_lane(others); other < index_.last_lane(others); ++other) {
+    if (host_of(lane) == host_of(other)) continue;
+    interests_[host_of(lane).value()].push_back(position_[other]);
+    call_interests_[host_of(lane).value()].push_back(host_of(other).value());
   }
 }
 

@@ -34,7 +34,8 @@ class Clocks {
   Clocks(const PlanIndex& index, bool exact);
 
   /// The host's next operation on the stream: after all that the host knows to be complete and
-  /// after what is surely posted to the stream before it. Returns the lane.
+  /// after what is surely posted before it, to the stream and to those that are in order with it.
+  /// Returns the lane. In a legacy default stream every operation must advance().
   std::uint32_t enter(HostId host, StreamId stream);
   /// One more operation in the lane; returns its number.
   std::uint32_t advance(std::uint32_t lane);
@@ -89,6 +90,7 @@ class Clocks {
   void number_lanes();
   void find_interests();
   void interest_in_tasks();
+  void interest_in_lanes(std::uint32_t lane, StreamId others);
   void interest_in_streams();
   void interest_in_events();
   [[nodiscard]] bool keeps(HostId host, std::uint32_t position);
@@ -108,6 +110,7 @@ class Clocks {
             HostId from_host,
             const std::uint32_t* from_own,
             const Sparse& from_foreign);
+  void follow_lane(HostId host, std::uint32_t lane, std::uint32_t other);
   void join_lane(HostId host, std::uint32_t* own, Sparse& foreign, std::uint32_t from_lane);
 
   const PlanIndex& index_;

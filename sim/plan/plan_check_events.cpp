@@ -10,6 +10,8 @@ void Walk::record(HostId host, std::uint32_t call, HostCall c) {
   expect_alive(host, call, c);
   const std::uint32_t lane = clocks_.enter(host, c.stream());
   if (!event_uses_.empty() && index_.uses(c.event()) > 0) check_record_race(host, call, c.event());
+  // To blocking streams a record in the legacy default stream is as good as a task in it.
+  if (index_.is_legacy(c.stream())) clocks_.advance(lane);
   EventState& event = events_[c.event()];
   if (event.slot != never) clocks_.release(event.slot);
   event.slot = event.uses_left > 0 ? clocks_.save(lane) : never;

@@ -53,6 +53,19 @@ Evidence collect(const Plan& plan,
   return evidence;
 }
 
+/// One of the two is a legacy default stream: why that does not order them. Empty: it does not
+/// matter.
+std::string explain_default_stream(const Plan& plan, StreamId from, StreamId to) {
+  const StreamSpec& a = plan.streams[from];
+  const StreamSpec& b = plan.streams[to];
+  const auto is_legacy = [](const StreamSpec& s) { return s.sync == StreamSync::legacy_default; };
+  if (a.device != b.device || is_legacy(a) == is_legacy(b)) return {};
+  const StreamId other = is_legacy(a) ? to : from;
+  return fmt::format(" ({} is non-blocking, so that {} does not order them)",
+                     plan.stream_name(other),
+                     plan.stream_name(is_legacy(a) ? from : to));
+}
+
 }  // namespace
 
 std::string explain_missing_order(const PlanIndex& index, TaskId before, TaskId after) {
@@ -90,7 +103,10 @@ std::string explain_missing_order(const PlanIndex& index, TaskId before, TaskId 
                        call_name(plan, producer.host, found.last_waited->call),
                        plan.stream_name(found.last_waited->stream));
   }
-  return fmt::format("no event is recorded on {} after {}", plan.stream_name(from), name);
+  return fmt::format("no event is recorded on {} after {}{}",
+                     plan.stream_name(from),
+                     name,
+                     explain_default_stream(plan, from, to));
 }
 
 }  // namespace schedlab::checker

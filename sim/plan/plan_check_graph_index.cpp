@@ -17,7 +17,13 @@ void PlanIndex::check_graphs(FindingList& findings) {
     };
     if (graph.node_count() == 0) wrong("has no nodes");
     for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-      if (plan_.streams.contains(graph.stream(node))) continue;
+      if (plan_.streams.contains(graph.stream(node))) {
+        if (!is_legacy(graph.stream(node))) continue;
+        wrong(fmt::format("has node {} in {}, which cannot be captured",
+                          node,
+                          plan_.stream_name(graph.stream(node))));
+        continue;
+      }
       wrong(fmt::format("has node {} of stream {}, but the plan has {} streams",
                         node,
                         graph.stream(node).value(),

@@ -52,6 +52,7 @@ PlanIndex::PlanIndex(const TaskGraph& graph,
   }
   first_call_.push_back(total);
   check_specs(findings);
+  check_default_streams(findings);
   check_graphs(findings);
   for (const HostId host : plan.hosts.ids()) {
     const std::size_t size = plan.hosts[host].calls.size();
@@ -92,6 +93,44 @@ void PlanIndex::check_specs(FindingList& findings) {
   }
 }
 
+void PlanIndex::check_default_streams(FindingList& findings) {
+  for (const StreamId stream : plan_.streams.ids()) {
+    if (!is_legacy(stream)) continue;
+    const StreamSpec& spec = plan_.streams[stream];
+    const auto same =
+        std::find_if(legacy_.begin(), legacy_.end(), [&](StreamId other) {
+          return plan_.streams[other].device == spec.device;
+        });
+    if (same == legacy_.end()) {
+      legacy_.push_back(stream);
+    } else {
+      findings.add(FindingKind::malformed, HostId::none(), 0, [&] {
+        return fmt::format("stream {} and stream {} are both the legacy default stream of device {}",
+                           same->value(),
+                           stream.value(),
+                           spec.device.value());
+      });
+    }
+    if (spec.priority == 0) continue;
+    findings.add(FindingKind::malformed, HostId::none(), 0, [&] {
+      return fmt::format("{} (stream {}) has priority {}; that of the legacy default stream is 0",
+                         plan_.stream_name(stream),
+                         stream.value(),
+                         spec.priority);
+    });
+  }
+  if (legacy_.empty()) return;
+  in_order_with_.resize(plan_.streams.size());
+  for (const StreamId legacy : legacy_) {
+    for (const StreamId stream : plan_.streams.ids()) {
+      const StreamSpec& spec = plan_.streams[stream];
+      if (spec.sync != StreamSync::blocking || spec.device != plan_.streams[legacy].device) continue;
+      in_order_with_[legacy].push_back(stream);
+      in_order_with_[stream].push_back(legacy);
+    }
+  }
+}
+
 void PlanIndex::check_call(HostId host, std::size_t call, FindingList& findings) {
   const HostCall c = plan_.hosts[host].calls[call];
   const std::string wrong = what_is_wrong(host, c);
@@ -114,6 +153,11 @@ std::string PlanIndex::what_is_wrong(HostId host, HostCall call) const {
                          call.stream().value(),
                          plan_.streams.size());
     }
+  }
+  const bool life = kind == HostCallKind::create_stream || kind == HostCallKind::destroy_stream;
+  if (life && is_legacy(call.stream())) {
+    return fmt::format("names {}, which no call creates or destroys",
+                       plan_.stream_name(call.stream()));
   }
   if ((kind == HostCallKind::record || uses_event(call)) && call.argument() >= plan_.event_count) {
     return fmt::format(

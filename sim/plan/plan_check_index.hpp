@@ -73,6 +73,15 @@ class PlanIndex {
   [[nodiscard]] std::uint32_t last_lane(StreamId stream) const {
     return first_lane_[stream.value() + 1];
   }
+  /// Streams whose operations are in order with those of `stream` as if they were in one stream:
+  /// the blocking streams of a legacy default stream's device, that of a blocking stream.
+  [[nodiscard]] std::span<const StreamId> in_order_with(StreamId stream) const {
+    if (legacy_.empty()) return {};
+    return in_order_with_[stream];
+  }
+  [[nodiscard]] bool is_legacy(StreamId stream) const {
+    return plan_.streams[stream].sync == StreamSync::legacy_default;
+  }
   [[nodiscard]] std::uint32_t lane_of(HostId host, StreamId stream) const {
     std::uint32_t lane = first_lane(stream);
     while (lanes_[lane].host != host) ++lane;
@@ -81,6 +90,7 @@ class PlanIndex {
 
  private:
   void check_specs(FindingList& findings);
+  void check_default_streams(FindingList& findings);
   void check_call(HostId host, std::size_t call, FindingList& findings);
   [[nodiscard]] std::string what_is_wrong(HostId host, HostCall call) const;
   [[nodiscard]] std::string wrong_message(HostId host, HostCall call) const;
@@ -113,6 +123,8 @@ class PlanIndex {
   std::vector<std::uint32_t> received_by_;  // per message: number of its receive, or never
   std::vector<GraphUse> graphs_;
   IdVector<TaskId, StreamId> node_stream_;  // of nodes of graphs; empty: no graph is launched
+  std::vector<StreamId> legacy_;  // the legacy default streams, at most one of a device
+  IdVector<StreamId, std::vector<StreamId>> in_order_with_;  // empty where legacy_ is
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> first_lane_;
 };

@@ -26,11 +26,14 @@ class Writer {
     put("  \"policy\": {},\n  \"streams\": [", quoted(plan_.policy));
     for (const StreamId stream : plan_.streams.ids()) {
       const StreamSpec& spec = plan_.streams[stream];
-      put("{}\n    {{\"name\": {}, \"device\": {}, \"priority\": {}}}",
+      put("{}\n    {{\"name\": {}, \"device\": {}, \"priority\": {}{}}}",
           stream.value() == 0 ? "" : ",",
           quoted(spec.name),
           spec.device.value(),
-          spec.priority);
+          spec.priority,
+          spec.sync == StreamSync::legacy_default ? ", \"legacy_default\": true"
+          : spec.sync == StreamSync::blocking     ? ", \"blocking\": true"
+                                                  : "");
     }
     put("\n  ],\n  \"events\": {},\n  \"messages\": [", plan_.event_count);
     for (std::size_t i = 0; i < plan_.messages.size(); ++i) {

@@ -61,7 +61,8 @@ class Reader : private plan_json::Document {
     }
     for (std::size_t i = 0; i < streams.size(); ++i) {
       const std::string pointer = fmt::format("/streams/{}", i);
-      expect_keys(streams[i], pointer, {"name", "device", "priority"});
+      expect_keys(
+          streams[i], pointer, {"name", "device", "priority", "legacy_default", "blocking"});
       StreamSpec spec;
       spec.name = text_at(streams[i], pointer, "name");
       spec.device = DeviceId{
@@ -75,8 +76,38 @@ class Reader : private plan_json::Document {
              "a whole number (0 = lowest, negative = urgent)");
       }
       spec.priority = static_cast<int>(priority.get<std::int64_t>());
+      read_sync(streams[i], pointer, spec);
       plan_.streams.push_back(std::move(spec));
     }
+  }
+
+  void read_sync(const json& stream, const std::string& pointer, StreamSpec& spec) {
+    const auto flag = [&](const char* key) {
+      if (!stream.contains(key)) return false;
+      if (!stream[key].is_boolean()) fail(pointer + "/" + key, shown(stream[key]), "true or false");
+      return stream[key].get<bool>();
+    };
+    const bool blocking = flag("blocking");
+    if (blocking) spec.sync = StreamSync::blocking;
+    if (!flag("legacy_default")) return;
+    const std::string place = pointer + "/legacy_default";
+    if (blocking) fail(place, "true", "either legacy_default or blocking, not both");
+    if (spec.priority != 0) {
+      fail(pointer + "/priority",
+           fmt::format("{}", spec.priority),
+           "0: the legacy default stream has no other priority");
+    }
+    for (const StreamId other : plan_.streams.ids()) {
+      const bool same = plan_.streams[other].sync == StreamSync::legacy_default &&
+                        plan_.streams[other].device == spec.device;
+      if (!same) continue;
+      fail(place,
+           "true",
+           fmt::format("at most one of a device; stream {} is that of device {}",
+                       other.value(),
+                       spec.device.value()));
+    }
+    spec.sync = StreamSync::legacy_default;
   }
 
   void read_messages(const json& messages) {
