@@ -230,6 +230,11 @@ LaunchMode Components::launch(std::uint64_t index) const {
   return word ? launch_mode(word->text()) : LaunchMode::eager;
 }
 
+bool Components::legacy_default_stream(std::uint64_t index) const {
+  const auto word = grid_.part_value(Part::default_stream, index);
+  return word && word->text() == "legacy";  // the schema allows no third word
+}
+
 std::optional<Sampling> Components::sampling(std::uint64_t index) const {
   const auto node = grid_.part_value(Part::variability, index);
   if (!node) return std::nullopt;

@@ -38,6 +38,8 @@ class Components {
   [[nodiscard]] std::unique_ptr<Policy> policy(std::uint64_t index) const;
   /// eager if the spec does not say. Throws InfeasibleError for a mode that is not simulated.
   [[nodiscard]] LaunchMode launch(std::uint64_t index) const;
+  /// Is stream 0 the legacy default stream? No if the spec does not say.
+  [[nodiscard]] bool legacy_default_stream(std::uint64_t index) const;
   /// nullopt: the machine does not scatter.
   [[nodiscard]] std::optional<Sampling> sampling(std::uint64_t index) const;
   /// One rank where the spec says nothing of ranks.

@@ -15,6 +15,11 @@ const std::vector<std::string>& launch_words() {
   return words;
 }
 
+const std::vector<std::string>& default_stream_words() {
+  static const std::vector<std::string> words{"per_thread", "legacy"};
+  return words;
+}
+
 LaunchMode launch_mode(std::string_view word) {
   const auto& words = launch_words();
   const auto found = std::find(words.begin(), words.end(), word);

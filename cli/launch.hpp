@@ -28,4 +28,8 @@ enum class LaunchMode : std::uint8_t {
 /// What the mode changes about the machine: only the host, and only with eager_two_thread.
 void apply_launch_mode(LaunchMode mode, Platform& platform);
 
+/// What the default stream of a program is, for specs: "per_thread" (all streams are independent)
+/// or "legacy" (see use_legacy_default_stream()).
+[[nodiscard]] const std::vector<std::string>& default_stream_words();
+
 }  // namespace schedlab

@@ -3,6 +3,7 @@
 
 #include "policies/data_parallel.hpp"
 #include "sim/base/error.hpp"
+#include "sim/plan/default_stream.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "sim/trace/memory_use.hpp"
 #include "workloads/transforms/data_parallel.hpp"
@@ -38,6 +39,10 @@ ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
 LaunchMode ScenarioSpace::launch(std::uint64_t scenario) const {
   const std::uint64_t index = grid_.part_index(scenario, Part::launch);
   return index < launches_.size() ? launches_[index] : components_.launch(index);
+}
+
+bool ScenarioSpace::legacy_default_stream(std::uint64_t scenario) const {
+  return components_.legacy_default_stream(grid_.part_index(scenario, Part::default_stream));
 }
 
 ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
@@ -134,16 +139,24 @@ std::shared_ptr<const PreparedProblem> ScenarioRunner::prepared(std::uint64_t sc
   return value;
 }
 
+std::unique_ptr<OnlinePolicy> ScenarioRunner::online(std::uint64_t scenario,
+                                                     const Policy& policy,
+                                                     const Problem& problem) const {
+  auto online = policy.online(problem);
+  if (online == nullptr || !space_.legacy_default_stream(scenario)) return online;
+  return with_legacy_default_stream(std::move(online));
+}
+
 /// What an online policy decides is what it decides when launching eagerly: a graph cannot be
 /// decided upon while it runs.
-void ScenarioRunner::simulate(const PreparedProblem& prepared,
+void ScenarioRunner::simulate(std::uint64_t scenario,
+                              const PreparedProblem& prepared,
                               const Policy& policy,
-                              LaunchMode launch,
                               const SimulationOptions& options) {
   const bool several = prepared.single != nullptr;
-  const bool captured = launch == LaunchMode::graph_launch;
+  const bool captured = space_.launch(scenario) == LaunchMode::graph_launch;
   const Problem planned = several ? prepared.single->problem() : prepared.problem();
-  if (const auto online = policy.online(planned)) {
+  if (const auto online = this->online(scenario, policy, planned)) {
     recording_ = simulator_.record(planned, *online, options);
     if (!several && !captured) return;
   } else {
@@ -152,6 +165,7 @@ void ScenarioRunner::simulate(const PreparedProblem& prepared,
   if (several) {
     recording_.plan = data_parallel_plan(recording_.plan, *prepared.graph, prepared.overlap);
   }
+  if (space_.legacy_default_stream(scenario)) use_legacy_default_stream(recording_.plan);
   if (captured) recording_.plan = capture_graphs(recording_.plan);
   simulator_.run_into(prepared.problem(), recording_.plan, options, recording_.trace);
 }
@@ -183,7 +197,8 @@ Samples ScenarioRunner::draw(std::uint64_t scenario,
     // Policies know what to expect, not what comes: they decide by the costs without noise. In a
     // device graph nothing is decided while it runs.
     const bool captured = space_.launch(scenario) == LaunchMode::graph_launch;
-    if (const auto online = captured ? std::unique_ptr<OnlinePolicy>{} : policy.online(nominal)) {
+    if (const auto online =
+            captured ? std::unique_ptr<OnlinePolicy>{} : this->online(scenario, policy, nominal)) {
       sample_ = simulator_.record(varied, *online, options);
       plan = &sample_.plan;
     } else {
@@ -200,9 +215,9 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
     const Policy& policy = policy_of(scenario);
     const auto prepared = this->prepared(scenario, policy);
     const Problem problem = prepared->problem();
-    simulate(*prepared,
+    simulate(scenario,
+             *prepared,
              policy,
-             space_.launch(scenario),
              {.engine = EngineKind::automatic,
               .record_hosts = false,
               .record_flows = false,
@@ -238,9 +253,9 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
   run.prepared = prepared(scenario, policy);
   const Problem problem = run.prepared->problem();
   simulate(
+      scenario,
       *run.prepared,
       policy,
-      space_.launch(scenario),
       {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_});
   const Summary summary =
       summarizer_.summarize(problem, recording_.plan, recording_.trace, run.prepared->bounds);

@@ -46,6 +46,8 @@ class ScenarioSpace {
   [[nodiscard]] bool checks_memory() const { return check_memory_; }
 
   [[nodiscard]] LaunchMode launch(std::uint64_t scenario) const;
+  /// Whether stream 0 of its plan becomes a legacy default stream.
+  [[nodiscard]] bool legacy_default_stream(std::uint64_t scenario) const;
 
   // Workload, granularity, machine, cost model; whether the launch mode changes the machine; ranks.
   using ProblemKey = std::array<std::uint64_t, 6>;
@@ -96,10 +98,14 @@ class ScenarioRunner {
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(std::uint64_t scenario,
                                                                 const Policy& policy);
   [[nodiscard]] const Policy& policy_of(std::uint64_t scenario);
+  // The decisions of a policy that makes them while it runs, on the streams that the spec wants.
+  [[nodiscard]] std::unique_ptr<OnlinePolicy> online(std::uint64_t scenario,
+                                                     const Policy& policy,
+                                                     const Problem& problem) const;
   // Leaves plan and trace in recording_, whose memory is used again.
-  void simulate(const PreparedProblem& prepared,
+  void simulate(std::uint64_t scenario,
+                const PreparedProblem& prepared,
                 const Policy& policy,
-                LaunchMode launch,
                 const SimulationOptions& options);
 
   // Throws InfeasibleError if the tensors of the run in recording_ do not fit.

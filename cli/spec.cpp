@@ -11,8 +11,15 @@
 namespace schedlab {
 namespace {
 
-constexpr std::array<std::string_view, part_count> part_words{
-    "workload", "machine", "cost_model", "policy", "launch", "ranks", "seed", "variability"};
+constexpr std::array<std::string_view, part_count> part_words{"workload",
+                                                              "machine",
+                                                              "cost_model",
+                                                              "policy",
+                                                              "launch",
+                                                              "default_stream",
+                                                              "ranks",
+                                                              "seed",
+                                                              "variability"};
 
 std::string text_or(const JsonNode& root, std::string_view key, std::string fallback) {
   const JsonNode* node = root.find(key);

@@ -18,11 +18,12 @@ enum class Part : std::uint8_t {
   cost_model,
   policy,
   launch,
+  default_stream,
   ranks,
   seed,
   variability
 };
-inline constexpr std::size_t part_count = 8;
+inline constexpr std::size_t part_count = 9;
 [[nodiscard]] std::string_view to_string(Part part);
 
 /// One spec file as the user wrote it: checked against the schema, lists not yet expanded.

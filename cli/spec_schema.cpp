@@ -198,6 +198,7 @@ Json top_level() {
   properties["cost_model"] = reference("cost_model");
   properties["policy"] = reference("policy");
   properties["launch"] = axis(words(launch_words()));
+  properties["default_stream"] = axis(words(default_stream_words()));
   properties["ranks"] = reference("ranks");
   properties["seed"] = axis(Json{{"type", "integer"}, {"minimum", 0}});
   properties["variability"] = reference("variability");

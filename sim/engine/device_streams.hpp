@@ -54,9 +54,8 @@ void DeviceSide<Sharing>::enter_order(const Stream& s, std::uint32_t item) {
 
 template <class Sharing>
 void DeviceSide<Sharing>::leave_order(const Stream& s) {
-  scratch_.legacy_order.leave(s.device, now_, s.event_latency, [this](std::uint32_t connection) {
-    wake_held(connection);
-  });
+  scratch_.legacy_order.leave(
+      s.device, now_, s.event_latency, [this](std::uint32_t connection) { wake_held(connection); });
 }
 
 /// May the head of the connection, a call of this stream, begin? If not, it is looked at again.

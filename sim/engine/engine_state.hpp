@@ -51,7 +51,7 @@ struct Connection {
   bool submitted = false;           ///< its head is a kernel that waits for units
   /// Its head is a wait for a record that has not completed, or held by the legacy default stream.
   bool waiting = false;
-  bool shared = false;              ///< with other streams
+  bool shared = false;  ///< with other streams
 };
 
 struct Stream {

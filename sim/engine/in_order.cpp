@@ -202,9 +202,9 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
   }
 }
 
-/// As execute(), where a legacy default stream and blocking streams keep an order that no call says:
-/// what enters the one starts when all that entered the other before it is complete, and it takes
-/// as long for the word to get there as from an event.
+/// As execute(), where a legacy default stream and blocking streams keep an order that no call
+/// says: what enters the one starts when all that entered the other before it is complete, and it
+/// takes as long for the word to get there as from an event.
 void InOrderSweep::execute_in_order(Run& run, HostCall& call) {
   const HostCallKind kind = call.kind();
   const bool enters = kind == HostCallKind::launch || kind == HostCallKind::record ||

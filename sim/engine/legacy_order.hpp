@@ -16,8 +16,8 @@ namespace schedlab::engine {
 ///
 /// The operations of a device, in the order of their calls, fall into epochs: runs of operations
 /// of the legacy stream, and runs of those of blocking streams. An epoch begins when the one before
-/// it is complete, which is the same, because an epoch that has begun has all before it complete. So
-/// one number of open operations per epoch is all the state there is.
+/// it is complete, which is the same, because an epoch that has begun has all before it complete.
+/// So one number of open operations per epoch is all the state there is.
 ///
 /// Cost    O(1) per operation of such a stream, besides looking once at every head that is held.
 /// Memory  4 bytes per item of the run and per epoch; nothing where no stream takes part.

@@ -62,15 +62,14 @@ class LegacyDefaultStream final : public OnlinePolicy {
 void use_legacy_default_stream(Plan& plan) {
   mark_streams(plan.streams);
   for (HostProgram& host : plan.hosts) {
-    host.calls.erase(std::remove_if(host.calls.begin(),
-                                    host.calls.end(),
-                                    [&](HostCall call) {
-                                      return concerns_life(call) &&
-                                             plan.streams.contains(call.stream()) &&
-                                             plan.streams[call.stream()].sync ==
-                                                 StreamSync::legacy_default;
-                                    }),
-                     host.calls.end());
+    host.calls.erase(
+        std::remove_if(host.calls.begin(),
+                       host.calls.end(),
+                       [&](HostCall call) {
+                         return concerns_life(call) && plan.streams.contains(call.stream()) &&
+                                plan.streams[call.stream()].sync == StreamSync::legacy_default;
+                       }),
+        host.calls.end());
   }
 }
 

@@ -91,10 +91,11 @@ void expect_valid_streams(const Plan& plan) {
   for (const StreamId stream : plan.streams.ids()) {
     const StreamSpec& spec = plan.streams[stream];
     if (spec.sync != StreamSync::legacy_default) continue;
-    SCHEDLAB_EXPECTS(spec.priority == 0,
-                     fmt::format("stream {} is a legacy default stream of priority {}; it is always 0",
-                                 stream.value(),
-                                 spec.priority));
+    SCHEDLAB_EXPECTS(
+        spec.priority == 0,
+        fmt::format("stream {} is a legacy default stream of priority {}; it is always 0",
+                    stream.value(),
+                    spec.priority));
     SCHEDLAB_EXPECTS(with_legacy.insert(spec.device).second,
                      fmt::format("stream {} is a second legacy default stream of device {}",
                                  stream.value(),

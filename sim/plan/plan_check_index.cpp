@@ -97,18 +97,18 @@ void PlanIndex::check_default_streams(FindingList& findings) {
   for (const StreamId stream : plan_.streams.ids()) {
     if (!is_legacy(stream)) continue;
     const StreamSpec& spec = plan_.streams[stream];
-    const auto same =
-        std::find_if(legacy_.begin(), legacy_.end(), [&](StreamId other) {
-          return plan_.streams[other].device == spec.device;
-        });
+    const auto same = std::find_if(legacy_.begin(), legacy_.end(), [&](StreamId other) {
+      return plan_.streams[other].device == spec.device;
+    });
     if (same == legacy_.end()) {
       legacy_.push_back(stream);
     } else {
       findings.add(FindingKind::malformed, HostId::none(), 0, [&] {
-        return fmt::format("stream {} and stream {} are both the legacy default stream of device {}",
-                           same->value(),
-                           stream.value(),
-                           spec.device.value());
+        return fmt::format(
+            "stream {} and stream {} are both the legacy default stream of device {}",
+            same->value(),
+            stream.value(),
+            spec.device.value());
       });
     }
     if (spec.priority == 0) continue;
@@ -124,7 +124,8 @@ void PlanIndex::check_default_streams(FindingList& findings) {
   for (const StreamId legacy : legacy_) {
     for (const StreamId stream : plan_.streams.ids()) {
       const StreamSpec& spec = plan_.streams[stream];
-      if (spec.sync != StreamSync::blocking || spec.device != plan_.streams[legacy].device) continue;
+      if (spec.sync != StreamSync::blocking || spec.device != plan_.streams[legacy].device)
+        continue;
       in_order_with_[legacy].push_back(stream);
       in_order_with_[stream].push_back(legacy);
     }

@@ -123,7 +123,7 @@ class PlanIndex {
   std::vector<std::uint32_t> received_by_;  // per message: number of its receive, or never
   std::vector<GraphUse> graphs_;
   IdVector<TaskId, StreamId> node_stream_;  // of nodes of graphs; empty: no graph is launched
-  std::vector<StreamId> legacy_;  // the legacy default streams, at most one of a device
+  std::vector<StreamId> legacy_;            // the legacy default streams, at most one of a device
   IdVector<StreamId, std::vector<StreamId>> in_order_with_;  // empty where legacy_ is
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> first_lane_;

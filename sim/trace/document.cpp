@@ -73,7 +73,8 @@ TraceDocument make_document(
   document.streams = plan.streams;
   for (const StreamId stream : document.streams.ids()) {
     document.streams[stream].name = plan.stream_name(stream);
-    document.streams[stream].sync = StreamSync::non_blocking;  // a trace has times: its name says it
+    document.streams[stream].sync =
+        StreamSync::non_blocking;  // a trace has times: its name says it
   }
   for (const DeviceId device : problem.platform.device_ids()) {
     document.devices.push_back(problem.platform.device_name(device));

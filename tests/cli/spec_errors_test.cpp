@@ -127,6 +127,9 @@ TEST_CASE(
       {R"({"workload": "small", "machine": "v100", "policy": "heft", "launch": "eagr"})",
        "a.json: /launch: found \"eagr\", expected one of eager,",
        "did you mean \"eager\"?"},
+      {R"({"workload": "small", "machine": "v100", "policy": "heft", "default_stream": "legcy"})",
+       "a.json: /default_stream: found \"legcy\", expected one of per_thread, legacy",
+       "did you mean \"legacy\"?"},
   };
   for (const BadSpec& bad : table) {
     const std::string message = message_of(bad.text);

@@ -84,6 +84,45 @@ TEST_CASE("launch modes are an axis: every policy runs in each, and its plan is 
   }
 }
 
+TEST_CASE("a legacy default stream is an axis: every policy runs with it, and pays for it") {
+  const TemporaryFolder folder;
+  Sweep sweep(R"({
+    "workload": {"kind": "lstm", "pass": "backward", "layers": 4, "steps": 6, "batch": 8, "hidden": 256},
+    "machine": "v100",
+    "policy": ["single_stream", "diagonal", "cudnn_like", "critical_first", "critical_first_matmul",
+               "heft", "greedy_stages", "random"],
+    "default_stream": ["per_thread", "legacy"]})");
+  const SweepCounts counts = sweep.run({.out = folder.path() / "a", .jobs = 1});
+  CHECK(counts.ran == 16);
+  CHECK(sweep.digest.failed == 0);
+  CHECK(sweep.digest.with_findings == 0);
+  ScenarioRunner runner(sweep.space);
+  for (std::uint64_t policy = 0; policy < 8; ++policy) {
+    CAPTURE(policy);
+    const Summary free = runner.run(2 * policy, true).summary;
+    const Summary legacy = runner.run(2 * policy + 1, true).summary;
+    CHECK(legacy.tasks == free.tasks);
+    if (policy == 0) {
+      CHECK(legacy.makespan == free.makespan);  // there is nothing to be in order with
+    } else {
+      CHECK(legacy.makespan > free.makespan);
+      CHECK(legacy.mean_concurrency < free.mean_concurrency);
+    }
+  }
+}
+
+TEST_CASE("a graph of a legacy default stream is a failed scenario, and says why") {
+  const TemporaryFolder folder;
+  Sweep sweep(R"({
+    "workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 2, "batch": 8, "hidden": 64},
+    "machine": "v100", "policy": "diagonal",
+    "launch": "graph_launch", "default_stream": ["legacy", "per_thread"]})");
+  static_cast<void>(sweep.run({.out = folder.path() / "a", .jobs = 1}));
+  CHECK(sweep.digest.failed == 1);
+  ScenarioRunner runner(sweep.space);
+  CHECK(runner.run(0, true).note.find("it is a legacy default stream") != std::string::npos);
+}
+
 TEST_CASE("results.csv has the same bytes for any number of threads") {
   const TemporaryFolder folder;
   for (const unsigned jobs : {1U, 2U, 5U}) {

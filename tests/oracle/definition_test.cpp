@@ -41,6 +41,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("and so they do with a legacy default stream and blocking streams") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const TaskGraph graph = test::random_graph(seed ^ 0x1E6AC7ULL);
+    const Platform platform = test::random_platform(seed);
+    const CostTable costs{graph, platform};
+    Plan plan = test::random_plan(graph, seed, 2 + static_cast<std::uint32_t>(seed % 7), true);
+    test::add_legacy_default_stream(plan, seed);
+    const Problem problem{graph, platform, costs};
+    const Trace expected = test::trace_by_definition(problem, plan);
+    for (const EngineKind engine : {EngineKind::in_order, EngineKind::event}) {
+      CAPTURE(static_cast<int>(engine));
+      const Trace trace = simulate(problem, plan, {.engine = engine, .record_hosts = true});
+      CHECK(trace.tasks == expected.tasks);
+      CHECK(trace.hosts == expected.hosts);
+      CHECK(trace.ended == expected.ended);
+    }
+  }
+}
+
 TEST_CASE("on limited units no task starts before the definition allows, and some start later") {
   std::size_t later = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {

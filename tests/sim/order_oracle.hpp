@@ -78,7 +78,7 @@ class OrderOracle {
         for_each_call([&](std::size_t earlier, HostCall e) {  // first in, first out
           const bool queued = e.kind() == HostCallKind::launch ||
                               e.kind() == HostCallKind::record || e.kind() == HostCallKind::wait;
-          if (queued && e.stream() == c.stream() && reaches_[earlier][node]) {
+          if (queued && in_order(e.stream(), c.stream()) && reaches_[earlier][node]) {
             edges_[size_ + earlier].push_back(size_ + node);
           }
         });
@@ -86,6 +86,14 @@ class OrderOracle {
       if (c.kind() == HostCallKind::wait) after_record(c.event(), node, size_ + node);
       if (c.kind() == HostCallKind::synchronize) add_synchronize(node, c);
     });
+  }
+
+  /// One stream, or the legacy default stream of a device and a blocking one.
+  [[nodiscard]] bool in_order(StreamId a, StreamId b) const {
+    const auto is = [this](StreamId s, StreamSync sync) { return plan_.streams[s].sync == sync; };
+    const bool legacy = (is(a, StreamSync::legacy_default) && is(b, StreamSync::blocking)) ||
+                        (is(b, StreamSync::legacy_default) && is(a, StreamSync::blocking));
+    return a == b || (legacy && plan_.streams[a].device == plan_.streams[b].device);
   }
 
   void add_synchronize(std::size_t node, HostCall c) {

@@ -24,7 +24,10 @@ class Definition {
         host_end_(calls_.size()),
         left_(calls_.size()) {
     std::map<DeviceId, std::uint32_t> opened;
-    for (const StreamSpec& stream : plan.streams) device_of_.push_back(stream.device);
+    for (const StreamSpec& stream : plan.streams) {
+      device_of_.push_back(stream.device);
+      sync_of_.push_back(stream.sync);
+    }
     connection_of_.assign(plan.streams.size(), {});
     std::vector<bool> seen(plan.streams.size(), false);
     for (const HostCall call : calls_) {
@@ -63,6 +66,14 @@ class Definition {
   [[nodiscard]] std::pair<DeviceId, const Device&> device(HostCall call) const {
     const DeviceId id = device_of_[call.stream()];
     return {id, problem_.platform.device(id)};
+  }
+  /// One in the legacy default stream of a device, the other in a blocking one.
+  [[nodiscard]] bool are_in_order(HostCall a, HostCall b) const {
+    const StreamSync first = sync_of_[a.stream()];
+    const StreamSync second = sync_of_[b.stream()];
+    return device(a).first == device(b).first &&
+           ((first == StreamSync::legacy_default && second == StreamSync::blocking) ||
+            (first == StreamSync::blocking && second == StreamSync::legacy_default));
   }
   Time before(std::size_t i) { return i == 0 ? Time{} : host_end(i - 1); }
 
@@ -156,6 +167,7 @@ class Definition {
     Time time = host_end(i) + on.launch_latency;
     for (std::size_t j = 0; j < i; ++j) {
       if (!enters_stream(calls_[j])) continue;
+      if (are_in_order(calls_[j], call)) time = std::max(time, completed(j) + on.event_latency);
       if (connection_of_[calls_[j].stream()] != connection_of_[call.stream()]) continue;
       time = std::max(time, left(j));
       if (calls_[j].stream() != call.stream()) continue;
@@ -177,6 +189,7 @@ class Definition {
   const std::vector<HostCall>& calls_;
   const Host& host_;
   IdVector<StreamId, DeviceId> device_of_;
+  IdVector<StreamId, StreamSync> sync_of_;
   IdVector<StreamId, std::pair<DeviceId, std::uint32_t>> connection_of_;
   std::vector<std::optional<Time>> host_end_;
   std::vector<std::optional<Time>> left_;

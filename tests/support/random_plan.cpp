@@ -86,6 +86,19 @@ Plan random_plan(const TaskGraph& graph, std::uint64_t seed, std::uint32_t strea
   return plan;
 }
 
+void add_legacy_default_stream(Plan& plan, std::uint64_t seed) {
+  Rng rng{seed ^ 0x1E6AC7ULL};
+  const StreamId legacy{static_cast<std::uint32_t>(rng.below(plan.streams.size()))};
+  for (StreamSpec& stream : plan.streams) {
+    if (rng.below(3) != 0) stream.sync = StreamSync::blocking;
+  }
+  plan.streams[legacy].sync = StreamSync::legacy_default;
+  plan.streams[legacy].priority = 0;
+  auto& calls = plan.hosts[HostId{0}].calls;
+  calls.erase(std::remove(calls.begin(), calls.end(), HostCall::create_stream(legacy)),
+              calls.end());
+}
+
 Platform random_platform(std::uint64_t seed) {
   Rng rng{seed ^ 0xBEEFULL};
   Platform platform = ideal_platform(3);

@@ -27,6 +27,10 @@ struct RandomGraphSpec {
                                std::uint32_t streams,
                                bool extras);
 
+/// One stream becomes the legacy default stream of the device, about two thirds of the others
+/// blocking ones.
+void add_legacy_default_stream(Plan& plan, std::uint64_t seed);
+
 /// Unlimited units; random call costs, latencies, gaps, connections and queue depth, each sometimes
 /// 0.
 [[nodiscard]] Platform random_platform(std::uint64_t seed);
