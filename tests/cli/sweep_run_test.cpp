@@ -87,7 +87,7 @@ TEST_CASE("launch modes are an axis: every policy runs in each, and its plan is 
 TEST_CASE("a legacy default stream is an axis: every policy runs with it, and pays for it") {
   const TemporaryFolder folder;
   Sweep sweep(R"({
-    "workload": {"kind": "lstm", "pass": "backward", "layers": 4, "steps": 6, "batch": 8, "hidden": 256},
+    "workload": {"kind": "lstm", "pass": "backward", "layers": 4, "steps": 10, "batch": 64, "hidden": 1024},
     "machine": "v100",
     "policy": ["single_stream", "diagonal", "cudnn_like", "critical_first", "critical_first_matmul",
                "heft", "greedy_stages", "random"],
