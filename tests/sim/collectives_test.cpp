@@ -44,6 +44,25 @@ TEST_CASE("the parts of a collective wait for the last and end together, its dur
   }
 }
 
+TEST_CASE("a collective takes memory bandwidth from others while it moves data, and not before") {
+  RankScene scene{2, SharingModel::fluid, 10};
+  scene.platform.devices[DeviceId{0}].rates.memory = 100_GB_per_s;
+  scene.full_bandwidth = 200_GB_per_s;
+  const auto parts = scene.collective(10us, 0.5);  // wants all of the memory
+  const TaskId beside = scene.task(0, 10us, 0.4);  // wants 80 GB/s
+  const TaskId before = scene.task(1, 5us, 0.4);   // the other rank comes late
+  scene.launch(0, 0, parts[0]);
+  scene.launch(0, 1, beside);
+  scene.launch(1, 0, before);
+  scene.launch(1, 0, parts[1]);
+  const Trace trace = scene.run();
+  for (const TaskId part : parts) CHECK(scene.span(trace, part).ended == Time{15us});
+  // 5 us at full speed, then 50 of the 80 GB/s it wants: what is left takes 8 us.
+  const Duration took = scene.span(trace, beside).duration();
+  CHECK(took >= 13us);
+  CHECK(took <= 13us + Duration{100});  // rounded demands
+}
+
 TEST_CASE("a part holds its units while it waits: what needs them waits behind it") {
   for (const SharingModel sharing :
        {SharingModel::exclusive, SharingModel::fluid, SharingModel::blocks}) {

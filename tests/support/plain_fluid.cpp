@@ -44,7 +44,7 @@ PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
   kernel.block_time =
       (problem_->costs.duration(request.task, request.device).count() + waves - 1) / waves;
   const double bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
-  if (kernel.block_time > 0 && bandwidth > 0 && !request.held) {
+  if (kernel.block_time > 0 && bandwidth > 0) {
     const double bytes = entry.estimate.bandwidth.count() * to_seconds(entry.estimate.duration);
     const double seconds = static_cast<double>(kernel.block_time) * 1e-12;
     const double block_share =
@@ -108,6 +108,7 @@ void PlainFluid::release(StreamId stream, Time end) {
   for (Kernel& kernel : kernels_) {
     if (kernel.request.held && !kernel.done && kernel.request.stream == stream) {
       kernel.release_at = end.time_since_epoch().count();
+      changed_ = true;
     }
   }
 }

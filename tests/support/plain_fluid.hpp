@@ -66,6 +66,7 @@ class PlainFluid {
       return own + (is_short ? static_cast<std::int64_t>(got / demand) : 0);
     }
     [[nodiscard]] Wide wanted() const {
+      if (request.held && release_at == std::numeric_limits<std::int64_t>::max()) return 0;
       Wide blocks = 0;
       for (const Cohort& cohort : running) blocks += cohort.blocks;
       return blocks * block_demand;

@@ -86,7 +86,7 @@ class RankScene {
   }
   [[nodiscard]] Trace run(const SimulationOptions& options = {}) {
     const TaskGraph& built = graph();
-    const CostTable costs{built, platform, Model{shares_}};
+    const CostTable costs{built, platform, Model{shares_, full_bandwidth}};
     return simulate({built, platform, costs}, plan, options);
   }
   [[nodiscard]] std::vector<Finding> check() { return schedlab::check(graph(), platform, plan); }
@@ -98,17 +98,20 @@ class RankScene {
   Platform platform;
   Plan plan;
   TaskGraphBuilder builder;
+  Bandwidth full_bandwidth{};  ///< of the memory, wanted by a task of share 1
 
  private:
   class Model final : public CostModel {
    public:
-    explicit Model(const std::map<std::string, double>& shares) : shares_(shares) {}
+    Model(const std::map<std::string, double>& shares, Bandwidth full)
+        : shares_(shares), full_bandwidth_(full) {}
     [[nodiscard]] std::string_view name() const override { return "by hand"; }
     [[nodiscard]] Estimate estimate(const Operation& operation,
                                     const Device& /*device*/) const override {
+      const double share = shares_.at(operation.name);
       return {.duration = operation.fixed_duration,
-              .share = shares_.at(operation.name),
-              .bandwidth = {}};
+              .share = share,
+              .bandwidth = share * full_bandwidth_};
     }
     [[nodiscard]] Estimate estimate_collective(const Operation& operation,
                                                const CollectiveSpec& /*spec*/,
@@ -120,6 +123,7 @@ class RankScene {
 
    private:
     const std::map<std::string, double>& shares_;
+    Bandwidth full_bandwidth_;
   };
 
   OperationId operation(TaskKind kind, Duration duration, double share) {

@@ -60,7 +60,7 @@ class BandwidthShare {
   void take_due(std::vector<std::uint32_t>& due);
 
   /// From now on kernels may be short. `running`: all kernels of the device. Each that is held from
-  /// now on goes to hold(index), which must call set_event().
+  /// now on goes to hold(index), which must call set_event() if the kernel has events of its own.
   template <class Hold>
   void begin(const std::vector<std::uint32_t>& running,
              std::vector<Kernel>& kernels,

@@ -179,6 +179,7 @@ void FluidSharing::share_changed_devices(std::int64_t now) {
     if (!device.share.saturated()) {
       if (!device.share.overbooked()) continue;
       device.share.begin(device.running, kernels_, now, [&](std::uint32_t index) {
+        if (kernels_[index].request.held) return;  // its end is given, whatever it gets
         ends_.remove(heap_id(index));
         device.share.set_event(kernels_[index], next_own_time(kernels_[index]));
       });
@@ -363,8 +364,10 @@ bool FluidSharing::end_due(std::uint32_t index) {
 
 void FluidSharing::release(StreamId stream, Time end) {
   const std::uint32_t index = held_[stream.value()];
-  kernels_[index].release_at = end.time_since_epoch().count();
-  ends_.set(heap_id(index), kernels_[index].release_at);
+  Kernel& kernel = kernels_[index];
+  kernel.release_at = end.time_since_epoch().count();
+  kernel.block_demand = kernel.held_demand;
+  touch(index, kernel);
 }
 
 }  // namespace schedlab

@@ -65,7 +65,8 @@ class FluidSharing {
   bool pop_completion(Time now, Completion& completed);
 
   /// The blocks of the stream's held kernel, all placed, end together at `end`, not before the
-  /// present. Until then they keep their room; they want no bandwidth.
+  /// present. Until then they keep their room, and from now on want bandwidth. What they get of it
+  /// does not change their end: others have less while they move data.
   void release(StreamId stream, Time end);
 
   [[nodiscard]] std::size_t memory_bytes() const;

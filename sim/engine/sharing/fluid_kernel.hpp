@@ -39,8 +39,9 @@ inline constexpr std::int64_t no_release = std::numeric_limits<std::int64_t>::ma
 struct Kernel {
   std::int64_t own = 0;
   Wide given = 0;
-  std::uint64_t demand = 0;  ///< of all its running blocks, as of the last sharing
-  std::uint64_t block_demand = 0;
+  std::uint64_t demand = 0;        ///< of all its running blocks, as of the last sharing
+  std::uint64_t block_demand = 0;  ///< of a held kernel 0 until its release
+  std::uint64_t held_demand = 0;   ///< of a held kernel: what block_demand will be
   std::int64_t block_time = 0;
   std::int64_t shift = 0;
   CohortList cohorts;

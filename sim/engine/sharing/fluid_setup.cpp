@@ -127,6 +127,7 @@ std::uint32_t FluidSharing::make_kernel(const KernelRequest& request) {
   const std::uint32_t stream = request.stream.value();
   if (stream >= held_.size()) held_.resize(stream + 1, nil);
   held_[stream] = index;
+  kernel.held_demand = form.block_demand;
   return index;
 }
 
