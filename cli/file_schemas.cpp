@@ -65,6 +65,7 @@ Json kernel() {
   }
   properties["flops"] = at_least_zero("number");
   properties["compute_share"] = {{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
+  properties["pageable"] = type("boolean");
   return object(std::move(properties), {"kind"});
 }
 

@@ -267,6 +267,10 @@ std::vector<MachineNumber> device_rates() {
       bandwidth("device_to_host_gb_per_s",
                 "Bandwidth of copies to the host; absent: such copies are refused.",
                 [](Platform& p, double v) { rates(p).device_to_host = gb_per_s(v); }),
+      bandwidth("staging_gb_per_s",
+                "Rate at which a host thread copies between pageable memory and a pinned buffer; "
+                "absent: that of the link.",
+                [](Platform& p, double v) { rates(p).staging = gb_per_s(v); }),
       {"device",
        "units_per_kernel",
        "Most units that one kernel spreads over (one core group, one cluster); 0 = all.",

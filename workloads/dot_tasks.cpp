@@ -142,7 +142,7 @@ Duration DotTasks::duration(const DotSetting& setting) const {
 
 /// The notation of the compact text form, kernels separated by semicolons: "gemm fp32 2 8 32 1024
 /// 1280 64" (kind, data type, m, n, k, FLOPs, bytes read, bytes written); "@" and a grid first
-/// where a kernel has its own.
+/// where a kernel has its own, "~" before that where a copy is one of pageable memory.
 std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
   constexpr std::string_view form =
       "kernels separated by \";\", each of kind, data type, m, n, k, FLOPs, bytes read, bytes "
@@ -178,6 +178,8 @@ std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
   for (;;) {
     Kernel kernel;
     std::string_view first = next_word();
+    kernel.pageable = first == "~";
+    if (kernel.pageable) first = next_word();
     if (first == "@") {
       kernel.grid.blocks = static_cast<std::uint32_t>(whole(most_blocks));
       kernel.grid.block.threads = static_cast<std::uint16_t>(whole(most_threads));

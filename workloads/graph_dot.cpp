@@ -51,6 +51,7 @@ std::string kernel_list(const Operation& operation) {
   std::string text;
   for (const Kernel& kernel : operation.kernels) {
     if (!text.empty()) text += "; ";
+    detail::append_pageable(text, kernel, "~ ");
     detail::append_grid(text, kernel.grid, "@ {} {} {} {} {} ");
     detail::append_kernel(text, kernel, "{} {} {} {} {} {} {} {}");
   }

@@ -189,6 +189,8 @@ class Reader {
         kernel.bytes_read = Bytes{values_.integer(field.value(), 0, largest)};
       } else if (key == "bytes_written") {
         kernel.bytes_written = Bytes{values_.integer(field.value(), 0, largest)};
+      } else if (key == "pageable") {
+        kernel.pageable = values_.flag(field.value());
       } else if (!read_grid(key, field.value(), kernel.grid)) {
         place_.refuse_key(key,
                           {"kind",
@@ -199,6 +201,7 @@ class Reader {
                            "flops",
                            "bytes_read",
                            "bytes_written",
+                           "pageable",
                            "blocks",
                            "threads",
                            "registers",

@@ -62,6 +62,7 @@ void append_operation(std::string& out, const Operation& operation) {
         operation.kernels[i],
         "{{\"kind\":\"{}\",\"data_type\":\"{}\",\"m\":{},\"n\":{},\"k\":{},\"flops\":{},"
         "\"bytes_read\":{},\"bytes_written\":{}");
+    detail::append_pageable(out, operation.kernels[i], ",\"pageable\":true");
     detail::append_grid(out,
                         operation.kernels[i].grid,
                         ",\"blocks\":{},\"threads\":{},\"registers\":{},\"shared_memory_bytes\":{},"

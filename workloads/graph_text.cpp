@@ -81,6 +81,7 @@ void append_operations(std::string& out, const TaskGraph& graph) {
                    operation.fixed_duration.count(),
                    operation.kernels.size());
     for (const Kernel& k : operation.kernels) {
+      detail::append_pageable(out, k, " ~");
       detail::append_grid(out, k.grid, " @ {} {} {} {} {}");
       detail::append_kernel(out, k, " {} {} {} {} {} {} {} {}");
     }
@@ -227,6 +228,7 @@ class Reader {
 
   Kernel read_kernel() {
     Kernel kernel;
+    if (scan_.peek() == '~') kernel.pageable = !scan_.word().empty();
     if (scan_.peek() == '@') kernel.grid = read_grid();
     kernel.kind = static_cast<TaskKind>(choice(task_kind_names(), "kind of a kernel"));
     kernel.type = static_cast<DataType>(choice(data_type_names(), "data type"));

@@ -7,6 +7,7 @@
 
 #include <iterator>
 #include <string>
+#include <string_view>
 
 namespace schedlab::detail {
 
@@ -22,6 +23,11 @@ inline void append_kernel(std::string& out, const Kernel& kernel, fmt::string_vi
                  kernel.flops.count(),
                  kernel.bytes_read.count(),
                  kernel.bytes_written.count());
+}
+
+/// The mark of a copy of pageable memory; nothing for all other kernels.
+inline void append_pageable(std::string& out, const Kernel& kernel, std::string_view mark) {
+  if (kernel.pageable) out += mark;
 }
 
 /// The grid that a kernel is launched with, laid out with five places; nothing if it is left to the

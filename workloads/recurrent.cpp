@@ -138,12 +138,10 @@ std::size_t Generator::estimated_tasks() const {
 
 void Generator::add_transfer_in() {
   const std::int64_t bytes = out_.bytes(spec_.steps * spec_.batch * spec_.input);
+  Kernel copy = copy_kernel(TaskKind::copy_host_to_device, bytes, spec_.type);
+  copy.pageable = spec_.pageable;
   const TaskId transfer =
-      out_.task(out_.operation("transfer_in",
-                               TaskClass::transfer,
-                               {copy_kernel(TaskKind::copy_host_to_device, bytes, spec_.type)}),
-                -1,
-                -1);
+      out_.task(out_.operation("transfer_in", TaskClass::transfer, {copy}), -1, -1);
   out_.writes(transfer, input_.front().tensor);
   fill(input_, transfer, input_.front().tensor);
 }
@@ -167,8 +165,9 @@ void Generator::add_loss(RecurrentStack& stack) {
 }
 
 void Generator::add_transfer_out() {
-  const Kernel copy =
+  Kernel copy =
       copy_kernel(TaskKind::copy_device_to_host, bytes_per_element(spec_.type), spec_.type);
+  copy.pageable = spec_.pageable;
   const TaskId transfer =
       out_.task(out_.operation("transfer_out", TaskClass::transfer, {copy}), -1, -1);
   out_.edge(loss_, transfer);

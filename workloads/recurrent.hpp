@@ -56,6 +56,7 @@ struct RecurrentSpec {
   std::int64_t partial_buffers = 2;     ///< p of `partial`
   BufferOrder buffer_order = BufferOrder::chained;
   bool transfers = true;     ///< of pass training: copy the batch in and the loss out
+  bool pageable = false;     ///< the host's side of these copies is pageable memory
   bool tensors = true;       ///< false: dependencies only, for studies that need no memory
   bool tensor_names = true;  ///< 10 bytes a task
   RecurrentCell cell = RecurrentCell::lstm;

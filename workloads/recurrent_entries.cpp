@@ -11,6 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 3> pass_words{"forward", "backward", "training"};
 constexpr std::array<std::string_view, 3> bidirectional_words{"none", "first", "all"};
 constexpr std::array<std::string_view, 2> reset_words{"after", "before"};
+constexpr std::array<std::string_view, 2> memory_words{"pinned", "pageable"};
 
 std::vector<OptionSpec> recurrent_options() {
   std::vector<OptionSpec> options{
@@ -33,6 +34,11 @@ std::vector<OptionSpec> recurrent_options() {
        .allowed = detail::allowed(pass_words)}};
   detail::add_cut_options(options);
   detail::add_training_options(options, Optimizer::sgd, "of pass training: ");
+  options.push_back({.name = "host_memory",
+                     .default_value = std::string{"pinned"},
+                     .doc = "of pass training: where the batch comes from and the loss goes to; "
+                            "pageable: a host thread copies it and waits",
+                     .allowed = detail::allowed(memory_words)});
   return options;
 }
 
@@ -55,6 +61,7 @@ RecurrentSpec recurrent_spec(const Options& o) {
       detail::word_to(bidirectional_words, o.text("bidirectional"), Bidirectional::none);
   spec.optimizer = detail::optimizer_from(o);
   spec.transfers = o.flag("include_transfers");
+  spec.pageable = o.text("host_memory") == "pageable";
   spec.tensors = o.flag("include_tensors");
   return spec;
 }

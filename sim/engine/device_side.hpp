@@ -82,6 +82,10 @@ class DeviceSide {
     }
     scratch_.last_record[call.event().value()] = append(stream(call.stream()), call, arrival, nil);
   }
+  /// A record of no event; its item.
+  std::uint32_t enqueue_mark(StreamId id, Time arrival) {
+    return append(stream(id), HostCall::record(id, EventId::none()), arrival, nil);
+  }
   void enqueue_wait(HostCall call, Time arrival) {
     append(stream(call.stream()), call, arrival, last_record(call.event()));
   }

@@ -98,6 +98,7 @@ enum class HostState : std::uint8_t {
   queue_full,
   synchronizing,
   message,
+  copying,  ///< waits for a copy to pageable memory that it has launched
   done
 };
 

@@ -79,6 +79,7 @@ class EventEngine {
   bool has_room(std::uint32_t index);
   void prepare(std::uint32_t index);
   bool launch(std::uint32_t index);
+  bool end_copy(std::uint32_t index);
   bool query(std::uint32_t index);
   bool synchronize(std::uint32_t index);
   // host_messages.hpp
@@ -88,7 +89,9 @@ class EventEngine {
   void message_has_left(std::uint32_t id);
   void message_arrives(std::uint32_t id);
   void continue_message(std::uint32_t id);
-  bool graph_call(std::uint32_t index);  // graph_calls.hpp
+  // graph_calls.hpp
+  bool graph_call(std::uint32_t index);
+  void expect_pinned(std::uint32_t id) const;
   void end_call(std::uint32_t index);
   // event_engine_end.hpp
   void finish();
@@ -224,7 +227,7 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
   for (;;) {
     if (!host.has_call) {
       if constexpr (requires { source_.rest(HostId{index}); }) {
-        if (single_ && !two_threads_) run_ahead(index);
+        if (single_ && !two_threads_ && !problem_.costs.has_staging()) run_ahead(index);
       }
       if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) return;
       host.caught_up = false;

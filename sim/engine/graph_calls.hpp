@@ -22,11 +22,29 @@ bool EventEngine<Source, Sharing>::graph_call(std::uint32_t index) {
     host.clock += costs(index).graph_load + nodes * costs(index).graph_load_node;
     return true;
   }
+  if (problem_.costs.has_staging()) expect_pinned(call.graph());
   open_on_first_use(call.stream());
   if (!has_room(index)) return false;
   host.clock += costs(index).graph_launch + nodes * costs(index).graph_launch_node;
   devices_.enqueue_graph(plan, call, host.clock, arrival(call.stream(), host.clock), HostId{index});
   return true;
+}
+
+/// How a graph stages pageable memory is nowhere documented.
+template <class Source, class Sharing>
+void EventEngine<Source, Sharing>::expect_pinned(std::uint32_t id) const {
+  const DeviceGraph& graph = source_.plan().graphs[id];
+  for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
+    for (const TaskId task : graph.tasks(launch)) {
+      const auto& entry = problem_.costs.entry(task);
+      if (entry.staging_before + entry.staging_after == Duration{0}) continue;
+      throw InfeasibleError(fmt::format(
+          "{} copies pageable memory in {}, which is not simulated\n  use pinned memory, or launch "
+          "eagerly",
+          problem_.graph.name(task),
+          source_.plan().graph_name(id)));
+    }
+  }
 }
 
 }  // namespace schedlab::engine

@@ -105,6 +105,7 @@ template <class Source, class Sharing>
 bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   const StreamId id = host.call.stream();
+  if (host.state == HostState::copying) return end_copy(index);
   open_on_first_use(id);
   SCHEDLAB_EXPECTS(
       host.call.task().value() < problem_.costs.task_count(),
@@ -112,8 +113,20 @@ bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
           "launch of task {} of {}", host.call.task().value(), problem_.costs.task_count()));
   if (!has_room(index)) return false;
   const auto& entry = problem_.costs.entry(host.call.task(), devices_.stream(id).device);
-  host.clock += launch_cost(index) * entry.launches;
+  host.clock += launch_cost(index) * entry.launches + entry.staging_before;
   devices_.enqueue_launch(host.call, host.clock, arrival(id, host.clock), HostId{index});
+  if (entry.staging_after == Duration{0}) return true;
+  devices_.wait_for_record(devices_.enqueue_mark(id, arrival(id, host.clock)), index);
+  return block(index, HostState::copying, host.clock);
+}
+
+/// A copy to pageable memory has reached the pinned buffer, from which the host takes it.
+template <class Source, class Sharing>
+bool EventEngine<Source, Sharing>::end_copy(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  const DeviceId device = devices_.stream(host.call.stream()).device;
+  unblock(host);
+  host.clock += costs(index).wake_up + problem_.costs.entry(host.call.task(), device).staging_after;
   return true;
 }
 

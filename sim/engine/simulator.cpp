@@ -121,7 +121,7 @@ std::size_t Simulator::memory_bytes() const {
 
 bool in_order_applies(const Problem& problem, const Plan& plan) {
   return plan.hosts.size() == 1 && problem.graph.collectives().empty() &&
-         !problem.platform.host(HostId{0}).front_end_thread &&
+         !problem.costs.has_staging() && !problem.platform.host(HostId{0}).front_end_thread &&
          problem.platform.sharing == SharingModel::exclusive &&
          std::all_of(
              problem.platform.devices.begin(), problem.platform.devices.end(), has_unlimited_units);

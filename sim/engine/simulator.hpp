@@ -75,7 +75,8 @@ class Simulator {
 };
 
 /// Can the max-plus sweep run this plan exactly? One host thread (front end included), no
-/// collectives, and every device has unlimited units and no limit of resident kernels.
+/// collectives, no copies of pageable memory, and every device has unlimited units and no limit of
+/// resident kernels.
 [[nodiscard]] bool in_order_applies(const Problem& problem, const Plan& plan);
 
 /// One run with a fresh Simulator.

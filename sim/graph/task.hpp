@@ -92,6 +92,9 @@ struct Kernel {
   /// Of bytes_read what the last-level cache is expected to hold. Never part of a graph file: it
   /// follows from the graph and the device (sim/machine/cache_reuse.hpp).
   Bytes bytes_cached{};
+  /// Copies between host and device: the host's memory is pageable, so that a host thread must copy
+  /// it to or from a pinned buffer. Other kernels ignore it.
+  bool pageable = false;
 
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };

@@ -84,6 +84,25 @@ CostTable::Entry make_entry(const Operation& operation,
   return entry;
 }
 
+/// What the host does for a copy of pageable memory: it copies all of it from or to a pinned buffer
+/// and does not overlap that with the transfer. So, at the speed of the link, a pageable copy
+/// reaches half of a pinned one. // assumed: drivers overlap the two in chunks, but stage with one
+/// thread
+void add_staging(const Operation& operation, const Device& device, CostTable::Entry& entry) {
+  for (const Kernel& kernel : operation.kernels) {
+    const bool to_device = kernel.kind == TaskKind::copy_host_to_device;
+    if (!kernel.pageable || (!to_device && kernel.kind != TaskKind::copy_device_to_host)) continue;
+    const Bandwidth link = to_device ? device.rates.host_to_device : device.rates.device_to_host;
+    const Bandwidth rate = device.rates.staging > Bandwidth{0.0} ? device.rates.staging : link;
+    if (rate <= Bandwidth{0.0}) continue;  // the cost model has refused it, or copies are free
+    const Bytes bytes = std::max(kernel.bytes_read, kernel.bytes_written);
+    constexpr double most_seconds = 1e5;  // no sum of durations may leave 64 bits
+    const double seconds = static_cast<double>(bytes.count()) / rate.count();
+    (to_device ? entry.staging_before : entry.staging_after) +=
+        seconds < most_seconds ? bytes / rate : round_up_seconds(most_seconds);
+  }
+}
+
 /// By operation: is it what collectives of the graph are made of?
 std::vector<bool> operations_of_collectives(const TaskGraph& graph) {
   std::vector<bool> result(graph.operations().size(), false);
@@ -135,6 +154,9 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
         estimate = model.estimate(cached ? *cached : operation, device);
       }
       entries_.push_back(make_entry(operation, device, platform.sharing, estimate));
+      Entry& entry = entries_.back();
+      add_staging(operation, device, entry);
+      has_staging_ = has_staging_ || entry.staging_before + entry.staging_after > Duration{0};
     }
   }
   if (!graph.collectives().empty()) estimate_collectives(graph, platform, model);

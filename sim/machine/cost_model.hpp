@@ -74,6 +74,10 @@ class CostTable {
     /// held that is units / count; where units are shared block by block a last, partly filled wave
     /// leaves room to others and does not count.
     double mean_share = 0.0;
+    /// Copies of pageable memory: time of the host thread that launches it, before a copy to the
+    /// device, and after one to the host, for which the thread waits.
+    Duration staging_before{0};
+    Duration staging_after{0};
   };
 
   CostTable() = default;
@@ -119,6 +123,9 @@ class CostTable {
   /// its operations.
   [[nodiscard]] std::vector<Duration> release_task_durations();
 
+  /// Does any task copy pageable memory?
+  [[nodiscard]] bool has_staging() const { return has_staging_; }
+
   [[nodiscard]] std::size_t task_count() const { return operation_of_.size(); }
   [[nodiscard]] std::size_t memory_bytes() const;
 
@@ -138,6 +145,7 @@ class CostTable {
   std::vector<Entry> entries_;  // [kind of device][operation]
   std::size_t operation_count_ = 0;
   std::uint32_t last_kind_ = 0;
+  bool has_staging_ = false;
 };
 
 }  // namespace schedlab

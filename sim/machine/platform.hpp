@@ -99,6 +99,8 @@ struct DeviceRates {
   Bandwidth unit_bandwidth{};          ///< most that one unit can move; 0 = no limit
   Bandwidth host_to_device{};
   Bandwidth device_to_host{};
+  /// What a host thread copies between pageable and pinned memory; 0 = as fast as the link.
+  Bandwidth staging{};
   Duration copy_latency{0};          ///< fixed part of a copy between host and device
   std::vector<GemmTile> gemm_tiles;  ///< that the library can choose from; empty: no tiles
   std::vector<GemmTile> conv_tiles;  ///< of the convolution library; empty: as gemm_tiles

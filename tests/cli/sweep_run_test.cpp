@@ -111,6 +111,30 @@ TEST_CASE("a legacy default stream is an axis: every policy runs with it, and pa
   }
 }
 
+TEST_CASE("pageable memory is an axis: the host stages the batch, and waits for the loss") {
+  const TemporaryFolder folder;
+  Sweep sweep(R"({
+    "workload": {"kind": "lstm", "pass": "training", "layers": 2, "steps": 4, "batch": 64, "hidden": 1024,
+                 "host_memory": ["pinned", "pageable"]},
+    "machine": ["v100", {"base": "v100", "staging_gb_per_s": 6}], "policy": "diagonal"})");
+  static_cast<void>(sweep.run({.out = folder.path() / "a", .jobs = 1}));
+  CHECK(sweep.digest.failed == 0);
+  CHECK(sweep.digest.with_findings == 0);
+  ScenarioRunner runner(sweep.space);
+  const auto makespan = [&](std::uint64_t scenario) {
+    return runner.run(scenario, true).summary.makespan;
+  };
+  // 4 * 64 * 1024 floats at 12 and at 6 GB/s, rounded up to a picosecond. Nothing else can go on
+  // meanwhile; the loss is 4 bytes.
+  const Duration in_12{87'381'334};
+  const Duration in_6{174'762'667};
+  CHECK(makespan(0) == makespan(1));
+  CHECK(makespan(2) >= makespan(0) + in_12);
+  CHECK(makespan(2) < makespan(0) + in_12 + std::chrono::microseconds{40});
+  CHECK(makespan(3) - makespan(2) >= in_6 - in_12);
+  CHECK(makespan(3) - makespan(2) < in_6 - in_12 + std::chrono::nanoseconds{1});
+}
+
 TEST_CASE("a graph of a legacy default stream is a failed scenario, and says why") {
   const TemporaryFolder folder;
   Sweep sweep(R"({

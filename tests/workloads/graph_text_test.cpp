@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "tests/workloads/graph_equal.hpp"
+#include "workloads/graph_dot.hpp"
 #include "workloads/graph_json.hpp"
 #include "workloads/lstm.hpp"
 #include "workloads/random_layered.hpp"
@@ -105,6 +106,29 @@ TEST_CASE("the grid of a kernel is read from text and JSON, and survives writing
   };
   CHECK(has(with_grid("1 1025 0 0 1"), "found \"1025\", expected threads: a whole number"));
   CHECK(has(with_grid("1 32 0 0 1.5"), "a compute share from 0 to 1"));
+}
+
+TEST_CASE("copies of pageable memory survive text, JSON and DOT") {
+  LstmSpec spec{.layers = 1, .steps = 2, .batch = 2, .hidden = 5};
+  spec.pass = LstmPass::training;
+  spec.pageable = true;
+  spec.tensors = false;  // which DOT loses
+  const TaskGraph graph = lstm(spec);
+  const Kernel& in = graph.operation(TaskId{0}).kernels.at(0);
+  CHECK(in.kind == TaskKind::copy_host_to_device);
+  CHECK(in.pageable);
+  std::size_t pageable = 0;
+  for (const Operation& operation : graph.operations()) {
+    for (const Kernel& kernel : operation.kernels) pageable += kernel.pageable ? 1 : 0;
+  }
+  CHECK(pageable == 2);  // transfer_in, transfer_out
+  CHECK(difference(graph, read_graph_text(write_graph_text(graph), "g.txt")) == "");
+  CHECK(difference(graph, read_graph_json(write_graph_json(graph), "g.json")) == "");
+  CHECK(difference(graph, read_dot(write_dot(graph), "g.dot"), true) == "");
+  const std::string text =
+      "schedlab-graph 1\noperations 1\ncopy_host_to_device transfer 0 1 ~ @ 1 32 0 0 1 "
+      "copy_host_to_device fp32 0 0 0 0 8 8 op\ntasks 1\n0 -1 -1 -1 0\n";
+  CHECK(read_graph_text(text, "g.txt").operation(TaskId{0}).kernels.at(0).pageable);
 }
 
 TEST_CASE("an empty graph is a graph") {
