@@ -41,7 +41,7 @@ Json object(Json properties, std::initializer_list<const char*> required) {
 
 Json file(const char* title,
           const char* word,
-          Json properties,
+          const Json& properties,
           std::initializer_list<const char*> required) {
   Json all{{"schedlab", {{"const", word}}}, {"version", {{"const", 1}}}};
   all.update(properties);

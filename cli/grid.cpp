@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <set>
 
 namespace schedlab {
@@ -174,9 +175,9 @@ void Grid::renumber(Choice& choice, const std::vector<std::size_t>& target) {
 }
 
 void Grid::number_scenarios() {
-  for (auto dimension = dimensions_.rbegin(); dimension != dimensions_.rend(); ++dimension) {
-    dimension->stride = size_;
-    size_ = times(size_, dimension->count);
+  for (Dimension& dimension : dimensions_ | std::views::reverse) {
+    dimension.stride = size_;
+    size_ = times(size_, dimension.count);
   }
   if (size_ > most_scenarios) {
     throw InputError({.file = file_,
@@ -198,9 +199,9 @@ void Grid::number_scenarios() {
     return rank(a) < rank(b);
   });
   std::uint64_t stride = 1;
-  for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
-    dimensions_[*i].position_stride = stride;
-    stride *= dimensions_[*i].count;
+  for (const std::size_t i : order_ | std::views::reverse) {
+    dimensions_[i].position_stride = stride;
+    stride *= dimensions_[i].count;
   }
 }
 

@@ -40,7 +40,7 @@ struct Verbs {
   SweepOptions sweep;
   ReproduceOptions reproduce;
   PlotOptions plot;
-  ExportOptions export_;
+  ExportOptions export_files;
   SchemaOptions schema;
   ListOptions list;
 };
@@ -83,7 +83,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.sweep, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.plot, terminal, chosen);
-  add_verb(app, verbs.export_, terminal, chosen);
+  add_verb(app, verbs.export_files, terminal, chosen);
   add_verb(app, verbs.schema, terminal, chosen);
   add_verb(app, verbs.list, terminal, chosen);
   try {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 #include <string>
 
@@ -11,7 +12,7 @@ namespace schedlab {
 namespace {
 
 std::string duration_words(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(std::max(0.0, seconds) + 0.5);
+  const auto whole = static_cast<std::uint64_t>(std::llround(std::max(0.0, seconds)));
   if (whole < 120) return fmt::format("{} s", whole);
   if (whole < 7200) return fmt::format("{} min", (whole + 30) / 60);
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);

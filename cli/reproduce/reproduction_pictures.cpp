@@ -70,6 +70,7 @@ std::vector<std::size_t> numeric_axes(const Outcome& outcome,
 
 std::vector<std::string> words_of(const std::set<Cell>& values) {
   std::vector<std::string> words;
+  words.reserve(values.size());
   for (const Cell& value : values) words.push_back(to_string(value));
   return words;
 }

@@ -271,6 +271,82 @@ class Collector {
                     .hint = close.empty() ? "" : fmt::format("did you mean \"{}\"?", close)});
 }
 
+/// Does a claim speak of axes, values and columns that its grid has?
+class ClaimCheck {
+ public:
+  ClaimCheck(const PublishedSystem& system,
+             const Claim& claim,
+             const std::vector<Column>& columns,
+             const std::vector<std::vector<Cell>>& values)
+      : system_(system), claim_(claim), columns_(columns), values_(values) {
+    for (const Column& column : columns) {
+      (column.role == ColumnRole::axis ? axes_ : metrics_).push_back(column.name);
+    }
+  }
+
+  void run() const {
+    const Measure& measure = claim_.measure;
+    for (const RunSelector& selector : measure.runs) expect_selector(selector);
+    for (const PublishedPoint& point : claim_.published) expect_selector(point.at);
+    if (!measure.along.empty()) static_cast<void>(expect_axis(measure.along));
+    for (const auto& factors : measure.per) {
+      for (const auto& factor : factors) {
+        if (const auto* name = std::get_if<std::string>(&factor)) expect_column(*name);
+      }
+    }
+    if (std::find(metrics_.begin(), metrics_.end(), measure.metric) != metrics_.end()) return;
+    refuse(fmt::format("the metric \"{}\"", measure.metric), metrics_, measure.metric);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& found,
+                           const std::vector<std::string>& candidates,
+                           const std::string& word) const {
+    unknown(system_, claim_, found, candidates, word);
+  }
+
+  [[nodiscard]] std::size_t expect_axis(const std::string& axis) const {
+    const std::size_t column = column_of(columns_, axis);
+    if (column != none && columns_[column].role == ColumnRole::axis) return column;
+    refuse(fmt::format("the axis \"{}\", which grid {} has not", axis, claim_.grid), axes_, axis);
+  }
+
+  void expect_column(const std::string& name) const {
+    if (column_of(columns_, name) != none) return;
+    std::vector<std::string> all = axes_;
+    all.insert(all.end(), metrics_.begin(), metrics_.end());
+    refuse(fmt::format("the column \"{}\"", name), all, name);
+  }
+
+  void expect_selector(const RunSelector& selector) const {
+    for (const auto& [axis, wanted] : selector.axes) {
+      const std::vector<Cell>& there = values_[expect_axis(axis)];
+      for (const Cell& value : wanted) expect_value(axis, value, there);
+    }
+  }
+
+  void expect_value(const std::string& axis,
+                    const Cell& value,
+                    const std::vector<Cell>& there) const {
+    const bool known = std::any_of(
+        there.begin(), there.end(), [&](const Cell& cell) { return same_value(cell, value); });
+    if (known) return;
+    std::vector<std::string> words;
+    words.reserve(there.size());
+    for (const Cell& cell : there) words.push_back(to_string(cell));
+    refuse(fmt::format("{} = {}, which grid {} has not", axis, to_string(value), claim_.grid),
+           words,
+           to_string(value));
+  }
+
+  const PublishedSystem& system_;
+  const Claim& claim_;
+  const std::vector<Column>& columns_;
+  const std::vector<std::vector<Cell>>& values_;
+  std::vector<std::string> axes_;
+  std::vector<std::string> metrics_;
+};
+
 }  // namespace
 
 bool same_value(const Cell& a, const Cell& b) {
@@ -288,56 +364,7 @@ void check_claim(const PublishedSystem& system,
                  const Claim& claim,
                  const std::vector<Column>& columns,
                  const std::vector<std::vector<Cell>>& values) {
-  std::vector<std::string> axes;
-  std::vector<std::string> metrics;
-  for (const Column& column : columns) {
-    (column.role == ColumnRole::axis ? axes : metrics).push_back(column.name);
-  }
-  const auto expect_axis = [&](const std::string& axis) {
-    const std::size_t column = column_of(columns, axis);
-    if (column == none || columns[column].role != ColumnRole::axis) {
-      unknown(system,
-              claim,
-              fmt::format("the axis \"{}\", which grid {} has not", axis, claim.grid),
-              axes,
-              axis);
-    }
-    return column;
-  };
-  const auto expect_selector = [&](const RunSelector& selector) {
-    for (const auto& [axis, wanted] : selector.axes) {
-      const std::vector<Cell>& there = values[expect_axis(axis)];
-      for (const Cell& value : wanted) {
-        const bool known = std::any_of(
-            there.begin(), there.end(), [&](const Cell& cell) { return same_value(cell, value); });
-        if (known) continue;
-        std::vector<std::string> words;
-        for (const Cell& cell : there) words.push_back(to_string(cell));
-        unknown(system,
-                claim,
-                fmt::format("{} = {}, which grid {} has not", axis, to_string(value), claim.grid),
-                words,
-                to_string(value));
-      }
-    }
-  };
-  const Measure& measure = claim.measure;
-  for (const RunSelector& selector : measure.runs) expect_selector(selector);
-  for (const PublishedPoint& point : claim.published) expect_selector(point.at);
-  if (!measure.along.empty()) static_cast<void>(expect_axis(measure.along));
-  for (const auto& factors : measure.per) {
-    for (const auto& factor : factors) {
-      const auto* name = std::get_if<std::string>(&factor);
-      if (name == nullptr || column_of(columns, *name) != none) continue;
-      std::vector<std::string> all = axes;
-      all.insert(all.end(), metrics.begin(), metrics.end());
-      unknown(system, claim, fmt::format("the column \"{}\"", *name), all, *name);
-    }
-  }
-  if (std::find(metrics.begin(), metrics.end(), measure.metric) == metrics.end()) {
-    unknown(
-        system, claim, fmt::format("the metric \"{}\"", measure.metric), metrics, measure.metric);
-  }
+  ClaimCheck{system, claim, columns, values}.run();
 }
 
 }  // namespace schedlab

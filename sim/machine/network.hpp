@@ -4,6 +4,7 @@
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -113,7 +114,7 @@ class Routes {
   Duration across_mesh(std::uint32_t from, std::uint32_t to, std::vector<LinkId>* links) const;
   Duration through_tree(std::uint32_t from, std::uint32_t to, std::vector<LinkId>* links) const;
   [[nodiscard]] std::uint32_t nic_of(std::uint32_t rank) const;
-  [[nodiscard]] std::uint32_t counted(std::uint32_t asked, std::uint32_t all) const {
+  [[nodiscard]] static std::uint32_t counted(std::uint32_t asked, std::uint32_t all) {
     return asked == 0 ? all : asked;
   }
 
@@ -123,8 +124,8 @@ class Routes {
   std::uint32_t leaf_ports_ = 1;
   std::uint32_t pod_leaves_ = 1;
   std::size_t link_count_ = 0;
-  std::uint32_t first_[kinds + 1] = {};  // NOLINT(modernize-avoid-c-arrays): indexed by Kind only
-  Bandwidth bandwidth_[kinds] = {};      // NOLINT(modernize-avoid-c-arrays)
+  std::array<std::uint32_t, kinds + 1> first_{};  // by Kind, as the next
+  std::array<Bandwidth, kinds> bandwidth_{};
 };
 
 }  // namespace schedlab

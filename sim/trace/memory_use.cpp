@@ -143,7 +143,7 @@ class MemorySweep {
 
   [[nodiscard]] std::string kind_of(TensorId tensor) const {
     const std::string name = tensors_.name(tensor);
-    const std::string stem = name.substr(0, name.find_first_of("([{#"));
+    std::string stem = name.substr(0, name.find_first_of("([{#"));
     if (!stem.empty()) return stem;
     const auto writers = tensors_.writers(tensor);
     const auto users = writers.empty() ? tensors_.readers(tensor) : writers;

@@ -83,9 +83,9 @@ class Summarizer {
 
   /// Bytes on `device` that are freed when span `span`, which ran elsewhere, ends.
   struct RemoteFree {
-    std::uint32_t span;
+    std::uint32_t span = 0;
     DeviceId device;
-    std::int64_t bytes;
+    std::int64_t bytes = 0;
   };
 
   void collect_facts(const Problem& problem);

@@ -28,6 +28,7 @@ class TextBuffer {
   }
   /// Literals, with a length the compiler knows.
   template <std::size_t Size>
+  // NOLINTNEXTLINE(*-avoid-c-arrays): what a literal is
   TextBuffer& operator<<(const char (&text)[Size]) {
     std::memcpy(room_for(Size), text, Size - 1);
     used_ += Size - 1;
