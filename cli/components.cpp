@@ -165,8 +165,10 @@ TaskGraph Components::graph(std::uint64_t workload, Granularity granularity) con
 const MachineSpec& Components::base_machine(const std::string& name) const {
   const std::lock_guard lock(machines_mutex_);
   const auto found = machines_.find(name);
-  return found != machines_.end() ? found->second
-                                  : machines_.emplace(name, load_machine(name)).first->second;
+  if (found != machines_.end()) return found->second;
+  MachineSpec machine = load_machine(name);
+  machine.sources.clear();  // nobody asks for them here, and a sweep copies the rest many times
+  return machines_.emplace(name, std::move(machine)).first->second;
 }
 
 MachineSpec Components::machine(std::uint64_t index) const {

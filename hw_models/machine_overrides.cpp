@@ -28,6 +28,15 @@ void note(MachineSpec& machine, std::string pointer, double value) {
   }
 }
 
+/// Of all options those that are given, which is much faster to check; all, if one is unknown.
+std::vector<OptionSpec> options_to_check(const std::map<std::string, OptionValue>& given) {
+  std::vector<OptionSpec> used;
+  for (const OptionSpec& option : machine_options()) {
+    if (given.contains(option.name)) used.push_back(option);
+  }
+  return used.size() == given.size() ? used : machine_options();
+}
+
 void lift_unit_limits(MachineSpec& machine) {
   for (UnitClass& unit_class : machine.platform.devices[DeviceId{0}].unit_classes) {
     unit_class.count = 0;  // the cost models keep rates.matrix_units and rates.vector_units
@@ -67,17 +76,23 @@ const std::vector<OptionSpec>& machine_options() {
 }
 
 void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionValue>& given) {
+  if (given.empty()) return;
   const Options options =
-      resolve_options(fmt::format("machine {}", machine.name), machine_options(), given);
+      resolve_options(fmt::format("machine {}", machine.name), options_to_check(given), given);
   for (const MachineNumber& field : machine_numbers()) {
-    const std::string name{field.name};
-    if (!given.contains(name)) continue;
-    const double value =
-        field.integer ? static_cast<double>(options.integer(name)) : options.number(name);
+    // A sweep changes one or two of many numbers, for each of its machines.
+    if (std::none_of(
+            given.begin(), given.end(), [&](const auto& g) { return g.first == field.name; })) {
+      continue;
+    }
+    const double value = field.integer ? static_cast<double>(options.integer(field.name))
+                                       : options.number(field.name);
     field.set(machine.platform, value);
     note(machine, fmt::format("/{}/{}", field.section, field.name), value);
   }
-  if (options.flag(unlimited_units)) lift_unit_limits(machine);
+  if (given.contains(std::string{unlimited_units}) && options.flag(unlimited_units)) {
+    lift_unit_limits(machine);
+  }
   if (given.contains(std::string{sharing})) {
     machine.platform.sharing = *sharing_model_from(options.text(sharing));
   }
