@@ -199,7 +199,7 @@ struct Memory {
 void add_memory(std::uint32_t tasks, ResultsTable& table) {
   const Memory memory = in_child([tasks] {
     const std::int64_t before = resident_peak();
-    const LstmScene scene(tasks);
+    const LstmScene scene(tasks, false);
     Simulator simulator;
     const Trace trace = simulator.run(scene.problem(), scene.plan, {.engine = EngineKind::event});
     return Memory{scene.graph.memory_bytes(),

@@ -185,19 +185,21 @@ Plan make_plan(const TaskGraph& graph) {
 
 }  // namespace
 
-LstmScene::LstmScene(std::uint32_t tasks)
+LstmScene::LstmScene(std::uint32_t tasks, bool all_machines)
     : graph(make_graph(tasks)),
       ideal(ideal_platform(3)),
       costs(graph, ideal),
       units(make_limited(SharingModel::exclusive)),
-      unit_costs(graph, units, shares(enough)),
       fluid(make_limited(SharingModel::fluid)),
-      fluid_costs(graph, fluid, shares(enough)),
-      short_costs(graph, fluid, shares(too_much)),
       v100(load_machine("v100").platform),
-      v100_costs(graph, v100, tiled(v100)),
       plan(make_plan(graph)) {
-  for (CostTable* table : {&costs, &unit_costs, &fluid_costs, &short_costs, &v100_costs}) {
+  costs.set_task_durations(jittered(graph, costs));
+  if (!all_machines) return;
+  unit_costs = CostTable{graph, units, shares(enough)};
+  fluid_costs = CostTable{graph, fluid, shares(enough)};
+  short_costs = CostTable{graph, fluid, shares(too_much)};
+  v100_costs = CostTable{graph, v100, tiled(v100)};
+  for (CostTable* table : {&unit_costs, &fluid_costs, &short_costs, &v100_costs}) {
     table->set_task_durations(jittered(graph, *table));
   }
 }

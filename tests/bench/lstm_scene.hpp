@@ -34,8 +34,8 @@ struct LstmScene {
   static constexpr std::uint32_t layers = 10;
   static constexpr std::uint32_t stream_count = 2 * layers + 1;
 
-  /// Rounded to whole steps: 50 tasks each.
-  explicit LstmScene(std::uint32_t tasks);
+  /// Rounded to whole steps: 50 tasks each. Without `all_machines` only `ideal` has costs.
+  explicit LstmScene(std::uint32_t tasks, bool all_machines = true);
 
   TaskGraph graph;
   Platform ideal;   ///< unlimited units, free host
