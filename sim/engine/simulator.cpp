@@ -23,10 +23,20 @@ bool has_unlimited_units(const Device& device) {
 
 /// The two engines find flows in different orders; traces are compared byte for byte.
 void sort_flows(Trace& trace) {
-  std::sort(trace.flows.begin(), trace.flows.end(), [](const EventFlow& a, const EventFlow& b) {
+  const auto before = [](const EventFlow& a, const EventFlow& b) {
     return std::tie(a.released, a.recorded, a.to, a.from, a.event) <
            std::tie(b.released, b.recorded, b.to, b.from, b.event);
-  });
+  };
+  // The event engine finds them by rising release: what is left are ties.
+  auto first = trace.flows.begin();
+  while (first != trace.flows.end()) {
+    auto last = first + 1;
+    while (last != trace.flows.end() && last->released == first->released) ++last;
+    if (last != trace.flows.end() && last->released < first->released) break;
+    if (last - first > 1) std::sort(first, last, before);
+    first = last;
+  }
+  if (first != trace.flows.end()) std::sort(trace.flows.begin(), trace.flows.end(), before);
 }
 
 }  // namespace

@@ -62,6 +62,9 @@ void check_answers(Bench& bench) {
   const LstmScene& scene = bench.scene;
   const std::int64_t fifo = ideal_fifo(bench.bare, bench.started).makespan;
   expect_equal("textbook FIFO", textbook_fifo(bench.bare, bench.started).makespan, fifo);
+  expect_equal("ideal sharing engine, tasks",
+               static_cast<std::int64_t>(ideal_sharing(bench.bare, bench.started).done),
+               bench.bare.task_count());
   const std::int64_t heap = ideal_in_order(bench.bare, bench.started).makespan;
   const std::int64_t makespan = ideal_sweep(bench.bare, bench.started).makespan;
   expect_equal("ideal in-order engine", heap, makespan);
@@ -172,6 +175,7 @@ void add_references(Bench& bench, const Size& size) {
   ideal("ideal in-order engine", ideal_in_order);
   ideal("ideal FIFO engine", ideal_fifo);
   ideal("textbook FIFO engine", textbook_fifo);
+  ideal("ideal sharing engine", ideal_sharing);
   if (!simgrid_is_there() || size.tasks > largest_for_simgrid) return;
   add("SimGrid, timers", size, [&bench] {
     return simgrid_in_order(bench.bare, SimGridMode::timers).seconds;
@@ -243,7 +247,12 @@ void set_goals(ResultsTable& table) {
     table.compare("in-order sweep", reference);
     table.compare("event engine", reference);
     table.compare("event engine, limited units", reference);
-    table.compare("event engine, fluid machine", reference);
+  }
+  for (const char* scene : {"event engine, fluid machine",
+                            "event engine, fluid machine, bandwidth always short",
+                            "event engine, fluid V100"}) {
+    table.compare(scene, "ideal sharing engine");
+    table.compare(std::string{scene} + ", recorded", "ideal sharing engine");
   }
   table.compare("read compact text", "scan the numbers of the text");
   table.compare("read JSON", "nlohmann DOM");

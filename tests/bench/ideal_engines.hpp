@@ -24,6 +24,10 @@ struct BareRun {
 [[nodiscard]] BareRun ideal_in_order(const BareGraph& graph, std::vector<std::int64_t>& started);
 /// Streams start whatever became ready first: the same queue.
 [[nodiscard]] BareRun ideal_fifo(const BareGraph& graph, std::vector<std::int64_t>& started);
+/// Kernels share the device: capacity by priority (cell, hidden, first weights, second weights),
+/// within one in proportion to demand. One virtual clock per priority, in floating point; at most
+/// 64 streams. Not the rule of any GPU, but the least that sharing can cost.
+[[nodiscard]] BareRun ideal_sharing(const BareGraph& graph, std::vector<std::int64_t>& started);
 /// As ideal_fifo, as a textbook writes it: std::priority_queue, std::deque, a vector per task. The
 /// time for making the vectors is included.
 [[nodiscard]] BareRun textbook_fifo(const BareGraph& graph, std::vector<std::int64_t>& started);

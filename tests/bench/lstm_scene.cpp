@@ -218,6 +218,7 @@ BareGraph LstmScene::bare() const {
     for (const TaskId after : graph.successors(task)) bare.successors.push_back(after.value());
     bare.offset.push_back(static_cast<std::uint32_t>(bare.successors.size()));
     bare.duration.push_back(costs.duration(task).count());
+    bare.part.push_back(static_cast<std::uint8_t>(graph.operation_id(task).value()));
     bare.predecessor_count[task.value()] =
         static_cast<std::uint8_t>(graph.predecessors(task).size());
   }

@@ -18,6 +18,7 @@ struct BareGraph {
   std::vector<std::int64_t> duration;  ///< picoseconds
   std::vector<std::uint16_t> stream;
   std::vector<std::uint8_t> predecessor_count;
+  std::vector<std::uint8_t> part;  ///< cell 0, hidden_1, hidden_2, weight_1, weight_2
 
   [[nodiscard]] std::uint32_t task_count() const {
     return static_cast<std::uint32_t>(duration.size());
