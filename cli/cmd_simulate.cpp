@@ -14,7 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <ostream>
+#include <string>
 #include <vector>
 
 namespace schedlab {
@@ -51,6 +53,28 @@ std::string of_samples(const Samples& samples) {
       makespan.p95);
 }
 
+/// Where the makespan went: the tasks of the critical path, and what they waited for most.
+std::string of_path(const Metrics& metrics) {
+  const TraceCriticalPath& path = metrics.critical_path;
+  const auto percent = [&](Duration part) {
+    return metrics.makespan == Duration{0} ? 0.0 : 100 * to_us(part) / to_us(metrics.makespan);
+  };
+  std::string text = fmt::format("  critical path: {} tasks run {:.1f} % of the makespan",
+                                 path.steps.size(),
+                                 percent(path.running));
+  if (path.slowed > Duration{0}) {
+    text += fmt::format(" ({:.1f} % because others run beside them)", percent(path.slowed));
+  }
+  const auto most = static_cast<std::size_t>(
+      std::max_element(path.waited.begin(), path.waited.end()) - path.waited.begin());
+  if (path.waited.at(most) > Duration{0}) {
+    text += fmt::format(", wait most for {} ({:.1f} %)",
+                        to_string(static_cast<PathCause>(most)),
+                        percent(path.waited.at(most)));
+  }
+  return text + "\n";
+}
+
 void print_text(const Terminal& terminal,
                 const std::string& title,
                 const Metrics& metrics,
@@ -61,7 +85,7 @@ void print_text(const Terminal& terminal,
       "{}\n  makespan {:.3f} us, {:.2f} times the lower bound ({}, {:.3f} us)\n  utilization "
       "{:.1f} "
       "%, host busy {:.1f} %, waiting for the host {:.1f} %, overlap {:.1f} %\n  {} tasks, {} "
-      "streams, {} events, {} host calls\n{}  {}: {}\n",
+      "streams, {} events, {} host calls\n{}{}  {}: {}\n",
       title,
       to_us(metrics.makespan),
       metrics.gap,
@@ -75,6 +99,7 @@ void print_text(const Terminal& terminal,
       metrics.streams,
       metrics.events,
       metrics.host_calls,
+      of_path(metrics),
       of_samples(samples),
       folder,
       fmt::join(files.files, ", "));

@@ -90,12 +90,17 @@ class Walk {
       // Only a trace that contradicts itself comes back to a task; the walk ends there.
       if (release.by != nobody && visited[release.by]) release.by = nobody;
       const Time from = release.by == nobody ? Time{} : trace_.tasks[release.by].ended;
-      path.steps.push_back({span.task, release.cause, span.started - from, span.duration()});
+      path.steps.push_back({span.task,
+                            release.cause,
+                            span.started - from,
+                            span.duration(),
+                            longer_than_alone(span)});
       at = release.by;
     }
     std::reverse(path.steps.begin(), path.steps.end());
     for (const PathStep& step : path.steps) {
       path.running += step.ran;
+      path.slowed += step.slowed;
       path.waited[static_cast<std::size_t>(step.cause)] += step.waited;
       ++path.count[static_cast<std::size_t>(step.cause)];
     }
@@ -103,6 +108,16 @@ class Walk {
   }
 
  private:
+  /// The parts of a collective wait for each other, which is nobody's company.
+  [[nodiscard]] Duration longer_than_alone(const TaskSpan& span) const {
+    if (!shares_units(problem_.platform.sharing) ||
+        problem_.graph.collectives().of(span.task).valid()) {
+      return Duration{0};
+    }
+    const Duration alone = problem_.costs.duration(span.task, span.device);
+    return std::max(Duration{0}, span.duration() - alone);
+  }
+
   void index_spans() {
     std::vector<std::uint32_t> order(trace_.tasks.size());
     std::iota(order.begin(), order.end(), 0U);

@@ -28,6 +28,9 @@ struct PathStep {
   Duration waited{
       0};  ///< from the end of the step before (or the start of the run) to its own start
   Duration ran{0};
+  /// Part of `ran`: what the task took longer than alone, where kernels share units and bandwidth.
+  /// A kernel whose later blocks wait for units counts from its first block on.
+  Duration slowed{0};
 
   friend bool operator==(const PathStep&, const PathStep&) = default;
 };
@@ -37,6 +40,7 @@ struct PathStep {
 struct TraceCriticalPath {
   std::vector<PathStep> steps;                          ///< first to last
   Duration running{0};                                  ///< sum of `ran`
+  Duration slowed{0};                                   ///< sum of `slowed`; part of running
   std::array<Duration, path_cause_count> waited{};      ///< sum of `waited`, by cause
   std::array<std::uint32_t, path_cause_count> count{};  ///< steps by cause
   Duration tail{0};                                     ///< host activity after the last task

@@ -137,6 +137,7 @@ void write_memory(ObjectWriter& line, const DeviceMemory& memory) {
 void write_path(TextBuffer& out, const TraceCriticalPath& path, const TaskGraph& graph) {
   ObjectWriter object{out, 2};
   object.time("running", path.running);
+  object.time("slowed", path.slowed);
   for (std::size_t i = 0; i < path_cause_count; ++i) {
     const auto cause = static_cast<PathCause>(i);
     object.time("waited_for_" + std::string{to_string(cause)}, path.waited_for(cause));
@@ -147,6 +148,7 @@ void write_path(TextBuffer& out, const TraceCriticalPath& path, const TaskGraph&
     line.text("cause", to_string(step.cause));
     line.number("waited_ps", step.waited.count());
     line.number("ran_ps", step.ran.count());
+    line.number("slowed_ps", step.slowed.count());
   });
   object.close();
 }

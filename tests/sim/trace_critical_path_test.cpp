@@ -23,9 +23,9 @@ TEST_CASE("The path leads back over units, events and the host to the start of t
   run.trace.tasks.pop_back();  // without v: a 2..12, w 12..22, b 22..42
   const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace);
   REQUIRE(path.steps.size() == 3);
-  CHECK(path.steps[0] == PathStep{TaskId{0}, PathCause::host, 2us, 10us});
-  CHECK(path.steps[1] == PathStep{TaskId{2}, PathCause::dependency, 0us, 10us});
-  CHECK(path.steps[2] == PathStep{TaskId{1}, PathCause::resource, 0us, 20us});
+  CHECK(path.steps[0] == PathStep{TaskId{0}, PathCause::host, 2us, 10us, 0us});
+  CHECK(path.steps[1] == PathStep{TaskId{2}, PathCause::dependency, 0us, 10us, 0us});
+  CHECK(path.steps[2] == PathStep{TaskId{1}, PathCause::resource, 0us, 20us, 0us});
   CHECK(path.running == 40us);
   CHECK(path.waited_for(PathCause::host) == 2us);
   CHECK(path.steps_by(PathCause::resource) == 1);
@@ -37,7 +37,7 @@ TEST_CASE("A late submission starts the path when the host was never blocked") {
   const TinyRun run = tiny_run();
   const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace);
   REQUIRE(path.steps.size() == 1);
-  CHECK(path.steps[0] == PathStep{TaskId{3}, PathCause::host, 50us, 5us});
+  CHECK(path.steps[0] == PathStep{TaskId{3}, PathCause::host, 50us, 5us, 0us});
   CHECK(total(path) == 60us);
 }
 
@@ -47,7 +47,7 @@ TEST_CASE("Behind a late submission lies the task for which the host was blocked
   const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace);
   REQUIRE(path.steps.size() == 4);
   // From b's end at 42 to v's start at 50 the host woke up and submitted.
-  CHECK(path.steps[3] == PathStep{TaskId{3}, PathCause::host, 8us, 5us});
+  CHECK(path.steps[3] == PathStep{TaskId{3}, PathCause::host, 8us, 5us, 0us});
   CHECK(path.steps[2].task == TaskId{1});
   CHECK(total(path) == 60us);
 }
@@ -62,7 +62,7 @@ TEST_CASE("Behind a late submission lies the task whose end the host found by as
       query(5, 10us, 11us, false), query(6, 41us, 42us, false), query(7, 46us, 47us, true)};
   const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace);
   REQUIRE(path.steps.size() == 4);
-  CHECK(path.steps[3] == PathStep{TaskId{3}, PathCause::host, 8us, 5us});
+  CHECK(path.steps[3] == PathStep{TaskId{3}, PathCause::host, 8us, 5us, 0us});
   CHECK(path.steps[2].task == TaskId{1});
 }
 
@@ -100,6 +100,28 @@ TEST_CASE("On an ideal machine with enough streams the path is the graph's") {
   CHECK(path.running == 30us);  // a, b
   CHECK(total(path) == trace.makespan());
   CHECK(path.steps_by(PathCause::dependency) == 1);
+}
+
+TEST_CASE("What a task on the path took longer than alone is named where kernels share a device") {
+  TaskGraphBuilder builder;
+  const OperationId op = builder.add_operation({.name = "k", .fixed_duration = 10us});
+  const TaskId first = builder.add_task(op);
+  builder.add_task(op);
+  const TaskGraph graph = std::move(builder).build();
+  for (const SharingModel sharing : {SharingModel::exclusive, SharingModel::fluid}) {
+    Platform platform = ideal_platform();
+    platform.sharing = sharing;
+    const CostTable costs{graph, platform};
+    const Problem problem{graph, platform, costs};
+    Trace trace;
+    trace.tasks = {span(0, 0, 0us, 16us), span(1, 1, 0us, 10us)};
+    trace.ended = at(16us);
+    const TraceCriticalPath path = trace_critical_path(problem, trace);
+    REQUIRE(path.steps.size() == 1);
+    CHECK(path.steps[0].task == first);
+    CHECK(path.running == 16us);
+    CHECK(path.slowed == (sharing == SharingModel::fluid ? 6us : 0us));
+  }
 }
 
 TEST_CASE("A trace without tasks has only a tail") {
