@@ -26,7 +26,7 @@ class RankProgram {
         comm_(static_cast<std::uint32_t>(single.streams.size())) {
     SCHEDLAB_EXPECTS(single.hosts.size() == 1 && single.messages.empty(),
                      "a plan of one host becomes that of every rank");
-    SCHEDLAB_EXPECTS(tasks_ * graph.rank_count() == graph.task_count(),
+    SCHEDLAB_EXPECTS(std::size_t{tasks_} * graph.rank_count() == graph.task_count(),
                      "every rank has the same tasks");
     find_parts();
     find_records();
@@ -120,11 +120,11 @@ class RankProgram {
   /// collective with one the task needs; the task then comes after the collective, and with it
   /// what depends on it.
   [[nodiscard]] bool must_be_held(TaskId task) {
-    for (const TaskId before : graph_.predecessors(task)) {
-      const Part* part = part_of(before);
-      if (part != nullptr ? !part->launched : place_of_[before.value()] == Place::held) return true;
-    }
-    return false;
+    const auto before = graph_.predecessors(task);
+    return std::any_of(before.begin(), before.end(), [this](TaskId needed) {
+      const Part* part = part_of(needed);
+      return part != nullptr ? !part->launched : place_of_[needed.value()] == Place::held;
+    });
   }
 
   void release_held() {

@@ -38,7 +38,7 @@ Bytes matrix_bytes(std::int64_t rows, std::int64_t columns, std::int64_t size) {
   constexpr std::int64_t most = std::int64_t{1} << 58;
   if (rows <= 0 || columns <= 0) return Bytes{0};
   if (rows > most / columns) return Bytes{most};
-  return Bytes{static_cast<std::int64_t>(std::min<Wide>(Wide{rows * columns} * size, most))};
+  return Bytes{static_cast<std::int64_t>(std::min<Wide>(Wide{rows} * columns * size, most))};
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ class Untimed {
         continue;
       }
       std::vector<CollectiveId> round;
-      const std::string text = chain(id, seen, round);
+      std::string text = chain(id, seen, round);
       if (round.empty()) continue;  // leads into what is reported already
       const CallSite site = index_.site(index_.launch_of(waiting_part(id)));
       findings_.add(FindingKind::deadlock, site.host, site.call, [&] { return text; });

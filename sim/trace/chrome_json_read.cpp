@@ -270,7 +270,7 @@ class Reader {
   json::parser parser_;
   TraceDocument document_;
   IdVector<TaskId, std::uint8_t> has_label_;
-  std::string_view where_ = "";
+  std::string_view where_;
   std::size_t event_ = 0;
   bool in_events_ = false;
 };

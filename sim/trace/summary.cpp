@@ -55,7 +55,7 @@ Summary Summarizer::summarize(const Problem& problem,
   sweep_changes(trace, by_start);
   fill_shares(trace, summary);
 
-  const double hosts = static_cast<double>(plan.hosts.size());
+  const auto hosts = static_cast<double>(plan.hosts.size());
   summary.host_busy_share /= std::max(1.0, hosts * static_cast<double>(summary.makespan.count()));
   const auto bound = static_cast<double>(summary.bounds.largest().count());
   summary.gap = ratio(static_cast<double>(summary.makespan.count()), bound);

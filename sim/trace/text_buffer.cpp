@@ -99,7 +99,7 @@ TextBuffer& TextBuffer::json_string(std::string_view text) {
     } else if (c == '"' || c == '\\') {
       *this << '\\' << c;
     } else if (length == 1 && (c < ' ' || c == 0x7F)) {
-      const auto code = static_cast<unsigned>(c);
+      const auto code = static_cast<unsigned>(static_cast<unsigned char>(c));
       *this << "\\u00" << hex[code >> 4U] << hex[code & 0xFU];
     } else {
       *this << text.substr(0, length);

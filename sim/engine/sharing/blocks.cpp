@@ -56,7 +56,7 @@ void BlocksSharing::add_pool(DeviceId id, UnitClassId unit_class, std::uint32_t 
 }
 
 std::uint32_t BlocksSharing::make_kernel(const KernelRequest& request) {
-  std::uint32_t index = static_cast<std::uint32_t>(kernels_.size());
+  auto index = static_cast<std::uint32_t>(kernels_.size());
   if (free_kernels_.empty()) {
     kernels_.emplace_back();
   } else {
@@ -102,7 +102,7 @@ void BlocksSharing::set_block_time(Kernel& kernel,
                                    float compute_share) const {
   const KernelRequest& request = kernel.request;
   const Pool& pool = pools_[kernel.pool];
-  const std::int64_t units = static_cast<std::int64_t>(pool.units.size());
+  const auto units = static_cast<std::int64_t>(pool.units.size());
   const std::int64_t blocks = kernel.blocks_left;
   const std::int64_t duration = costs_->duration(request.task, request.device).count();
   kernel.demand = static_cast<std::uint32_t>(
@@ -174,7 +174,7 @@ void BlocksSharing::enqueue_arrived() {
 }
 
 std::uint32_t BlocksSharing::make_cohort(std::uint32_t kernel, Time now) {
-  std::uint32_t index = static_cast<std::uint32_t>(cohorts_.size());
+  auto index = static_cast<std::uint32_t>(cohorts_.size());
   if (free_cohorts_.empty()) {
     cohorts_.emplace_back();
   } else {

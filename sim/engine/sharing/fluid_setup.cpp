@@ -99,7 +99,7 @@ void FluidSharing::set_duration(Form& form, std::int64_t duration, const DeviceS
 }
 
 std::uint32_t FluidSharing::make_kernel(const KernelRequest& request) {
-  std::uint32_t index = static_cast<std::uint32_t>(kernels_.size());
+  auto index = static_cast<std::uint32_t>(kernels_.size());
   if (free_kernels_.empty()) {
     kernels_.emplace_back();
   } else {
