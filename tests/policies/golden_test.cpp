@@ -2,6 +2,8 @@
 // The plan of every policy for a backward pass of 2 layers and 3 steps, as text. After an intended
 // change:
 //   SCHEDLAB_UPDATE_GOLDEN=1 ctest -R policies_golden_test      and review the diff like code.
+#include "tests/support/golden.hpp"
+
 #include "policies/registry.hpp"
 #include "tests/policies/planning_policies.hpp"
 #include "tests/support/scenes.hpp"
@@ -10,9 +12,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 namespace schedlab {
@@ -63,18 +62,7 @@ TEST_CASE("every policy makes the plan that was reviewed") {
     spec.granularity = policy->granularity();
     const Scene scene{lstm(spec), 10us};
     const std::string text = plan_text(scene.graph, policy->plan(scene.problem()));
-
-    const std::string path =
-        fmt::format("{}/tests/golden/policies/{}.txt", SCHEDLAB_SOURCE_DIR, info.name);
-    CAPTURE(path);
-    if (std::getenv("SCHEDLAB_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
-      std::ofstream{path} << text;
-    }
-    std::ifstream file{path};
-    REQUIRE(file.good());
-    std::ostringstream reviewed;
-    reviewed << file.rdbuf();
-    CHECK(text == reviewed.str());
+    testing::check_golden(fmt::format("policies/{}", info.name), text);
   }
 }
 

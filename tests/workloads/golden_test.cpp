@@ -2,16 +2,15 @@
 // What every workload is at its defaults: sizes, work and shape of the graph. After an intended
 // change:
 //   SCHEDLAB_UPDATE_GOLDEN=1 ctest -R workloads_golden_test      and review the diff like code.
+#include "tests/support/golden.hpp"
+
 #include "workloads/registry.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 
 namespace schedlab {
@@ -66,15 +65,7 @@ TEST_CASE("every workload has the sizes that were reviewed") {
     }
     text += statistics(info.name, make_workload(info.name));
   }
-  const std::string path = fmt::format("{}/tests/golden/workloads.txt", SCHEDLAB_SOURCE_DIR);
-  if (std::getenv("SCHEDLAB_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
-    std::ofstream{path} << text;
-  }
-  std::ifstream file{path};
-  REQUIRE(file.good());
-  std::ostringstream reviewed;
-  reviewed << file.rdbuf();
-  CHECK(text == reviewed.str());
+  testing::check_golden("workloads", text);
 }
 
 }  // namespace
