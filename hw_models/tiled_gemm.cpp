@@ -2,6 +2,7 @@
 #include "hw_models/tiled_gemm.hpp"
 
 #include "hw_models/kernel_cost.hpp"
+#include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/cache_reuse.hpp"
 
@@ -18,10 +19,6 @@ namespace {
 // Larger sides are costed by their FLOPs alone: the number of tiles must stay an exact integer.
 constexpr std::int64_t largest_side = std::int64_t{1} << 28;
 constexpr double partial_sum_bytes = 4;  // split-k adds in fp32, whatever the inputs
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// Both at least 1; at most 2^62.
 std::int64_t saturating_product(std::int64_t a, std::int64_t b) {

@@ -3,6 +3,7 @@
 // backward pass of an LSTM, urgent cells beside long weight kernels.
 #include "policies/registry.hpp"
 #include "sim/engine/simulator.hpp"
+#include "tests/sim/sharing_scene.hpp"
 #include "workloads/lstm.hpp"
 
 #include <doctest/doctest.h>
@@ -60,15 +61,7 @@ Platform volta(SharingModel sharing) {
   device.unit_class_of.fill(device.unit_classes.push_back({"sm", units}));
   device.connections = 32;
   device.resident_kernels = 128;
-  device.sm_limits = {.threads = 2048,
-                      .blocks = 32,
-                      .registers = 65536,
-                      .registers_per_thread = 255,
-                      .register_unit = 256,
-                      .sub_partitions = 4,
-                      .shared_memory = 96 * 1024,
-                      .shared_memory_per_block = 96 * 1024,
-                      .shared_memory_unit = 256};
+  device.sm_limits = test::volta_limits();
   return platform;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/sharing/blocks.hpp"
 
+#include "sim/base/ceil_div.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -9,10 +11,6 @@ namespace schedlab {
 namespace {
 
 __extension__ using Wide = __int128;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/base/ceil_div.hpp"
 #include "sim/engine/sharing/fluid.hpp"
 
 #include <algorithm>
@@ -12,10 +13,6 @@ namespace {
 
 constexpr std::size_t most_forms = 1024;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 }  // namespace
 
