@@ -8,12 +8,15 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace schedlab {
+
+struct KernelProfile;  // sim/machine/kernel_profile.hpp
 
 /// What each kind of call costs a host thread; durations only. All zero: the ideal, free host.
 struct HostCosts {
@@ -131,6 +134,8 @@ struct Device {
   /// in (0, 1], 1 = nothing is lost.
   double co_residency_factor = 1.0;
   DeviceRates rates;
+  /// What was measured of such a device, if anything was; compared by identity, not by content.
+  std::shared_ptr<const KernelProfile> profile{};
 
   /// Level 0 is the most urgent. Streams give priorities as CUDA does: 0 = default and lowest,
   /// negative = more urgent, clamped to the device's range.

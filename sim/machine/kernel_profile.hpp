@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/units.hpp"
+#include "sim/graph/task.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// One kernel of one shape, measured while it had the device to itself.
+struct KernelSample {
+  std::string operation;    ///< the task it was measured in: "hidden_1", "gemm"
+  Kernel kernel;            ///< kernel.grid.blocks: how it was cut, at least 1
+  std::uint32_t units = 1;  ///< that its blocks could run on
+  Duration duration{0};     ///< median, from the start of the first block to the end of the last
+  double spread = 0;        ///< interquartile range of the repetitions over their median
+  std::uint32_t repetitions = 1;  ///< that the median is of, without outliers
+
+  friend bool operator==(const KernelSample&, const KernelSample&) = default;
+};
+
+/// How much longer a block takes while other units are busy with kernels of the same kind.
+struct CoRunSlowDown {
+  TaskKind kind = TaskKind::gemm;
+  double factor = 1.0;  ///< duration with all units busy over duration alone
+
+  friend bool operator==(const CoRunSlowDown&, const CoRunSlowDown&) = default;
+};
+
+/// How kernels are cut into blocks for the units of a device:
+///   blocks = clamp(round(max(flops / flops_per_block, bytes / bytes_per_block)), 1, units)
+struct CutRule {
+  double flops_per_block = 1e6;
+  double bytes_per_block = 65536;
+
+  /// FLOPs and bytes as the kernel gives them; bytes: read and written.
+  [[nodiscard]] std::uint32_t blocks(const Kernel& kernel, std::uint32_t units) const;
+  friend bool operator==(const CutRule&, const CutRule&) = default;
+};
+
+/// What was measured of a device: the durations of kernels, and how well they are known. What has
+/// a key of its own in a machine file (host calls, latencies, bandwidth) is not repeated here.
+struct KernelProfile {
+  std::string how;          ///< the command and its method; the origin of all numbers here
+  std::string date;         ///< 2026-11-21
+  std::string cpu;          ///< model name
+  std::string compiler;     ///< name and version of what compiled the kernels
+  std::string valid;        ///< the range of shapes, in words
+  std::uint32_t units = 1;  ///< workers
+  CutRule cut;
+  double noise = 0;  ///< relative spread (interquartile range over median) of equal whole runs
+  std::vector<CoRunSlowDown> co_run;
+  std::vector<KernelSample> samples;
+
+  /// 1 for a kind that was not measured.
+  [[nodiscard]] double co_run_factor(TaskKind kind) const;
+  friend bool operator==(const KernelProfile&, const KernelProfile&) = default;
+};
+
+}  // namespace schedlab
