@@ -208,13 +208,20 @@ MachineSpec Components::machine(std::uint64_t index) const {
 }
 
 std::unique_ptr<CostModel> Components::cost_model(std::uint64_t index) const {
-  if (!grid_.part_value(Part::cost_model, index)) return make_cost_model(default_cost_model);
+  if (!grid_.part_value(Part::cost_model, index)) return nullptr;
   const Choice choice = named_choice(Part::cost_model, index);
   try {
     return make_cost_model(choice.name, choice.given);
   } catch (const InputError& error) {
     rethrow(error, choice.node);
   }
+}
+
+std::unique_ptr<CostModel> Components::cost_model(std::uint64_t index,
+                                                  const MachineSpec& machine) const {
+  auto given = cost_model(index);
+  if (given != nullptr) return given;
+  return make_cost_model(default_cost_model_of(machine.platform.devices[DeviceId{0}]));
 }
 
 std::unique_ptr<Policy> Components::policy(std::uint64_t index) const {

@@ -34,7 +34,11 @@ class Components {
   /// `granularity` counts only when follows_policy().
   [[nodiscard]] TaskGraph graph(std::uint64_t workload, Granularity granularity) const;
   [[nodiscard]] MachineSpec machine(std::uint64_t index) const;
+  /// nullptr: the spec does not say; default_cost_model_of the device is meant.
   [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t index) const;
+  /// With what is meant where the spec does not say.
+  [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t index,
+                                                      const MachineSpec& machine) const;
   [[nodiscard]] std::unique_ptr<Policy> policy(std::uint64_t index) const;
   /// eager if the spec does not say. Throws InfeasibleError for a mode that is not simulated.
   [[nodiscard]] LaunchMode launch(std::uint64_t index) const;

@@ -47,7 +47,8 @@ GraphInput from_spec(const std::string& path, const std::string& machine) {
   input.graph = components.graph(0, granularity);
   const bool own = grid.part_count(Part::machine) == 1;
   input.machine = own ? components.machine(0) : load_machine(machine);
-  input.costs = CostTable(input.graph, input.machine.platform, *components.cost_model(0));
+  input.costs =
+      CostTable(input.graph, input.machine.platform, *components.cost_model(0, input.machine));
   return input;
 }
 
@@ -59,8 +60,10 @@ GraphInput load_graph_input(const std::string& path, const std::string& machine)
   input.title = std::filesystem::path{path}.filename().string();
   input.graph = read_graph_file(path);
   input.machine = load_machine(machine);
-  input.costs =
-      CostTable(input.graph, input.machine.platform, *make_cost_model(default_cost_model));
+  input.costs = CostTable(
+      input.graph,
+      input.machine.platform,
+      *make_cost_model(default_cost_model_of(input.machine.platform.devices[DeviceId{0}])));
   return input;
 }
 

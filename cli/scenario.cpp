@@ -6,6 +6,7 @@
 #include "sim/plan/default_stream.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "sim/trace/memory_use.hpp"
+#include "workloads/transforms/cut_kernels.hpp"
 #include "workloads/transforms/data_parallel.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
       check_memory_(spec.check_memory),
       graphs_(graph_cache_bytes),
       machines_(object_cache_entries),
+      cost_models_(object_cache_entries),
       problems_(problem_cache_bytes),
       policies_(object_cache_entries) {
   const std::uint64_t count = std::min(grid.part_count(Part::launch), known_launches);
@@ -57,6 +59,17 @@ ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
           grid_.part_index(scenario, Part::ranks)};
 }
 
+std::shared_ptr<const CostModel> ScenarioSpace::cost_model(std::uint64_t index,
+                                                           const MachineSpec& machine) {
+  const bool profiled = machine.platform.devices[DeviceId{0}].profile != nullptr;
+  auto holder = cost_models_.get(
+      {index, profiled ? 1U : 0U},
+      [&] { return components_.cost_model(index, machine); },
+      [](const std::unique_ptr<CostModel>&) { return std::size_t{1}; });
+  const CostModel* model = holder->get();
+  return {std::move(holder), model};
+}
+
 PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
   PreparedProblem made;
   made.graph = graphs_.get(
@@ -71,7 +84,10 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
         return machine;
       },
       [](const MachineSpec&) { return std::size_t{1}; });
-  made.costs = CostTable(*made.graph, made.machine->platform, *components_.cost_model(key[3]));
+  if (const auto cut = CutKernels::for_device(made.machine->platform.devices[DeviceId{0}])) {
+    made.graph = std::make_shared<TaskGraph>(cut->apply(*made.graph));
+  }
+  made.costs = CostTable(*made.graph, made.machine->platform, *cost_model(key[3], *made.machine));
   made.bounds = graph_lower_bounds(made.problem());
   return made;
 }
@@ -86,7 +102,7 @@ PreparedProblem ScenarioSpace::make_data_parallel(const ProblemKey& key, const R
   auto machine = std::make_shared<MachineSpec>(*single->machine);
   machine->platform.ranks = ranks.count;
   made.machine = std::move(machine);
-  made.costs = CostTable(*made.graph, made.machine->platform, *components_.cost_model(key[3]));
+  made.costs = CostTable(*made.graph, made.machine->platform, *cost_model(key[3], *made.machine));
   made.bounds = graph_lower_bounds(made.problem());
   made.single = std::move(single);
   made.overlap = ranks.overlap;

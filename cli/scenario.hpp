@@ -56,6 +56,9 @@ class ScenarioSpace {
   [[nodiscard]] std::shared_ptr<const Policy> policy(std::uint64_t index);
 
  private:
+  /// Made once, so that what it fits to a profile is fitted once.
+  [[nodiscard]] std::shared_ptr<const CostModel> cost_model(std::uint64_t index,
+                                                            const MachineSpec& machine);
   [[nodiscard]] PreparedProblem make_single(const ProblemKey& key);
   [[nodiscard]] PreparedProblem make_data_parallel(const ProblemKey& key, const RanksChoice& ranks);
 
@@ -65,6 +68,8 @@ class ScenarioSpace {
   bool check_memory_;
   SharedCache<std::array<std::uint64_t, 2>, TaskGraph> graphs_;
   SharedCache<std::array<std::uint64_t, 2>, MachineSpec> machines_;  // machine, launch mode
+  // Alternative; whether the machine has a profile, which decides the default.
+  SharedCache<std::array<std::uint64_t, 2>, std::unique_ptr<CostModel>> cost_models_;
   SharedCache<ProblemKey, PreparedProblem> problems_;
   SharedCache<std::uint64_t, std::unique_ptr<Policy>> policies_;
 };

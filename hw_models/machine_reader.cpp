@@ -104,6 +104,12 @@ double MachineReader::bare_number(const std::string& pointer, const NumberRange&
   return sources_.back().value;
 }
 
+double MachineReader::plain_number(const std::string& pointer, const NumberRange& range) {
+  const JsonLeaf* leaf = find(pointer);
+  if (leaf == nullptr) reject(pointer, "nothing", expected_number(range));
+  return checked(*leaf, range);
+}
+
 void MachineReader::origin_for(const std::string& pointer, std::size_t first) {
   std::vector<std::string> given;
   for (const auto& [word, origin] : origins) {

@@ -30,6 +30,8 @@ class MachineReader {
   [[nodiscard]] std::optional<double> number(const std::string& pointer, const NumberRange& range);
   /// A bare number inside an object that carries the origin of all its numbers.
   [[nodiscard]] double bare_number(const std::string& pointer, const NumberRange& range);
+  /// A number inside a section whose numbers all have one origin; not among sources().
+  [[nodiscard]] double plain_number(const std::string& pointer, const NumberRange& range);
   /// Reads the origin in the object at `pointer` for the numbers noted since `first`.
   void origin_for(const std::string& pointer, std::size_t first);
   [[nodiscard]] std::optional<std::string> text(const std::string& pointer);

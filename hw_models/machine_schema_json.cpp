@@ -6,6 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -81,6 +85,46 @@ Json device_properties() {
   return properties;
 }
 
+Json sample_schema() {
+  constexpr double no_limit = std::numeric_limits<double>::infinity();
+  Json properties{{"operation", {{"type", "string"}, {"minLength", 1}}},
+                  {"kind", {{"type", "string"}, {"enum", task_kind_names()}}},
+                  {"type", {{"type", "string"}, {"enum", data_type_names()}}}};
+  for (const char* side : {"m", "n", "k"}) properties[side] = bare_number(0, 1e15, true);
+  properties["flops"] = bare_number(0, no_limit, false);
+  properties["bytes_read"] = bare_number(0, 1e18, true);
+  properties["bytes_written"] = bare_number(0, 1e18, true);
+  properties["blocks"] = bare_number(1, 1'000'000, true);
+  properties["units"] = bare_number(1, 1'000'000, true);
+  properties["duration_us"] = bare_number(1e-6, 1e12, false);
+  properties["spread"] = bare_number(0, no_limit, false);
+  properties["repetitions"] = bare_number(1, 1'000'000, true);
+  std::vector<std::string> all;
+  for (const auto& item : properties.items()) all.push_back(item.key());
+  return object(std::move(properties), all);
+}
+
+Json profile_schema() {
+  const Json text{{"type", "string"}, {"minLength", 1}};
+  Json co_run = Json::object();
+  for (const std::string& kind : task_kind_names()) co_run[kind] = bare_number(0.5, 1000, false);
+  Json schema =
+      object({{"measured", text},
+              {"date", text},
+              {"cpu", {{"type", "string"}}},
+              {"compiler", {{"type", "string"}}},
+              {"valid", {{"type", "string"}}},
+              {"units", bare_number(1, 1'000'000, true)},
+              {"flops_per_block", bare_number(1, 1e18, false)},
+              {"bytes_per_block", bare_number(1, 1e18, false)},
+              {"noise", bare_number(0, std::numeric_limits<double>::infinity(), false)},
+              {"co_run", object(std::move(co_run))},
+              {"samples", {{"type", "array"}, {"items", sample_schema()}}}},
+             {"measured", "date", "units", "flops_per_block", "bytes_per_block", "noise"});
+  schema["description"] = "Durations of kernels as schedlab calibrate measured them.";
+  return schema;
+}
+
 }  // namespace
 
 std::string machine_schema() {
@@ -109,7 +153,8 @@ std::string machine_schema() {
                         {"description", {{"type", "string"}}},
                         {"host", object(std::move(host))},
                         {"device", object(std::move(device), {"name"})},
-                        {"network", object(std::move(network), {"topology"})}},
+                        {"network", object(std::move(network), {"topology"})},
+                        {"profile", profile_schema()}},
                        {"name", "device"}));
   return schema.dump(2) + "\n";
 }

@@ -2,6 +2,7 @@
 #include "hw_models/registry.hpp"
 
 #include "hw_models/fixed.hpp"
+#include "hw_models/measured.hpp"
 #include "hw_models/roofline.hpp"
 #include "hw_models/tiled_gemm.hpp"
 #include "sim/base/error.hpp"
@@ -66,6 +67,17 @@ CostModelInfo tiled_gemm() {
       }};
 }
 
+CostModelInfo measured() {
+  return {.name = "measured",
+          .summary =
+              "Durations that were measured on such a device (schedlab calibrate), carried "
+              "to other shapes; the default on machines with a profile.",
+          .options = {},
+          .make = [](const Options&) -> std::unique_ptr<CostModel> {
+            return std::make_unique<Measured>();
+          }};
+}
+
 }  // namespace
 
 const std::vector<CostModelInfo>& cost_models() {
@@ -73,8 +85,13 @@ const std::vector<CostModelInfo>& cost_models() {
       fixed(),
       roofline(),
       tiled_gemm(),
+      measured(),
   };
   return models;
+}
+
+std::string_view default_cost_model_of(const Device& device) {
+  return device.profile != nullptr ? "measured" : default_cost_model;
 }
 
 std::unique_ptr<CostModel> make_cost_model(std::string_view name,

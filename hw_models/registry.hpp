@@ -23,6 +23,9 @@ struct CostModelInfo {
 };
 
 inline constexpr std::string_view default_cost_model = "tiled_gemm";
+/// What is used where nothing is chosen: "measured" on a device with a profile, else
+/// default_cost_model.
+[[nodiscard]] std::string_view default_cost_model_of(const Device& device);
 
 /// All of them, in the order of the documentation.
 [[nodiscard]] const std::vector<CostModelInfo>& cost_models();

@@ -12,8 +12,8 @@ namespace schedlab {
 
 /// One kernel of one shape, measured while it had the device to itself.
 struct KernelSample {
-  std::string operation;    ///< the task it was measured in: "hidden_1", "gemm"
-  Kernel kernel;            ///< kernel.grid.blocks: how it was cut, at least 1
+  std::string operation{};  ///< the task it was measured in: "hidden_1", "gemm"
+  Kernel kernel{};          ///< kernel.grid.blocks: how it was cut, at least 1
   std::uint32_t units = 1;  ///< that its blocks could run on
   Duration duration{0};     ///< median, from the start of the first block to the end of the last
   double spread = 0;        ///< interquartile range of the repetitions over their median
@@ -44,16 +44,16 @@ struct CutRule {
 /// What was measured of a device: the durations of kernels, and how well they are known. What has
 /// a key of its own in a machine file (host calls, latencies, bandwidth) is not repeated here.
 struct KernelProfile {
-  std::string how;          ///< the command and its method; the origin of all numbers here
-  std::string date;         ///< 2026-11-21
-  std::string cpu;          ///< model name
-  std::string compiler;     ///< name and version of what compiled the kernels
-  std::string valid;        ///< the range of shapes, in words
+  std::string how{};        ///< the command and its method; the origin of all numbers here
+  std::string date{};       ///< 2026-11-21
+  std::string cpu{};        ///< model name
+  std::string compiler{};   ///< name and version of what compiled the kernels
+  std::string valid{};      ///< the range of shapes, in words
   std::uint32_t units = 1;  ///< workers
-  CutRule cut;
+  CutRule cut{};
   double noise = 0;  ///< relative spread (interquartile range over median) of equal whole runs
-  std::vector<CoRunSlowDown> co_run;
-  std::vector<KernelSample> samples;
+  std::vector<CoRunSlowDown> co_run{};
+  std::vector<KernelSample> samples{};
 
   /// 1 for a kind that was not measured.
   [[nodiscard]] double co_run_factor(TaskKind kind) const;

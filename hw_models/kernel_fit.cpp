@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/kernel_fit.hpp"
+
+#include "hw_models/linear_fit.hpp"
+#include "sim/base/ceil_div.hpp"
+#include "sim/base/error.hpp"
+
+#include <Eigen/Cholesky>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::size_t feature_count = 5;
+using Features = std::array<double, feature_count>;
+// In the order in which features are dropped last: the work itself before what refines it.
+enum Feature : std::size_t { flops, bytes, fixed, written, shared };
+
+constexpr std::array<double, 5> lengths{0.35, 0.7, 1.4, 2.8, 5.6};  // octaves
+constexpr std::array<double, 5> noises{0.01, 0.1, 0.5, 2, 1e6};     // the last: no correction
+constexpr double shortest_seconds = 1e-12;
+
+Features features_of(const Kernel& kernel, std::uint32_t units) {
+  const std::int64_t blocks = std::max(1U, kernel.grid.blocks);
+  const std::int64_t waves = ceil_div(blocks, std::int64_t{std::max(1U, units)});
+  const double fullest = static_cast<double>(waves) / static_cast<double>(blocks);
+  const auto read = static_cast<double>(kernel.bytes_read.count());
+  const auto write = static_cast<double>(kernel.bytes_written.count());
+  Features result{};
+  result[flops] = kernel.flops.count() * fullest;
+  result[bytes] = (read + write) * fullest;
+  result[fixed] = 1.0;
+  result[written] = write * fullest;
+  result[shared] = blocks > 1 && units > 1 ? 1.0 : 0.0;
+  return result;
+}
+
+using Column = std::vector<double>;
+
+/// True if `column` is no combination of the others, which are orthonormal; then it joins them.
+bool adds_a_direction(Column column, std::vector<Column>& basis) {
+  const auto dot = [](const Column& a, const Column& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+  };
+  const double length = std::sqrt(dot(column, column));
+  if (!(length > 0.0)) return false;
+  for (double& value : column) value /= length;
+  for (int pass = 0; pass < 2; ++pass) {  // twice is enough (Kahan)
+    for (const Column& other : basis) {
+      const double along = dot(column, other);
+      for (std::size_t i = 0; i < column.size(); ++i) column[i] -= along * other[i];
+    }
+  }
+  const double rest = std::sqrt(dot(column, column));
+  if (rest < 1e-4) return false;  // one part in ten thousand is less than any clock tells apart
+  for (double& value : column) value /= rest;
+  basis.push_back(std::move(column));
+  return true;
+}
+
+double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return sum;
+}
+
+double covariance(const std::vector<double>& a, const std::vector<double>& b, double length) {
+  return std::exp(-squared_distance(a, b) / (2 * length * length));
+}
+
+Eigen::MatrixXd covariances(const std::vector<std::vector<double>>& places,
+                            double length,
+                            double noise) {
+  const auto count = static_cast<Eigen::Index>(places.size());
+  Eigen::MatrixXd matrix(count, count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      matrix(i, j) = covariance(
+          places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(j)], length);
+      matrix(j, i) = matrix(i, j);
+    }
+    matrix(i, i) += noise;
+  }
+  return matrix;
+}
+
+Eigen::VectorXd to_vector(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+/// What tells the shapes of a class apart, without the cut.
+std::vector<double> uncut_place(const Kernel& kernel) {
+  std::vector<double> place = shape_place(kernel);
+  place.pop_back();
+  return place;
+}
+
+}  // namespace
+
+std::vector<double> shape_place(const Kernel& kernel) {
+  const auto octaves = [](double value) { return std::log2(std::max(value, 1.0)); };
+  const double blocks = octaves(std::max(1U, kernel.grid.blocks));
+  if (kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution) {
+    return {octaves(static_cast<double>(kernel.m)),
+            octaves(static_cast<double>(kernel.n)),
+            octaves(static_cast<double>(kernel.k)),
+            blocks};
+  }
+  return {octaves(static_cast<double>((kernel.bytes_read + kernel.bytes_written).count())), blocks};
+}
+
+KernelFit::KernelFit(const std::vector<KernelSample>& samples) {
+  fit_costs_of(samples);
+  choose_smoothness(samples);
+  fit_correction(samples);
+}
+
+KernelFit::KernelFit(const std::vector<KernelSample>& samples, const Smoothness& smoothness)
+    : smoothness_(smoothness) {
+  fit_costs_of(samples);
+  fit_correction(samples);
+}
+
+void KernelFit::fit_costs_of(const std::vector<KernelSample>& samples) {
+  SCHEDLAB_EXPECTS(!samples.empty(), "fit of no samples");
+  std::vector<Features> all;
+  std::vector<double> measured;
+  for (const KernelSample& sample : samples) {
+    SCHEDLAB_EXPECTS(sample.kernel.kind == samples.front().kernel.kind, "one class of kernels");
+    all.push_back(features_of(sample.kernel, sample.units));
+    measured.push_back(std::max(to_seconds(sample.duration), shortest_seconds));
+  }
+  // Features are scaled to the size of what is measured: pivots are then comparable.
+  std::vector<std::size_t> used;
+  std::vector<double> scales;
+  std::vector<Column> basis;
+  for (std::size_t f = 0; f < feature_count && used.size() < samples.size(); ++f) {
+    Column column;
+    double sum = 0;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      column.push_back(all[r][f] / measured[r]);
+      sum += column.back();
+    }
+    if (!adds_a_direction(column, basis)) continue;
+    used.push_back(f);
+    scales.push_back(static_cast<double>(all.size()) / sum);
+  }
+  std::vector<FitRow> rows;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    FitRow row{.features = {}, .measured = measured[r]};
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      row.features.push_back(all[r][used[i]] * scales[i]);
+    }
+    rows.push_back(std::move(row));
+  }
+  const LinearFit fit = fit_costs(rows);
+  costs_.assign(feature_count, 0.0);
+  for (std::size_t i = 0; i < used.size(); ++i) costs_[used[i]] = fit.coefficients[i] * scales[i];
+}
+
+std::vector<double> KernelFit::log_residuals(const std::vector<KernelSample>& samples) const {
+  std::vector<double> result;
+  for (const KernelSample& sample : samples) {
+    const Parts sum = parts(sample.kernel, sample.units);
+    const double costs = std::max(sum.flops + sum.bytes + sum.fixed, shortest_seconds);
+    result.push_back(std::log2(std::max(to_seconds(sample.duration), shortest_seconds) / costs));
+  }
+  return result;
+}
+
+/// Closed form of the errors at left-out samples: with K the covariances and r the residuals,
+/// sample i misses by (K^-1 r)_i / (K^-1)_ii.
+void KernelFit::choose_smoothness(const std::vector<KernelSample>& samples) {
+  std::vector<std::vector<double>> places;
+  for (const KernelSample& sample : samples) places.push_back(shape_place(sample.kernel));
+  const Eigen::VectorXd residuals = to_vector(log_residuals(samples));
+  double smallest = std::numeric_limits<double>::infinity();
+  for (const double length : lengths) {
+    for (const double noise : noises) {
+      const Eigen::MatrixXd inverse =
+          covariances(places, length, noise)
+              .llt()
+              .solve(Eigen::MatrixXd::Identity(residuals.size(), residuals.size()));
+      const Eigen::VectorXd weights = inverse * residuals;
+      const double error = (weights.array() / inverse.diagonal().array()).abs().sum();
+      if (error >= smallest) continue;
+      smallest = error;
+      smoothness_ = {.length = length, .noise = noise};
+    }
+  }
+}
+
+void KernelFit::fit_correction(const std::vector<KernelSample>& samples) {
+  for (const KernelSample& sample : samples) places_.push_back(shape_place(sample.kernel));
+  const Eigen::VectorXd weights = covariances(places_, smoothness_.length, smoothness_.noise)
+                                      .llt()
+                                      .solve(to_vector(log_residuals(samples)));
+  weights_.assign(weights.begin(), weights.end());
+}
+
+KernelFit::Parts KernelFit::parts(const Kernel& kernel, std::uint32_t units) const {
+  const Features features = features_of(kernel, units);
+  return {.flops = costs_[flops] * features[flops],
+          .bytes = costs_[bytes] * features[bytes] + costs_[written] * features[written],
+          .fixed = costs_[fixed] * features[fixed] + costs_[shared] * features[shared]};
+}
+
+double KernelFit::seconds(const Kernel& kernel, std::uint32_t units) const {
+  const std::vector<double> place = shape_place(kernel);
+  double correction = 0;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    correction += weights_[i] * covariance(place, places_[i], smoothness_.length);
+  }
+  const Parts sum = parts(kernel, units);
+  return (sum.flops + sum.bytes + sum.fixed) * std::exp2(correction);
+}
+
+std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples) {
+  std::vector<std::vector<double>> shapes;
+  for (const KernelSample& sample : samples) shapes.push_back(uncut_place(sample.kernel));
+  const std::set<std::vector<double>> different(shapes.begin(), shapes.end());
+  if (different.size() < 3) return {};
+  const KernelFit all{samples};
+  std::vector<double> ratios(samples.size(), 1.0);
+  for (const std::vector<double>& left_out : different) {
+    std::vector<KernelSample> rest;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (shapes[i] != left_out) rest.push_back(samples[i]);
+    }
+    const KernelFit fit{rest, all.smoothness_};
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (shapes[i] != left_out) continue;
+      const double predicted = fit.seconds(samples[i].kernel, samples[i].units);
+      ratios[i] = to_seconds(samples[i].duration) / std::max(predicted, shortest_seconds);
+    }
+  }
+  return ratios;
+}
+
+}  // namespace schedlab

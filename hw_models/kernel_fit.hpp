@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/machine/kernel_profile.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace schedlab {
+
+/// Time of kernels of one class, fitted to samples of it:
+///
+///   seconds = (sum of costs x features) * 2^(smooth correction)
+///
+///   features     1; FLOPs, bytes and bytes written of the blocks on the fullest unit; 1 where
+///   other
+///                units take part. Costs are non-negative and make the relative errors least
+///                (hw_models/linear_fit.hpp); features that the samples cannot tell apart are left
+///                out.
+///   correction   what the costs miss at the samples, as log2, interpolated over log2 of the shape
+///                (m, n, k and blocks of matrix kernels, elements written and blocks of others):
+///                Gaussian process regression with a squared exponential kernel. Its length and
+///                noise are those of a small grid that predict left-out samples best. Far from all
+///                samples it fades to nothing, and the costs alone decide.
+///
+/// Valid for: shapes inside the box that the samples span; others are extrapolated.
+/// Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, 2.2 and 5.4.2.
+class KernelFit {
+ public:
+  /// `samples`: not empty, one class of kernels (ContractViolation otherwise). Cost O(samples^3).
+  explicit KernelFit(const std::vector<KernelSample>& samples);
+
+  /// A kernel of grid.blocks blocks (0: one) on so many units.
+  [[nodiscard]] double seconds(const Kernel& kernel, std::uint32_t units) const;
+  /// Of the costs alone, the part that grows with FLOPs, with bytes, and neither.
+  struct Parts {
+    double flops = 0;
+    double bytes = 0;
+    double fixed = 0;
+  };
+  [[nodiscard]] Parts parts(const Kernel& kernel, std::uint32_t units) const;
+
+ private:
+  friend std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples);
+  struct Smoothness {
+    double length = 1;  ///< octaves
+    double noise = 1;   ///< variance of a sample over variance of the correction
+  };
+  KernelFit(const std::vector<KernelSample>& samples, const Smoothness& smoothness);
+  void fit_costs_of(const std::vector<KernelSample>& samples);
+  void fit_correction(const std::vector<KernelSample>& samples);
+  void choose_smoothness(const std::vector<KernelSample>& samples);
+  [[nodiscard]] std::vector<double> log_residuals(const std::vector<KernelSample>& samples) const;
+
+  std::vector<double> costs_;  // per feature, 0 for those left out
+  Smoothness smoothness_;
+  std::vector<std::vector<double>> places_;  // of the samples
+  std::vector<double> weights_;              // of each sample in the correction
+};
+
+/// Where a kernel lies among others of its class: log2 of its sides and blocks.
+[[nodiscard]] std::vector<double> shape_place(const Kernel& kernel);
+
+/// Measured over predicted of every sample whose shape (whatever its blocks) was left out of the
+/// fit, in their order; empty with fewer than 3 shapes. Smoothness is chosen once, on all samples.
+/// Cost O(shapes * samples^3).
+[[nodiscard]] std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples);
+
+}  // namespace schedlab

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/json_leaves.hpp"
+#include "hw_models/machine_spec.hpp"
+#include "sim/base/error.hpp"
+#include "sim/machine/kernel_profile.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double us(Duration duration) {
+  return static_cast<double>(duration.count()) / 1e6;  // the division rounds once: reads back equal
+}
+
+/// A whole number without ".0".
+Json number(double value) {
+  constexpr double exact = 9007199254740992.0;  // 2^53
+  const auto whole = static_cast<std::int64_t>(std::clamp(value, -exact, exact));
+  if (static_cast<double>(whole) == value) return whole;
+  return value;
+}
+
+/// Members of tiles share the origin that stands beside them.
+bool in_a_list(const std::string& pointer) {
+  return pointer.starts_with("/device/gemm_tiles/") || pointer.starts_with("/device/conv_tiles/");
+}
+
+void add_number(const NumberSource& source, Json& root) {
+  const std::string origin{to_string(source.origin)};
+  if (!in_a_list(source.pointer)) {
+    root[Json::json_pointer{source.pointer}] = {{"value", number(source.value)},
+                                                {origin, source.text}};
+    return;
+  }
+  const std::string parent = source.pointer.substr(0, source.pointer.rfind('/'));
+  const std::string list = parent.substr(0, parent.rfind('/'));
+  Json& tiles = root[Json::json_pointer{list}];
+  const std::size_t index = std::stoul(last_key(parent));
+  while (tiles.size() <= index) tiles.push_back(Json::object());
+  tiles[index][last_key(source.pointer)] = number(source.value);
+  tiles[index][origin] = source.text;
+}
+
+void add_texts(const MachineSpec& machine, Json& root) {
+  const Platform& platform = machine.platform;
+  const Device& device = platform.devices[DeviceId{0}];
+  root["device"]["name"] = device.name;
+  root["device"]["sharing"] = std::string{to_string(platform.sharing)};
+  for (const std::string& kind : task_kind_names()) {
+    const UnitClassId id = device.unit_class_of[static_cast<std::size_t>(task_kind_from(kind))];
+    if (id.valid()) root["device"]["runs_on"][kind] = device.unit_classes[id].name;
+  }
+  if (platform.network.topology != Topology::none) {
+    root["network"]["topology"] = std::string{to_string(platform.network.topology)};
+  }
+}
+
+Json sample_json(const KernelSample& sample) {
+  const Kernel& kernel = sample.kernel;
+  return {{"operation", sample.operation},
+          {"kind", std::string{to_string(kernel.kind)}},
+          {"type", std::string{to_string(kernel.type)}},
+          {"m", kernel.m},
+          {"n", kernel.n},
+          {"k", kernel.k},
+          {"flops", number(kernel.flops.count())},
+          {"bytes_read", kernel.bytes_read.count()},
+          {"bytes_written", kernel.bytes_written.count()},
+          {"blocks", kernel.grid.blocks},
+          {"units", sample.units},
+          {"duration_us", number(us(sample.duration))},
+          {"spread", number(sample.spread)},
+          {"repetitions", sample.repetitions}};
+}
+
+Json profile_json(const KernelProfile& profile) {
+  Json json{{"measured", profile.how}, {"date", profile.date}};
+  if (!profile.cpu.empty()) json["cpu"] = profile.cpu;
+  if (!profile.compiler.empty()) json["compiler"] = profile.compiler;
+  if (!profile.valid.empty()) json["valid"] = profile.valid;
+  json["units"] = profile.units;
+  json["flops_per_block"] = number(profile.cut.flops_per_block);
+  json["bytes_per_block"] = number(profile.cut.bytes_per_block);
+  json["noise"] = number(profile.noise);
+  for (const CoRunSlowDown& one : profile.co_run) {
+    json["co_run"][std::string{to_string(one.kind)}] = number(one.factor);
+  }
+  json["samples"] = Json::array();
+  return json;
+}
+
+/// One sample a line: hundreds of them are then still readable.
+void put_samples(const KernelProfile& profile, std::string& text) {
+  constexpr std::string_view empty = "\"samples\": []";
+  const std::size_t at = text.rfind(empty);
+  SCHEDLAB_EXPECTS(at != std::string::npos, "place of the samples");
+  std::string lines = "\"samples\": [";
+  for (std::size_t i = 0; i < profile.samples.size(); ++i) {
+    lines += fmt::format("{}\n      {}", i == 0 ? "" : ",", sample_json(profile.samples[i]).dump());
+  }
+  text.replace(at, empty.size(), lines + (profile.samples.empty() ? "]" : "\n    ]"));
+}
+
+}  // namespace
+
+std::string write_machine(const MachineSpec& machine) {
+  Json root{{"name", machine.name}};
+  if (!machine.description.empty()) root["description"] = machine.description;
+  add_texts(machine, root);
+  for (const NumberSource& source : machine.sources) add_number(source, root);
+  const auto& profile = machine.platform.devices[DeviceId{0}].profile;
+  if (profile == nullptr) return root.dump(2) + "\n";
+  root["profile"] = profile_json(*profile);
+  std::string text = root.dump(2) + "\n";
+  put_samples(*profile, text);
+  return text;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/measured.hpp"
+
+#include "hw_models/kernel_cost.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace schedlab {
+namespace {
+
+constexpr double least_slow_down = 1.02;  // below it is noise
+
+std::uint32_t units_of(TaskKind kind, const Device& device) {
+  const UnitClassId id = device.unit_class_of[static_cast<std::size_t>(kind)];
+  const std::uint32_t count = id.valid() ? device.unit_classes[id].count : 0;
+  if (count > 0) return count;
+  return device.rates.matrix_units > 0 ? device.rates.matrix_units : device.profile->units;
+}
+
+/// The kernel with the grid it is run with.
+Kernel cut(Kernel kernel, const Device& device) {
+  if (kernel.grid.blocks == 0) {
+    kernel.grid.blocks = device.profile->cut.blocks(kernel, units_of(kernel.kind, device));
+  }
+  return kernel;
+}
+
+const KernelClass& class_of(const Operation& operation,
+                            const Kernel& kernel,
+                            const ProfileFits& fits,
+                            const Device& device) {
+  const KernelClass* found = fits.find(operation, kernel);
+  if (found != nullptr) return *found;
+  throw InfeasibleError(fmt::format(
+      "operation \"{}\": no kernel of kind {} in {} that does such work was measured on \"{}\"\n  "
+      "calibrate with kernels like it (schedlab calibrate), or choose another cost model",
+      operation.name,
+      to_string(kernel.kind),
+      to_string(kernel.type),
+      device.name));
+}
+
+Estimate kernel_cost(const Kernel& kernel, const KernelClass& one, const Device& device) {
+  const std::uint32_t units = units_of(kernel.kind, device);
+  const double seconds = one.fit().seconds(kernel, units);
+  const KernelFit::Parts parts = one.fit().parts(kernel, units);
+  Estimate result{.duration = std::max(device.kernel_floor, bounded_seconds(seconds)),
+                  .share = static_cast<double>(std::min(kernel.grid.blocks, units)) /
+                           static_cast<double>(units),
+                  .bandwidth = {},
+                  .bound = parts.flops > parts.bytes ? Bound::compute : Bound::memory,
+                  .blocks = kernel.grid.blocks};
+  if (parts.fixed > parts.flops + parts.bytes) result.bound = Bound::latency;
+  const double slow_down = device.profile->co_run_factor(kernel.kind);
+  if (slow_down > least_slow_down && device.rates.memory > Bandwidth{0.0}) {
+    result.bandwidth = reachable_bandwidth(device) * std::min(1.0, result.share * slow_down);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const ProfileFits> Measured::fits(const Device& device) const {
+  if (device.profile == nullptr) {
+    throw InfeasibleError(
+        fmt::format("cost model measured: nothing was measured on device \"{}\"\n  make a machine "
+                    "file with schedlab calibrate, or choose another cost model",
+                    device.name));
+  }
+  const std::lock_guard lock(mutex_);
+  for (const Fitted& one : fitted_) {
+    if (one.profile == device.profile) return one.fits;
+  }
+  fitted_.push_back({device.profile, std::make_shared<const ProfileFits>(*device.profile)});
+  return fitted_.back().fits;
+}
+
+Estimate Measured::estimate(const Operation& operation, const Device& device) const {
+  if (has_only_a_duration(operation)) return fixed_cost(operation, device);
+  const auto fits = this->fits(device);
+  KernelSum sum{operation, device, device.stream_gap};
+  for (const Kernel& given : operation.kernels) {
+    refuse_unmodelled(given, operation);
+    if (is_host_copy(given.kind)) {
+      sum.add(given, host_copy_cost(given, device));
+      continue;
+    }
+    const Kernel kernel = cut(given, device);
+    sum.add(kernel, kernel_cost(kernel, class_of(operation, kernel, *fits, device), device));
+  }
+  return sum.total();
+}
+
+PredictionQuality Measured::quality(const Operation& operation, const Device& device) const {
+  PredictionQuality quality;
+  if (has_only_a_duration(operation)) return quality;
+  const auto fits = this->fits(device);
+  struct Part {
+    const std::vector<double>* ratios;
+    double seconds;
+  };
+  std::vector<Part> parts;
+  std::size_t most = 0;
+  double sum = 0;
+  for (const Kernel& given : operation.kernels) {
+    if (is_host_copy(given.kind)) continue;  // a link's speed has no residuals
+    const Kernel kernel = cut(given, device);
+    const KernelClass& one = class_of(operation, kernel, *fits, device);
+    quality.inside_hull = quality.inside_hull && one.inside_hull(kernel);
+    parts.push_back({&one.ratios(), one.fit().seconds(kernel, units_of(kernel.kind, device))});
+    most = std::max(most, one.ratios().size());
+    sum += parts.back().seconds;
+  }
+  for (std::size_t rank = 0; rank < most; ++rank) {
+    double ratio = 0;
+    for (const Part& part : parts) {
+      const std::size_t at =
+          (2 * rank + 1) * part.ratios->size() / (2 * most);  // the same quantile
+      ratio += (*part.ratios)[at] * part.seconds / sum;
+    }
+    quality.ratios.push_back(ratio);
+  }
+  return quality;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hw_models/collective.hpp"
+#include "hw_models/profile_fits.hpp"
+#include "sim/machine/cost_model.hpp"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace schedlab {
+
+/// How well the duration of an operation is known.
+struct PredictionQuality {
+  /// Sorted: measured over predicted of left-out shapes, from which prediction intervals are made.
+  /// Of several kernels: the sum of those of the same rank, weighted by duration, as if all erred
+  /// together, which is the careful side. Empty: the operation has no kernels, its duration is
+  /// given.
+  std::vector<double> ratios;
+  bool inside_hull = true;  ///< every kernel lies between the shapes that were measured
+
+  friend bool operator==(const PredictionQuality&, const PredictionQuality&) = default;
+};
+
+/// Durations from a device's profile (KernelProfile): what was measured on such a device, carried
+/// to other shapes.
+///
+///   kernel     the fit of its class (hw_models/kernel_fit.hpp; classes: ProfileFits::find) for its
+///              blocks; without a grid cut as the profile says
+///   operation  its kernels one after another, with the stream gap between two
+///   share      min(blocks, units) / units of the class of units
+///   bandwidth  only of kinds whose blocks were measured to slow each other down, factor s with all
+///              units busy: min(1, share * s) of the reachable memory bandwidth. Kernels of one
+///              block each on all units then want s times what there is, and take s times as long;
+///              one on all units took that long when it was measured
+///   bound      what most of the fitted cost grows with: FLOPs, bytes or neither
+///   copies between host and device: as in every model (host_copy_cost)
+///
+/// Valid for: the device and the kernels that the profile was measured with, inside its range of
+/// shapes; quality() says whether an operation is.
+class Measured final : public CostModel {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "measured"; }
+  /// Throws InfeasibleError if the device has no profile, or a kernel no class in it; names the
+  /// kind and the operation.
+  [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;
+  [[nodiscard]] Estimate estimate_collective(const Operation& operation,
+                                             const CollectiveSpec& spec,
+                                             std::span<const std::uint32_t> ranks,
+                                             const Platform& platform,
+                                             DeviceId kind) const override {
+    return collective_cost(operation, spec, ranks, platform, kind);
+  }
+
+  /// Throws as estimate().
+  [[nodiscard]] PredictionQuality quality(const Operation& operation, const Device& device) const;
+  /// Fitted once per profile and model, then shared; thread-safe. Throws InfeasibleError if the
+  /// device has no profile.
+  [[nodiscard]] std::shared_ptr<const ProfileFits> fits(const Device& device) const;
+
+ private:
+  struct Fitted {
+    std::shared_ptr<const KernelProfile> profile;
+    std::shared_ptr<const ProfileFits> fits;
+  };
+  mutable std::mutex mutex_;
+  mutable std::vector<Fitted> fitted_;
+};
+
+}  // namespace schedlab

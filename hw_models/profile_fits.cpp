@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/profile_fits.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr double same_work_octaves = 0.3;  // two LSTM cells differ by 0.2, LSTM and GRU by 0.4
+constexpr double bias_octaves = 0.5;
+constexpr double hull_slack = 0.0144;  // octaves: 1 %
+
+double elements(double count, DataType type) {
+  return count * static_cast<double>(bytes_per_element(type));
+}
+
+bool is_matrix(const Kernel& kernel) {
+  return kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution;
+}
+
+/// A product that adds into its result reads it too.
+bool accumulates(const Kernel& kernel) {
+  const auto m = static_cast<double>(kernel.m);
+  const auto n = static_cast<double>(kernel.n);
+  const auto k = static_cast<double>(kernel.k);
+  return static_cast<double>(kernel.bytes_read.count()) >=
+         elements(m * k + k * n + m * n, kernel.type);
+}
+
+/// A column sum that is fused into the product adds FLOPs.
+bool has_bias(const Kernel& kernel) {
+  const double product = 2.0 * static_cast<double>(kernel.m) * static_cast<double>(kernel.n) *
+                         static_cast<double>(kernel.k);
+  return kernel.flops.count() > product * (1 + 1e-9);
+}
+
+bool close(double a, double b) {
+  if (a <= 0.0 || b <= 0.0) return a == b;
+  return std::abs(std::log2(a / b)) <= same_work_octaves;
+}
+
+bool same_work_as(const Kernel& a, const Kernel& b) {
+  if (is_matrix(a)) return accumulates(a) == accumulates(b);
+  const auto written = [](const Kernel& kernel) {
+    return static_cast<double>(std::max<std::int64_t>(1, kernel.bytes_written.count()));
+  };
+  const auto read = [](const Kernel& kernel) {
+    return static_cast<double>(kernel.bytes_read.count());
+  };
+  return close(a.flops.count() / written(a), b.flops.count() / written(b)) &&
+         close(read(a) / written(a), read(b) / written(b));
+}
+
+struct Box {
+  std::vector<double> low;
+  std::vector<double> high;
+};
+
+Box box_of(const std::vector<KernelSample>& samples) {
+  Box box;
+  for (const KernelSample& sample : samples) {
+    const std::vector<double> place = shape_place(sample.kernel);
+    if (box.low.empty()) box = {place, place};
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      box.low[i] = std::min(box.low[i], place[i]);
+      box.high[i] = std::max(box.high[i], place[i]);
+    }
+  }
+  return box;
+}
+
+std::vector<double> of_repetitions(const std::vector<KernelSample>& samples) {
+  std::vector<double> ratios;
+  for (const KernelSample& sample : samples) {
+    const double half = std::min(sample.spread / 2, 0.5);
+    ratios.insert(ratios.end(), {1 - half, 1.0, 1 + half});
+  }
+  return ratios;
+}
+
+}  // namespace
+
+KernelClass::KernelClass(std::vector<KernelSample> samples)
+    : samples_(std::move(samples)), fit_(samples_), ratios_(held_out_ratios(samples_)) {
+  held_out_ = !ratios_.empty();
+  if (!held_out_) ratios_ = of_repetitions(samples_);
+  std::sort(ratios_.begin(), ratios_.end());
+}
+
+bool KernelClass::same_work(const Kernel& kernel) const {
+  if (kernel.kind != kind() || kernel.type != type()) return false;
+  return std::any_of(samples_.begin(), samples_.end(), [&](const KernelSample& sample) {
+    return same_work_as(kernel, sample.kernel);
+  });
+}
+
+double KernelClass::distance(const Kernel& kernel) const {
+  const std::vector<double> place = shape_place(kernel);
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const KernelSample& sample : samples_) {
+    const std::vector<double> other = shape_place(sample.kernel);
+    double sum = 0;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      sum += (place[i] - other[i]) * (place[i] - other[i]);
+    }
+    const bool differs = is_matrix(kernel) && has_bias(kernel) != has_bias(sample.kernel);
+    nearest = std::min(nearest, std::sqrt(sum) + (differs ? bias_octaves : 0.0));
+  }
+  return nearest;
+}
+
+bool KernelClass::inside_hull(const Kernel& kernel) const {
+  const Box box = box_of(samples_);
+  const std::vector<double> place = shape_place(kernel);
+  for (std::size_t i = 0; i < place.size(); ++i) {
+    if (place[i] < box.low[i] - hull_slack || place[i] > box.high[i] + hull_slack) return false;
+  }
+  return true;
+}
+
+std::string KernelClass::hull_text() const {
+  const Box box = box_of(samples_);
+  constexpr std::array<const char*, 4> matrix{"m", "n", "k", "blocks"};
+  constexpr std::array<const char*, 2> others{"bytes", "blocks"};
+  std::string text;
+  for (std::size_t i = 0; i < box.low.size(); ++i) {
+    text += fmt::format("{}{} {:.0f}..{:.0f}",
+                        i == 0 ? "" : ", ",
+                        box.low.size() == matrix.size() ? matrix.at(i) : others.at(i),
+                        std::exp2(box.low[i]),
+                        std::exp2(box.high[i]));
+  }
+  return text;
+}
+
+double KernelClass::error(double part) const {
+  std::vector<double> errors;
+  for (const double ratio : ratios_) errors.push_back(std::abs(1 / ratio - 1));
+  std::sort(errors.begin(), errors.end());
+  return percentile(errors, part);
+}
+
+ProfileFits::ProfileFits(const KernelProfile& profile) {
+  std::vector<std::vector<KernelSample>> groups;
+  for (const KernelSample& sample : profile.samples) {
+    const auto same = [&](const std::vector<KernelSample>& group) {
+      const KernelSample& first = group.front();
+      return first.operation == sample.operation && first.kernel.kind == sample.kernel.kind &&
+             first.kernel.type == sample.kernel.type;
+    };
+    const auto found = std::find_if(groups.begin(), groups.end(), same);
+    if (found == groups.end()) {
+      groups.push_back({sample});
+    } else {
+      found->push_back(sample);
+    }
+  }
+  for (std::vector<KernelSample>& group : groups) classes_.emplace_back(std::move(group));
+}
+
+const KernelClass* ProfileFits::nearest(const Kernel& kernel) const {
+  const KernelClass* best = nullptr;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (const KernelClass& one : classes_) {
+    if (one.generic() || !one.same_work(kernel)) continue;
+    const double distance = one.distance(kernel);
+    if (distance >= smallest) continue;
+    smallest = distance;
+    best = &one;
+  }
+  return best;
+}
+
+const KernelClass* ProfileFits::find(const Operation& operation, const Kernel& kernel) const {
+  const bool single = operation.kernels.size() == 1;
+  if (single) {
+    for (const KernelClass& one : classes_) {
+      if (one.operation() == operation.name && one.same_work(kernel)) return &one;
+    }
+  } else if (const KernelClass* same = nearest(kernel)) {
+    return same;
+  }
+  for (const KernelClass& one : classes_) {
+    if (one.generic() && one.kind() == kernel.kind && one.type() == kernel.type) return &one;
+  }
+  return nearest(kernel);
+}
+
+}  // namespace schedlab

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hw_models/kernel_fit.hpp"
+#include "sim/graph/task.hpp"
+#include "sim/machine/kernel_profile.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// The samples of a profile that were measured in one operation, with one kind and data type, what
+/// was fitted to them, and how well that predicts shapes it has not seen.
+class KernelClass {
+ public:
+  /// `samples`: not empty, of one operation, kind and data type.
+  explicit KernelClass(std::vector<KernelSample> samples);
+
+  [[nodiscard]] const std::string& operation() const { return samples_.front().operation; }
+  [[nodiscard]] TaskKind kind() const { return samples_.front().kernel.kind; }
+  [[nodiscard]] DataType type() const { return samples_.front().kernel.type; }
+  [[nodiscard]] const std::vector<KernelSample>& samples() const { return samples_; }
+  [[nodiscard]] const KernelFit& fit() const { return fit_; }
+  /// True for kernels that were measured for their kind alone, whatever they belong to: their
+  /// operation is named like the kind.
+  [[nodiscard]] bool generic() const { return operation() == to_string(kind()); }
+
+  /// Does the kernel do the same work per element as the samples, at whatever size? Matrix kernels:
+  /// add into their result or not; others: FLOPs and bytes read per byte written within 23 % of
+  /// some sample's.
+  [[nodiscard]] bool same_work(const Kernel& kernel) const;
+  /// How far the kernel is from the nearest sample, in octaves of its shape; a fused bias that only
+  /// one of the two has counts as half an octave.
+  [[nodiscard]] double distance(const Kernel& kernel) const;
+  /// Inside the box that the samples span (sides and blocks, with 1 % to spare).
+  [[nodiscard]] bool inside_hull(const Kernel& kernel) const;
+  /// "m 12..80, n 96..640, k 384..2560, blocks 1..2"
+  [[nodiscard]] std::string hull_text() const;
+
+  /// Sorted: measured over predicted of samples whose shape was left out of the fit. With fewer
+  /// than 3 shapes, where none can be: what the repetitions scatter.
+  [[nodiscard]] const std::vector<double>& ratios() const { return ratios_; }
+  /// True if ratios() are of left-out shapes.
+  [[nodiscard]] bool held_out() const { return held_out_; }
+  /// Of |predicted / measured - 1| over ratios(), the share `part` of them is below.
+  [[nodiscard]] double error(double part) const;
+
+ private:
+  std::vector<KernelSample> samples_;
+  KernelFit fit_;
+  std::vector<double> ratios_;
+  bool held_out_ = false;
+};
+
+/// All classes of a profile, and which of them a kernel belongs to.
+class ProfileFits {
+ public:
+  /// Cost: of the fits and their held-out errors, some 10 ms for a few hundred samples.
+  explicit ProfileFits(const KernelProfile& profile);
+
+  [[nodiscard]] const std::vector<KernelClass>& classes() const { return classes_; }
+  /// The class of a kernel of `operation`; nullptr if there is none. In this order:
+  ///   1. the class of the operation's name, if it launches one kernel, which does the same work;
+  ///   2. an operation of several kernels says nothing of each: the nearest class that does the
+  ///      same work;
+  ///   3. the generic class of its kind;
+  ///   4. the nearest class that does the same work.
+  [[nodiscard]] const KernelClass* find(const Operation& operation, const Kernel& kernel) const;
+
+ private:
+  [[nodiscard]] const KernelClass* nearest(const Kernel& kernel) const;
+
+  std::vector<KernelClass> classes_;  // in the order of the profile
+};
+
+}  // namespace schedlab

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/profile_reader.hpp"
+
+#include "sim/graph/task.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+constexpr double no_limit = std::numeric_limits<double>::infinity();
+constexpr NumberRange any_count{1, 1'000'000, true};
+constexpr NumberRange side{0, 1e15, true};
+constexpr NumberRange at_least_zero{0, no_limit, false};
+constexpr NumberRange bytes{0, 1e18, true};
+constexpr NumberRange per_block{1, 1e18, false};
+constexpr NumberRange slow_down{0.5, 1000, false};
+constexpr NumberRange microseconds{1e-6, 1e12, false};  // one picosecond at least
+
+std::string word(MachineReader& reader,
+                 const std::string& pointer,
+                 const std::vector<std::string>& words) {
+  std::string text =
+      reader.required_text(pointer, fmt::format("one of {}", fmt::join(words, ", ")));
+  if (std::find(words.begin(), words.end(), text) == words.end()) {
+    reader.reject(
+        pointer, fmt::format("\"{}\"", text), fmt::format("one of {}", fmt::join(words, ", ")));
+  }
+  return text;
+}
+
+std::uint32_t count(double value) {
+  return static_cast<std::uint32_t>(value);
+}
+std::int64_t whole(double value) {
+  return static_cast<std::int64_t>(value);
+}
+
+KernelSample read_sample(MachineReader& reader, const std::string& at) {
+  const auto number = [&](const char* key, const NumberRange& range) {
+    return reader.plain_number(at + key, range);
+  };
+  KernelSample sample;
+  sample.operation = reader.required_text(at + "/operation", "the operation it was measured in");
+  Kernel& kernel = sample.kernel;
+  kernel.kind = task_kind_from(word(reader, at + "/kind", task_kind_names()));
+  kernel.type = data_type_from(word(reader, at + "/type", data_type_names()));
+  kernel.m = whole(number("/m", side));
+  kernel.n = whole(number("/n", side));
+  kernel.k = whole(number("/k", side));
+  kernel.flops = Flops{number("/flops", at_least_zero)};
+  kernel.bytes_read = Bytes{whole(number("/bytes_read", bytes))};
+  kernel.bytes_written = Bytes{whole(number("/bytes_written", bytes))};
+  kernel.grid.blocks = count(number("/blocks", any_count));
+  sample.units = count(number("/units", any_count));
+  sample.duration = from_us(number("/duration_us", microseconds));
+  sample.spread = number("/spread", at_least_zero);
+  sample.repetitions = count(number("/repetitions", any_count));
+  return sample;
+}
+
+}  // namespace
+
+std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
+  const std::string root = "/profile";
+  if (reader.children(root).empty()) return nullptr;
+  auto profile = std::make_shared<KernelProfile>();
+  profile->how = reader.required_text(root + "/measured", "how its numbers were measured");
+  profile->date = reader.required_text(root + "/date", "the day of the measurement");
+  profile->cpu = reader.text(root + "/cpu").value_or("");
+  profile->compiler = reader.text(root + "/compiler").value_or("");
+  profile->valid = reader.text(root + "/valid").value_or("");
+  profile->units = count(reader.plain_number(root + "/units", any_count));
+  profile->cut.flops_per_block = reader.plain_number(root + "/flops_per_block", per_block);
+  profile->cut.bytes_per_block = reader.plain_number(root + "/bytes_per_block", per_block);
+  profile->noise = reader.plain_number(root + "/noise", at_least_zero);
+  const std::string co_run = root + "/co_run";
+  for (const std::string& kind : reader.children(co_run)) {
+    const std::vector<std::string>& kinds = task_kind_names();
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+      reader.reject(co_run + "/" + kind,
+                    fmt::format("the unknown kind \"{}\"", kind),
+                    fmt::format("one of {}", fmt::join(kinds, ", ")));
+    }
+    profile->co_run.push_back(
+        {task_kind_from(kind), reader.plain_number(co_run + "/" + kind, slow_down)});
+  }
+  const std::string samples = root + "/samples";
+  for (const std::string& index : reader.children(samples)) {
+    profile->samples.push_back(read_sample(reader, samples + "/" + index));
+  }
+  return profile;
+}
+
+}  // namespace schedlab
