@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_exec/recurrent_cells.hpp"
+
+#include "real_exec/pointwise_simd.hpp"
+
+namespace schedlab::detail {
+namespace {
+
+template <class Step>
+SCHEDLAB_INLINE std::ptrdiff_t gate_stride(const Step& s) {
+  return s.hidden * s.rows;
+}
+
+SCHEDLAB_INLINE void lstm_forward_body(const CellForward& s) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  for (std::ptrdiff_t p = s.panels.begin; p < s.panels.end; ++p) {
+    const float* bias = s.bias + p * lanes;
+    const Floats bias_i = load(bias);
+    const Floats bias_f = load(bias + s.hidden);
+    const Floats bias_g = load(bias + 2 * s.hidden);
+    const Floats bias_o = load(bias + 3 * s.hidden);
+    for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
+      const std::ptrdiff_t at = (p * s.rows + row) * lanes;
+      float* z = s.gates + at;
+      const float* zh = s.recurrent + at;
+      const Floats i = sigmoid(load(z) + load(zh) + bias_i);
+      const Floats f = sigmoid(load(z + gate) + load(zh + gate) + bias_f);
+      const Floats g = tanh(load(z + 2 * gate) + load(zh + 2 * gate) + bias_g);
+      const Floats o = sigmoid(load(z + 3 * gate) + load(zh + 3 * gate) + bias_o);
+      const Floats c = f * load(s.before + at) + i * g;
+      store(z, i);
+      store(z + gate, f);
+      store(z + 2 * gate, g);
+      store(z + 3 * gate, o);
+      store(s.c + at, c);
+      store(s.h + at, o * tanh(c));
+    }
+  }
+}
+
+SCHEDLAB_INLINE void gru_forward_body(const CellForward& s) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  for (std::ptrdiff_t p = s.panels.begin; p < s.panels.end; ++p) {
+    const float* bias = s.bias + p * lanes;
+    const Floats bias_n = load(bias);
+    const Floats bias_r = load(bias + s.hidden);
+    const Floats bias_z = load(bias + 2 * s.hidden);
+    const Floats bias_a = load(bias + 3 * s.hidden);
+    for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
+      const std::ptrdiff_t at = (p * s.rows + row) * lanes;
+      float* zx = s.gates + at;
+      const float* zh = s.recurrent + at;
+      const Floats r = sigmoid(load(zx + gate) + load(zh) + bias_r);
+      const Floats z = sigmoid(load(zx + 2 * gate) + load(zh + gate) + bias_z);
+      const Floats a = load(zh + 2 * gate) + bias_a;
+      const Floats n = tanh(load(zx) + bias_n + r * a);
+      store(zx, n);
+      store(zx + gate, r);
+      store(zx + 2 * gate, z);
+      store(zx + 3 * gate, a);
+      store(s.h + at, n + z * (load(s.before + at) - n));
+    }
+  }
+}
+
+SCHEDLAB_INLINE void reset_gates_forward_body(const CellForward& s) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  for (std::ptrdiff_t p = s.panels.begin; p < s.panels.end; ++p) {
+    const Floats bias_r = load(s.bias + p * lanes + s.hidden);
+    const Floats bias_z = load(s.bias + p * lanes + 2 * s.hidden);
+    for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
+      const std::ptrdiff_t at = (p * s.rows + row) * lanes;
+      float* zx = s.gates + at;
+      const float* zh = s.recurrent + at;
+      const Floats r = sigmoid(load(zx + gate) + load(zh) + bias_r);
+      const Floats z = sigmoid(load(zx + 2 * gate) + load(zh + gate) + bias_z);
+      store(zx + gate, r);
+      store(zx + 2 * gate, z);
+      store(s.reset + at, r * load(s.before + at));
+    }
+  }
+}
+
+SCHEDLAB_INLINE void reset_cell_forward_body(const CellForward& s) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  for (std::ptrdiff_t p = s.panels.begin; p < s.panels.end; ++p) {
+    const Floats bias_n = load(s.bias + p * lanes);
+    for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
+      const std::ptrdiff_t at = (p * s.rows + row) * lanes;
+      float* zx = s.gates + at;
+      const Floats n = tanh(load(zx) + load(s.recurrent + at + 2 * gate) + bias_n);
+      const Floats z = load(zx + 2 * gate);
+      store(zx, n);
+      store(s.h + at, n + z * (load(s.before + at) - n));
+    }
+  }
+}
+
+/// Gradient of h: from the step after and from outside the chain.
+SCHEDLAB_INLINE Floats incoming(const CellBackward& s, std::ptrdiff_t at) {
+  Floats sum = load(s.dh + at);
+  if (s.upstreams > 0) sum += load(s.upstream[0] + at);
+  if (s.upstreams > 1) sum += load(s.upstream[1] + at);
+  return sum;
+}
+
+SCHEDLAB_INLINE void lstm_backward_body(const CellBackward& s) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  const std::ptrdiff_t end = s.panels.end * s.rows * lanes;
+  for (std::ptrdiff_t at = s.panels.begin * s.rows * lanes; at < end; at += lanes) {
+    const Floats i = load(s.gates + at);
+    const Floats f = load(s.gates + at + gate);
+    const Floats g = load(s.gates + at + 2 * gate);
+    const Floats o = load(s.gates + at + 3 * gate);
+    const Floats dh = incoming(s, at);
+    const Floats t = tanh(load(s.c + at));
+    const Floats dc = load(s.carry + at) + dh * o * (1.0F - t * t);
+    float* d = s.gate_gradients + at;
+    store(d, dc * g * (i * (1.0F - i)));
+    store(d + gate, dc * load(s.before + at) * (f * (1.0F - f)));
+    store(d + 2 * gate, dc * i * (1.0F - g * g));
+    store(d + 3 * gate, dh * t * (o * (1.0F - o)));
+    store(s.carry + at, dc * f);
+  }
+}
+
+SCHEDLAB_INLINE void gru_backward_body(const CellBackward& s) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  const std::ptrdiff_t end = s.panels.end * s.rows * lanes;
+  for (std::ptrdiff_t at = s.panels.begin * s.rows * lanes; at < end; at += lanes) {
+    const Floats n = load(s.gates + at);
+    const Floats r = load(s.gates + at + gate);
+    const Floats z = load(s.gates + at + 2 * gate);
+    const Floats a = load(s.gates + at + 3 * gate);
+    const Floats dh = incoming(s, at) + load(s.carry + at);
+    const Floats dn = dh * (1.0F - z) * (1.0F - n * n);
+    float* d = s.gate_gradients + at;
+    store(d, dn);
+    store(d + gate, dn * a * (r * (1.0F - r)));
+    store(d + 2 * gate, dh * (load(s.before + at) - n) * (z * (1.0F - z)));
+    store(d + 3 * gate, dn * r);
+    store(s.carry + at, dh * z);
+  }
+}
+
+SCHEDLAB_INLINE void reset_candidate_backward_body(const CellBackward& s) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  const std::ptrdiff_t end = s.panels.end * s.rows * lanes;
+  for (std::ptrdiff_t at = s.panels.begin * s.rows * lanes; at < end; at += lanes) {
+    const Floats n = load(s.gates + at);
+    const Floats z = load(s.gates + at + 2 * gate);
+    const Floats dh = incoming(s, at) + load(s.carry + at);
+    float* d = s.gate_gradients + at;
+    store(d, dh * (1.0F - z) * (1.0F - n * n));
+    store(d + 2 * gate, dh * (load(s.before + at) - n) * (z * (1.0F - z)));
+    store(s.carry + at, dh * z);
+  }
+}
+
+SCHEDLAB_INLINE void reset_cell_backward_body(const CellBackward& s) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  const std::ptrdiff_t end = s.panels.end * s.rows * lanes;
+  for (std::ptrdiff_t at = s.panels.begin * s.rows * lanes; at < end; at += lanes) {
+    const Floats r = load(s.gates + at + gate);
+    const Floats drh = load(s.reset_gradient + at);
+    store(s.gate_gradients + at + gate, drh * load(s.before + at) * (r * (1.0F - r)));
+    store(s.carry + at, load(s.carry + at) + drh * r);
+  }
+}
+
+}  // namespace
+
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(lstm_forward, CellForward, lstm_forward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(gru_forward, CellForward, gru_forward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(reset_gates_forward, CellForward, reset_gates_forward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(reset_cell_forward, CellForward, reset_cell_forward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(lstm_backward, CellBackward, lstm_backward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(gru_backward, CellBackward, gru_backward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(reset_candidate_backward,
+                                  CellBackward,
+                                  reset_candidate_backward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(reset_cell_backward, CellBackward, reset_cell_backward_body)
+
+}  // namespace schedlab::detail

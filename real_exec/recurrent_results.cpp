@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way from panels back to plain arrays.
+#include "real_exec/recurrent_state.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace schedlab::detail {
+namespace {
+
+std::vector<float> unpack(const PanelMap& map, const PanelArray& panels) {
+  std::vector<float> plain(static_cast<std::size_t>(map.rows * map.block) * map.places.size());
+  if (!panels.empty()) map.unpack(panels.data(), plain.data());
+  return plain;
+}
+
+}  // namespace
+
+RecurrentChainResults<float> RecurrentState::chain_results(const ChainState& chain) const {
+  RecurrentChainResults<float> results;
+  results.wx = unpack(chain.wx_map, chain.wx);
+  results.wh = unpack(chain.wh_map, chain.wh);
+  results.bias = unpack(chain.bias_map, chain.bias);
+  if (spec.pass == RecurrentPass::forward) return results;
+  results.dwx = unpack(chain.wx_map, chain.gradients.wx.front());
+  results.dwh = unpack(chain.wh_map, chain.gradients.wh.front());
+  results.dbias = unpack(chain.bias_map, chain.gradients.bias.front());
+  const PanelMap map{.rows = spec.batch, .block = spec.hidden, .places = {0}};
+  results.dh0 = unpack(map, chain.dh);
+  const std::vector<float> carry = unpack(map, chain.carry);
+  if (shape.cell_state) {
+    results.dc0 = carry;
+  } else {
+    // Without a product on its way: h0 itself is a part of the first h.
+    std::transform(
+        carry.begin(), carry.end(), results.dh0.begin(), results.dh0.begin(), std::plus<>{});
+  }
+  return results;
+}
+
+RecurrentResults<float> RecurrentState::results() const {
+  RecurrentResults<float> results;
+  results.loss = spec.transfers ? returned_loss : loss;
+  for (const ChainState& chain : chains) results.chains.push_back(chain_results(chain));
+
+  const std::int64_t top = spec.layers - 1;
+  const PanelMap map = output_map(*this, top);
+  const auto step_elements = static_cast<std::size_t>(spec.batch * spec.hidden * directions(top));
+  results.y.resize(static_cast<std::size_t>(spec.steps) * step_elements);
+  for (std::int64_t t = 0; t < spec.steps; ++t) {
+    map.unpack(y[static_cast<std::size_t>(top)].data() + (t + 1) * layer_step(top),
+               results.y.data() + static_cast<std::size_t>(t) * step_elements);
+  }
+  if (spec.pass == RecurrentPass::forward) return results;
+
+  const PanelMap input_map{.rows = spec.batch, .block = spec.input, .places = {0}};
+  const auto input_elements = static_cast<std::size_t>(spec.batch * spec.input);
+  results.dx.assign(static_cast<std::size_t>(spec.steps) * input_elements, 0.0F);
+  std::vector<float> part(input_elements);
+  for (const std::size_t index : layers.front()) {
+    const ChainState& chain = chains[index];
+    for (std::int64_t t = 0; t < spec.steps; ++t) {
+      input_map.unpack(chain.dx.data() + t * chain.width * spec.batch, part.data());
+      float* sum = results.dx.data() + static_cast<std::size_t>(t) * input_elements;
+      std::transform(part.begin(), part.end(), sum, sum, std::plus<>{});
+    }
+  }
+  return results;
+}
+
+}  // namespace schedlab::detail
