@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_simulate.hpp"
 
+#include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
@@ -23,20 +24,6 @@ namespace schedlab {
 namespace {
 
 constexpr std::size_t most_shown_findings = 10;
-
-void expect_one_scenario(const Spec& spec, const Grid& grid) {
-  if (grid.size() == 1) return;
-  std::vector<std::string> axes;
-  for (const AxisColumn& axis : grid.axes()) {
-    axes.push_back(fmt::format("{} ({} values)", axis.name, axis.values));
-  }
-  throw InputError(
-      {.file = spec.file,
-       .pointer = {},
-       .found = fmt::format("{} scenarios along {}", grid.size(), fmt::join(axes, ", ")),
-       .expected = "one scenario",
-       .hint = "run schedlab sweep, or give each of these one value"});
-}
 
 std::string of_samples(const Samples& samples) {
   if (samples.count() == 0) return {};
@@ -178,7 +165,8 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
                                         grid.part_label(Part::policy, 0),
                                         grid.part_label(Part::machine, 0));
   const TraceDocument document = make_document(problem, run.plan, run.trace, title);
-  const RunFiles files = write_run_files(folder.path(), run, document, metrics);
+  const RunFiles files =
+      write_run_files(folder.path(), {problem, run.plan, &run.samples}, document, metrics);
   folder.publish();
 
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';

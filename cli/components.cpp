@@ -7,6 +7,7 @@
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/recurrent_entries.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -149,11 +150,23 @@ bool Components::follows_policy(std::uint64_t workload) const {
   return has_granularity && workload_options(choice).text("granularity") == "auto";
 }
 
-TaskGraph Components::graph(std::uint64_t workload, Granularity granularity) const {
+Components::Choice Components::decided_choice(std::uint64_t workload,
+                                              Granularity granularity) const {
   Choice choice = workload_choice(workload);
   if (follows_policy(workload)) {
     choice.given["granularity"] = std::string{granularity_word(granularity)};
   }
+  return choice;
+}
+
+std::optional<RecurrentSpec> Components::recurrent_spec(std::uint64_t workload,
+                                                        Granularity granularity) const {
+  const Choice choice = decided_choice(workload, granularity);
+  return schedlab::recurrent_spec(choice.name, workload_options(choice));
+}
+
+TaskGraph Components::graph(std::uint64_t workload, Granularity granularity) const {
+  const Choice choice = decided_choice(workload, granularity);
   const Options options = workload_options(choice);
   try {
     return workload_info(choice.name).make(options);

@@ -12,6 +12,7 @@
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/plan/policy.hpp"
+#include "workloads/recurrent.hpp"
 
 #include <cstdint>
 #include <map>
@@ -33,6 +34,9 @@ class Components {
   [[nodiscard]] bool follows_policy(std::uint64_t workload) const;
   /// `granularity` counts only when follows_policy().
   [[nodiscard]] TaskGraph graph(std::uint64_t workload, Granularity granularity) const;
+  /// Of a workload whose tasks can be computed and not only timed: what its graph was made from.
+  [[nodiscard]] std::optional<RecurrentSpec> recurrent_spec(std::uint64_t workload,
+                                                            Granularity granularity) const;
   [[nodiscard]] MachineSpec machine(std::uint64_t index) const;
   /// nullptr: the spec does not say; default_cost_model_of the device is meant.
   [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t index) const;
@@ -66,6 +70,8 @@ class Components {
 
   [[nodiscard]] Choice workload_choice(std::uint64_t workload) const;
   [[nodiscard]] Options workload_options(const Choice& choice) const;
+  /// With the granularity that the policy wants, where that is left to it.
+  [[nodiscard]] Choice decided_choice(std::uint64_t workload, Granularity granularity) const;
   void expect_file(const Choice& choice) const;
   [[nodiscard]] Choice named_choice(Part part, std::uint64_t index) const;
   void add_seed(Choice& choice,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_execute.hpp"
 #include "cli/cmd_export.hpp"
 #include "cli/cmd_graph.hpp"
 #include "cli/cmd_list.hpp"
@@ -38,6 +39,7 @@ struct Verbs {
   GraphOptions graph;
   SimulateOptions simulate;
   SweepOptions sweep;
+  ExecuteOptions execute;
   ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_files;
@@ -81,6 +83,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.graph, terminal, chosen);
   add_verb(app, verbs.simulate, terminal, chosen);
   add_verb(app, verbs.sweep, terminal, chosen);
+  add_verb(app, verbs.execute, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.plot, terminal, chosen);
   add_verb(app, verbs.export_files, terminal, chosen);

@@ -35,7 +35,7 @@ void write_picture(const std::filesystem::path& folder,
 }
 
 RunFiles write_run_files(const std::filesystem::path& folder,
-                         const FullRun& run,
+                         const WrittenRun& run,
                          const TraceDocument& document,
                          const Metrics& metrics) {
   RunFiles files;
@@ -43,10 +43,15 @@ RunFiles write_run_files(const std::filesystem::path& folder,
     write_file_atomically(folder / name, bytes);
     files.files.push_back(name);
   };
-  const Problem problem = run.prepared->problem();
+  const Samples none;
   write("trace.json", chrome_json(document, metrics.memory));
-  write("metrics.json", metrics_json(metrics, problem, run.plan, document.title, run.samples));
-  write("plan.json", plan_to_json(run.plan, problem.graph));
+  write("metrics.json",
+        metrics_json(metrics,
+                     run.problem,
+                     run.plan,
+                     document.title,
+                     run.samples == nullptr ? none : *run.samples));
+  write("plan.json", plan_to_json(run.plan, run.problem.graph));
   write("utilization.csv", utilization_csv(document));
   if (!metrics.memory.empty())
     write("memory.csv", memory_csv(metrics.memory, document.trace.ended));

@@ -18,10 +18,17 @@ struct RunFiles {
   std::vector<std::string> notices;  ///< what could not be made, and why
 };
 
+/// A run as its files tell it: simulated or executed.
+struct WrittenRun {
+  Problem problem;
+  const Plan& plan;
+  const Samples* samples = nullptr;  ///< of a machine that scatters
+};
+
 /// trace.json, metrics.json, plan.json, timeline.svg (and .png, .pdf where a converter is found)
 /// and utilization.csv of one run, memory.csv if its graph has tensors, written into `folder`.
 [[nodiscard]] RunFiles write_run_files(const std::filesystem::path& folder,
-                                       const FullRun& run,
+                                       const WrittenRun& run,
                                        const TraceDocument& document,
                                        const Metrics& metrics);
 

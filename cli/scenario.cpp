@@ -38,6 +38,11 @@ ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
   for (std::uint64_t i = 0; i < count; ++i) launches_.push_back(components_.launch(i));
 }
 
+void ScenarioSpace::prepare_for_execution(std::uint32_t workers, HostPlacement host) {
+  workers_ = workers;
+  host_ = host;
+}
+
 LaunchMode ScenarioSpace::launch(std::uint64_t scenario) const {
   const std::uint64_t index = grid_.part_index(scenario, Part::launch);
   return index < launches_.size() ? launches_[index] : components_.launch(index);
@@ -81,12 +86,16 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
       [&] {
         MachineSpec machine = components_.machine(key[2]);
         if (key[4] != 0) apply_launch_mode(LaunchMode::eager_two_thread, machine.platform);
+        if (workers_ != 0 && host_ == HostPlacement::preloaded) {
+          for (Host& host : machine.platform.hosts) host = {};
+          for (Device& device : machine.platform.devices) device.launch_latency = Duration{0};
+        }
         return machine;
       },
       [](const MachineSpec&) { return std::size_t{1}; });
-  if (const auto cut = CutKernels::for_device(made.machine->platform.devices[DeviceId{0}])) {
-    made.graph = std::make_shared<TaskGraph>(cut->apply(*made.graph));
-  }
+  auto cut = CutKernels::for_device(made.machine->platform.devices[DeviceId{0}]);
+  if (!cut && workers_ != 0) cut.emplace(CutRule{}, workers_);
+  if (cut) made.graph = std::make_shared<TaskGraph>(cut->apply(*made.graph));
   made.costs = CostTable(*made.graph, made.machine->platform, *cost_model(key[3], *made.machine));
   made.bounds = graph_lower_bounds(made.problem());
   return made;
@@ -186,6 +195,28 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
   simulator_.run_into(prepared.problem(), recording_.plan, options, recording_.trace);
 }
 
+/// The host's busy time is taken evenly from what all workers could do: the system moves it about,
+/// and blocks go to whoever is free.
+void ScenarioRunner::slow_for_shared_core(const PreparedProblem& prepared,
+                                          const SimulationOptions& options) {
+  if (space_.workers() == 0 || space_.host_placement() != HostPlacement::shares_core) return;
+  constexpr double most_taken = 0.5;  // a host that polls without end still leaves the worker half
+  Duration busy{0};
+  for (const HostSpan& span : recording_.trace.hosts)
+    busy += span.ended - span.started - span.blocked;
+  const double capacity = space_.workers() * to_seconds(recording_.trace.makespan());
+  if (capacity <= 0) return;
+  const double taken = std::min(to_seconds(busy) / capacity, most_taken / space_.workers());
+  IdVector<TaskId, Duration> durations = prepared.costs.durations();
+  for (Duration& duration : durations) {
+    duration = round_up_seconds(to_seconds(duration) / (1.0 - taken));
+  }
+  CostTable slowed = prepared.costs;
+  slowed.set_task_durations(std::move(durations));
+  const Problem problem{*prepared.graph, prepared.machine->platform, slowed};
+  simulator_.run_into(problem, recording_.plan, options, recording_.trace);
+}
+
 void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
   if (!space_.checks_memory()) return;
   const auto& devices = problem.platform.devices;
@@ -268,11 +299,10 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
   const Policy& policy = policy_of(scenario);
   run.prepared = prepared(scenario, policy);
   const Problem problem = run.prepared->problem();
-  simulate(
-      scenario,
-      *run.prepared,
-      policy,
-      {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_});
+  const SimulationOptions options{
+      .engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_};
+  simulate(scenario, *run.prepared, policy, options);
+  slow_for_shared_core(*run.prepared, options);
   const Summary summary =
       summarizer_.summarize(problem, recording_.plan, recording_.trace, run.prepared->bounds);
   expect_memory(problem, summary.peak_memory);

@@ -5,6 +5,7 @@
 #include "cli/grid.hpp"
 #include "cli/result_columns.hpp"
 #include "cli/shared_cache.hpp"
+#include "real_exec/cpu_executor.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
@@ -41,6 +42,16 @@ class ScenarioSpace {
   /// Both must outlive this.
   ScenarioSpace(const Spec& spec, const Grid& grid);
 
+  /// The scenarios are executed on the workers of this computer besides. Graphs are cut into blocks
+  /// for them also where the machine has no profile that says how; and what is simulated has the
+  /// host where the execution has it: preloaded, its calls cost nothing; on the core of a worker,
+  /// tasks take longer by what the host takes of the workers' time (run_fully only).
+  /// To be called before anything is prepared.
+  void prepare_for_execution(std::uint32_t workers, HostPlacement host);
+  /// 0: nothing is executed.
+  [[nodiscard]] std::uint32_t workers() const { return workers_; }
+  [[nodiscard]] HostPlacement host_placement() const { return host_; }
+
   [[nodiscard]] const Grid& grid() const { return grid_; }
   [[nodiscard]] const Components& components() const { return components_; }
   [[nodiscard]] bool checks_memory() const { return check_memory_; }
@@ -66,6 +77,8 @@ class ScenarioSpace {
   Components components_;
   std::vector<LaunchMode> launches_;  // of the first alternatives
   bool check_memory_;
+  std::uint32_t workers_ = 0;  // 0: not executed
+  HostPlacement host_ = HostPlacement::own_core;
   SharedCache<std::array<std::uint64_t, 2>, TaskGraph> graphs_;
   SharedCache<std::array<std::uint64_t, 2>, MachineSpec> machines_;  // machine, launch mode
   // Alternative; whether the machine has a profile, which decides the default.
@@ -113,6 +126,9 @@ class ScenarioRunner {
                 const Policy& policy,
                 const SimulationOptions& options);
 
+  // Simulates the plan in recording_ once more with tasks as much longer as the host that shares
+  // their core makes them, if it does.
+  void slow_for_shared_core(const PreparedProblem& prepared, const SimulationOptions& options);
   // Throws InfeasibleError if the tensors of the run in recording_ do not fit.
   void expect_memory(const Problem& problem, Bytes peak) const;
   // Runs the plan in recording_ (an online policy: decides anew) on every draw of the machine.

@@ -98,10 +98,15 @@ void CpuThreads::work_through_run(std::uint32_t worker) {
     Time started;
     Time ended;
     if (!run_block(worker, *block, started, ended)) continue;
-    const Guard guard(lock_);
-    machine_->finish(*block, started, ended);
-    tell_host_if_satisfied();
-    fail_if_stuck();
+    {
+      const Guard guard(lock_);
+      machine_->finish(*block, started, ended);
+      tell_host_if_satisfied();
+      fail_if_stuck();
+    }
+    if (gives_way(worker) && host_calling_.load(std::memory_order_relaxed)) {
+      std::this_thread::yield();
+    }
   }
   inside_.fetch_sub(1);
   inside_.notify_all();
@@ -261,6 +266,8 @@ void CpuThreads::sleep_until(Time until) const {
 }
 
 void CpuThreads::make_call(const OnlineStep& step, const CallSource& calls, HostSpan& span) {
+  const HostCallKind kind = step.call.kind();
+  host_calling_ = kind != HostCallKind::sleep && kind != HostCallKind::synchronize;
   const HostCall call = step.call;
   const StreamId stream = call.stream();
   switch (call.kind()) {
@@ -380,6 +387,7 @@ void CpuThreads::run(const TaskGraph& graph,
   try {
     clock_.restart();
     make_calls(calls, out);
+    host_calling_ = false;
     if (preloaded) release_workers();
     wait_for({});
   } catch (...) {

@@ -93,6 +93,8 @@ class CpuThreads {
   std::atomic<std::uint32_t> gate_{0};    // 1: the run has begun
   std::exception_ptr thread_failure_;     // of a worker before its first run; guarded by lock_
 
+  /// The host is making calls: on a core that it shares, the worker there lets it go first.
+  std::atomic<bool> host_calling_{false};
   std::atomic<std::uint32_t> work_signal_{0};
   std::atomic<std::uint32_t> host_signal_{0};
   mutable SpinLock lock_;

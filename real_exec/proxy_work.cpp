@@ -2,13 +2,14 @@
 #include "real_exec/proxy_work.hpp"
 
 #include "profiler/cpu_clock.hpp"
+#include "real_exec/proxy_shapes.hpp"
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 
 namespace schedlab {
 namespace {
@@ -50,6 +51,7 @@ class ProxyWork::Impl {
   Impl(const TaskGraph& graph, const CostTable& costs, const ProxyOptions& options)
       : graph_(graph), costs_(costs), options_(options) {
     SCHEDLAB_EXPECTS(options.workers > 0, "proxy work for no workers");
+    if (options.kernels == ProxyKernels::shapes) shapes_.emplace(graph);
   }
 
   [[nodiscard]] bool spins(TaskId task) const {
@@ -68,8 +70,8 @@ class ProxyWork::Impl {
       spin_.run(block_time(task));
       return;
     }
-    (void)kernel;
-    (void)block;
+    const Kernel& what = graph_.operation(task).kernels[kernel];
+    shapes_->run(task, what, block, grid(what));
   }
 
  private:
@@ -86,6 +88,7 @@ class ProxyWork::Impl {
   const CostTable& costs_;
   ProxyOptions options_;
   SpinWork spin_;
+  std::optional<detail::ProxyShapes> shapes_;
 };
 
 ProxyWork::ProxyWork(const TaskGraph& graph, const CostTable& costs, const ProxyOptions& options)

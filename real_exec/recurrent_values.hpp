@@ -41,6 +41,8 @@ struct RecurrentChainResults {
   std::vector<Real> wx;   ///< after the update, of pass training; else as given
   std::vector<Real> wh;
   std::vector<Real> bias;
+
+  friend bool operator==(const RecurrentChainResults&, const RecurrentChainResults&) = default;
 };
 
 /// What no task of the pass computes is zero.
@@ -50,6 +52,8 @@ struct RecurrentResults {
   std::vector<Real> dx;  ///< [steps, batch, input], summed over the directions of layer 0
   Real loss = 0;         ///< pass training: 1 / (2 batch) * sum of (y - target)^2
   std::vector<RecurrentChainResults<Real>> chains;
+
+  friend bool operator==(const RecurrentResults&, const RecurrentResults&) = default;
 };
 
 /// Optimizers' rates in pass training: large enough to be seen, small enough to change no shape.

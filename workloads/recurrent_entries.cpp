@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/recurrent_entries.hpp"
+
 #include "workloads/entry_options.hpp"
 #include "workloads/workload_entries.hpp"
 
@@ -42,7 +44,7 @@ std::vector<OptionSpec> recurrent_options() {
   return options;
 }
 
-RecurrentSpec recurrent_spec(const Options& o) {
+RecurrentSpec spec_from(const Options& o) {
   const RecurrentCut cut = detail::cut_from(o);
   RecurrentSpec spec;
   spec.layers = o.integer("layers");
@@ -66,6 +68,12 @@ RecurrentSpec recurrent_spec(const Options& o) {
   return spec;
 }
 
+RecurrentSpec gru_spec_from(const Options& o) {
+  RecurrentSpec spec = spec_from(o);
+  spec.cell = o.text("reset") == "after" ? RecurrentCell::gru : RecurrentCell::gru_reset_before;
+  return spec;
+}
+
 }  // namespace
 
 WorkloadInfo lstm_workload() {
@@ -74,7 +82,7 @@ WorkloadInfo lstm_workload() {
               "LSTM of any size, one direction or two, forward, backward or a whole training "
               "step, cut as TurboLSTM cuts it",
           .options = recurrent_options(),
-          .make = [](const Options& o) { return recurrent(recurrent_spec(o)); }};
+          .make = [](const Options& o) { return recurrent(spec_from(o)); }};
 }
 
 WorkloadInfo gru_workload() {
@@ -87,12 +95,13 @@ WorkloadInfo gru_workload() {
   return {.name = "gru",
           .summary = "GRU of any size, one direction or two, cut like the LSTM",
           .options = std::move(options),
-          .make = [](const Options& o) {
-            RecurrentSpec spec = recurrent_spec(o);
-            spec.cell =
-                o.text("reset") == "after" ? RecurrentCell::gru : RecurrentCell::gru_reset_before;
-            return recurrent(spec);
-          }};
+          .make = [](const Options& o) { return recurrent(gru_spec_from(o)); }};
+}
+
+std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Options& options) {
+  if (workload == "lstm") return spec_from(options);
+  if (workload == "gru") return gru_spec_from(options);
+  return std::nullopt;
 }
 
 }  // namespace schedlab

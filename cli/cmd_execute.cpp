@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_execute.hpp"
+
+#include "cli/execution.hpp"
+#include "cli/one_scenario.hpp"
+#include "cli/output_folder.hpp"
+#include "cli/run_files.hpp"
+#include "cli/scenario.hpp"
+#include "cli/spec.hpp"
+#include "real_exec/gemm.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/trace/chrome_json.hpp"
+#include "sim/trace/document.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+constexpr std::uint32_t warm_up_runs = 1;
+
+void expect_device(const std::string& device) {
+  if (device == "cpu") return;
+  if (device == "cuda") {
+    throw DeviceError(
+        "this version has no executor for CUDA devices; --device cpu runs the same plan on this "
+        "computer's cores");
+  }
+  throw InputError({.file = "--device",
+                    .pointer = {},
+                    .found = fmt::format("\"{}\"", device),
+                    .expected = "cpu or cuda",
+                    .hint = {}});
+}
+
+/// All runs of one scenario, and the one in the middle.
+struct Repetitions {
+  std::vector<double> makespans_us;  // in the order of the runs
+  Execution median;
+};
+
+/// Keeps what happened until a run failed.
+void keep_partial(const std::filesystem::path& folder,
+                  ScenarioExecutor& executor,
+                  const Execution& run,
+                  const std::string& title) {
+  if (run.trace.tasks.empty()) return;
+  const auto measured = executor.measured(0, run);
+  const TraceDocument document = make_document(
+      measured.problem(), run.plan, run.trace, title + " (incomplete)", "measured cpu");
+  make_folder(folder);
+  write_file_atomically(folder / "trace.partial.json", chrome_json(document, {}));
+}
+
+Repetitions repeat(ScenarioExecutor& executor,
+                   const ExecuteOptions& options,
+                   const std::string& title,
+                   const Terminal& terminal) {
+  std::vector<Execution> runs;
+  Execution run;
+  try {
+    for (std::uint32_t i = 0; i < warm_up_runs + options.repetitions; ++i) {
+      executor.execute(0, run);
+      if (i >= warm_up_runs) runs.push_back(std::move(run));
+    }
+  } catch (const std::exception&) {
+    keep_partial(options.out, executor, run, title);
+    if (!run.trace.tasks.empty()) {
+      terminal.err << fmt::format(
+          "note: {}/trace.partial.json holds the {} tasks that had started\n",
+          options.out,
+          run.trace.tasks.size());
+    }
+    throw;
+  }
+  Repetitions all;
+  for (const Execution& one : runs) all.makespans_us.push_back(to_us(one.trace.makespan()));
+  std::vector<std::size_t> order(runs.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return all.makespans_us[a] < all.makespans_us[b];
+  });
+  all.median = std::move(runs[order[(order.size() - 1) / 2]]);
+  return all;
+}
+
+struct Said {
+  std::string title;
+  std::uint32_t workers = 0;
+  std::string host;
+  bool computes = false;
+  double median_us = 0;
+  double least_us = 0;
+  double most_us = 0;
+  double overhead_share = 0;  // of the workers' time, spent on recording
+};
+
+void print(const Terminal& terminal,
+           const Said& said,
+           const Metrics& metrics,
+           const RunFiles& files,
+           const ExecuteOptions& options) {
+  if (options.json) {
+    const nlohmann::ordered_json summary{{"verb", "execute"},
+                                         {"title", said.title},
+                                         {"out", options.out},
+                                         {"files", files.files},
+                                         {"device", "cpu"},
+                                         {"workers", said.workers},
+                                         {"host", said.host},
+                                         {"computes", said.computes},
+                                         {"gemm", gemm_library()},
+                                         {"repetitions", options.repetitions},
+                                         {"makespan_us_median", said.median_us},
+                                         {"makespan_us_min", said.least_us},
+                                         {"makespan_us_max", said.most_us},
+                                         {"utilization", metrics.utilization},
+                                         {"recording_overhead_share", said.overhead_share}};
+    terminal.out << summary.dump(2) << '\n';
+    return;
+  }
+  terminal.out << fmt::format(
+      "{}\n  measured on {} workers, host {}: makespan {:.3f} us (median of {} runs, {:.3f} to "
+      "{:.3f})\n  utilization {:.1f} %, recording took {:.2f} % of the workers' time\n  {} tasks, "
+      "{} "
+      "streams, {} events, {} host calls; {}\n  {}: {}\n",
+      said.title,
+      said.workers,
+      said.host,
+      said.median_us,
+      options.repetitions,
+      said.least_us,
+      said.most_us,
+      100 * metrics.utilization,
+      100 * said.overhead_share,
+      metrics.tasks,
+      metrics.streams,
+      metrics.events,
+      metrics.host_calls,
+      said.computes ? fmt::format("real kernels, matrix products by {}", gemm_library())
+                    : std::string{"stand-ins for the kernels"},
+      options.out,
+      fmt::join(files.files, ", "));
+}
+
+ExecutionSettings settings_from(const ExecuteOptions& options) {
+  ExecutionSettings settings{.workers = options.workers, .pin = options.pin, .proxy = {}};
+  settings.host = *host_placement_from(options.host);
+  if (options.proxy == "spin") settings.proxy = ProxyKernels::spin;
+  if (options.proxy == "shapes") settings.proxy = ProxyKernels::shapes;
+  if (settings.workers == 0) settings.workers = default_workers(settings.host);
+  return settings;
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
+  CLI::App* verb = app.add_subcommand("execute", "Run one scenario for real on this computer");
+  verb->add_option("SPEC", options.spec, "JSON spec of one scenario (no lists)")->required();
+  verb->add_option("-o,--out", options.out, "Folder for the results")->required();
+  verb->add_option("--device", options.device, "What to run on: cpu")->capture_default_str();
+  verb->add_option("--workers", options.workers, "Worker threads; 0: one per core that is left");
+  verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")
+      ->check(CLI::IsMember(host_placement_names()))
+      ->capture_default_str();
+  verb->add_option("--repetitions", options.repetitions, "Runs; the median one is written")
+      ->check(CLI::Range(1U, 10'000U))
+      ->capture_default_str();
+  verb->add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
+      ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
+  verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
+  verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "The plan that simulate would run, or the policy's own decisions in real time, on worker "
+      "threads.\nlstm and gru compute what they mean; the kernels of other workloads are matrix "
+      "products and copies\nof their shapes. The machine of the spec gives the costs that policies "
+      "plan with.");
+  return verb;
+}
+
+int run(const ExecuteOptions& options, const Terminal& terminal) {
+  expect_device(options.device);
+  const Spec spec = load_spec(options.spec);
+  const Grid grid(spec);
+  expect_one_scenario(spec, grid);
+  const ExecutionSettings settings = settings_from(options);
+  ScenarioSpace space(spec, grid);
+  space.prepare_for_execution(settings.workers, settings.host);
+  space.components().check_all();
+  OutputFolder folder(options.out, options.overwrite);
+  const std::uint32_t levels =
+      space.components().machine(0).platform.devices[DeviceId{0}].priority_levels;
+  ScenarioExecutor executor(space, settings, levels, terminal.stop);
+
+  const std::string title =
+      fmt::format("{}: {} on this CPU", spec.name, grid.part_label(Part::policy, 0));
+  const Repetitions runs = repeat(executor, options, title, terminal);
+  const auto measured = executor.measured(0, runs.median);
+  const Problem problem = measured.problem();
+  const Metrics metrics = compute_metrics(problem, runs.median.plan, runs.median.trace);
+  const TraceDocument document =
+      make_document(problem, runs.median.plan, runs.median.trace, title, "measured cpu");
+  const RunFiles files =
+      write_run_files(folder.path(),
+                      {.problem = problem, .plan = runs.median.plan, .samples = nullptr},
+                      document,
+                      metrics);
+  folder.publish();
+  for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
+
+  const auto [least, most] =
+      std::minmax_element(runs.makespans_us.begin(), runs.makespans_us.end());
+  print(terminal,
+        {.title = title,
+         .workers = executor.workers(),
+         .host = options.host,
+         .computes = executor.computes(0),
+         .median_us = to_us(runs.median.trace.makespan()),
+         .least_us = *least,
+         .most_us = *most,
+         .overhead_share = to_us(runs.median.recording_overhead) /
+                           (executor.workers() * to_us(runs.median.trace.makespan()))},
+        metrics,
+        files,
+        options);
+  return exit_done;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
+class App;
+}
+
+namespace schedlab {
+
+struct ExecuteOptions {
+  std::string spec{};
+  std::string out{};
+  std::string device = "cpu";
+  std::string host = "own_core";
+  std::string proxy{};  ///< "", "spin" or "shapes"
+  std::uint32_t workers = 0;
+  std::uint32_t repetitions = 5;
+  bool pin = true;
+  bool overwrite = false;
+  bool json = false;
+};
+
+/// Adds the verb `execute`.
+CLI::App* add_to(CLI::App& app, ExecuteOptions& options);
+/// Runs one scenario for real, several times -> a folder with the files that `simulate` writes, of
+/// the run with the median makespan. A run that fails or is stopped leaves trace.partial.json with
+/// what happened until then.
+[[nodiscard]] int run(const ExecuteOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

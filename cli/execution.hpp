@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/scenario.hpp"
+#include "real_exec/cpu_executor.hpp"
+#include "real_exec/proxy_work.hpp"
+#include "sim/base/interrupt.hpp"
+#include "sim/machine/platform.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace schedlab {
+
+/// How scenarios are run on this machine's cores.
+struct ExecutionSettings {
+  std::uint32_t workers = 0;  ///< 0: as many as CpuExecutor takes
+  HostPlacement host = HostPlacement::own_core;
+  bool pin = true;
+  /// Of workloads whose own kernels are not here; nullopt: of the kernels' shapes.
+  std::optional<ProxyKernels> proxy;
+};
+
+/// Cores of this process that are left for workers.
+[[nodiscard]] std::uint32_t default_workers(HostPlacement host);
+
+/// Executes scenarios of a space, as often as asked, in any order. The graphs of the space must be
+/// cut for as many workers as there are (ScenarioSpace). Keeps what tasks compute on in memory, per
+/// workload and granularity.
+class ScenarioExecutor {
+ public:
+  /// `space` must outlive this. Throws what CpuExecutor throws.
+  ScenarioExecutor(ScenarioSpace& space,
+                   const ExecutionSettings& settings,
+                   std::uint32_t priority_levels,
+                   const StopFlag* stop = nullptr);
+  ~ScenarioExecutor();
+
+  [[nodiscard]] std::uint32_t workers() const { return executor_.workers(); }
+  /// Does the scenario compute what its workload means, or only something of the same shapes?
+  [[nodiscard]] bool computes(std::uint64_t scenario);
+
+  /// One run. A policy that decides while it runs does so in real time, unless its plan is captured
+  /// into device graphs: then it decides in the simulator.
+  /// Throws what making the scenario, CpuExecutor::run and the tasks throw; `out` is filled also
+  /// then, if the run has begun.
+  void execute(std::uint64_t scenario, Execution& out);
+
+  /// The scenario's graph on a platform that has one unit per worker, with each task's measured
+  /// duration as its cost: what metrics of a measured trace refer to.
+  struct Measured {
+    std::shared_ptr<const PreparedProblem> prepared;
+    Platform platform;
+    CostTable costs;
+    [[nodiscard]] Problem problem() const { return {*prepared->graph, platform, costs}; }
+  };
+  [[nodiscard]] Measured measured(std::uint64_t scenario, const Execution& run);
+
+ private:
+  struct Prepared {
+    std::shared_ptr<const PreparedProblem> problem;
+    std::optional<Plan> plan;  // none: an online policy decides
+    CpuWork* work = nullptr;
+    bool computes = false;
+  };
+  Prepared& prepared(std::uint64_t scenario);
+  CpuWork& work_of(std::uint64_t scenario, const PreparedProblem& problem, bool& computes);
+
+  ScenarioSpace& space_;
+  ExecutionSettings settings_;
+  std::uint32_t levels_;
+  CpuExecutor executor_;
+  ScenarioRunner planner_;
+  std::map<std::uint64_t, Prepared> scenarios_;
+  struct Work {
+    std::unique_ptr<CpuWork> work;
+    std::shared_ptr<const PreparedProblem> problem;  // whose graph the work refers to
+    bool computes = false;
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Work> works_;  // workload, granularity
+};
+
+}  // namespace schedlab

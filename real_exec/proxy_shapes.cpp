@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_exec/proxy_shapes.hpp"
+
+#include "real_exec/gemm.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+namespace schedlab::detail {
+namespace {
+
+constexpr std::size_t most_pool = std::size_t{1} << 28U;   // elements: 1 GiB
+constexpr std::size_t least_pool = std::size_t{1} << 20U;  // so that small kernels do not overlap
+
+bool multiplies(const Kernel& kernel) {
+  return kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution;
+}
+
+std::size_t elements_of(Bytes bytes) {
+  return static_cast<std::size_t>(bytes.count()) / sizeof(float) + 1;
+}
+
+/// Elements that the largest operand of a kernel has.
+std::size_t largest_operand(const Kernel& kernel) {
+  if (!multiplies(kernel)) return elements_of(kernel.bytes_read);
+  const auto m = static_cast<std::size_t>(kernel.m);
+  const auto n = static_cast<std::size_t>(kernel.n);
+  const auto k = static_cast<std::size_t>(kernel.k);
+  return std::max({m * k, k * n, m * n});
+}
+
+/// Products of the shape side by side.
+std::int64_t products(const Kernel& kernel) {
+  const double one = 2.0 * static_cast<double>(kernel.m) * static_cast<double>(kernel.n) *
+                     static_cast<double>(kernel.k);
+  return one > 0 ? std::max<std::int64_t>(std::llround(kernel.flops.count() / one), 1) : 0;
+}
+
+}  // namespace
+
+ProxyShapes::ProxyShapes(const TaskGraph& graph) : graph_(graph) {
+  std::size_t wanted = least_pool;
+  for (const Operation& operation : graph.operations()) {
+    for (const Kernel& kernel : operation.kernels) {
+      const std::size_t largest = largest_operand(kernel);
+      if (largest > most_pool / 4) {
+        throw InfeasibleError(
+            fmt::format("operation {} has an operand of {} elements: too large for a proxy, whose "
+                        "data are at most 1 GiB; let it spin instead",
+                        operation.name,
+                        largest));
+      }
+      wanted = std::max(wanted, 16 * largest);
+    }
+  }
+  pool_.resize(std::min(wanted, most_pool));
+  Rng rng{1};
+  // A pattern that repeats: what is computed does not matter, only that nothing is a special value.
+  constexpr std::size_t period = 4096;
+  for (std::size_t i = 0; i < std::min(period, pool_.size()); ++i) {
+    pool_[i] = static_cast<float>(rng.uniform() - 0.5);
+  }
+  for (std::size_t i = period; i < pool_.size(); ++i) pool_[i] = pool_[i - period];
+}
+
+/// Where an operand lies: the same for all tasks of an operation in one layer, as weights do.
+const float* ProxyShapes::operand(TaskId task, std::size_t elements, std::size_t which) const {
+  const std::size_t room = pool_.size() - elements;
+  const auto layer = static_cast<std::size_t>(graph_.tags(task).layer + 1);
+  const std::size_t place = (graph_.operation_id(task).value() * 3 + which) * 64 + layer;
+  constexpr std::size_t line = 16;  // elements of a cache line
+  return pool_.data() + place * 40503 % (room / line + 1) * line;
+}
+
+ProxyShapes::Scratch ProxyShapes::take_scratch(std::size_t elements) {
+  Scratch scratch;
+  {
+    const std::lock_guard guard(lock_);
+    if (!scratch_.empty()) {
+      scratch = std::move(scratch_.back());
+      scratch_.pop_back();
+    }
+  }
+  if (scratch == nullptr) scratch = std::make_unique<std::vector<float>>();
+  if (scratch->size() < elements) scratch->resize(elements);
+  return scratch;
+}
+
+void ProxyShapes::give_back(Scratch scratch) {
+  const std::lock_guard guard(lock_);
+  scratch_.push_back(std::move(scratch));
+}
+
+void ProxyShapes::run(TaskId task,
+                      const Kernel& kernel,
+                      std::uint32_t block,
+                      std::uint32_t blocks) {
+  if (multiplies(kernel) && products(kernel) > 0) {
+    multiply(task, kernel, block, blocks);
+  } else {
+    stream(task, kernel, block, blocks);
+  }
+}
+
+/// C[m, columns of the block] = A[m, k] * B[k, columns], as often as there are products.
+void ProxyShapes::multiply(TaskId task,
+                           const Kernel& kernel,
+                           std::uint32_t block,
+                           std::uint32_t blocks) {
+  const std::int64_t first = kernel.n * block / blocks;
+  const std::int64_t columns = kernel.n * (block + 1) / blocks - first;
+  if (columns == 0) return;
+  const float* const a = operand(task, static_cast<std::size_t>(kernel.m * kernel.k), 0);
+  const float* const b = operand(task, static_cast<std::size_t>(kernel.k * kernel.n), 1);
+  Scratch c = take_scratch(static_cast<std::size_t>(kernel.m * columns));
+  for (std::int64_t i = 0; i < products(kernel); ++i) {
+    gemm({.m = kernel.m,
+          .n = columns,
+          .k = kernel.k,
+          .a = a,
+          .stride_a = kernel.k,
+          .b = b + first,
+          .stride_b = kernel.n,
+          .c = c->data(),
+          .stride_c = columns});
+  }
+  give_back(std::move(c));
+}
+
+/// Reads and writes as many bytes as the kernel does.
+void ProxyShapes::stream(TaskId task,
+                         const Kernel& kernel,
+                         std::uint32_t block,
+                         std::uint32_t blocks) {
+  const auto part = [&](Bytes bytes) {
+    const std::size_t all = static_cast<std::size_t>(bytes.count()) / sizeof(float);
+    return std::pair{all * block / blocks, all * (block + 1) / blocks - all * block / blocks};
+  };
+  const auto [from, read] = part(kernel.bytes_read);
+  const auto [to, written] = part(kernel.bytes_written);
+  static_cast<void>(to);
+  Scratch scratch = take_scratch(std::max<std::size_t>(written, 16));
+  const float* const source = operand(task, elements_of(kernel.bytes_read), 2) + from;
+  const std::size_t copied = std::min(read, written);
+  std::memcpy(scratch->data(), source, copied * sizeof(float));
+  std::fill(scratch->begin() + static_cast<std::ptrdiff_t>(copied),
+            scratch->begin() + static_cast<std::ptrdiff_t>(written),
+            1.0F);
+  // What is read and not written: sixteen sums side by side, which compilers make vectors of.
+  float sums[16] = {};
+  for (std::size_t i = copied; i + 16 <= read; i += 16) {
+    for (std::size_t j = 0; j < 16; ++j) sums[j] += source[i + j];
+  }
+  for (const float sum : sums) (*scratch)[0] += sum;
+  give_back(std::move(scratch));
+}
+
+}  // namespace schedlab::detail
