@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_calibrate.hpp"
 #include "cli/cmd_execute.hpp"
 #include "cli/cmd_export.hpp"
 #include "cli/cmd_graph.hpp"
@@ -37,6 +38,7 @@ extern "C" void on_interrupt(int signal) {
 /// A verb's options with what runs them.
 struct Verbs {
   GraphOptions graph;
+  CalibrateOptions calibrate;
   SimulateOptions simulate;
   SweepOptions sweep;
   ExecuteOptions execute;
@@ -85,6 +87,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.sweep, terminal, chosen);
   add_verb(app, verbs.execute, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
+  add_verb(app, verbs.calibrate, terminal, chosen);
   add_verb(app, verbs.plot, terminal, chosen);
   add_verb(app, verbs.export_files, terminal, chosen);
   add_verb(app, verbs.schema, terminal, chosen);

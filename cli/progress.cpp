@@ -20,8 +20,11 @@ std::string duration_words(double seconds) {
 
 }  // namespace
 
-Progress::Progress(const Terminal& terminal, std::uint64_t total, std::uint64_t already_done)
-    : terminal_(terminal), total_(total), first_(already_done) {}
+Progress::Progress(const Terminal& terminal,
+                   std::uint64_t total,
+                   std::uint64_t already_done,
+                   std::string_view things)
+    : terminal_(terminal), total_(total), first_(already_done), things_(things) {}
 
 void Progress::update(std::uint64_t done) {
   const auto now = Clock::now();
@@ -32,8 +35,13 @@ void Progress::update(std::uint64_t done) {
   const double seconds = std::chrono::duration<double>(now - started_).count();
   const double rate = static_cast<double>(done - first_) / seconds;
   const double left = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
-  const std::string line = fmt::format(
-      "{} of {} scenarios, {:.0f}/s, {} left", done, total_, rate, duration_words(left));
+  const std::string line = fmt::format("{} of {} {}, {:.{}f}/s, {} left",
+                                       done,
+                                       total_,
+                                       things_,
+                                       rate,
+                                       rate < 10 ? 1 : 0,
+                                       duration_words(left));
   if (terminal_.interactive) {
     terminal_.err << '\r' << line << "\x1b[K" << std::flush;  // ESC [K: clear the rest of the line
   } else {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 namespace schedlab {
 
@@ -12,10 +13,16 @@ namespace schedlab {
 /// rewritten five times a second, otherwise a new line every five seconds.
 class Progress {
  public:
-  Progress(const Terminal& terminal, std::uint64_t total, std::uint64_t already_done);
+  /// `things`: what is counted.
+  Progress(const Terminal& terminal,
+           std::uint64_t total,
+           std::uint64_t already_done,
+           std::string_view things = "scenarios");
 
   /// `done`: scenarios that are finished, those of earlier runs included.
   void update(std::uint64_t done);
+  /// Where it is known late.
+  void set_total(std::uint64_t total) { total_ = total; }
   /// Clears the line on a screen.
   void finish();
 
@@ -25,6 +32,7 @@ class Progress {
   const Terminal& terminal_;
   std::uint64_t total_;
   std::uint64_t first_;
+  std::string_view things_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_ = started_;
   bool shown_ = false;

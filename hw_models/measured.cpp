@@ -24,10 +24,20 @@ std::uint32_t units_of(TaskKind kind, const Device& device) {
 
 /// The kernel with the grid it is run with.
 Kernel cut(Kernel kernel, const Device& device) {
-  if (kernel.grid.blocks == 0) {
-    kernel.grid.blocks = device.profile->cut.blocks(kernel, units_of(kernel.kind, device));
-  }
+  if (kernel.grid.blocks != 0) return kernel;
+  const bool whole = is_host_copy(kernel.kind) || kernel.kind == TaskKind::copy_device_to_device;
+  kernel.grid.blocks =
+      whole ? 1 : device.profile->cut.blocks(kernel, units_of(kernel.kind, device));
   return kernel;
+}
+
+/// What only its duration is known of is one block.
+Estimate spin_cost(const Operation& operation, const Device& device) {
+  Estimate result = fixed_cost(operation, device);
+  if (!operation.kernels.empty()) return result;
+  result.share = 1.0 / static_cast<double>(units_of(operation.kind, device));
+  result.blocks = 1;
+  return result;
 }
 
 const KernelClass& class_of(const Operation& operation,
@@ -81,16 +91,16 @@ std::shared_ptr<const ProfileFits> Measured::fits(const Device& device) const {
 }
 
 Estimate Measured::estimate(const Operation& operation, const Device& device) const {
-  if (has_only_a_duration(operation)) return fixed_cost(operation, device);
   const auto fits = this->fits(device);
+  if (has_only_a_duration(operation)) return spin_cost(operation, device);
   KernelSum sum{operation, device, device.stream_gap};
   for (const Kernel& given : operation.kernels) {
     refuse_unmodelled(given, operation);
-    if (is_host_copy(given.kind)) {
+    const Kernel kernel = cut(given, device);
+    if (is_host_copy(given.kind) && fits->find(operation, kernel) == nullptr) {
       sum.add(given, host_copy_cost(given, device));
       continue;
     }
-    const Kernel kernel = cut(given, device);
     sum.add(kernel, kernel_cost(kernel, class_of(operation, kernel, *fits, device), device));
   }
   return sum.total();
@@ -108,8 +118,8 @@ PredictionQuality Measured::quality(const Operation& operation, const Device& de
   std::size_t most = 0;
   double sum = 0;
   for (const Kernel& given : operation.kernels) {
-    if (is_host_copy(given.kind)) continue;  // a link's speed has no residuals
     const Kernel kernel = cut(given, device);
+    if (is_host_copy(given.kind) && fits->find(operation, kernel) == nullptr) continue;
     const KernelClass& one = class_of(operation, kernel, *fits, device);
     quality.inside_hull = quality.inside_hull && one.inside_hull(kernel);
     parts.push_back({&one.ratios(), one.fit().seconds(kernel, units_of(kernel.kind, device))});

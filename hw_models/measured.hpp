@@ -35,7 +35,8 @@ struct PredictionQuality {
 ///              block each on all units then want s times what there is, and take s times as long;
 ///              one on all units took that long when it was measured
 ///   bound      what most of the fitted cost grows with: FLOPs, bytes or neither
-///   copies between host and device: as in every model (host_copy_cost)
+///   copies between host and device: a class if they were measured, else as in every model
+///   (host_copy_cost); what only its duration is known of is one block
 ///
 /// Valid for: the device and the kernels that the profile was measured with, inside its range of
 /// shapes; quality() says whether an operation is.

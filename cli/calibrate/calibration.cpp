@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/calibrate/calibration.hpp"
+
+#include "cli/calibrate/device_times.hpp"
+#include "cli/calibrate/kernel_cases.hpp"
+#include "cli/calibrate/kernel_times.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/robust_statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+constexpr double full_seconds = 120;
+constexpr double quick_seconds = 25;
+constexpr double blocks_exponent = 0.25;  // 2^-0.25: a doubling must save a sixth
+constexpr std::uint32_t priority_levels = 8;
+constexpr std::size_t device_experiments = 4;
+
+/// What the predicted times of one kernel are, by number of blocks from 1.
+struct Cuttable {
+  Kernel kernel;
+  std::vector<double> seconds;
+};
+
+std::vector<Cuttable> cuttable(const KernelProfile& profile, std::uint32_t units) {
+  const ProfileFits fits{profile};
+  std::vector<Cuttable> kernels;
+  for (const KernelClass& one : fits.classes()) {
+    const TaskKind kind = one.kind();
+    if (kind != TaskKind::gemm && kind != TaskKind::pointwise && kind != TaskKind::reduction) {
+      continue;
+    }
+    for (const KernelSample& sample : one.samples()) {
+      Cuttable made{.kernel = sample.kernel, .seconds = {}};
+      for (std::uint32_t blocks = 1; blocks <= units; ++blocks) {
+        made.kernel.grid.blocks = blocks;
+        made.seconds.push_back(one.fit().seconds(made.kernel, units));
+      }
+      kernels.push_back(std::move(made));
+    }
+  }
+  return kernels;
+}
+
+MachineSpec base_machine(const CalibrationOptions& options,
+                         const BenchDevice& device,
+                         std::uint32_t workers) {
+  MachineSpec machine;
+  machine.name = options.name;
+  machine.description =
+      fmt::format("{}, {} workers, measured on {}", device.cpu, workers, device.date);
+  machine.platform.name = options.name;
+  machine.platform.sharing = SharingModel::fluid;
+  Device& made = machine.platform.devices[DeviceId{0}];
+  made.name = device.cpu;
+  const UnitClassId cores = made.unit_classes.push_back({.name = "core", .count = workers});
+  for (const std::string& word : task_kind_names()) {
+    const TaskKind kind = task_kind_from(word);
+    if (kind == TaskKind::collective) continue;
+    made.unit_class_of[static_cast<std::size_t>(kind)] = cores;
+  }
+  return machine;
+}
+
+void add(MachineSpec& machine, const MeasuredNumber& number, Origin origin = Origin::measured) {
+  machine.sources.push_back(
+      {.pointer = number.pointer, .value = number.value, .origin = origin, .text = number.how});
+}
+
+/// The fastest product and the fastest other kernel, for cost models that know rates only.
+std::vector<MeasuredNumber> peak_rates(const KernelProfile& profile) {
+  double matrix = 0;
+  double vector = 0;
+  for (const KernelSample& sample : profile.samples) {
+    const double rate = sample.kernel.flops.count() / to_seconds(sample.duration) / 1e12;
+    double& best = sample.kernel.kind == TaskKind::gemm ? matrix : vector;
+    best = std::max(best, rate);
+  }
+  return {{"/device/matrix_tflop_per_s/fp32", matrix, "the fastest product of the profile"},
+          {"/device/vector_tflop_per_s/fp32", vector, "the fastest other kernel of the profile"}};
+}
+
+std::string hull_text(const KernelProfile& profile) {
+  const ProfileFits fits{profile};
+  std::string text;
+  for (const KernelClass& one : fits.classes()) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", one.operation(), one.hull_text());
+  }
+  return text;
+}
+
+}  // namespace
+
+CutRule choose_cut(const KernelProfile& profile, std::uint32_t units) {
+  const std::vector<Cuttable> kernels = cuttable(profile, units);
+  CutRule best;
+  double least = std::numeric_limits<double>::infinity();
+  for (double flops = 16384; flops < 5e9; flops *= 2) {
+    for (double bytes = 1024; bytes < 2e9; bytes *= 2) {
+      const CutRule rule{.flops_per_block = flops, .bytes_per_block = bytes};
+      double sum = 0;
+      for (const Cuttable& one : kernels) {
+        const std::uint32_t blocks = rule.blocks(one.kernel, units);
+        sum += std::log(one.seconds[blocks - 1]) + blocks_exponent * std::log(blocks);
+      }
+      if (sum >= least - 1e-9) continue;
+      least = sum;
+      best = rule;
+    }
+  }
+  return best;
+}
+
+MachineSpec calibrate(CalibrationBench& bench,
+                      const CalibrationOptions& options,
+                      const CalibrationProgress& progress) {
+  const std::uint32_t workers = bench.workers();
+  const BenchDevice device = bench.device();
+  const std::vector<KernelCase> cases = kernel_cases(workers, options.quick);
+  const std::size_t total = cases.size() + device_experiments;
+  const double seconds =
+      options.seconds > 0 ? options.seconds : (options.quick ? quick_seconds : full_seconds);
+  const Effort effort{.seconds = seconds / static_cast<double>(total),
+                      .fewest = options.quick ? std::size_t{3} : std::size_t{5},
+                      .most = 25};
+  std::size_t done = 0;
+  MachineSpec machine = base_machine(options, device, workers);
+  auto profile = std::make_shared<KernelProfile>();
+  profile->date = device.date;
+  profile->cpu = device.cpu;
+  profile->compiler = device.compiler;
+  profile->units = workers;
+  profile->how = fmt::format(
+      "schedlab calibrate --device cpu{}: kernels inside training steps of small LSTM and GRU "
+      "stacks on one stream, {} workers, matrix products by {}; medians without outliers",
+      options.quick ? " --quick" : "",
+      workers,
+      device.library);
+  progress("host calls", done++, total);
+  std::vector<MeasuredNumber> numbers = measure_host(bench, effort);
+  progress("events", done++, total);
+  numbers.push_back(measure_event_latency(bench, effort));
+  progress("memory bandwidth", done++, total);
+  const std::vector<MeasuredNumber> bandwidth = measure_bandwidth(bench, effort);
+  std::vector<double> gaps;
+  std::vector<double> noises;
+  for (const KernelCase& one : cases) {
+    const BenchCase what = bench_case(one, "single_stream");
+    progress(what.name, done++, total);
+    KernelTimes times{what.graph};
+    repeat(bench, what, effort, [&](const Execution& execution) { times.add(execution); });
+    for (KernelSample& sample : times.samples(workers)) {
+      profile->samples.push_back(std::move(sample));
+    }
+    gaps.push_back(median(times.gaps()));
+    noises.push_back(robust_summary(times.makespans()).spread);
+  }
+  progress("slow-down beside others", done++, total);
+  profile->co_run = measure_co_run(bench, effort, options.quick);
+  profile->noise = median(noises);
+  profile->cut = choose_cut(*profile, workers);
+  profile->valid = hull_text(*profile);
+  numbers.push_back(
+      {"/device/stream_gap_us",
+       std::max(0.0, median(gaps)) * 1e6,
+       fmt::format("between tasks of one stream (median of {} models)", gaps.size())});
+  numbers.push_back({"/device/graph_node_gap_us",
+                     numbers.back().value,
+                     "as between tasks of one stream: the executor makes no difference"});
+  numbers.insert(numbers.end(), bandwidth.begin(), bandwidth.end());
+  for (const MeasuredNumber& number : numbers) add(machine, number);
+  add(machine,
+      {"/device/unit_classes/core", static_cast<double>(workers), "workers of the executor"},
+      Origin::source);
+  add(machine,
+      {"/device/priority_levels", priority_levels, "default of CpuExecutorOptions"},
+      Origin::source);
+  for (const MeasuredNumber& number : peak_rates(*profile)) add(machine, number);
+  machine.platform.devices[DeviceId{0}].profile = std::move(profile);
+  // What a reader makes of the file is what the caller gets: rates and costs where they belong.
+  return read_machine(write_machine(machine), options.name);
+}
+
+}  // namespace schedlab

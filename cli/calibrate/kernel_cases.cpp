@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/calibrate/kernel_cases.hpp"
+
+#include "policies/registry.hpp"
+#include "sim/machine/cost_model.hpp"
+#include "sim/machine/platform.hpp"
+#include "workloads/transforms/cut_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::int64_t small_hidden = 192;  // up to here a fourth layer to fill the caches
+
+RecurrentSpec model(const ShapePoint& point) {
+  return {.layers = point.hidden <= small_hidden ? 4 : 3,
+          .steps = 4,
+          .batch = point.batch,
+          .hidden = point.hidden,
+          .pass = RecurrentPass::training,
+          .granularity = Granularity::fine};
+}
+
+RecurrentSpec batched(const ShapePoint& point, std::int64_t steps) {
+  RecurrentSpec spec = model(point);
+  spec.accumulation = Accumulation::batched;
+  spec.accumulation_steps = steps;
+  spec.steps = steps;
+  return spec;
+}
+
+void add_variants(std::uint32_t units, std::vector<KernelCase>& cases) {
+  for (const ShapePoint& point : {ShapePoint{96, 20}, {192, 40}, {320, 24}, {640, 12}}) {
+    for (const RecurrentCell cell : {RecurrentCell::gru, RecurrentCell::gru_reset_before}) {
+      RecurrentSpec gru = model(point);
+      gru.cell = cell;
+      cases.push_back({gru, units});
+      cases.push_back({gru, 1});
+    }
+    RecurrentSpec apart = batched(point, 6);
+    apart.granularity = Granularity::matmul;
+    cases.push_back({apart, units});
+    cases.push_back({apart, 1});
+    RecurrentSpec partial = model(point);
+    partial.accumulation = Accumulation::partial;
+    partial.optimizer = Optimizer::adam;
+    cases.push_back({partial, units});
+    cases.push_back({partial, 1});
+  }
+}
+
+}  // namespace
+
+const std::vector<ShapePoint>& calibrated_shapes() {
+  static const std::vector<ShapePoint> points{{96, 20},
+                                              {640, 12},
+                                              {192, 40},
+                                              {384, 80},
+                                              {160, 12},
+                                              {320, 24},
+                                              {96, 80},
+                                              {384, 20},
+                                              {192, 10},
+                                              {640, 48},
+                                              {320, 6},
+                                              {160, 48},
+                                              {80, 6},
+                                              {768, 24}};
+  return points;
+}
+
+std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick) {
+  constexpr std::int64_t several[] = {6, 3, 10};  // steps of a weight product, in turn
+  std::vector<KernelCase> cases;
+  const std::vector<ShapePoint>& points = calibrated_shapes();
+  for (std::size_t i = 0; i < (quick ? points.size() / 2 : points.size()); ++i) {
+    const RecurrentSpec together = batched(points[i], several[i % 3]);
+    cases.push_back({model(points[i]), units});
+    cases.push_back({together, units});
+    if (units == 1) continue;
+    cases.push_back({i % 2 == 0 ? model(points[i]) : together, 1});
+    if (units >= 4) cases.push_back({i % 2 == 0 ? together : model(points[i]), units / 2});
+  }
+  if (!quick) add_variants(units, cases);
+  return cases;
+}
+
+BenchCase bench_case(const KernelCase& what, std::string_view policy) {
+  // One FLOP or byte is work enough for a block of its own: as many blocks as there are units.
+  const CutRule everything{.flops_per_block = 1, .bytes_per_block = 1};
+  const RecurrentSpec& spec = what.spec;
+  BenchCase made{.name = fmt::format("hidden {}, batch {}, {} layers, {} steps, {} blocks",
+                                     spec.hidden,
+                                     spec.batch,
+                                     spec.layers,
+                                     spec.steps,
+                                     what.blocks),
+                 .graph = CutKernels{everything, what.blocks}.apply(recurrent(spec)),
+                 .plan = {},
+                 .recurrent = spec};
+  const Platform platform = ideal_platform();
+  const CostTable costs{made.graph, platform};
+  made.plan = make_policy(policy)->plan({made.graph, platform, costs});
+  return made;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/calibrate/bench.hpp"
+#include "workloads/recurrent.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// A model whose kernels are measured, with the number of blocks each of them is cut into.
+struct KernelCase {
+  RecurrentSpec spec;
+  std::uint32_t blocks = 1;
+};
+
+/// Hidden sizes and batches of the measured LSTMs. From each point of the grid that validation uses
+/// ((hidden, batch) = (128, 8), (128, 32), (256, 16), (256, 64), (512, 8), (512, 32)) every one of
+/// them differs by a factor of at least 1.5 in hidden size or batch.
+struct ShapePoint {
+  std::int64_t hidden = 0;
+  std::int64_t batch = 0;
+};
+[[nodiscard]] const std::vector<ShapePoint>& calibrated_shapes();
+
+/// What is measured: training steps of small stacks, 3 or 4 layers, so that weights leave the
+/// first-level caches between two uses as they do in larger models. Each shape is cut for all
+/// `units` and not at all (and in half of 4 or more), with weight products of one and of several
+/// steps. On some shapes also GRUs, split bias sums and partial buffers. `quick`: half of the
+/// shapes, LSTM only.
+[[nodiscard]] std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick);
+
+/// The case's graph with every kernel cut as it says, and a plan of one registered policy.
+[[nodiscard]] BenchCase bench_case(const KernelCase& what, std::string_view policy);
+
+}  // namespace schedlab

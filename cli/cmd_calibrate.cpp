@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_calibrate.hpp"
+
+#include "cli/calibrate/calibration.hpp"
+#include "cli/calibrate/cpu_bench.hpp"
+#include "cli/progress.hpp"
+#include "hw_models/profile_fits.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <ostream>
+#include <set>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Before minutes of measuring, and not after them.
+void expect_writable(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::absolute(path).parent_path();
+  std::error_code failed;
+  if (std::filesystem::is_directory(parent, failed) &&
+      !std::filesystem::is_directory(path, failed)) {
+    return;
+  }
+  throw InputError({.file = path,
+                    .pointer = {},
+                    .found = std::filesystem::is_directory(path, failed)
+                                 ? "a folder"
+                                 : fmt::format("no folder \"{}\"", parent.string()),
+                    .expected = "the path of a machine file to write",
+                    .hint = {}});
+}
+
+void print_text(const MachineSpec& machine,
+                const ProfileFits& fits,
+                const std::string& out,
+                double seconds,
+                const Terminal& terminal) {
+  const KernelProfile& profile = *machine.platform.devices[DeviceId{0}].profile;
+  terminal.out << fmt::format(
+      "{}\n  {} kernels of {} classes in {:.0f} s; equal runs scatter by {:.1f} %\n  cut: a block "
+      "for every {:.3g} FLOP or {:.3g} bytes, at most {}\n",
+      machine.description,
+      profile.samples.size(),
+      fits.classes().size(),
+      seconds,
+      100 * profile.noise,
+      profile.cut.flops_per_block,
+      profile.cut.bytes_per_block,
+      profile.units);
+  for (const NumberSource& source : machine.sources) {
+    if (source.origin != Origin::measured) continue;
+    terminal.out << fmt::format("  {:<36} {:>10.3f}\n", source.pointer.substr(1), source.value);
+  }
+  for (const CoRunSlowDown& one : profile.co_run) {
+    terminal.out << fmt::format("  {:<36} {:>10.3f}\n",
+                                fmt::format("slow-down beside others/{}", to_string(one.kind)),
+                                one.factor);
+  }
+  terminal.out << "\n  error on shapes that were left out of the fit\n";
+  terminal.out << fmt::format(
+      "  {:<18} {:>7} {:>9} {:>9}   {}\n", "operation", "kernels", "median %", "90 % <", "shapes");
+  for (const KernelClass& one : fits.classes()) {
+    const std::string errors =
+        one.held_out()
+            ? fmt::format("{:>9.1f} {:>9.1f}", 100 * one.error(0.5), 100 * one.error(0.9))
+            : fmt::format("{:>9} {:>9}", "-", "-");
+    terminal.out << fmt::format(
+        "  {:<18} {:>7} {}   {}\n", one.operation(), one.samples().size(), errors, one.hull_text());
+  }
+  terminal.out << fmt::format("\nwrote {}\n", out);
+}
+
+void print_json(const MachineSpec& machine,
+                const ProfileFits& fits,
+                const std::string& out,
+                double seconds,
+                const Terminal& terminal) {
+  const KernelProfile& profile = *machine.platform.devices[DeviceId{0}].profile;
+  Json summary{{"machine", machine.name},
+               {"out", out},
+               {"seconds", seconds},
+               {"samples", profile.samples.size()},
+               {"noise", profile.noise},
+               {"flops_per_block", profile.cut.flops_per_block},
+               {"bytes_per_block", profile.cut.bytes_per_block},
+               {"classes", Json::array()}};
+  for (const KernelClass& one : fits.classes()) {
+    Json entry{{"operation", one.operation()},
+               {"kind", std::string{to_string(one.kind())}},
+               {"samples", one.samples().size()},
+               {"valid", one.hull_text()},
+               {"held_out", one.held_out()}};
+    if (one.held_out()) {
+      entry["error_median"] = one.error(0.5);
+      entry["error_p90"] = one.error(0.9);
+    }
+    summary["classes"].push_back(std::move(entry));
+  }
+  terminal.out << summary.dump(2) << '\n';
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
+  CLI::App* verb =
+      app.add_subcommand("calibrate", "Measure this computer and write a machine file");
+  verb->add_option("--device", options.device, "What to measure: cpu")
+      ->check(CLI::IsMember(std::set<std::string>{"cpu"}))
+      ->capture_default_str();
+  verb->add_option(
+          "-o,--out", options.out, "Machine file to write, .json; an older one is replaced")
+      ->required();
+  verb->add_option("--name", options.name, "Name of the machine")->capture_default_str();
+  verb->add_option("--workers", options.workers, "Cores that run kernels; 0 = all")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "Let nothing else run meanwhile. Specs then name the file as their machine; kernels are cut\n"
+      "as it says, and the cost model \"measured\" is the default. See docs/calibration.md.");
+  return verb;
+}
+
+int run(const CalibrateOptions& options, const Terminal& terminal) {
+  expect_writable(options.out);
+  CpuBench bench{options.workers, terminal.stop};
+  return run(options, bench, terminal);
+}
+
+int run(const CalibrateOptions& options, CalibrationBench& bench, const Terminal& terminal) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  expect_writable(options.out);
+  Progress progress{terminal, 0, 0, "experiments"};
+  const MachineSpec machine = calibrate(bench,
+                                        {.name = options.name, .quick = options.quick},
+                                        [&](std::string_view, std::size_t done, std::size_t total) {
+                                          if (stop_requested(terminal.stop)) {
+                                            throw Interrupted("interrupted; nothing was written");
+                                          }
+                                          progress.set_total(total);
+                                          progress.update(done);
+                                        });
+  progress.finish();
+  write_file_atomically(options.out, write_machine(machine));
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const ProfileFits fits{*machine.platform.devices[DeviceId{0}].profile};
+  (options.json ? print_json : print_text)(machine, fits, options.out, seconds, terminal);
+  return exit_done;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/calibrate/calibration.hpp"
+#include "cli/calibrate/device_times.hpp"
+#include "cli/calibrate/kernel_cases.hpp"
+#include "cli/cmd_calibrate.hpp"
+#include "hw_models/measured.hpp"
+#include "sim/base/error.hpp"
+#include "tests/cli/simulated_bench.hpp"
+#include "tests/cli/temporary_folder.hpp"
+#include "workloads/lstm.hpp"
+#include "workloads/transforms/cut_kernels.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+using testing::SimulatedBench;
+
+double number_of(const MachineSpec& machine, std::string_view pointer) {
+  for (const NumberSource& source : machine.sources) {
+    if (source.pointer == pointer) {
+      CHECK(source.origin == Origin::measured);
+      return source.value;
+    }
+  }
+  FAIL("no " << pointer);
+  return 0;
+}
+
+const CalibrationProgress quiet = [](std::string_view, std::size_t, std::size_t) {};
+
+MachineSpec quick_machine(SimulatedBench& bench) {
+  return calibrate(bench, {.name = "made_up", .quick = true, .seconds = 1e-9}, quiet);
+}
+
+}  // namespace
+
+TEST_CASE("calibrated shapes keep their distance from those of validation") {
+  constexpr ShapePoint validation[] = {
+      {128, 8}, {128, 32}, {256, 16}, {256, 64}, {512, 8}, {512, 32}};
+  const auto apart = [](double a, double b) { return std::max(a / b, b / a) >= 1.5; };
+  for (const KernelCase& one : kernel_cases(2, false)) {
+    for (const ShapePoint& other : validation) {
+      CAPTURE(one.spec.hidden);
+      CAPTURE(one.spec.batch);
+      CHECK((apart(static_cast<double>(one.spec.hidden), static_cast<double>(other.hidden)) ||
+             apart(static_cast<double>(one.spec.batch), static_cast<double>(other.batch))));
+    }
+  }
+}
+
+TEST_CASE("calibration finds the numbers of a known computer") {
+  SimulatedBench bench{2, 0.0};
+  const MachineSpec machine = quick_machine(bench);
+  CHECK(number_of(machine, "/host/launch_us") == doctest::Approx(0.5));
+  CHECK(number_of(machine, "/host/record_us") == doctest::Approx(0.1));
+  CHECK(number_of(machine, "/host/wait_us") == doctest::Approx(0.2));
+  CHECK(number_of(machine, "/host/query_us") == doctest::Approx(0.05));
+  CHECK(number_of(machine, "/host/synchronize_us") == doctest::Approx(0.15));
+  CHECK(number_of(machine, "/device/launch_latency_us") == doctest::Approx(0.4));
+  CHECK(number_of(machine, "/device/stream_gap_us") == doctest::Approx(0.3));
+  CHECK(number_of(machine, "/device/event_latency_us") == doctest::Approx(0.7));
+  const Device& device = machine.platform.devices[DeviceId{0}];
+  CHECK(device.unit_classes[UnitClassId{0}].count == 2);
+  CHECK(machine.platform.sharing == SharingModel::fluid);
+  REQUIRE(device.profile != nullptr);
+  CHECK(device.profile->noise == 0.0);
+  CHECK(device.profile->cpu == "simulated CPU");
+  for (const KernelSample& sample : device.profile->samples) {
+    CHECK(to_seconds(sample.duration) ==
+          doctest::Approx(testing::true_seconds(sample.kernel, 2)).epsilon(1e-6));
+  }
+  for (const CoRunSlowDown& one : device.profile->co_run) CHECK(one.factor == doctest::Approx(1.0));
+}
+
+TEST_CASE("a model of another shape is predicted from a noisy calibration") {
+  SimulatedBench bench{2, 0.05};
+  const MachineSpec machine = quick_machine(bench);
+  const Device& device = machine.platform.devices[DeviceId{0}];
+  const TaskGraph graph = CutKernels::for_device(device)->apply(
+      lstm({.layers = 2, .steps = 6, .batch = 32, .hidden = 256, .pass = LstmPass::training}));
+  const CostTable predicted{graph, machine.platform, Measured{}};
+  const CostTable exact{graph, machine.platform, testing::TrueCosts{2}};
+  double predicted_sum = 0;
+  double exact_sum = 0;
+  for (const TaskId task : graph.tasks()) {
+    predicted_sum += to_seconds(predicted.duration(task));
+    exact_sum += to_seconds(exact.duration(task));
+  }
+  CHECK(predicted_sum == doctest::Approx(exact_sum).epsilon(0.03));
+}
+
+TEST_CASE("kernels are cut where that saves time, and not for a few per cent") {
+  // One block takes 1 us + w, two take 1 us + w / 2: a sixth is saved from w = 0.4 us on.
+  KernelProfile profile = testing::synthetic_profile(0.0);
+  profile.cut = choose_cut(profile, 2);
+  const auto blocks = [&](std::int64_t bytes) {
+    return profile.cut.blocks(
+        {.kind = TaskKind::pointwise, .bytes_read = Bytes{bytes}, .bytes_written = Bytes{0}}, 2);
+  };
+  CHECK(blocks(1'000) == 1);      // 0.05 us at 20 GB/s
+  CHECK(blocks(2'000'000) == 2);  // 100 us
+  CHECK(choose_cut(profile, 1).blocks(profile.samples.back().kernel, 1) == 1);
+}
+
+TEST_CASE("the verb writes a machine that specs can name, and says how good it is") {
+  const testing::TemporaryFolder folder;
+  const std::string out = (folder.path() / "machine.json").string();
+  SimulatedBench bench{2, 0.02};
+  std::ostringstream text;
+  std::ostringstream notes;
+  const CalibrateOptions options{.out = out, .name = "made_up", .quick = true};
+  CHECK(run(options, bench, Terminal{text, notes}) == exit_done);
+  CHECK(text.str().find("hidden_1") != std::string::npos);
+  CHECK(text.str().find("left out of the fit") != std::string::npos);
+  const MachineSpec machine = load_machine(out);
+  CHECK(machine.name == "made_up");
+  CHECK(machine.platform.devices[DeviceId{0}].profile != nullptr);
+}
+
+TEST_CASE("an interrupted calibration writes nothing and leaves an older file alone") {
+  const testing::TemporaryFolder folder;
+  const std::string out = (folder.path() / "machine.json").string();
+  StopFlag stop{false};
+  SimulatedBench bench{2, 0.0};
+  bench.before_run = [&] {
+    if (bench.runs() == 30) stop = true;
+  };
+  std::ostringstream text;
+  std::ostringstream notes;
+  CHECK_THROWS_AS(
+      static_cast<void>(run(
+          CalibrateOptions{.out = out, .quick = true}, bench, Terminal{text, notes, false, &stop})),
+      Interrupted);
+  CHECK(bench.runs() < 60);
+  CHECK_FALSE(std::filesystem::exists(out));
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a file that cannot be written is refused before anything is measured") {
+  SimulatedBench bench{2, 0.0};
+  std::ostringstream text;
+  const CalibrateOptions options{.out = "/no/such/folder/machine.json", .quick = true};
+  CHECK_THROWS_WITH_AS(static_cast<void>(run(options, bench, Terminal{text, text})),
+                       doctest::Contains("no folder \"/no/such/folder\""),
+                       InputError);
+  CHECK(bench.runs() == 0);
+}
+
+}  // namespace schedlab
