@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/ids.hpp"
+#include "sim/plan/policy.hpp"
+#include "sim/trace/trace.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace schedlab {
+
+/// Where predicted minus measured makespan comes from.
+enum class ErrorPart : std::uint8_t {
+  kernel_time,  ///< kernels alone on the device, those bound by memory apart
+  memory,       ///< kernels alone whose estimate is bound by memory traffic
+  contention,   ///< what company costs: longer kernels, and waiting for units others hold
+  host,         ///< the device waits for host calls; the host's part before and after all tasks
+  gaps,         ///< between tasks that the host submitted in time: stream gap, event latency
+  noise,        ///< of what no cause explains, as much as the measured median may be off
+  rest,         ///< the remainder: the two runs went different ways
+};
+inline constexpr std::size_t error_part_count = 7;
+[[nodiscard]] std::string_view to_string(ErrorPart part);
+
+/// Predicted minus measured makespan in parts that add up to it exactly.
+struct ErrorBudget {
+  std::array<Duration, error_part_count> parts{};
+  Duration total{0};        ///< predicted - measured
+  Duration noise_floor{0};  ///< half the interval of the measured median, as given
+
+  [[nodiscard]] Duration part(ErrorPart which) const {
+    return parts[static_cast<std::size_t>(which)];
+  }
+};
+
+/// How long each operation's tasks take alone, as measured: the median over those that ran while
+/// nothing else ran on their device. 0: there is none. Cost O(tasks * log tasks).
+[[nodiscard]] IdVector<OperationId, Duration> durations_alone(const TaskGraph& graph,
+                                                              std::span<const Trace> traces);
+
+struct BudgetInput {
+  const Problem& problem;  ///< what was simulated
+  const Trace& simulated;
+  const Trace& measured;  ///< the run nearest to the median
+  Duration median{0};     ///< measured makespan: the median of all runs
+  Duration noise_floor{0};
+  /// As durations_alone(), of runs of the same graph under any policy; empty or 0: not known, and
+  /// the estimate's duration stands for it.
+  const IdVector<OperationId, Duration>& alone;
+};
+
+/// Follows the critical path of the measured run through both traces. Of its tasks t1 .. tn
+///   makespan = sum over i of (start of ti - end of ti-1) + sum of durations + (end - end of tn)
+/// holds in the simulated trace too, whatever its own critical path, so that the differences term
+/// by term add up to the difference of the makespans:
+///   durations  a measured task without company, and the estimate of any: kernel_time or memory;
+///              what both took longer than alone: contention
+///   starts     by what the later of the two starts waited for: host, gaps, contention; rest if
+///              the simulated start is later and its cause is none of these
+///   the end    after the last task of a run: host; else rest
+/// The difference between the measured run and the median of all is rest. Of the rest up to
+/// `noise_floor` is noise.
+///
+/// Errors   ContractViolation if a task of the path was not simulated.
+/// Cost     O(tasks * log tasks + edges).
+[[nodiscard]] ErrorBudget error_budget(const BudgetInput& input);
+
+}  // namespace schedlab
