@@ -9,6 +9,7 @@
 #include "cli/cmd_schema.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
+#include "cli/cmd_validate.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "sim/base/error.hpp"
@@ -42,6 +43,7 @@ struct Verbs {
   SimulateOptions simulate;
   SweepOptions sweep;
   ExecuteOptions execute;
+  ValidateOptions validate;
   ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_files;
@@ -86,6 +88,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.simulate, terminal, chosen);
   add_verb(app, verbs.sweep, terminal, chosen);
   add_verb(app, verbs.execute, terminal, chosen);
+  add_verb(app, verbs.validate, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.calibrate, terminal, chosen);
   add_verb(app, verbs.plot, terminal, chosen);

@@ -13,8 +13,13 @@ namespace schedlab {
 
 namespace {
 
-/// For each span of a trace: did anything else run on its device meanwhile?
-[[nodiscard]] std::vector<bool> has_company(const Trace& trace) {
+/// What else ran on a task's device, for each span of a trace.
+struct Company {
+  std::vector<bool> during;    ///< at any moment of it
+  std::vector<bool> at_start;  ///< from before its start to after it
+};
+
+[[nodiscard]] Company company_of(const Trace& trace) {
   std::vector<std::uint32_t> order(trace.tasks.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -23,7 +28,8 @@ namespace {
     if (first.device != second.device) return first.device < second.device;
     return first.started != second.started ? first.started < second.started : a < b;
   });
-  std::vector<bool> company(trace.tasks.size(), false);
+  const std::vector<bool> none(trace.tasks.size(), false);
+  Company company{none, none};
   std::uint32_t longest = 0;  // of those that started before, the one that ends last
   for (std::size_t i = 0; i < order.size(); ++i) {
     const TaskSpan& span = trace.tasks[order[i]];
@@ -31,11 +37,13 @@ namespace {
       longest = order[i];
       continue;
     }
-    if (trace.tasks[longest].ended > span.started && span.ended > span.started) {
-      company[order[i]] = true;
-      company[longest] = true;
+    const TaskSpan& other = trace.tasks[longest];
+    if (other.ended > span.started && span.ended > span.started) {
+      company.during[order[i]] = true;
+      company.during[longest] = true;
     }
-    if (span.ended > trace.tasks[longest].ended) longest = order[i];
+    company.at_start[order[i]] = other.started < span.started && other.ended > span.started;
+    if (span.ended > other.ended) longest = order[i];
   }
   return company;
 }
@@ -44,13 +52,15 @@ class Budget {
  public:
   explicit Budget(const BudgetInput& input)
       : in_(input),
-        simulated_(input.problem.graph.task_count(), nullptr),
+        simulated_(input.problem.graph.task_count(), nobody),
         measured_(input.problem.graph.task_count(), nobody),
         cause_(input.problem.graph.task_count(), PathCause::run_start),
         on_path_(input.problem.graph.task_count(), 0),
-        company_(has_company(input.measured)) {
-    for (const TaskSpan& span : in_.simulated.tasks) {
-      simulated_[span.task] = &span;
+        simulated_company_(company_of(input.simulated)),
+        measured_company_(company_of(input.measured)) {
+    for (std::uint32_t i = 0; i < in_.simulated.tasks.size(); ++i) {
+      const TaskSpan& span = in_.simulated.tasks[i];
+      simulated_[span.task] = i;
       last_simulated_ = std::max(last_simulated_, span.ended);
     }
     for (std::uint32_t i = 0; i < in_.measured.tasks.size(); ++i) {
@@ -66,13 +76,13 @@ class Budget {
     Time simulated_end{};
     Time measured_end{};
     for (const PathStep& step : trace_critical_path(in_.problem, in_.measured).steps) {
-      const TaskSpan* simulated = simulated_[step.task];
+      const TaskSpan* simulated = simulated_span(step.task);
       SCHEDLAB_EXPECTS(simulated != nullptr, in_.problem.graph.name(step.task));
       const std::uint32_t index = measured_[step.task];
       const TaskSpan& measured = in_.measured.tasks[index];
       add_wait(
           step, *simulated, simulated->started - simulated_end, measured.started - measured_end);
-      add_duration(*simulated, measured, company_[index]);
+      add_duration(*simulated, measured, measured_company_.during[index]);
       simulated_end = simulated->ended;
       measured_end = measured.ended;
     }
@@ -88,6 +98,10 @@ class Budget {
 
  private:
   static constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+
+  [[nodiscard]] const TaskSpan* simulated_span(TaskId task) const {
+    return simulated_[task] == nobody ? nullptr : &in_.simulated.tasks[simulated_[task]];
+  }
 
   void add(ErrorPart part, Duration difference) {
     budget_.parts[static_cast<std::size_t>(part)] += difference;
@@ -115,17 +129,25 @@ class Budget {
                 const TaskSpan& simulated,
                 Duration simulated_wait,
                 Duration measured_wait) {
-    const ErrorPart part = simulated_wait <= measured_wait
-                               ? part_of(step.cause)
-                               : simulated_part(step, simulated, simulated_wait);
-    add(part, simulated_wait - measured_wait);
+    // Simulated, the two tasks may have run side by side: of a task that waited for units that is
+    // the point; else the order was another one.
+    const Duration overlapped = std::min(simulated_wait, Duration{0});
+    const bool other_order =
+        step.cause == PathCause::dependency || step.cause == PathCause::stream_order;
+    add(other_order ? ErrorPart::rest : part_of(step.cause, false), overlapped);
+    const Duration waited = simulated_wait - overlapped;
+    // A task that could go on, but started while another held units, waited for those.
+    const bool beside = measured_company_.at_start[measured_[step.task]];
+    const ErrorPart part = waited <= measured_wait ? part_of(step.cause, beside)
+                                                   : simulated_part(step, simulated, waited);
+    add(part, waited - measured_wait);
   }
 
-  [[nodiscard]] static ErrorPart part_of(PathCause cause) {
+  [[nodiscard]] static ErrorPart part_of(PathCause cause, bool beside) {
     switch (cause) {
       case PathCause::dependency:
       case PathCause::stream_order:
-        return ErrorPart::gaps;
+        return beside ? ErrorPart::contention : ErrorPart::gaps;
       case PathCause::resource:
         return ErrorPart::contention;
       case PathCause::host:
@@ -148,7 +170,8 @@ class Budget {
     const Duration latency =
         std::max({device.stream_gap, device.event_latency, device.graph_node_gap});
     if (wait <= latency) return ErrorPart::gaps;
-    return step.cause == PathCause::resource ? ErrorPart::contention : ErrorPart::rest;
+    const bool beside = simulated_company_.at_start[simulated_[span.task]];
+    return beside || step.cause == PathCause::resource ? ErrorPart::contention : ErrorPart::rest;
   }
 
   void split_noise() {
@@ -160,11 +183,12 @@ class Budget {
 
   const BudgetInput& in_;
   ErrorBudget budget_;
-  IdVector<TaskId, const TaskSpan*> simulated_;
-  IdVector<TaskId, std::uint32_t> measured_;  // index of its span
-  IdVector<TaskId, PathCause> cause_;         // on the simulated critical path
+  IdVector<TaskId, std::uint32_t> simulated_;  // index of its span
+  IdVector<TaskId, std::uint32_t> measured_;   // likewise
+  IdVector<TaskId, PathCause> cause_;          // on the simulated critical path
   IdVector<TaskId, std::uint8_t> on_path_;
-  std::vector<bool> company_;
+  Company simulated_company_;
+  Company measured_company_;
   Time last_simulated_{};
 };
 
@@ -194,9 +218,9 @@ IdVector<OperationId, Duration> durations_alone(const TaskGraph& graph,
                                                 std::span<const Trace> traces) {
   IdVector<OperationId, std::vector<Duration>> found(graph.operations().size());
   for (const Trace& trace : traces) {
-    const std::vector<bool> company = has_company(trace);
+    const Company company = company_of(trace);
     for (std::size_t i = 0; i < trace.tasks.size(); ++i) {
-      if (company[i]) continue;
+      if (company.during[i]) continue;
       found[graph.operation_id(trace.tasks[i].task)].push_back(trace.tasks[i].duration());
     }
   }

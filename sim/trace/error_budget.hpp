@@ -58,8 +58,9 @@ struct BudgetInput {
 /// by term add up to the difference of the makespans:
 ///   durations  a measured task without company, and the estimate of any: kernel_time or memory;
 ///              what both took longer than alone: contention
-///   starts     by what the later of the two starts waited for: host, gaps, contention; rest if
-///              the simulated start is later and its cause is none of these
+///   starts     by what the longer of the two waits was for: host, gaps, contention; rest if the
+///              simulated one is longer and was for none of these, or if tasks that followed each
+///              other ran side by side when simulated
 ///   the end    after the last task of a run: host; else rest
 /// The difference between the measured run and the median of all is rest. Of the rest up to
 /// `noise_floor` is noise.

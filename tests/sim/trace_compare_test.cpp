@@ -165,6 +165,24 @@ TEST_CASE("Waiting for units that another task holds is contention") {
   check_only(compare(three, simulated, waits).budget, ErrorPart::contention, -20us);
 }
 
+TEST_CASE(
+    "A pause beside a kernel that goes on is waiting for the units it gives back bit by bit") {
+  const Three three;
+  const Trace pause =
+      trace_of({span(0, 0, 0us, 10us), span(2, 1, 0us, 30us), span(1, 0, 14us, 34us)}, 34us);
+  Trace simulated = chain();
+  simulated.tasks.push_back(span(2, 1, 0us, 30us));
+  check_only(compare(three, simulated, pause).budget, ErrorPart::contention, -4us);
+}
+
+TEST_CASE("Tasks in another order than simulated are rest") {
+  const Three three;
+  // Measured c follows a in its stream; simulated they ran side by side: 40 - 30 us.
+  const Trace follows = trace_of({span(0, 0, 0us, 10us), span(2, 0, 10us, 40us)}, 40us);
+  const Trace beside = trace_of({span(0, 0, 0us, 10us), span(2, 1, 0us, 30us)}, 30us);
+  check_only(compare(three, beside, follows).budget, ErrorPart::rest, -10us);
+}
+
 TEST_CASE("The distance of the compared run from the median is rest, of which noise is a part") {
   const Three three;
   const Trace run = chain();

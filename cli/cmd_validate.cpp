@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_validate.hpp"
+
+#include "cli/output_folder.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_files.hpp"
+#include "cli/scenario.hpp"
+#include "cli/spec.hpp"
+#include "cli/validate/recording.hpp"
+#include "cli/validate/validation.hpp"
+#include "cli/validate/validation_files.hpp"
+#include "notebooks_export/csv.hpp"
+#include "notebooks_export/overlay.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/trace/merged_chrome_json.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t most_scenarios = 2000;
+constexpr const char* default_baseline = "single_stream";
+
+/// The spec with its machine replaced by a file.
+Spec with_machine(const Spec& spec, const std::string& machine) {
+  auto json = nlohmann::ordered_json::parse(spec.text);
+  json["machine"] = fs::absolute(machine).string();
+  return parse_spec(json.dump(2), spec.file, spec.folder);
+}
+
+/// The machine file that counts: the one given, else that of the recording.
+std::string machine_file(const ValidateOptions& options) {
+  if (!options.machine.empty() || options.recording.empty()) return options.machine;
+  const fs::path recorded = fs::path{options.recording} / recorded_machine;
+  std::error_code ignored;
+  return fs::exists(recorded, ignored) ? recorded.string() : std::string{};
+}
+
+ValidationBounds bounds_of(const ValidateOptions& options) {
+  const auto share = [](const std::string& text, const char* flag) {
+    return text.empty() ? std::nullopt : std::optional{share_option(text, flag)};
+  };
+  return {.median_error = share(options.max_median_error, "--max-median-error"),
+          .p90_error = share(options.max_p90_error, "--max-p90-error"),
+          .order = share(options.min_order, "--min-order"),
+          .coverage = share(options.min_coverage, "--min-coverage")};
+}
+
+void expect_source(const ValidateOptions& options, const ValidateParts& parts) {
+  if (parts.measurer != nullptr || !options.recording.empty()) return;
+  throw InputError({.file = "--device",
+                    .pointer = {},
+                    .found = options.device.empty() ? "neither --device nor --recording"
+                                                    : fmt::format("\"{}\"", options.device),
+                    .expected = "a recording, as this build runs nothing on a device",
+                    .hint = "--recording DIR replays what validate --record DIR has written"});
+}
+
+/// One validation from spec to folder.
+class ValidateRun {
+ public:
+  ValidateRun(const ValidateOptions& options,
+              const Terminal& terminal,
+              const ValidateParts& parts,
+              const Spec& spec)
+      : options_(options),
+        terminal_(terminal),
+        parts_(parts),
+        spec_(spec),
+        grid_(spec),
+        space_(spec, grid_) {}
+
+  [[nodiscard]] int run() {
+    expect_size();
+    space_.components().check_all();
+    const ValidationBounds bounds = bounds_of(options_);
+    OutputFolder folder(options_.out, options_.overwrite);
+    if (!options_.record.empty() && !options_.overwrite) expect_free(options_.record, false);
+
+    predict();
+    measure();
+    if (!options_.record.empty()) {
+      make_folder(options_.record);
+      write_recording(
+          options_.record, {spec_, grid_, predicted_, machine_file(options_)}, measured_);
+    }
+    const std::string baseline = spec_.baseline.empty() ? default_baseline : spec_.baseline;
+    const Validation validation = validate(space_, predicted_, measured_, baseline, options_.seed);
+    ValidationReport report{spec_, grid_, predicted_, measured_, validation, {}, warnings_, 0};
+    report.broken = broken_bounds(validation, bounds);
+    report.shown = shown_outcome(validation);
+    add_warnings(report);
+    const RunFiles files = write_files(folder.path(), report);
+    folder.publish();
+    print(report, files);
+    const bool good = measured_.complete && validation.all.count > 0 && report.broken.empty();
+    return good ? exit_done : exit_failed;
+  }
+
+ private:
+  void expect_size() const {
+    if (grid_.size() <= most_scenarios) return;
+    throw InputError({.file = spec_.file,
+                      .pointer = {},
+                      .found = fmt::format("{} scenarios", grid_.size()),
+                      .expected = fmt::format("at most {} to be measured", most_scenarios),
+                      .hint = "give some axes fewer values"});
+  }
+
+  /// Before anything is measured, so that no prediction can know its answer.
+  void predict() {
+    ScenarioRunner runner(space_, terminal_.stop);
+    Progress progress(terminal_, grid_.size(), 0);
+    const DrawRequest request{.draws = options_.draws, .seed = options_.seed};
+    for (std::uint64_t scenario = 0; scenario < grid_.size(); ++scenario) {
+      predicted_.push_back(
+          predict_scenario(space_, runner, scenario, parts_.calibration, request, terminal_.stop));
+      progress.update(scenario + 1);
+    }
+    progress.finish();
+  }
+
+  void measure() {
+    if (!options_.recording.empty()) {
+      measured_ = read_recording(options_.recording, grid_, predicted_, warnings_);
+      return;
+    }
+    std::vector<std::vector<Measurable>> groups;
+    std::uint64_t scenarios = 0;
+    for (const auto& group : policy_groups(grid_)) {
+      auto& measurable = groups.emplace_back();
+      for (const std::uint64_t scenario : group) {
+        const auto& run = predicted_[scenario].run;
+        if (run == nullptr) continue;
+        ++scenarios;
+        measurable.push_back({.scenario = scenario,
+                              .predicted = run.get(),
+                              .online = [this, scenario, run = run.get()] {
+                                return online_policy(space_, scenario, *run);
+                              }});
+      }
+    }
+    const InterleaveRequest request{
+        .repetitions = options_.repetitions, .warm_up = options_.warm_up, .seed = options_.seed};
+    Progress progress(terminal_, scenarios * (options_.warm_up + options_.repetitions), 0, "runs");
+    measured_ = measure_interleaved(
+        *parts_.measurer, groups, grid_.size(), request, terminal_.stop, [&](std::uint64_t done) {
+          progress.update(done);
+        });
+    progress.finish();
+  }
+
+  [[nodiscard]] std::size_t shown_outcome(const Validation& validation) const {
+    std::optional<std::size_t> shown;
+    for (std::size_t i = 0; i < validation.scenarios.size(); ++i) {
+      const ScenarioOutcome& outcome = validation.scenarios[i];
+      if (!outcome.compared()) continue;
+      if (options_.timeline >= 0 &&
+          outcome.scenario == static_cast<std::uint64_t>(options_.timeline)) {
+        return i;
+      }
+      if (!shown || std::abs(outcome.error) > std::abs(validation.scenarios[*shown].error)) {
+        shown = i;
+      }
+    }
+    return shown.value_or(0);
+  }
+
+  void add_warnings(ValidationReport& report) const {
+    const Validation& validation = report.validation;
+    if (!measured_.complete) {
+      report.warnings.emplace_back(
+          "Stopped before the end: the figures are of the rounds that were finished.");
+    }
+    const std::size_t missing = validation.scenarios.size() - validation.all.count;
+    if (missing > 0) {
+      report.warnings.push_back(
+          fmt::format("{} of {} scenarios could not be compared; the column note says why.",
+                      missing,
+                      validation.scenarios.size()));
+    }
+    std::size_t few = 0;
+    for (const ScenarioOutcome& outcome : validation.scenarios) {
+      if (outcome.compared() && outcome.runs < least_runs) ++few;
+    }
+    if (few > 0) {
+      report.warnings.push_back(
+          fmt::format("{} scenarios have fewer than {} runs: which pairs are decidable, and the "
+                      "intervals of the medians, are then rough.",
+                      few,
+                      least_runs));
+    }
+  }
+
+  [[nodiscard]] RunFiles write_files(const fs::path& folder, const ValidationReport& report) const {
+    RunFiles files;
+    const auto write = [&](const std::string& name, std::string_view bytes) {
+      write_file_atomically(folder / name, bytes);
+      files.files.push_back(name);
+    };
+    write("validation.json", validation_json(report));
+    write("scenarios.csv", table_csv(scenarios_table(report)));
+    write("pairs.csv", table_csv(pairs_table(report)));
+    write("runs.csv", table_csv(runs_table(report)));
+    write("report.html", validation_html(report));
+    const Validation& validation = report.validation;
+    if (validation.all.count == 0) return files;
+    write_picture(folder, "makespans", makespans_picture(report), files);
+    write_picture(folder, "error_by_policy", policies_picture(report), files);
+    write_picture(folder, "error_budget", budget_picture(report), files);
+    if (validation.probabilities.count > 0) {
+      write_picture(folder, "reliability", reliability_picture(report), files);
+    }
+    const ScenarioOutcome& shown = validation.scenarios[report.shown];
+    const auto [simulated, measured] = overlaid_documents(
+        *predicted_[shown.scenario].run, measured_.scenarios[shown.scenario], shown.name);
+    write_picture(folder, "timeline", overlay_svg(simulated, measured), files);
+    write("trace.json", merged_chrome_json(simulated, measured));
+    return files;
+  }
+
+  void print(const ValidationReport& report, const RunFiles& files) const {
+    for (const std::string& notice : files.notices) terminal_.err << "note: " << notice << '\n';
+    for (const std::string& warning : report.warnings) terminal_.err << "note: " << warning << '\n';
+    if (options_.json) {
+      terminal_.out << validation_summary_json(report, files.files, options_.out);
+      return;
+    }
+    terminal_.out << validation_text(report)
+                  << fmt::format("  {}: {}\n", options_.out, fmt::join(files.files, ", "));
+  }
+
+  static constexpr std::size_t least_runs = 15;
+
+  const ValidateOptions& options_;
+  const Terminal& terminal_;
+  const ValidateParts& parts_;
+  const Spec& spec_;
+  Grid grid_;
+  ScenarioSpace space_;
+  std::vector<PredictedScenario> predicted_;
+  Measurements measured_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace
+
+double share_option(const std::string& text, const std::string& flag) {
+  std::string_view number = text;
+  const bool percent = number.ends_with('%');
+  if (percent) number.remove_suffix(1);
+  while (number.ends_with(' ')) number.remove_suffix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc{} || end != number.data() + number.size() || !(value >= 0) ||
+      !std::isfinite(value)) {
+    throw InputError({.file = flag,
+                      .pointer = {},
+                      .found = fmt::format("\"{}\"", text),
+                      .expected = "a share such as 5% or 0.05",
+                      .hint = {}});
+  }
+  return percent ? value / 100 : value;
+}
+
+CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
+  CLI::App* verb =
+      app.add_subcommand("validate", "Simulate and measure a grid of scenarios, then compare");
+  verb->add_option("SPEC", options.spec, "JSON spec; a list anywhere in it is an axis")->required();
+  auto* device = verb->add_option("--device", options.device, "What runs the plans: cpu");
+  verb->add_option("--recording", options.recording, "Folder of a recording, instead of a device")
+      ->excludes(device);
+  verb->add_option(
+      "--machine", options.machine, "Calibrated machine file, instead of the spec's machine");
+  verb->add_option("-o,--out", options.out, "Folder for the results")->required();
+  verb->add_option("--record", options.record, "Folder to keep the measurements in, for replay");
+  verb->add_option("--repetitions", options.repetitions, "Interleaved runs of each scenario")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  verb->add_option("--warm-up", options.warm_up, "Rounds before them that are not kept")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  verb->add_option("--draws", options.draws, "Simulations behind the prediction intervals")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  verb->add_option("--seed", options.seed, "Of the order of runs, draws and bootstrap")
+      ->capture_default_str();
+  verb->add_option("--timeline", options.timeline, "Scenario to draw; else the worst predicted");
+  verb->add_option("--max-median-error", options.max_median_error, "Bound, such as 5%");
+  verb->add_option("--max-p90-error", options.max_p90_error, "Bound, such as 12%");
+  verb->add_option("--min-order",
+                   options.min_order,
+                   "Least share of decidable pairs in the right order, such as 100%");
+  verb->add_option(
+      "--min-coverage", options.min_coverage, "Least share of medians within the 90 % intervals");
+  verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "Writes validation.json, scenarios.csv, pairs.csv, runs.csv, report.html, pictures and\n"
+      "trace.json (simulated and measured run as two processes, for Perfetto). Exit code 1 if a\n"
+      "given bound is not kept; errors are judged within the calibrated range.");
+  return verb;
+}
+
+int run(const ValidateOptions& options, const Terminal& terminal) {
+  return run(options, terminal, {});
+}
+
+int run(const ValidateOptions& options, const Terminal& terminal, const ValidateParts& parts) {
+  expect_source(options, parts);
+  Spec spec = load_spec(options.spec);
+  const std::string machine = machine_file(options);
+  if (!machine.empty()) spec = with_machine(spec, machine);
+  return ValidateRun{options, terminal, parts, spec}.run();
+}
+
+}  // namespace schedlab

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+#include "cli/validate/measurement.hpp"
+#include "cli/validate/prediction.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
+class App;
+}
+
+namespace schedlab {
+
+struct ValidateOptions {
+  std::string spec{};
+  std::string device{};     ///< cpu
+  std::string recording{};  ///< folder, instead of a device
+  std::string machine{};    ///< file that replaces the spec's machine
+  std::string out{};
+  std::string record{};  ///< folder that keeps what was measured
+  std::uint32_t repetitions = 15;
+  std::uint32_t warm_up = 2;
+  std::uint32_t draws = 100;
+  std::uint64_t seed = 1;
+  std::int64_t timeline = -1;  ///< scenario; -1: the one with the largest error
+  std::string max_median_error{};
+  std::string max_p90_error{};
+  std::string min_order{};
+  std::string min_coverage{};
+  bool overwrite = false;
+  bool json = false;
+};
+
+/// What a validation needs besides its options: given by the program, or by a test.
+struct ValidateParts {
+  Measurer* measurer = nullptr;  ///< nullptr: made for the device of the options
+  CalibrationLookup calibration = no_calibration;
+};
+
+/// Adds the verb `validate`.
+CLI::App* add_to(CLI::App& app, ValidateOptions& options);
+/// Simulates and measures a grid of scenarios and compares them: a folder with figures, tables,
+/// pictures and a report. Returns exit_failed if it was interrupted, nothing could be compared or a
+/// given bound is not kept; the files are written in any case.
+[[nodiscard]] int run(const ValidateOptions& options, const Terminal& terminal);
+[[nodiscard]] int run(const ValidateOptions& options,
+                      const Terminal& terminal,
+                      const ValidateParts& parts);
+
+/// "5%", "5 %" or "0.05" as 0.05. Throws InputError that names the flag.
+[[nodiscard]] double share_option(const std::string& text, const std::string& flag);
+
+}  // namespace schedlab

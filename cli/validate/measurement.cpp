@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/validate/measurement.hpp"
+
+#include "sim/base/rng.hpp"
+#include "sim/trace/compare.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <numeric>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Traces that are held while measuring: enough for the median not to be lost.
+constexpr std::size_t held_traces = 9;
+
+/// A number in [0, size) for each place, in seeded random order (Fisher and Yates).
+std::vector<std::size_t> shuffled(std::size_t size, Rng& rng) {
+  std::vector<std::size_t> order(size);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = size; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
+
+std::string now_utc() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+/// Runs of one round, kept only if the round is finished.
+struct Round {
+  struct Entry {
+    std::size_t member = 0;
+    RunRecord record;
+    MeasuredRun run;
+  };
+  std::vector<Entry> entries;
+};
+
+class GroupRun {
+ public:
+  GroupRun(Measurer& measurer,
+           const std::vector<Measurable>& group,
+           Measurements& into,
+           std::size_t kept,
+           const StopFlag* stop)
+      : measurer_(measurer),
+        group_(group),
+        into_(into),
+        held_(std::max(kept, held_traces)),
+        stop_(stop) {}
+
+  /// False if it was stopped.
+  [[nodiscard]] bool round(std::uint32_t number, bool warm_up, Rng& rng) {
+    Round round;
+    std::uint32_t position = 0;
+    for (const std::size_t member : shuffled(group_.size(), rng)) {
+      if (stop_requested(stop_)) return false;
+      MeasuredScenario& scenario = into_.scenarios[group_[member].scenario];
+      if (!scenario.note.empty()) continue;
+      try {
+        MeasuredRun run = measure(group_[member]);
+        const RunRecord record{number, position++, run.trace.makespan()};
+        if (!warm_up) round.entries.push_back({member, record, std::move(run)});
+      } catch (const Interrupted&) {
+        return false;
+      } catch (const std::exception& error) {
+        scenario = {};
+        scenario.note = error.what();
+      }
+    }
+    for (Round::Entry& entry : round.entries) keep(std::move(entry));
+    return true;
+  }
+
+ private:
+  [[nodiscard]] MeasuredRun measure(const Measurable& one) {
+    const std::unique_ptr<OnlinePolicy> online = one.online ? one.online() : nullptr;
+    return measurer_.measure(
+        {.scenario = one.scenario, .predicted = *one.predicted, .online = online.get()});
+  }
+
+  void keep(Round::Entry&& entry) {
+    MeasuredScenario& scenario = into_.scenarios[group_[entry.member].scenario];
+    if (!scenario.note.empty()) return;
+    scenario.runs.push_back(entry.record);
+    if (entry.run.plan) scenario.plans.push_back(std::move(*entry.run.plan));
+    scenario.traces.push_back(std::move(entry.run.trace));
+    if (scenario.traces.size() > held_) keep_nearest_traces(scenario, held_ - 1);
+  }
+
+  Measurer& measurer_;
+  const std::vector<Measurable>& group_;
+  Measurements& into_;
+  std::size_t held_;
+  const StopFlag* stop_;
+};
+
+}  // namespace
+
+void keep_nearest_traces(MeasuredScenario& scenario, std::size_t kept) {
+  if (scenario.runs.empty()) return;
+  std::vector<Duration> makespans;
+  for (const RunRecord& run : scenario.runs) makespans.push_back(run.makespan);
+  const Duration median = median_of(std::move(makespans));
+  const auto distance = [&](const Trace& trace) {
+    return std::chrono::abs(trace.makespan() - median);
+  };
+  std::vector<std::size_t> order(scenario.traces.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return distance(scenario.traces[a]) < distance(scenario.traces[b]);
+  });
+  if (order.size() > kept) order.resize(kept);
+  MeasuredScenario nearest;
+  for (const std::size_t i : order) {
+    nearest.traces.push_back(std::move(scenario.traces[i]));
+    if (!scenario.plans.empty()) nearest.plans.push_back(std::move(scenario.plans[i]));
+  }
+  scenario.traces = std::move(nearest.traces);
+  scenario.plans = std::move(nearest.plans);
+}
+
+Measurements measure_interleaved(Measurer& measurer,
+                                 const std::vector<std::vector<Measurable>>& groups,
+                                 std::uint64_t scenarios,
+                                 const InterleaveRequest& request,
+                                 const StopFlag* stop,
+                                 const MeasureObserver& observer) {
+  Measurements result;
+  result.device = measurer.device();
+  result.date = now_utc();
+  result.repetitions = request.repetitions;
+  result.warm_up = request.warm_up;
+  result.seed = request.seed;
+  result.scenarios.resize(scenarios);
+  Rng rng(request.seed);
+  std::uint64_t done = 0;
+  for (const std::vector<Measurable>& group : groups) {
+    GroupRun runs(measurer, group, result, request.kept_traces, stop);
+    const std::uint32_t rounds = request.warm_up + request.repetitions;
+    for (std::uint32_t round = 0; round < rounds && result.complete; ++round) {
+      const bool warm_up = round < request.warm_up;
+      result.complete = runs.round(warm_up ? round : round - request.warm_up, warm_up, rng);
+      done += group.size();
+      if (observer && result.complete) observer(done);
+    }
+    for (const Measurable& one : group) {
+      keep_nearest_traces(result.scenarios[one.scenario], request.kept_traces);
+    }
+    if (!result.complete) break;
+  }
+  return result;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/validate/recording.hpp"
+
+#include "cli/output_folder.hpp"
+#include "cli/version.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/plan/plan_json.hpp"
+#include "sim/trace/chrome_json.hpp"
+#include "sim/trace/document.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int recording_version = 1;
+
+std::string plan_name(std::uint64_t scenario, std::size_t index) {
+  return fmt::format("plans/{}_{}.json", scenario, index);
+}
+std::string trace_name(std::uint64_t scenario, std::size_t index) {
+  return fmt::format("traces/{}_{}.json", scenario, index);
+}
+
+/// The plan that a measured trace is of.
+const Plan& plan_of(const MeasuredScenario& measured, const FullRun& run, std::size_t index) {
+  return index < measured.plans.size() ? measured.plans[index] : run.plan;
+}
+
+Json scenario_json(const fs::path& folder,
+                   const RecordingFacts& facts,
+                   std::uint64_t scenario,
+                   const MeasuredScenario& measured) {
+  Json entry{{"scenario", scenario}, {"name", facts.grid.describe(scenario)}};
+  const auto& run = facts.predicted[scenario].run;
+  if (run == nullptr || measured.runs.empty()) {
+    entry["note"] = measured.note.empty() ? std::string{"not measured"} : measured.note;
+    return entry;
+  }
+  const Problem problem = run->prepared->problem();
+  entry["tasks"] = problem.graph.task_count();
+  entry["online"] = !measured.plans.empty();
+  for (const RunRecord& record : measured.runs) {
+    entry["runs"].push_back({{"round", record.round},
+                             {"position", record.position},
+                             {"makespan_ps", record.makespan.count()}});
+  }
+  for (std::size_t i = 0; i < measured.traces.size(); ++i) {
+    const Plan& plan = plan_of(measured, *run, i);
+    if (i == 0 || !measured.plans.empty()) {
+      entry["plans"].push_back(plan_name(scenario, i));
+      write_file_atomically(folder / plan_name(scenario, i), plan_to_json(plan, problem.graph));
+    }
+    entry["traces"].push_back(trace_name(scenario, i));
+    write_file_atomically(
+        folder / trace_name(scenario, i),
+        chrome_json(make_document(
+            problem, plan, measured.traces[i], facts.grid.describe(scenario), "measured")));
+  }
+  return entry;
+}
+
+/// Reads recording.json; every mistake in it is an InputError with its pointer.
+class Reader {
+ public:
+  Reader(fs::path folder,
+         const Grid& grid,
+         const std::vector<PredictedScenario>& predicted,
+         std::vector<std::string>& notices)
+      : folder_(std::move(folder)),
+        file_((folder_ / recording_file).string()),
+        grid_(grid),
+        predicted_(predicted),
+        notices_(notices) {}
+
+  [[nodiscard]] Measurements read() {
+    const std::string text = read_file(file_);
+    try {
+      root_ = Json::parse(text);
+    } catch (const Json::parse_error&) {
+      fail("", "a file that is not JSON", "a recording of schedlab validate");
+    }
+    try {
+      read_facts();
+      const Json& scenarios = root_.at("scenarios");
+      for (std::size_t i = 0; i < scenarios.size(); ++i) {
+        read_scenario(scenarios[i], fmt::format("/scenarios/{}", i));
+      }
+    } catch (const Json::exception& error) {
+      fail("",
+           fmt::format("a value that does not fit ({})", error.what()),
+           "a recording of schedlab validate");
+    }
+    for (std::uint64_t scenario = 0; scenario < grid_.size(); ++scenario) {
+      MeasuredScenario& measured = result_.scenarios[scenario];
+      if (measured.runs.empty() && measured.note.empty()) measured.note = "not recorded";
+    }
+    return std::move(result_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& pointer,
+                         const std::string& found,
+                         const std::string& expected,
+                         const std::string& hint = {}) const {
+    throw InputError(
+        {.file = file_, .pointer = pointer, .found = found, .expected = expected, .hint = hint});
+  }
+
+  void read_facts() {
+    if (!root_.is_object() || root_.value("schedlab", "") != "recording") {
+      fail("/schedlab", "no recording", "\"recording\"");
+    }
+    if (root_.value("version", 0) != recording_version) {
+      fail("/version",
+           fmt::format("{}", root_.value("version", 0)),
+           fmt::format("{}", recording_version),
+           "record again with this version");
+    }
+    result_.device = root_.at("device").get<std::string>();
+    result_.date = root_.at("date").get<std::string>();
+    result_.repetitions = root_.at("repetitions").get<std::uint32_t>();
+    result_.warm_up = root_.at("warm_up").get<std::uint32_t>();
+    result_.seed = root_.at("seed").get<std::uint64_t>();
+    result_.complete = root_.at("complete").get<bool>();
+    result_.scenarios.resize(grid_.size());
+  }
+
+  void read_scenario(const Json& entry, const std::string& pointer) {
+    const auto scenario = entry.at("scenario").get<std::uint64_t>();
+    if (scenario >= grid_.size()) {
+      fail(pointer + "/scenario",
+           fmt::format("scenario {}", scenario),
+           fmt::format("one of the {} of this spec", grid_.size()),
+           fmt::format("the spec of the recording is {}", (folder_ / "spec.json").string()));
+    }
+    const auto name = entry.at("name").get<std::string>();
+    if (name != grid_.describe(scenario)) {
+      fail(pointer + "/name",
+           fmt::format("\"{}\"", name),
+           fmt::format("\"{}\", as in this spec", grid_.describe(scenario)),
+           fmt::format("the spec of the recording is {}", (folder_ / "spec.json").string()));
+    }
+    MeasuredScenario& measured = result_.scenarios[scenario];
+    if (entry.contains("note")) measured.note = entry.at("note").get<std::string>();
+    const auto& run = predicted_[scenario].run;
+    if (!entry.contains("runs") || run == nullptr) return;
+    const TaskGraph& graph = *run->prepared->graph;
+    if (entry.at("tasks").get<std::size_t>() != graph.task_count()) {
+      fail(pointer + "/tasks",
+           fmt::format("{} tasks", entry.at("tasks").get<std::size_t>()),
+           fmt::format("{}, as the graph has now", graph.task_count()),
+           "the workload has changed since; record again");
+    }
+    for (const Json& record : entry.at("runs")) {
+      measured.runs.push_back({.round = record.at("round").get<std::uint32_t>(),
+                               .position = record.at("position").get<std::uint32_t>(),
+                               .makespan = Duration{record.at("makespan_ps").get<std::int64_t>()}});
+    }
+    read_plans(entry, *run, scenario, measured);
+    for (const Json& trace : entry.at("traces")) {
+      const fs::path path = folder_ / trace.get<std::string>();
+      TraceDocument document = read_chrome_json(read_file(path), path.string());
+      if (document.tasks.size() != graph.task_count()) {
+        fail(pointer + "/traces", "a trace of another graph", "one of this scenario");
+      }
+      const Plan& plan = plan_of(measured, *run, measured.traces.size());
+      if (document.streams.size() > plan.streams.size() ||
+          document.hosts.size() > plan.hosts.size()) {
+        fail(pointer + "/traces", "a trace of another plan", "one of the plan beside it");
+      }
+      measured.traces.push_back(std::move(document.trace));
+    }
+  }
+
+  void read_plans(const Json& entry,
+                  const FullRun& run,
+                  std::uint64_t scenario,
+                  MeasuredScenario& measured) {
+    const bool online = entry.at("online").get<bool>();
+    for (const Json& name : entry.at("plans")) {
+      const fs::path path = folder_ / name.get<std::string>();
+      Plan plan = plan_from_json(read_file(path), *run.prepared->graph, path.string());
+      if (online) {
+        measured.plans.push_back(std::move(plan));
+      } else if (!(plan == run.plan)) {
+        notices_.push_back(
+            fmt::format("scenario {} ({}): the recorded run was of another plan than the one "
+                        "simulated now",
+                        scenario,
+                        grid_.describe(scenario)));
+        measured.plans.assign(entry.at("traces").size(), plan);
+      }
+    }
+  }
+
+  fs::path folder_;
+  std::string file_;
+  const Grid& grid_;
+  const std::vector<PredictedScenario>& predicted_;
+  std::vector<std::string>& notices_;
+  Json root_;
+  Measurements result_;
+};
+
+}  // namespace
+
+std::vector<std::string> write_recording(const fs::path& folder,
+                                         const RecordingFacts& facts,
+                                         const Measurements& measured) {
+  make_folder(folder / "plans");
+  make_folder(folder / "traces");
+  std::vector<std::string> files{"spec.json"};
+  write_file_atomically(folder / "spec.json", facts.spec.text);
+  if (!facts.machine_file.empty()) {
+    write_file_atomically(folder / recorded_machine, read_file(facts.machine_file));
+    files.emplace_back(recorded_machine);
+  }
+  Json root{{"schedlab", "recording"},
+            {"version", recording_version},
+            {"program", fmt::format("schedlab {}", program_version())},
+            {"date", measured.date},
+            {"device", measured.device},
+            {"repetitions", measured.repetitions},
+            {"warm_up", measured.warm_up},
+            {"seed", measured.seed},
+            {"complete", measured.complete},
+            {"scenarios", Json::array()}};
+  for (std::uint64_t scenario = 0; scenario < measured.scenarios.size(); ++scenario) {
+    root["scenarios"].push_back(
+        scenario_json(folder, facts, scenario, measured.scenarios[scenario]));
+  }
+  // Last: a folder without it is no recording.
+  write_file_atomically(folder / recording_file, root.dump(1) + "\n");
+  files.insert(files.end(), {"plans/", "traces/", recording_file});
+  return files;
+}
+
+Measurements read_recording(const fs::path& folder,
+                            const Grid& grid,
+                            const std::vector<PredictedScenario>& predicted,
+                            std::vector<std::string>& notices) {
+  return Reader{folder, grid, predicted, notices}.read();
+}
+
+}  // namespace schedlab

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/validate/validation.hpp"
+
+#include "cli/axis_label.hpp"
+#include "sim/base/rng.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace schedlab {
+namespace {
+
+/// "layers=4, batch=16": what a scenario has in common with its group, or tells it from it.
+std::string axes_of(const Grid& grid, std::uint64_t scenario, bool policy) {
+  const std::vector<Cell> cells = grid.axis_values(scenario);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const AxisColumn& axis = grid.axes()[i];
+    if (cells[i].index() == 0 || axis.path.starts_with("/policy") != policy) continue;
+    const std::string value = to_string(cells[i]);
+    words.push_back(axis.path == "/policy" ? value : fmt::format("{}={}", axis.name, value));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string policy_label(const Grid& grid, std::uint64_t scenario) {
+  const std::string axes = axes_of(grid, scenario, true);
+  return axes.empty() ? grid.part_label(Part::policy, grid.part_index(scenario, Part::policy))
+                      : axes;
+}
+
+double median_or_zero(const std::vector<double>& values) {
+  return values.empty() ? 0.0 : median(values);
+}
+
+/// Collects one thing after another; each step needs those before.
+class Validator {
+ public:
+  Validator(const ScenarioSpace& space,
+            const std::vector<PredictedScenario>& predicted,
+            const Measurements& measured,
+            const std::string& baseline,
+            std::uint64_t seed)
+      : space_(space),
+        predicted_(predicted),
+        measured_(measured),
+        baseline_(baseline),
+        rng_(seed) {}
+
+  [[nodiscard]] Validation make() {
+    for (const auto& group : policy_groups(space_.grid())) add_group(group);
+    summarize();
+    return std::move(result_);
+  }
+
+ private:
+  void add_group(const std::vector<std::uint64_t>& scenarios) {
+    const std::size_t number = result_.groups.size();
+    GroupOutcome& group = result_.groups.emplace_back();
+    group.name = axes_of(space_.grid(), scenarios.front(), false);
+    const IdVectors alone = measured_alone(scenarios);
+    for (const std::uint64_t scenario : scenarios) {
+      const std::size_t index = result_.scenarios.size();
+      result_.scenarios.push_back(outcome_of(scenario, number, alone));
+      const ScenarioOutcome& outcome = result_.scenarios.back();
+      if (!outcome.compared()) continue;
+      group.members.push_back(index);
+      const std::uint64_t policy = space_.grid().part_index(scenario, Part::policy);
+      if (space_.components().policy_name(policy) != baseline_) continue;
+      // A baseline with axes of its own: its shortest run, as in sweeps.
+      if (!group.baseline || outcome.measured_us < result_.scenarios[*group.baseline].measured_us) {
+        group.baseline = index;
+        result_.baseline = baseline_;
+      }
+    }
+    rank(group);
+    add_pairs(group);
+  }
+
+  using IdVectors = std::map<const TaskGraph*, IdVector<OperationId, Duration>>;
+
+  /// Durations without company, from all runs of the group that share a graph.
+  [[nodiscard]] IdVectors measured_alone(const std::vector<std::uint64_t>& scenarios) const {
+    std::map<const TaskGraph*, std::vector<Trace>> traces;
+    for (const std::uint64_t scenario : scenarios) {
+      const PredictedScenario& predicted = predicted_[scenario];
+      const MeasuredScenario& measured = measured_.scenarios[scenario];
+      if (predicted.run == nullptr || measured.traces.empty()) continue;
+      traces[predicted.run->prepared->graph.get()].push_back(measured.traces.front());
+    }
+    IdVectors alone;
+    for (const auto& [graph, list] : traces) alone.emplace(graph, durations_alone(*graph, list));
+    return alone;
+  }
+
+  [[nodiscard]] ScenarioOutcome outcome_of(std::uint64_t scenario,
+                                           std::size_t group,
+                                           const IdVectors& alone) {
+    const PredictedScenario& predicted = predicted_[scenario];
+    const MeasuredScenario& measured = measured_.scenarios[scenario];
+    ScenarioOutcome outcome;
+    outcome.scenario = scenario;
+    outcome.group = group;
+    outcome.name = space_.grid().describe(scenario);
+    outcome.policy = policy_label(space_.grid(), scenario);
+    outcome.runs = measured.runs.size();
+    outcome.note = !predicted.note.empty() ? predicted.note : measured.note;
+    if (outcome.note.empty() && (measured.runs.empty() || measured.traces.empty())) {
+      outcome.note = "not measured";
+    }
+    if (!outcome.compared()) return outcome;
+
+    std::vector<double> makespans_us;
+    std::vector<Duration> makespans;
+    for (const RunRecord& run : measured.runs) {
+      makespans_us.push_back(to_us(run.makespan));
+      makespans.push_back(run.makespan);
+    }
+    outcome.measured_95 = bootstrap_median_95(makespans_us, rng_);
+    outcome.inside_hull = predicted.inside_hull;
+    const FullRun& run = *predicted.run;
+    const double half = (outcome.measured_95.high - outcome.measured_95.low) / 2;
+    outcome.comparison = compare_traces({.problem = run.prepared->problem(),
+                                         .simulated = run.trace,
+                                         .measured = measured.traces,
+                                         .makespans = makespans,
+                                         .alone = &alone.at(run.prepared->graph.get()),
+                                         .noise_floor = from_us(half)});
+    outcome.predicted_us = to_us(outcome.comparison.predicted);
+    outcome.measured_us = to_us(outcome.comparison.measured);
+    outcome.error = outcome.comparison.error;
+    if (!predicted.draws_us.empty()) {
+      std::vector<double> draws = predicted.draws_us;
+      std::sort(draws.begin(), draws.end());
+      outcome.predicted_90 = Interval{percentile(draws, 0.05), percentile(draws, 0.95)};
+      for (const double makespan : makespans_us) {
+        ++runs_;
+        if (outcome.predicted_90->contains(makespan)) ++runs_covered_;
+      }
+      result_.calibrated = true;
+    }
+    return outcome;
+  }
+
+  void rank(GroupOutcome& group) const {
+    if (group.members.empty()) return;
+    std::vector<double> predicted;
+    std::vector<double> measured;
+    for (const std::size_t member : group.members) {
+      predicted.push_back(result_.scenarios[member].predicted_us);
+      measured.push_back(result_.scenarios[member].measured_us);
+    }
+    group.kendall_tau = kendall_tau(predicted, measured);
+    group.regret = regret_of(predicted, measured);
+    const auto best = [&](const std::vector<double>& times) {
+      return group.members[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) -
+                                                    times.begin())];
+    };
+    group.predicted_best = best(predicted);
+    group.measured_best = best(measured);
+  }
+
+  void add_pairs(const GroupOutcome& group) {
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      for (std::size_t k = i + 1; k < group.members.size(); ++k) {
+        result_.pairs.push_back(pair_of(group.members[i], group.members[k]));
+      }
+      const std::size_t member = group.members[i];
+      if (!group.baseline || *group.baseline == member) continue;
+      const PairOutcome pair = pair_of(member, *group.baseline);
+      result_.speed_ups.push_back({.outcome = member,
+                                   .predicted = pair.predicted_ratio,
+                                   .measured = pair.measured_ratio,
+                                   .decidable = pair.decidable,
+                                   .sign_agrees = pair.right});
+    }
+  }
+
+  [[nodiscard]] PairOutcome pair_of(std::size_t first, std::size_t second) const {
+    const ScenarioOutcome& a = result_.scenarios[first];
+    const ScenarioOutcome& b = result_.scenarios[second];
+    PairOutcome pair;
+    pair.first = first;
+    pair.second = second;
+    pair.predicted_ratio = b.predicted_us / a.predicted_us;
+    pair.measured_ratio = b.measured_us / a.measured_us;
+    pair.decidable = !a.measured_95.overlaps(b.measured_95);
+    const auto sign = [](double ratio) { return ratio > 1 ? 1 : ratio < 1 ? -1 : 0; };
+    pair.right = sign(pair.predicted_ratio) == sign(pair.measured_ratio);
+    const std::vector<double>& of_a = predicted_[a.scenario].draws_us;
+    const std::vector<double>& of_b = predicted_[b.scenario].draws_us;
+    if (!of_a.empty() && of_a.size() == of_b.size()) {
+      double faster = 0;
+      for (std::size_t i = 0; i < of_a.size(); ++i) {
+        faster += of_a[i] < of_b[i] ? 1.0 : of_a[i] == of_b[i] ? 0.5 : 0.0;
+      }
+      pair.probability = faster / static_cast<double>(of_a.size());
+    }
+    return pair;
+  }
+
+  void summarize() {
+    summarize_makespans();
+    summarize_order();
+    summarize_budgets();
+    summarize_kinds();
+  }
+
+  void summarize_makespans() {
+    std::vector<double> all;
+    std::vector<double> inside;
+    std::vector<double> outside;
+    std::vector<double> predicted;
+    std::vector<double> measured;
+    std::size_t intervals = 0;
+    double covered = 0;
+    for (const ScenarioOutcome& outcome : result_.scenarios) {
+      if (!outcome.compared()) continue;
+      all.push_back(outcome.error);
+      (outcome.inside_hull ? inside : outside).push_back(outcome.error);
+      predicted.push_back(outcome.predicted_us);
+      measured.push_back(outcome.measured_us);
+      if (!outcome.predicted_90) continue;
+      ++intervals;
+      covered += outcome.predicted_90->contains(outcome.measured_us) ? 1 : 0;
+    }
+    result_.all = summarize_errors(all);
+    result_.inside = summarize_errors(inside);
+    result_.outside = summarize_errors(outside);
+    result_.kendall_tau = kendall_tau(predicted, measured);
+    result_.coverage = proportion(covered, intervals);
+    result_.run_coverage = proportion(static_cast<double>(runs_covered_), runs_);
+  }
+
+  void summarize_order() {
+    std::vector<double> taus;
+    std::vector<double> regrets;
+    for (const GroupOutcome& group : result_.groups) {
+      if (group.members.size() < 2) continue;
+      if (group.kendall_tau) taus.push_back(*group.kendall_tau);
+      regrets.push_back(group.regret);
+    }
+    if (!taus.empty()) result_.group_tau = median(taus);
+    for (const double regret : regrets) {
+      result_.mean_regret += regret / static_cast<double>(regrets.size());
+      result_.most_regret = std::max(result_.most_regret, regret);
+    }
+    double right = 0;
+    std::vector<std::pair<double, bool>> predictions;
+    std::vector<std::pair<double, bool>> decidable_predictions;
+    for (const PairOutcome& pair : result_.pairs) {
+      result_.decidable += pair.decidable ? 1 : 0;
+      right += pair.decidable && pair.right ? 1 : 0;
+      if (!pair.probability || pair.measured_ratio == 1) continue;
+      predictions.emplace_back(*pair.probability, pair.measured_ratio > 1);
+      if (pair.decidable) decidable_predictions.push_back(predictions.back());
+    }
+    result_.order = proportion(right, result_.decidable);
+    result_.probabilities = score_probabilities(predictions);
+    result_.decidable_probabilities = score_probabilities(decidable_predictions);
+    std::size_t decidable = 0;
+    double agree = 0;
+    double agree_decidable = 0;
+    for (const SpeedUpOutcome& speed_up : result_.speed_ups) {
+      decidable += speed_up.decidable ? 1 : 0;
+      agree += speed_up.sign_agrees ? 1 : 0;
+      agree_decidable += speed_up.decidable && speed_up.sign_agrees ? 1 : 0;
+    }
+    result_.signs = proportion(agree_decidable, decidable);
+    result_.all_signs = proportion(agree, result_.speed_ups.size());
+  }
+
+  void summarize_budgets() {
+    for (std::size_t part = 0; part < error_part_count; ++part) {
+      std::vector<double> shares;
+      std::vector<double> absolute;
+      for (const ScenarioOutcome& outcome : result_.scenarios) {
+        if (!outcome.compared() || outcome.measured_us <= 0) continue;
+        const Duration value = outcome.comparison.budget.parts.at(part);
+        shares.push_back(to_us(value) / outcome.measured_us);
+        absolute.push_back(std::abs(shares.back()));
+      }
+      result_.budget.at(part) = {median_or_zero(shares), median_or_zero(absolute)};
+    }
+  }
+
+  void summarize_kinds() {
+    std::map<std::string, std::vector<const TaskErrors*>> kinds;
+    for (const ScenarioOutcome& outcome : result_.scenarios) {
+      if (!outcome.compared()) continue;
+      for (const TaskErrors& errors : outcome.comparison.by_kind) {
+        kinds[errors.name].push_back(&errors);
+      }
+    }
+    for (const auto& [kind, list] : kinds) {
+      const auto over = [&list = list](const auto& value) {
+        std::vector<double> values;
+        for (const TaskErrors* errors : list) values.push_back(value(*errors));
+        return median(values);
+      };
+      KindSummary summary{.kind = kind, .scenarios = list.size()};
+      for (const TaskErrors* errors : list) summary.tasks += errors->tasks;
+      summary.duration_p50 = over([](const TaskErrors& e) { return e.duration.p50; });
+      summary.duration_p90 = over([](const TaskErrors& e) { return e.duration.p90; });
+      summary.start_p50 = over([](const TaskErrors& e) { return e.start.p50; });
+      summary.start_p90 = over([](const TaskErrors& e) { return e.start.p90; });
+      summary.bias = over([](const TaskErrors& e) { return e.bias; });
+      result_.kinds.push_back(std::move(summary));
+    }
+  }
+
+  const ScenarioSpace& space_;
+  const std::vector<PredictedScenario>& predicted_;
+  const Measurements& measured_;
+  const std::string& baseline_;
+  Rng rng_;
+  Validation result_;
+  std::size_t runs_ = 0;
+  std::size_t runs_covered_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::vector<std::uint64_t>> policy_groups(const Grid& grid) {
+  std::vector<std::vector<std::uint64_t>> groups;
+  for (std::uint64_t scenario = 0; scenario < grid.size(); ++scenario) {
+    if (grid.with_part(scenario, Part::policy, 0) != scenario) continue;  // once per group
+    auto& group = groups.emplace_back();
+    for (std::uint64_t i = 0; i < grid.own_count(Part::policy); ++i) {
+      group.push_back(grid.with_part(scenario, Part::policy, i));
+    }
+  }
+  return groups;
+}
+
+Validation validate(const ScenarioSpace& space,
+                    const std::vector<PredictedScenario>& predicted,
+                    const Measurements& measured,
+                    const std::string& baseline,
+                    std::uint64_t seed) {
+  return Validator{space, predicted, measured, baseline, seed}.make();
+}
+
+std::vector<std::string> broken_bounds(const Validation& validation,
+                                       const ValidationBounds& bounds) {
+  std::vector<std::string> broken;
+  const auto at_most = [&](const std::optional<double>& bound, double value, const char* what) {
+    if (!bound) return;
+    if (validation.inside.count == 0) {
+      broken.push_back(fmt::format("{}: no scenario within the calibrated range", what));
+    } else if (value > *bound) {
+      broken.push_back(
+          fmt::format("{} is {:.2f} %, above {:.2f} %", what, 100 * value, 100 * *bound));
+    }
+  };
+  at_most(bounds.median_error, validation.inside.median, "median makespan error");
+  at_most(bounds.p90_error, validation.inside.p90, "90 % point of the makespan error");
+  const auto at_least = [&](const std::optional<double>& bound,
+                            double value,
+                            bool any,
+                            const char* what,
+                            const char* none) {
+    if (!bound) return;
+    if (!any) {
+      broken.push_back(fmt::format("{}: {}", what, none));
+    } else if (value < *bound) {
+      broken.push_back(
+          fmt::format("{} is {:.1f} %, below {:.1f} %", what, 100 * value, 100 * *bound));
+    }
+  };
+  at_least(bounds.order,
+           validation.order.value,
+           validation.decidable > 0,
+           "share of decidable pairs in the right order",
+           "no pair is decidable");
+  at_least(bounds.coverage,
+           validation.coverage.value,
+           validation.calibrated,
+           "coverage of the 90 % intervals",
+           "the machine is not calibrated");
+  return broken;
+}
+
+}  // namespace schedlab

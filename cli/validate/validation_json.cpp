@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/validate/validation_files.hpp"
+#include "cli/version.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optional(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json of(const ErrorSummary& errors) {
+  return {{"scenarios", errors.count},
+          {"median", errors.median},
+          {"p90", errors.p90},
+          {"most", errors.most},
+          {"bias", errors.bias}};
+}
+
+Json of(const Proportion& share, std::size_t of_how_many) {
+  return {{"of", of_how_many}, {"share", share.value}, {"low", share.low}, {"high", share.high}};
+}
+
+Json of(const ProbabilityScore& score) {
+  Json bins = Json::array();
+  for (const ReliabilityBin& bin : score.bins) {
+    bins.push_back({{"low", bin.low},
+                    {"high", bin.high},
+                    {"pairs", bin.count},
+                    {"predicted", bin.predicted},
+                    {"observed", bin.observed}});
+  }
+  return {{"pairs", score.count}, {"brier", score.brier}, {"bins", std::move(bins)}};
+}
+
+Json of(const TaskErrors& errors) {
+  return {{"name", errors.name},
+          {"tasks", errors.tasks},
+          {"duration_error_p50", errors.duration.p50},
+          {"duration_error_p90", errors.duration.p90},
+          {"start_error_p50", errors.start.p50},
+          {"start_error_p90", errors.start.p90},
+          {"predicted_running_us", to_us(errors.simulated_running)},
+          {"measured_running_us", to_us(errors.measured_running)},
+          {"bias", errors.bias}};
+}
+
+Json list_of(const std::vector<TaskErrors>& list) {
+  Json json = Json::array();
+  for (const TaskErrors& errors : list) json.push_back(of(errors));
+  return json;
+}
+
+Json of(const ErrorBudget& budget) {
+  Json json;
+  for (std::size_t part = 0; part < error_part_count; ++part) {
+    json[fmt::format("{}_us", to_string(static_cast<ErrorPart>(part)))] =
+        to_us(budget.parts.at(part));
+  }
+  json["total_us"] = to_us(budget.total);
+  json["noise_floor_us"] = to_us(budget.noise_floor);
+  return json;
+}
+
+Json of(const ScenarioOutcome& outcome) {
+  Json json{{"scenario", outcome.scenario},
+            {"name", outcome.name},
+            {"policy", outcome.policy},
+            {"group", outcome.group},
+            {"runs", outcome.runs}};
+  if (!outcome.compared()) {
+    json["note"] = outcome.note;
+    return json;
+  }
+  const TraceComparison& comparison = outcome.comparison;
+  json["predicted_us"] = outcome.predicted_us;
+  if (outcome.predicted_90) {
+    json["predicted_us_p5"] = outcome.predicted_90->low;
+    json["predicted_us_p95"] = outcome.predicted_90->high;
+  }
+  json["measured_us"] = outcome.measured_us;
+  json["measured_us_low"] = outcome.measured_95.low;
+  json["measured_us_high"] = outcome.measured_95.high;
+  json["error"] = outcome.error;
+  json["inside_calibrated_range"] = outcome.inside_hull;
+  json["predicted_busy_us"] = to_us(comparison.simulated_busy);
+  json["measured_busy_us"] = to_us(comparison.measured_busy);
+  json["error_budget"] = of(comparison.budget);
+  json["tasks"] = of(comparison.all);
+  json["kinds"] = list_of(comparison.by_kind);
+  json["operations"] = list_of(comparison.by_operation);
+  return json;
+}
+
+Json scenarios_json(const Validation& validation) {
+  Json json = Json::array();
+  for (const ScenarioOutcome& outcome : validation.scenarios) json.push_back(of(outcome));
+  return json;
+}
+
+Json groups_json(const Validation& validation) {
+  Json groups = Json::array();
+  for (const GroupOutcome& group : validation.groups) {
+    Json json{{"name", group.name}, {"scenarios", group.members.size()}};
+    if (!group.members.empty()) {
+      json["kendall_tau"] = optional(group.kendall_tau);
+      json["regret"] = group.regret;
+      json["predicted_best"] = validation.scenarios[group.predicted_best].policy;
+      json["measured_best"] = validation.scenarios[group.measured_best].policy;
+    }
+    groups.push_back(std::move(json));
+  }
+  return groups;
+}
+
+Json speed_ups_json(const Validation& validation) {
+  Json list = Json::array();
+  for (const SpeedUpOutcome& one : validation.speed_ups) {
+    list.push_back({{"scenario", validation.scenarios[one.outcome].scenario},
+                    {"policy", validation.scenarios[one.outcome].policy},
+                    {"predicted", one.predicted},
+                    {"measured", one.measured},
+                    {"decidable", one.decidable},
+                    {"sign_agrees", one.sign_agrees}});
+  }
+  return list;
+}
+
+Json summary_json(const ValidationReport& report) {
+  const Validation& all = report.validation;
+  std::size_t intervals = 0;
+  std::size_t runs = 0;
+  std::size_t decidable_speed_ups = 0;
+  for (const ScenarioOutcome& outcome : all.scenarios) {
+    if (!outcome.predicted_90) continue;
+    ++intervals;
+    runs += outcome.runs;
+  }
+  for (const SpeedUpOutcome& one : all.speed_ups) decidable_speed_ups += one.decidable ? 1 : 0;
+  Json json{{"device", report.measured.device},
+            {"date", report.measured.date},
+            {"complete", report.measured.complete},
+            {"repetitions", report.measured.repetitions},
+            {"scenarios", all.scenarios.size()},
+            {"compared", all.all.count},
+            {"calibrated", all.calibrated},
+            {"makespan_error", of(all.all)},
+            {"makespan_error_inside", of(all.inside)},
+            {"makespan_error_outside", of(all.outside)},
+            {"pairs", all.pairs.size()},
+            {"decidable_pairs", all.decidable},
+            {"order_right", of(all.order, all.decidable)},
+            {"speed_up_sign_right", of(all.all_signs, all.speed_ups.size())},
+            {"decidable_speed_up_sign_right", of(all.signs, decidable_speed_ups)},
+            {"kendall_tau", optional(all.kendall_tau)},
+            {"kendall_tau_group_median", optional(all.group_tau)},
+            {"regret_mean", all.mean_regret},
+            {"regret_most", all.most_regret}};
+  if (all.calibrated) {
+    json["interval_coverage"] = of(all.coverage, intervals);
+    json["interval_coverage_runs"] = of(all.run_coverage, runs);
+    json["faster_probability"] = of(all.probabilities);
+    json["faster_probability_decidable"] = of(all.decidable_probabilities);
+  }
+  for (std::size_t part = 0; part < error_part_count; ++part) {
+    json["error_budget"][std::string{to_string(static_cast<ErrorPart>(part))}] = {
+        {"median", all.budget.at(part).bias}, {"median_absolute", all.budget.at(part).absolute}};
+  }
+  for (const KindSummary& kind : all.kinds) {
+    json["kinds"].push_back({{"kind", kind.kind},
+                             {"scenarios", kind.scenarios},
+                             {"tasks", kind.tasks},
+                             {"duration_error_p50", kind.duration_p50},
+                             {"duration_error_p90", kind.duration_p90},
+                             {"start_error_p50", kind.start_p50},
+                             {"start_error_p90", kind.start_p90},
+                             {"bias", kind.bias}});
+  }
+  json["broken_bounds"] = report.broken;
+  return json;
+}
+
+}  // namespace
+
+std::string validation_json(const ValidationReport& report) {
+  Json json{{"schedlab", "validation"},
+            {"version", 1},
+            {"program", fmt::format("schedlab {}", program_version())},
+            {"name", report.spec.name},
+            {"summary", summary_json(report)},
+            {"groups", groups_json(report.validation)},
+            {"speed_ups", speed_ups_json(report.validation)},
+            {"scenarios", scenarios_json(report.validation)}};
+  return json.dump(1) + "\n";
+}
+
+std::string validation_summary_json(const ValidationReport& report,
+                                    const std::vector<std::string>& files,
+                                    const std::string& out) {
+  Json json{{"verb", "validate"}, {"out", out}, {"files", files}};
+  json.update(summary_json(report));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace schedlab

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_validate.hpp"
+#include "cli/validate/validation.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "tests/cli/simulated_device.hpp"
+#include "tests/cli/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::SimulatedDevice;
+using testing::TemporaryFolder;
+using namespace schedlab::literals;
+
+const std::string small_spec = R"({
+  "name": "small <validation>",
+  "workload": {"kind": "lstm", "layers": [2, 3], "steps": 4, "batch": 64, "hidden": 1024, "granularity": "fine"},
+  "machine": "v100",
+  "policy": ["single_stream", "diagonal", "critical_first"]})";
+
+struct Session {
+  int validate(ValidateOptions options,
+               const ValidateParts& parts,
+               const StopFlag* stop = nullptr) {
+    options.spec = (folder.path() / "spec.json").string();
+    if (options.out.empty()) options.out = (folder.path() / "out").string();
+    if (!fs::exists(options.spec)) write_file_atomically(options.spec, small_spec);
+    out.str({});
+    err.str({});
+    return run(
+        options, Terminal{.out = out, .err = err, .interactive = false, .stop = stop}, parts);
+  }
+  int validate(ValidateOptions options, SimulatedDevice& device) {
+    return validate(std::move(options), ValidateParts{.measurer = &device});
+  }
+  [[nodiscard]] json results(const std::string& name = "out") const {
+    return json::parse(read_file(folder.path() / name / "validation.json"));
+  }
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return read_file(folder.path() / "out" / name);
+  }
+
+  TemporaryFolder folder;
+  std::ostringstream out;
+  std::ostringstream err;
+};
+
+/// Every operation with the same three residuals, around which the device stays.
+OperationCalibration residuals_around_one(const PreparedProblem& problem) {
+  OperationCalibration known;
+  known.residuals.resize(problem.graph->operations().size(), {0.96, 1.0, 1.05});
+  known.inside_hull.assign(problem.graph->operations().size(), 1);
+  known.run_noise = 0.01;
+  return known;
+}
+
+TEST_CASE("validate: a device that is as simulated has no error anywhere") {
+  Session session;
+  SimulatedDevice device({});
+  CHECK(session.validate({.repetitions = 3,
+                          .max_median_error = "0%",
+                          .max_p90_error = "0%",
+                          .min_order = "100%",
+                          .json = true},
+                         device) == exit_done);
+  const json summary = json::parse(session.out.str());
+  CHECK(summary.at("compared") == 6);
+  CHECK(summary.at("makespan_error").at("most") == 0);
+  CHECK(summary.at("pairs") == 6);  // 2 groups of 3 policies
+  CHECK(summary.at("decidable_pairs") == 6);
+  CHECK(summary.at("order_right").at("share") == 1);
+  CHECK(summary.at("kendall_tau") == doctest::Approx(1));
+  CHECK(summary.at("regret_most") == 0);
+  CHECK(summary.at("speed_up_sign_right").at("of") == 4);
+  for (const json& scenario : session.results().at("scenarios")) {
+    CHECK(scenario.at("tasks").at("start_error_p90") == 0);
+    CHECK(scenario.at("error_budget").at("total_us") == 0);
+  }
+  for (const char* name : {"scenarios.csv",
+                           "pairs.csv",
+                           "runs.csv",
+                           "report.html",
+                           "makespans.svg",
+                           "error_by_policy.svg",
+                           "error_budget.svg",
+                           "timeline.svg",
+                           "trace.json"}) {
+    CAPTURE(name);
+    CHECK(fs::exists(session.folder.path() / "out" / name));
+  }
+  CHECK(session.file("report.html").find("small <v") == std::string::npos);  // escaped
+}
+
+TEST_CASE("validate: longer kernels are found as such, and break the bounds") {
+  Session session;
+  SimulatedDevice device({.factor = [](const Operation&) { return 1.1; }, .task_cv = 0.01});
+  CHECK(session.validate({.repetitions = 15, .max_median_error = "5%"}, device) == exit_failed);
+  CHECK(session.out.str().find("not kept: median makespan error is") != std::string::npos);
+  const json results = session.results();
+  const json& summary = results.at("summary");
+  CHECK(summary.at("broken_bounds").size() == 1);
+  // Everything but the host's calls takes 10 % longer: at most -1 / 11 = -9.1 %.
+  CHECK(summary.at("makespan_error").at("bias").get<double>() < -0.05);
+  CHECK(summary.at("makespan_error").at("bias").get<double>() > -0.0925);
+  for (const json& kind : summary.at("kinds")) {
+    CHECK(kind.at("bias").get<double>() == doctest::Approx(1 / 1.1 - 1).epsilon(0.02));
+  }
+  for (const json& scenario : results.at("scenarios")) {
+    double sum = 0;
+    for (const auto& [name, value] : scenario.at("error_budget").items()) {
+      if (name != "total_us" && name != "noise_floor_us") sum += value.get<double>();
+    }
+    CHECK(sum == doctest::Approx(scenario.at("error_budget").at("total_us").get<double>()));
+    if (scenario.at("policy") == "single_stream") {
+      // One kernel after another: their time is nearly all of the error.
+      const double kernels = scenario.at("error_budget").at("kernel_time_us").get<double>() +
+                             scenario.at("error_budget").at("memory_us").get<double>();
+      CHECK(kernels / sum > 0.9);
+    }
+  }
+  // The same bound with room is kept.
+  CHECK(session.validate({.max_median_error = "0.2", .overwrite = true}, device) == exit_done);
+}
+
+TEST_CASE("validate: rounds are interleaved in changing order, and warm-up is not kept") {
+  Session session;
+  SimulatedDevice device({});
+  CHECK(session.validate({.repetitions = 4, .warm_up = 1}, device) == exit_done);
+  REQUIRE(device.order.size() == 2 * 5 * 3);
+  std::map<std::vector<std::uint64_t>, int> orders;
+  for (std::size_t round = 0; round < 10; ++round) {
+    const auto first = device.order.begin() + static_cast<std::ptrdiff_t>(3 * round);
+    std::vector<std::uint64_t> order(first, first + 3);
+    ++orders[order];
+    std::sort(order.begin(), order.end());
+    // Scenarios 0, 1, 2 are the first group, 3, 4, 5 the second.
+    const std::uint64_t group = round < 5 ? 0 : 3;
+    CHECK(order == std::vector<std::uint64_t>{group, group + 1, group + 2});
+  }
+  CHECK(orders.size() > 3);
+  const std::string runs = session.file("runs.csv");
+  CHECK(std::count(runs.begin(), runs.end(), '\n') == 1 + 2 * 4 * 3);
+
+  SimulatedDevice again({});
+  CHECK(session.validate({.repetitions = 4, .warm_up = 1, .overwrite = true}, again) == exit_done);
+  CHECK(again.order == device.order);
+}
+
+TEST_CASE("validate: intervals from residuals cover a device that keeps to them") {
+  Session session;
+  SimulatedDevice device({.factor =
+                              [](const Operation& operation) {
+                                return operation.name.starts_with("weight") ? 1.04 : 0.99;
+                              },
+                          .task_cv = 0.01,
+                          .run_cv = 0.005});
+  const ValidateParts parts{.measurer = &device, .calibration = residuals_around_one};
+  CHECK(session.validate({.draws = 200, .min_coverage = "80%"}, parts) == exit_done);
+  const json summary = session.results().at("summary");
+  CHECK(summary.at("calibrated") == true);
+  CHECK(summary.at("interval_coverage").at("of") == 6);
+  CHECK(summary.at("faster_probability").at("pairs") == 6);
+  CHECK(summary.at("faster_probability").at("brier").get<double>() < 0.25);
+  CHECK(fs::exists(session.folder.path() / "out" / "reliability.svg"));
+  for (const json& scenario : session.results().at("scenarios")) {
+    CHECK(scenario.at("predicted_us_p5") < scenario.at("predicted_us"));
+    CHECK(scenario.at("predicted_us_p95") > scenario.at("predicted_us"));
+  }
+}
+
+TEST_CASE("validate: scenarios outside the calibrated range are reported apart") {
+  Session session;
+  SimulatedDevice device({});
+  const auto small_inside = [](const PreparedProblem& problem) {
+    OperationCalibration known = residuals_around_one(problem);
+    const bool inside = problem.graph->task_count() < 40;
+    known.inside_hull.assign(problem.graph->operations().size(), inside ? 1 : 0);
+    return known;
+  };
+  const ValidateParts parts{.measurer = &device, .calibration = small_inside};
+  CHECK(session.validate({.repetitions = 2, .draws = 5}, parts) == exit_done);
+  const json summary = session.results().at("summary");
+  CHECK(summary.at("makespan_error_inside").at("scenarios").get<int>() +
+            summary.at("makespan_error_outside").at("scenarios").get<int>() ==
+        6);
+  const auto all_outside = [](const PreparedProblem& problem) {
+    OperationCalibration known = residuals_around_one(problem);
+    known.inside_hull.assign(problem.graph->operations().size(), 0);
+    return known;
+  };
+  const ValidateParts outside{.measurer = &device, .calibration = all_outside};
+  CHECK(
+      session.validate({.repetitions = 2, .draws = 5, .max_median_error = "50%", .overwrite = true},
+                       outside) == exit_failed);
+  CHECK(session.out.str().find("no scenario within the calibrated range") != std::string::npos);
+}
+
+TEST_CASE("validate: a recording replays to the same figures, without a device") {
+  Session session;
+  SimulatedDevice device({.factor = [](const Operation&) { return 1.03; }, .task_cv = 0.02});
+  const std::string recording = (session.folder.path() / "recording").string();
+  CHECK(session.validate({.record = recording}, device) == exit_done);
+  const std::size_t runs = device.order.size();
+  const json first = session.results();
+  const std::string first_runs = session.file("runs.csv");
+  CHECK(session.validate({.recording = recording, .overwrite = true}, ValidateParts{}) ==
+        exit_done);
+  CHECK(device.order.size() == runs);
+  CHECK(session.results() == first);
+  CHECK(session.file("runs.csv") == first_runs);
+}
+
+TEST_CASE("validate: a recording of another spec is refused, with the place") {
+  Session session;
+  SimulatedDevice device({});
+  const std::string recording = (session.folder.path() / "recording").string();
+  CHECK(session.validate({.record = recording, .repetitions = 2}, device) == exit_done);
+  std::string other = small_spec;
+  other.replace(other.find("[2, 3]"), 6, "[2, 4]");
+  write_file_atomically(session.folder.path() / "spec.json", other);
+  CHECK_THROWS_WITH_AS(
+      session.validate({.recording = recording, .overwrite = true}, ValidateParts{}),
+      doctest::Contains("/scenarios/3/name: found \"layers=3"),
+      InputError);
+  write_file_atomically(fs::path{recording} / "recording.json", "{\"schedlab\": \"trace\"}");
+  CHECK_THROWS_WITH_AS(
+      session.validate({.recording = recording, .overwrite = true}, ValidateParts{}),
+      doctest::Contains("found no recording"),
+      InputError);
+}
+
+TEST_CASE("validate: stopped in the middle, finished rounds are used and marked incomplete") {
+  Session session;
+  StopFlag stop{false};
+  int calls = 0;
+  SimulatedDevice device({.before = [&](const MeasureRequest&) {
+    if (++calls == 3 * 3 + 2) stop.store(true);  // in the fourth round of the first group
+  }});
+  const ValidateParts parts{.measurer = &device};
+  CHECK(session.validate({.repetitions = 5, .warm_up = 1}, parts, &stop) == exit_failed);
+  const json results = session.results();
+  CHECK(results.at("summary").at("complete") == false);
+  CHECK(results.at("summary").at("compared") == 3);
+  CHECK(results.at("scenarios").at(0).at("runs") == 2);  // of three finished one was warm-up
+  CHECK(results.at("scenarios").at(5).at("note") == "not measured");
+  CHECK(session.err.str().find("Stopped before the end") != std::string::npos);
+}
+
+TEST_CASE("validate: a scenario that the device cannot run has its reason, the others go on") {
+  Session session;
+  SimulatedDevice device({.before = [](const MeasureRequest& request) {
+    if (request.scenario == 1) throw DeviceError("out of cores");
+  }});
+  CHECK(session.validate({.repetitions = 2}, device) == exit_done);
+  const json results = session.results();
+  CHECK(results.at("summary").at("compared") == 5);
+  CHECK(results.at("scenarios").at(1).at("note") == "out of cores");
+}
+
+TEST_CASE("validate says what is wrong with its options") {
+  Session session;
+  SimulatedDevice device({});
+  CHECK_THROWS_WITH_AS(session.validate({}, ValidateParts{}),
+                       doctest::Contains("neither --device nor --recording"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(session.validate({.max_median_error = "five"}, device),
+                       doctest::Contains("--max-median-error: found \"five\", expected a share"),
+                       InputError);
+  CHECK(share_option("5%", "f") == doctest::Approx(0.05));
+  CHECK(share_option("5 %", "f") == doctest::Approx(0.05));
+  CHECK(share_option("0.12", "f") == doctest::Approx(0.12));
+}
+
+}  // namespace
+}  // namespace schedlab
