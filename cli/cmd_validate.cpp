@@ -6,6 +6,8 @@
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
+#include "cli/validate/cpu_measurer.hpp"
+#include "cli/validate/profile_calibration.hpp"
 #include "cli/validate/recording.hpp"
 #include "cli/validate/validation.hpp"
 #include "cli/validate/validation_files.hpp"
@@ -13,6 +15,7 @@
 #include "notebooks_export/overlay.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/machine/kernel_profile.hpp"
 #include "sim/trace/merged_chrome_json.hpp"
 
 #include <CLI/CLI.hpp>
@@ -23,6 +26,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <ostream>
 
@@ -60,12 +64,12 @@ ValidationBounds bounds_of(const ValidateOptions& options) {
 }
 
 void expect_source(const ValidateOptions& options, const ValidateParts& parts) {
-  if (parts.measurer != nullptr || !options.recording.empty()) return;
+  if (parts.measurer != nullptr || !options.recording.empty() || options.device == "cpu") return;
   throw InputError({.file = "--device",
                     .pointer = {},
                     .found = options.device.empty() ? "neither --device nor --recording"
                                                     : fmt::format("\"{}\"", options.device),
-                    .expected = "a recording, as this build runs nothing on a device",
+                    .expected = "--device cpu, or a recording",
                     .hint = "--recording DIR replays what validate --record DIR has written"});
 }
 
@@ -82,6 +86,8 @@ class ValidateRun {
         spec_(spec),
         grid_(spec),
         space_(spec, grid_) {}
+  ValidateRun(const ValidateRun&) = delete;
+  ValidateRun& operator=(const ValidateRun&) = delete;
 
   [[nodiscard]] int run() {
     expect_size();
@@ -90,6 +96,7 @@ class ValidateRun {
     OutputFolder folder(options_.out, options_.overwrite);
     if (!options_.record.empty() && !options_.overwrite) expect_free(options_.record, false);
 
+    prepare();
     predict();
     measure();
     if (!options_.record.empty()) {
@@ -120,6 +127,28 @@ class ValidateRun {
                       .hint = "give some axes fewer values"});
   }
 
+  /// Plans must be made for the workers that run them.
+  void prepare() {
+    if (!options_.recording.empty()) {
+      const RecordedHost recorded = read_recorded_host(options_.recording);
+      if (recorded.workers > 0) space_.prepare_for_execution(recorded.workers, recorded.host);
+    } else if (parts_.measurer != nullptr) {
+      measurer_ = parts_.measurer;
+    } else {
+      const ExecutionSettings settings = validation_settings(options_, space_);
+      space_.prepare_for_execution(settings.workers, settings.host);
+      own_measurer_ = std::make_unique<CpuMeasurer>(space_, settings, terminal_.stop);
+      measurer_ = own_measurer_.get();
+    }
+    if (parts_.calibration) {
+      calibration_ = parts_.calibration;
+    } else {
+      calibration_ = [this](std::uint64_t scenario, const PreparedProblem& problem) {
+        return profile_.of(scenario, problem);
+      };
+    }
+  }
+
   /// Before anything is measured, so that no prediction can know its answer.
   void predict() {
     ScenarioRunner runner(space_, terminal_.stop);
@@ -127,7 +156,7 @@ class ValidateRun {
     const DrawRequest request{.draws = options_.draws, .seed = options_.seed};
     for (std::uint64_t scenario = 0; scenario < grid_.size(); ++scenario) {
       predicted_.push_back(
-          predict_scenario(space_, runner, scenario, parts_.calibration, request, terminal_.stop));
+          predict_scenario(space_, runner, scenario, calibration_, request, terminal_.stop));
       progress.update(scenario + 1);
     }
     progress.finish();
@@ -157,10 +186,12 @@ class ValidateRun {
         .repetitions = options_.repetitions, .warm_up = options_.warm_up, .seed = options_.seed};
     Progress progress(terminal_, scenarios * (options_.warm_up + options_.repetitions), 0, "runs");
     measured_ = measure_interleaved(
-        *parts_.measurer, groups, grid_.size(), request, terminal_.stop, [&](std::uint64_t done) {
+        *measurer_, groups, grid_.size(), request, terminal_.stop, [&](std::uint64_t done) {
           progress.update(done);
         });
     progress.finish();
+    measured_.workers = space_.workers();
+    measured_.host = std::string{to_string(space_.host_placement())};
   }
 
   [[nodiscard]] std::size_t shown_outcome(const Validation& validation) const {
@@ -251,6 +282,10 @@ class ValidateRun {
   const Spec& spec_;
   Grid grid_;
   ScenarioSpace space_;
+  ProfileCalibration profile_{space_};
+  std::unique_ptr<CpuMeasurer> own_measurer_;
+  Measurer* measurer_ = nullptr;
+  CalibrationLookup calibration_;
   std::vector<PredictedScenario> predicted_;
   Measurements measured_;
   std::vector<std::string> warnings_;
@@ -276,11 +311,34 @@ double share_option(const std::string& text, const std::string& flag) {
   return percent ? value / 100 : value;
 }
 
+ExecutionSettings validation_settings(const ValidateOptions& options, const ScenarioSpace& space) {
+  ExecutionSettings settings{.workers = options.workers, .pin = options.pin, .proxy = {}};
+  if (options.proxy == "spin") settings.proxy = ProxyKernels::spin;
+  if (options.proxy == "shapes") settings.proxy = ProxyKernels::shapes;
+  const auto given = host_placement_from(options.host);
+  const Platform platform = space.components().machine(0).platform;
+  const auto& profile = platform.devices[DeviceId{0}].profile;
+  if (settings.workers == 0 && profile != nullptr) settings.workers = profile->units;
+  if (settings.workers == 0) {
+    settings.workers = default_workers(given.value_or(HostPlacement::own_core));
+  }
+  const bool core_left = settings.workers < available_cores();
+  settings.host = given.value_or(core_left ? HostPlacement::own_core : HostPlacement::shares_core);
+  return settings;
+}
+
 CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
   CLI::App* verb =
       app.add_subcommand("validate", "Simulate and measure a grid of scenarios, then compare");
   verb->add_option("SPEC", options.spec, "JSON spec; a list anywhere in it is an axis")->required();
   auto* device = verb->add_option("--device", options.device, "What runs the plans: cpu");
+  verb->add_option(
+      "--workers", options.workers, "Worker threads; 0: as the machine was calibrated with");
+  verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")
+      ->check(CLI::IsMember(host_placement_names()));
+  verb->add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
+      ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
+  verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
   verb->add_option("--recording", options.recording, "Folder of a recording, instead of a device")
       ->excludes(device);
   verb->add_option(

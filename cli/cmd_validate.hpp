@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/execution.hpp"
 #include "cli/terminal.hpp"
 #include "cli/validate/measurement.hpp"
 #include "cli/validate/prediction.hpp"
@@ -16,7 +17,11 @@ namespace schedlab {
 
 struct ValidateOptions {
   std::string spec{};
-  std::string device{};     ///< cpu
+  std::string device{};  ///< cpu
+  std::string host{};    ///< placement; empty: see validation_settings()
+  std::string proxy{};   ///< "", "spin" or "shapes"
+  std::uint32_t workers = 0;
+  bool pin = true;
   std::string recording{};  ///< folder, instead of a device
   std::string machine{};    ///< file that replaces the spec's machine
   std::string out{};
@@ -36,8 +41,8 @@ struct ValidateOptions {
 
 /// What a validation needs besides its options: given by the program, or by a test.
 struct ValidateParts {
-  Measurer* measurer = nullptr;  ///< nullptr: made for the device of the options
-  CalibrationLookup calibration = no_calibration;
+  Measurer* measurer = nullptr;     ///< nullptr: made for the device of the options
+  CalibrationLookup calibration{};  ///< empty: what the machine's profile says
 };
 
 /// Adds the verb `validate`.
@@ -49,6 +54,11 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options);
 [[nodiscard]] int run(const ValidateOptions& options,
                       const Terminal& terminal,
                       const ValidateParts& parts);
+
+/// Workers and host as the options say. Left out, as many workers as the machine's profile was
+/// measured with, and the host on a core of its own if one is left.
+[[nodiscard]] ExecutionSettings validation_settings(const ValidateOptions& options,
+                                                    const ScenarioSpace& space);
 
 /// "5%", "5 %" or "0.05" as 0.05. Throws InputError that names the flag.
 [[nodiscard]] double share_option(const std::string& text, const std::string& flag);

@@ -135,6 +135,11 @@ bool ScenarioExecutor::computes(std::uint64_t scenario) {
   return prepared(scenario).computes;
 }
 
+void ScenarioExecutor::forget() {
+  scenarios_.clear();
+  works_.clear();
+}
+
 void ScenarioExecutor::execute(std::uint64_t scenario, Execution& out) {
   Prepared& run = prepared(scenario);
   if (run.plan) {

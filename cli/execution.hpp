@@ -50,6 +50,9 @@ class ScenarioExecutor {
   /// then, if the run has begun.
   void execute(std::uint64_t scenario, Execution& out);
 
+  /// Gives back what was made for the scenarios so far, their tasks' data above all.
+  void forget();
+
   /// The scenario's graph on a platform that has one unit per worker, with each task's measured
   /// duration as its cost: what metrics of a measured trace refer to.
   struct Measured {

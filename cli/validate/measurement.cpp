@@ -142,6 +142,7 @@ Measurements measure_interleaved(Measurer& measurer,
   Rng rng(request.seed);
   std::uint64_t done = 0;
   for (const std::vector<Measurable>& group : groups) {
+    measurer.begin_group();
     GroupRun runs(measurer, group, result, request.kept_traces, stop);
     const std::uint32_t rounds = request.warm_up + request.repetitions;
     for (std::uint32_t round = 0; round < rounds && result.complete; ++round) {

@@ -42,6 +42,8 @@ class Measurer {
   /// Errors   Interrupted ends all; other exceptions of the standard library end this scenario,
   ///          with their text as its note.
   [[nodiscard]] virtual MeasuredRun measure(const MeasureRequest& request) = 0;
+  /// The scenarios of one group follow.
+  virtual void begin_group() {}
 };
 
 /// One kept run of a scenario, in the order of running.
@@ -67,6 +69,8 @@ struct Measurements {
   std::uint32_t repetitions = 0;  ///< as asked for
   std::uint32_t warm_up = 0;
   std::uint64_t seed = 0;
+  std::uint32_t workers = 0;  ///< and where the host ran: what plans were prepared for; 0: nothing
+  std::string host;
   std::vector<MeasuredScenario> scenarios;  ///< by scenario
   bool complete = true;                     ///< false: stopped before the end
 };

@@ -89,6 +89,11 @@ std::vector<double> draw_makespans(ScenarioSpace& space,
   Simulator simulator;
   Simulator::Recording recording;
   std::vector<double> makespans;
+  // A host that shares a core makes tasks longer (ScenarioSpace::prepare_for_execution); the draws
+  // take over by how much.
+  simulator.run_into(nominal, run.plan, options, recording.trace);
+  const double plain = to_us(recording.trace.makespan());
+  const double slowed = plain > 0 ? to_us(run.trace.makespan()) / plain : 1.0;
   for (std::uint32_t draw = 0; draw < request.draws; ++draw) {
     const auto factors = factors_of(nominal.graph, calibration, request.seed, draw);
     IdVector<TaskId, Duration> drawn = durations;
@@ -103,7 +108,7 @@ std::vector<double> draw_makespans(ScenarioSpace& space,
     } else {
       simulator.run_into(problem, run.plan, options, recording.trace);
     }
-    double makespan = to_us(recording.trace.makespan());
+    double makespan = slowed * to_us(recording.trace.makespan());
     if (calibration.run_noise > 0) {
       // A run's own luck: not shared with other scenarios.
       makespan *= noise_factor(
@@ -126,7 +131,7 @@ bool all_inside(const TaskGraph& graph, const OperationCalibration& calibration)
 
 }  // namespace
 
-OperationCalibration no_calibration(const PreparedProblem&) {
+OperationCalibration no_calibration(std::uint64_t, const PreparedProblem&) {
   return {};
 }
 
@@ -155,7 +160,7 @@ PredictedScenario predict_scenario(ScenarioSpace& space,
       predicted.note = fmt::format("the plan checker objects: {}", run->findings.front().message);
       return predicted;
     }
-    const OperationCalibration known = calibration(*run->prepared);
+    const OperationCalibration known = calibration(scenario, *run->prepared);
     predicted.calibrated = known.known();
     predicted.inside_hull = all_inside(*run->prepared->graph, known);
     if (known.known()) {

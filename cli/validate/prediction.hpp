@@ -24,10 +24,12 @@ struct OperationCalibration {
 
   [[nodiscard]] bool known() const { return !residuals.empty() || run_noise > 0; }
 };
-using CalibrationLookup = std::function<OperationCalibration(const PreparedProblem& problem)>;
+using CalibrationLookup =
+    std::function<OperationCalibration(std::uint64_t scenario, const PreparedProblem& problem)>;
 
 /// Nothing is known: no intervals, no hull.
-[[nodiscard]] OperationCalibration no_calibration(const PreparedProblem& problem);
+[[nodiscard]] OperationCalibration no_calibration(std::uint64_t scenario,
+                                                  const PreparedProblem& problem);
 
 /// A scenario as it was predicted.
 struct PredictedScenario {

@@ -10,6 +10,7 @@
 #include "sim/trace/document.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <utility>
@@ -67,54 +68,17 @@ Json scenario_json(const fs::path& folder,
   return entry;
 }
 
-/// Reads recording.json; every mistake in it is an InputError with its pointer.
-class Reader {
+/// Every mistake in recording.json is an InputError with its pointer.
+class RecordingFile {
  public:
-  Reader(fs::path folder,
-         const Grid& grid,
-         const std::vector<PredictedScenario>& predicted,
-         std::vector<std::string>& notices)
-      : folder_(std::move(folder)),
-        file_((folder_ / recording_file).string()),
-        grid_(grid),
-        predicted_(predicted),
-        notices_(notices) {}
-
-  [[nodiscard]] Measurements read() {
+  explicit RecordingFile(fs::path folder)
+      : folder_(std::move(folder)), file_((folder_ / recording_file).string()) {
     const std::string text = read_file(file_);
     try {
       root_ = Json::parse(text);
     } catch (const Json::parse_error&) {
       fail("", "a file that is not JSON", "a recording of schedlab validate");
     }
-    try {
-      read_facts();
-      const Json& scenarios = root_.at("scenarios");
-      for (std::size_t i = 0; i < scenarios.size(); ++i) {
-        read_scenario(scenarios[i], fmt::format("/scenarios/{}", i));
-      }
-    } catch (const Json::exception& error) {
-      fail("",
-           fmt::format("a value that does not fit ({})", error.what()),
-           "a recording of schedlab validate");
-    }
-    for (std::uint64_t scenario = 0; scenario < grid_.size(); ++scenario) {
-      MeasuredScenario& measured = result_.scenarios[scenario];
-      if (measured.runs.empty() && measured.note.empty()) measured.note = "not recorded";
-    }
-    return std::move(result_);
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& pointer,
-                         const std::string& found,
-                         const std::string& expected,
-                         const std::string& hint = {}) const {
-    throw InputError(
-        {.file = file_, .pointer = pointer, .found = found, .expected = expected, .hint = hint});
-  }
-
-  void read_facts() {
     if (!root_.is_object() || root_.value("schedlab", "") != "recording") {
       fail("/schedlab", "no recording", "\"recording\"");
     }
@@ -124,29 +88,90 @@ class Reader {
            fmt::format("{}", recording_version),
            "record again with this version");
     }
-    result_.device = root_.at("device").get<std::string>();
-    result_.date = root_.at("date").get<std::string>();
-    result_.repetitions = root_.at("repetitions").get<std::uint32_t>();
-    result_.warm_up = root_.at("warm_up").get<std::uint32_t>();
-    result_.seed = root_.at("seed").get<std::uint64_t>();
-    result_.complete = root_.at("complete").get<bool>();
+  }
+
+  /// Turns what `read` finds missing or of another type into an InputError.
+  template <class Read>
+  void guarded(const Read& read) const {
+    try {
+      read();
+    } catch (const Json::exception& error) {
+      fail("",
+           fmt::format("a value that does not fit ({})", error.what()),
+           "a recording of schedlab validate");
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& pointer,
+                         const std::string& found,
+                         const std::string& expected,
+                         const std::string& hint = {}) const {
+    throw InputError(
+        {.file = file_, .pointer = pointer, .found = found, .expected = expected, .hint = hint});
+  }
+
+  [[nodiscard]] const fs::path& folder() const { return folder_; }
+  [[nodiscard]] const Json& root() const { return root_; }
+
+ private:
+  fs::path folder_;
+  std::string file_;
+  Json root_;
+};
+
+/// The measurements in it, for the scenarios of a grid.
+class RecordingReader {
+ public:
+  RecordingReader(const fs::path& folder,
+                  const Grid& grid,
+                  const std::vector<PredictedScenario>& predicted,
+                  std::vector<std::string>& notices)
+      : file_(folder), grid_(grid), predicted_(predicted), notices_(notices) {}
+
+  [[nodiscard]] Measurements read() {
+    file_.guarded([this] {
+      read_facts();
+      const Json& scenarios = file_.root().at("scenarios");
+      for (std::size_t i = 0; i < scenarios.size(); ++i) {
+        read_scenario(scenarios[i], fmt::format("/scenarios/{}", i));
+      }
+    });
+    for (MeasuredScenario& measured : result_.scenarios) {
+      if (measured.runs.empty() && measured.note.empty()) measured.note = "not recorded";
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void read_facts() {
+    const Json& root = file_.root();
+    result_.device = root.at("device").get<std::string>();
+    result_.date = root.at("date").get<std::string>();
+    result_.repetitions = root.at("repetitions").get<std::uint32_t>();
+    result_.warm_up = root.at("warm_up").get<std::uint32_t>();
+    result_.seed = root.at("seed").get<std::uint64_t>();
+    result_.workers = root.at("workers").get<std::uint32_t>();
+    result_.host = root.at("host").get<std::string>();
+    result_.complete = root.at("complete").get<bool>();
     result_.scenarios.resize(grid_.size());
   }
 
   void read_scenario(const Json& entry, const std::string& pointer) {
     const auto scenario = entry.at("scenario").get<std::uint64_t>();
     if (scenario >= grid_.size()) {
-      fail(pointer + "/scenario",
-           fmt::format("scenario {}", scenario),
-           fmt::format("one of the {} of this spec", grid_.size()),
-           fmt::format("the spec of the recording is {}", (folder_ / "spec.json").string()));
+      file_.fail(
+          pointer + "/scenario",
+          fmt::format("scenario {}", scenario),
+          fmt::format("one of the {} of this spec", grid_.size()),
+          fmt::format("the spec of the recording is {}", (file_.folder() / "spec.json").string()));
     }
     const auto name = entry.at("name").get<std::string>();
     if (name != grid_.describe(scenario)) {
-      fail(pointer + "/name",
-           fmt::format("\"{}\"", name),
-           fmt::format("\"{}\", as in this spec", grid_.describe(scenario)),
-           fmt::format("the spec of the recording is {}", (folder_ / "spec.json").string()));
+      file_.fail(
+          pointer + "/name",
+          fmt::format("\"{}\"", name),
+          fmt::format("\"{}\", as in this spec", grid_.describe(scenario)),
+          fmt::format("the spec of the recording is {}", (file_.folder() / "spec.json").string()));
     }
     MeasuredScenario& measured = result_.scenarios[scenario];
     if (entry.contains("note")) measured.note = entry.at("note").get<std::string>();
@@ -154,10 +179,10 @@ class Reader {
     if (!entry.contains("runs") || run == nullptr) return;
     const TaskGraph& graph = *run->prepared->graph;
     if (entry.at("tasks").get<std::size_t>() != graph.task_count()) {
-      fail(pointer + "/tasks",
-           fmt::format("{} tasks", entry.at("tasks").get<std::size_t>()),
-           fmt::format("{}, as the graph has now", graph.task_count()),
-           "the workload has changed since; record again");
+      file_.fail(pointer + "/tasks",
+                 fmt::format("{} tasks", entry.at("tasks").get<std::size_t>()),
+                 fmt::format("{}, as the graph has now", graph.task_count()),
+                 "the workload has changed since; record again");
     }
     for (const Json& record : entry.at("runs")) {
       measured.runs.push_back({.round = record.at("round").get<std::uint32_t>(),
@@ -166,15 +191,15 @@ class Reader {
     }
     read_plans(entry, *run, scenario, measured);
     for (const Json& trace : entry.at("traces")) {
-      const fs::path path = folder_ / trace.get<std::string>();
+      const fs::path path = file_.folder() / trace.get<std::string>();
       TraceDocument document = read_chrome_json(read_file(path), path.string());
       if (document.tasks.size() != graph.task_count()) {
-        fail(pointer + "/traces", "a trace of another graph", "one of this scenario");
+        file_.fail(pointer + "/traces", "a trace of another graph", "one of this scenario");
       }
       const Plan& plan = plan_of(measured, *run, measured.traces.size());
       if (document.streams.size() > plan.streams.size() ||
           document.hosts.size() > plan.hosts.size()) {
-        fail(pointer + "/traces", "a trace of another plan", "one of the plan beside it");
+        file_.fail(pointer + "/traces", "a trace of another plan", "one of the plan beside it");
       }
       measured.traces.push_back(std::move(document.trace));
     }
@@ -186,7 +211,7 @@ class Reader {
                   MeasuredScenario& measured) {
     const bool online = entry.at("online").get<bool>();
     for (const Json& name : entry.at("plans")) {
-      const fs::path path = folder_ / name.get<std::string>();
+      const fs::path path = file_.folder() / name.get<std::string>();
       Plan plan = plan_from_json(read_file(path), *run.prepared->graph, path.string());
       if (online) {
         measured.plans.push_back(std::move(plan));
@@ -201,12 +226,10 @@ class Reader {
     }
   }
 
-  fs::path folder_;
-  std::string file_;
+  RecordingFile file_;
   const Grid& grid_;
   const std::vector<PredictedScenario>& predicted_;
   std::vector<std::string>& notices_;
-  Json root_;
   Measurements result_;
 };
 
@@ -231,6 +254,8 @@ std::vector<std::string> write_recording(const fs::path& folder,
             {"repetitions", measured.repetitions},
             {"warm_up", measured.warm_up},
             {"seed", measured.seed},
+            {"workers", measured.workers},
+            {"host", measured.host},
             {"complete", measured.complete},
             {"scenarios", Json::array()}};
   for (std::uint64_t scenario = 0; scenario < measured.scenarios.size(); ++scenario) {
@@ -243,11 +268,29 @@ std::vector<std::string> write_recording(const fs::path& folder,
   return files;
 }
 
+RecordedHost read_recorded_host(const fs::path& folder) {
+  const RecordingFile file(folder);
+  RecordedHost recorded;
+  file.guarded([&] {
+    recorded.workers = file.root().at("workers").get<std::uint32_t>();
+    const auto word = file.root().at("host").get<std::string>();
+    if (recorded.workers == 0) return;
+    const auto host = host_placement_from(word);
+    if (!host) {
+      file.fail("/host",
+                fmt::format("\"{}\"", word),
+                fmt::format("one of {}", fmt::join(host_placement_names(), ", ")));
+    }
+    recorded.host = *host;
+  });
+  return recorded;
+}
+
 Measurements read_recording(const fs::path& folder,
                             const Grid& grid,
                             const std::vector<PredictedScenario>& predicted,
                             std::vector<std::string>& notices) {
-  return Reader{folder, grid, predicted, notices}.read();
+  return RecordingReader{folder, grid, predicted, notices}.read();
 }
 
 }  // namespace schedlab

@@ -5,7 +5,9 @@
 #include "cli/spec.hpp"
 #include "cli/validate/measurement.hpp"
 #include "cli/validate/prediction.hpp"
+#include "real_exec/cpu_executor.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -29,6 +31,14 @@ struct RecordingFacts {
 std::vector<std::string> write_recording(const std::filesystem::path& folder,
                                          const RecordingFacts& facts,
                                          const Measurements& measured);
+
+/// What plans were prepared for when they were recorded.
+struct RecordedHost {
+  std::uint32_t workers = 0;  ///< 0: for nothing in particular
+  HostPlacement host = HostPlacement::own_core;
+};
+/// Throws InputError as read_recording().
+[[nodiscard]] RecordedHost read_recorded_host(const std::filesystem::path& folder);
 
 /// Reads what write_recording() wrote, for the scenarios of this grid.
 ///

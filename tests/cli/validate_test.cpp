@@ -58,7 +58,7 @@ struct Session {
 };
 
 /// Every operation with the same three residuals, around which the device stays.
-OperationCalibration residuals_around_one(const PreparedProblem& problem) {
+OperationCalibration residuals_around_one(std::uint64_t, const PreparedProblem& problem) {
   OperationCalibration known;
   known.residuals.resize(problem.graph->operations().size(), {0.96, 1.0, 1.05});
   known.inside_hull.assign(problem.graph->operations().size(), 1);
@@ -183,8 +183,8 @@ TEST_CASE("validate: intervals from residuals cover a device that keeps to them"
 TEST_CASE("validate: scenarios outside the calibrated range are reported apart") {
   Session session;
   SimulatedDevice device({});
-  const auto small_inside = [](const PreparedProblem& problem) {
-    OperationCalibration known = residuals_around_one(problem);
+  const auto small_inside = [](std::uint64_t scenario, const PreparedProblem& problem) {
+    OperationCalibration known = residuals_around_one(scenario, problem);
     const bool inside = problem.graph->task_count() < 40;
     known.inside_hull.assign(problem.graph->operations().size(), inside ? 1 : 0);
     return known;
@@ -195,8 +195,8 @@ TEST_CASE("validate: scenarios outside the calibrated range are reported apart")
   CHECK(summary.at("makespan_error_inside").at("scenarios").get<int>() +
             summary.at("makespan_error_outside").at("scenarios").get<int>() ==
         6);
-  const auto all_outside = [](const PreparedProblem& problem) {
-    OperationCalibration known = residuals_around_one(problem);
+  const auto all_outside = [](std::uint64_t scenario, const PreparedProblem& problem) {
+    OperationCalibration known = residuals_around_one(scenario, problem);
     known.inside_hull.assign(problem.graph->operations().size(), 0);
     return known;
   };

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/validate/cpu_measurer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// As Linux names it; "CPU" where it does not.
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+/// So many that no stream of any scenario is less urgent here than in its simulation.
+std::uint32_t most_priority_levels(const ScenarioSpace& space) {
+  std::uint32_t levels = 1;
+  for (std::uint64_t i = 0; i < space.grid().part_count(Part::machine); ++i) {
+    const Platform platform = space.components().machine(i).platform;
+    levels = std::max(levels, platform.devices[DeviceId{0}].priority_levels);
+  }
+  return levels;
+}
+
+}  // namespace
+
+CpuMeasurer::CpuMeasurer(ScenarioSpace& space,
+                         const ExecutionSettings& settings,
+                         const StopFlag* stop)
+    : device_(fmt::format("{}, {} worker{}, host {}",
+                          processor_name(),
+                          settings.workers,
+                          settings.workers == 1 ? "" : "s",
+                          to_string(settings.host))),
+      executor_(space, settings, most_priority_levels(space), stop) {}
+
+MeasuredRun CpuMeasurer::measure(const MeasureRequest& request) {
+  executor_.execute(request.scenario, run_);
+  MeasuredRun measured;
+  measured.trace = std::move(run_.trace);
+  if (request.online != nullptr) measured.plan = std::move(run_.plan);
+  run_ = {};
+  return measured;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/execution.hpp"
+#include "cli/validate/measurement.hpp"
+#include "sim/base/interrupt.hpp"
+
+#include <string>
+
+namespace schedlab {
+
+/// This computer's cores. The space must be prepared for as many workers
+/// (ScenarioSpace::prepare_for_execution), so that the plans that are simulated are those that run.
+class CpuMeasurer final : public Measurer {
+ public:
+  /// `space` must outlive this. Throws what ScenarioExecutor throws.
+  CpuMeasurer(ScenarioSpace& space, const ExecutionSettings& settings, const StopFlag* stop);
+
+  [[nodiscard]] std::string device() const override { return device_; }
+  [[nodiscard]] MeasuredRun measure(const MeasureRequest& request) override;
+  /// Weights and activations of the last group's workload are given back.
+  void begin_group() override { executor_.forget(); }
+
+ private:
+  std::string device_;
+  ScenarioExecutor executor_;
+  Execution run_;
+};
+
+}  // namespace schedlab

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/validate/profile_calibration.hpp"
+
+#include "sim/machine/kernel_profile.hpp"
+
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Interquartile range over standard deviation of a normal distribution.
+constexpr double quartiles_over_deviation = 1.349;
+
+}  // namespace
+
+OperationCalibration ProfileCalibration::of(std::uint64_t scenario,
+                                            const PreparedProblem& problem) {
+  OperationCalibration known;
+  const Device& device = problem.machine->platform.devices[DeviceId{0}];
+  if (device.profile == nullptr) return known;
+  const std::uint64_t cost_model = space_.grid().part_index(scenario, Part::cost_model);
+  if (space_.components().cost_model(cost_model, *problem.machine)->name() != model_.name()) {
+    return known;
+  }
+  const auto& operations = problem.graph->operations();
+  known.run_noise = device.profile->noise / quartiles_over_deviation;
+  for (const Operation& operation : operations) {
+    PredictionQuality quality = model_.quality(operation, device);
+    known.residuals.push_back(std::move(quality.ratios));
+    known.inside_hull.push_back(quality.inside_hull ? 1 : 0);
+  }
+  return known;
+}
+
+}  // namespace schedlab
