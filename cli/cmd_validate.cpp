@@ -223,6 +223,12 @@ class ValidateRun {
                       missing,
                       validation.scenarios.size()));
     }
+    if (validation.spread > much_scatter) {
+      report.warnings.push_back(
+          fmt::format("Equal runs scatter by {:.0f} % between their quartiles: other work was on "
+                      "the machine, and errors of medians are those of that work, too.",
+                      100 * validation.spread));
+    }
     std::size_t few = 0;
     for (const ScenarioOutcome& outcome : validation.scenarios) {
       if (outcome.compared() && outcome.runs < least_runs) ++few;
@@ -275,6 +281,7 @@ class ValidateRun {
   }
 
   static constexpr std::size_t least_runs = 15;
+  static constexpr double much_scatter = 0.1;
 
   const ValidateOptions& options_;
   const Terminal& terminal_;

@@ -122,6 +122,8 @@ class Validator {
     }
     outcome.measured_95 = bootstrap_median_95(makespans_us, rng_);
     outcome.inside_hull = predicted.inside_hull;
+    outcome.least_us = *std::min_element(makespans_us.begin(), makespans_us.end());
+    outcome.spread = quartiles(makespans_us).relative_spread();
     const FullRun& run = *predicted.run;
     const double half = (outcome.measured_95.high - outcome.measured_95.low) / 2;
     outcome.comparison = compare_traces({.problem = run.prepared->problem(),
@@ -214,6 +216,8 @@ class Validator {
     std::vector<double> all;
     std::vector<double> inside;
     std::vector<double> outside;
+    std::vector<double> fastest;
+    std::vector<double> spreads;
     std::vector<double> predicted;
     std::vector<double> measured;
     std::size_t intervals = 0;
@@ -222,6 +226,8 @@ class Validator {
       if (!outcome.compared()) continue;
       all.push_back(outcome.error);
       (outcome.inside_hull ? inside : outside).push_back(outcome.error);
+      if (outcome.least_us > 0) fastest.push_back(outcome.predicted_us / outcome.least_us - 1);
+      spreads.push_back(outcome.spread);
       predicted.push_back(outcome.predicted_us);
       measured.push_back(outcome.measured_us);
       if (!outcome.predicted_90) continue;
@@ -231,6 +237,8 @@ class Validator {
     result_.all = summarize_errors(all);
     result_.inside = summarize_errors(inside);
     result_.outside = summarize_errors(outside);
+    result_.fastest = summarize_errors(fastest);
+    result_.spread = median_or_zero(spreads);
     result_.kendall_tau = kendall_tau(predicted, measured);
     result_.coverage = proportion(covered, intervals);
     result_.run_coverage = proportion(static_cast<double>(runs_covered_), runs_);

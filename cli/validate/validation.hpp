@@ -28,6 +28,8 @@ struct ScenarioOutcome {
   double predicted_us = 0;
   double measured_us = 0;  ///< median
   Interval measured_95;    ///< of the median, us
+  double least_us = 0;     ///< fastest run
+  double spread = 0;       ///< interquartile range of the runs over their median
   double error = 0;        ///< predicted / measured - 1
   bool inside_hull = true;
   std::optional<Interval> predicted_90;  ///< of the draws, us; nullopt: not calibrated
@@ -95,6 +97,8 @@ struct Validation {
   ErrorSummary all;
   ErrorSummary inside;  ///< the calibrated hull
   ErrorSummary outside;
+  ErrorSummary fastest;  ///< all, against the fastest run: less for what others do to the machine
+  double spread = 0;     ///< median over the scenarios of theirs
   std::optional<double> kendall_tau;  ///< over all scenarios
   std::optional<double> group_tau;    ///< median over the groups
   double mean_regret = 0;

@@ -107,11 +107,16 @@ class ValidationPage {
       line("inside the calibrated range", all_.inside);
       line("outside", all_.outside);
     }
+    line("all, against the fastest run", all_.fastest);
     end();
     element("p",
             "Error: predicted / measured - 1, measured: median of the runs. Median, 90 % and most "
             "are of absolute values, bias is the median with its sign.",
             "note");
+    element("p",
+            fmt::format("Equal runs scatter by {} between their quartiles (median of the "
+                        "scenarios).",
+                        percent(all_.spread)));
     if (!all_.calibrated) {
       element("p",
               "The machine has no calibration: there are no prediction intervals, and nothing is "

@@ -86,6 +86,8 @@ Json of(const ScenarioOutcome& outcome) {
   json["measured_us"] = outcome.measured_us;
   json["measured_us_low"] = outcome.measured_95.low;
   json["measured_us_high"] = outcome.measured_95.high;
+  json["measured_us_least"] = outcome.least_us;
+  json["spread"] = outcome.spread;
   json["error"] = outcome.error;
   json["inside_calibrated_range"] = outcome.inside_hull;
   json["predicted_busy_us"] = to_us(comparison.simulated_busy);
@@ -152,6 +154,8 @@ Json summary_json(const ValidationReport& report) {
             {"makespan_error", of(all.all)},
             {"makespan_error_inside", of(all.inside)},
             {"makespan_error_outside", of(all.outside)},
+            {"makespan_error_fastest_run", of(all.fastest)},
+            {"spread_of_runs", all.spread},
             {"pairs", all.pairs.size()},
             {"decidable_pairs", all.decidable},
             {"order_right", of(all.order, all.decidable)},

@@ -22,6 +22,8 @@ std::vector<Column> scenario_columns(const Grid& grid) {
                            "measured_us",
                            "measured_us_low",
                            "measured_us_high",
+                           "measured_us_least",
+                           "spread",
                            "error",
                            "inside_calibrated_range",
                            "task_duration_error_p50",
@@ -58,6 +60,8 @@ Table scenarios_table(const ValidationReport& report) {
       row.emplace_back(outcome.measured_us);
       row.emplace_back(outcome.measured_95.low);
       row.emplace_back(outcome.measured_95.high);
+      row.emplace_back(outcome.least_us);
+      row.emplace_back(outcome.spread);
       row.emplace_back(outcome.error);
       row.emplace_back(std::int64_t{outcome.inside_hull ? 1 : 0});
       row.emplace_back(comparison.all.duration.p50);

@@ -15,7 +15,7 @@ std::string percent(double share) {
 
 void add_errors(std::string& text, const char* what, const ErrorSummary& errors) {
   if (errors.count == 0) return;
-  text += fmt::format("  {:<22}median {}, 90 % below {}, most {}; {} scenario{}, bias {:+.1f} %\n",
+  text += fmt::format("  {:<23}median {}, 90 % below {}, most {}; {} scenario{}, bias {:+.1f} %\n",
                       what,
                       percent(errors.median),
                       percent(errors.p90),
@@ -28,7 +28,7 @@ void add_errors(std::string& text, const char* what, const ErrorSummary& errors)
 void add_order(std::string& text, const Validation& all) {
   if (!all.pairs.empty()) {
     text += fmt::format(
-        "  {:<22}{} of {} pairs decidable", "order of policies", all.decidable, all.pairs.size());
+        "  {:<23}{} of {} pairs decidable", "order of policies", all.decidable, all.pairs.size());
     if (all.decidable > 0) {
       text += fmt::format(", {} of them right ({})",
                           std::lround(all.order.value * static_cast<double>(all.decidable)),
@@ -40,7 +40,7 @@ void add_order(std::string& text, const Validation& all) {
     const auto agree = std::count_if(all.speed_ups.begin(),
                                      all.speed_ups.end(),
                                      [](const SpeedUpOutcome& one) { return one.sign_agrees; });
-    text += fmt::format("  {:<22}over {}: sign right in {} of {}, {} of those that are decidable\n",
+    text += fmt::format("  {:<23}over {}: sign right in {} of {}, {} of those that are decidable\n",
                         "speed-up",
                         all.baseline,
                         agree,
@@ -48,9 +48,9 @@ void add_order(std::string& text, const Validation& all) {
                         percent(all.signs.value));
   }
   if (all.group_tau) {
-    text += fmt::format("  {:<22}{:.2f} (median of the groups)", "Kendall tau", *all.group_tau);
+    text += fmt::format("  {:<23}{:.2f} (median of the groups)", "Kendall tau", *all.group_tau);
     if (all.kendall_tau) text += fmt::format(", {:.2f} over all scenarios", *all.kendall_tau);
-    text += fmt::format("\n  {:<22}{} on average, {} at most: taking the predicted best\n",
+    text += fmt::format("\n  {:<23}{} on average, {} at most: taking the predicted best\n",
                         "regret",
                         percent(all.mean_regret),
                         percent(all.most_regret));
@@ -59,13 +59,13 @@ void add_order(std::string& text, const Validation& all) {
 
 void add_intervals(std::string& text, const Validation& all) {
   if (!all.calibrated) return;
-  text += fmt::format("  {:<22}hold {} of the measured medians, {} of single runs\n",
+  text += fmt::format("  {:<23}hold {} of the measured medians, {} of single runs\n",
                       "90 % intervals",
                       percent(all.coverage.value),
                       percent(all.run_coverage.value));
   if (all.probabilities.count > 0) {
     text +=
-        fmt::format("  {:<22}Brier score {:.3f} over {} pairs (0 sure and right, 0.25 a coin)\n",
+        fmt::format("  {:<23}Brier score {:.3f} over {} pairs (0 sure and right, 0.25 a coin)\n",
                     "P(A faster than B)",
                     all.probabilities.brier,
                     all.probabilities.count);
@@ -73,7 +73,7 @@ void add_intervals(std::string& text, const Validation& all) {
 }
 
 void add_budget(std::string& text, const Validation& all) {
-  text += fmt::format("  {:<22}", "error budget");
+  text += fmt::format("  {:<23}", "error budget");
   for (std::size_t part = 0; part < error_part_count; ++part) {
     text += fmt::format("{}{} {:+.1f} %",
                         part == 0 ? "" : ", ",
@@ -102,6 +102,10 @@ std::string validation_text(const ValidationReport& report) {
     add_errors(text, "... outside the hull", all.outside);
   }
   if (all.all.count > 0) {
+    add_errors(text, "... of the fastest run", all.fastest);
+    text += fmt::format("  {:<23}{} between the quartiles of equal runs (median)\n",
+                        "scatter",
+                        percent(all.spread));
     add_order(text, all);
     add_intervals(text, all);
     add_budget(text, all);

@@ -97,7 +97,7 @@ TEST_CASE("validate: a device that is as simulated has no error anywhere") {
                            "error_budget.svg",
                            "timeline.svg",
                            "trace.json"}) {
-    CAPTURE(name);
+    CAPTURE(std::string{name});
     CHECK(fs::exists(session.folder.path() / "out" / name));
   }
   CHECK(session.file("report.html").find("small <v") == std::string::npos);  // escaped
@@ -267,6 +267,41 @@ TEST_CASE("validate: a scenario that the device cannot run has its reason, the o
   const json results = session.results();
   CHECK(results.at("summary").at("compared") == 5);
   CHECK(results.at("scenarios").at(1).at("note") == "out of cores");
+}
+
+TEST_CASE("validate: real kernels on this computer's cores, recorded and replayed") {
+  Session session;
+  write_file_atomically(session.folder.path() / "spec.json", R"({
+    "workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 3, "batch": 4, "hidden": 16},
+    "machine": "manycore_cpu",
+    "policy": ["single_stream", "diagonal", "critical_first"]})");
+  const std::string recording = (session.folder.path() / "recording").string();
+  CHECK(session.validate(
+            {.device = "cpu", .pin = false, .record = recording, .repetitions = 3, .warm_up = 1},
+            ValidateParts{}) == exit_done);
+  const json measured = session.results();
+  CHECK(measured.at("summary").at("compared") == 3);
+  CHECK(measured.at("summary").at("device").get<std::string>().find("worker") != std::string::npos);
+  CHECK(session.validate({.recording = recording, .overwrite = true}, ValidateParts{}) ==
+        exit_done);
+  CHECK(session.results() == measured);
+}
+
+TEST_CASE("The specs for validation are valid, and their scenarios can be predicted") {
+  for (const char* name : {"validate_quick.json", "validate_cpu.json"}) {
+    CAPTURE(std::string{name});
+    const Spec spec = load_spec((fs::path{SCHEDLAB_EXPERIMENTS} / name).string());
+    const Grid grid(spec);
+    ScenarioSpace space(spec, grid);
+    REQUIRE_NOTHROW(space.components().check_all());
+    space.prepare_for_execution(2, HostPlacement::shares_core);
+    ScenarioRunner runner(space);
+    for (const auto& group : policy_groups(grid)) {
+      const PredictedScenario predicted =
+          predict_scenario(space, runner, group.back(), no_calibration, {}, nullptr);
+      CHECK(predicted.note == "");
+    }
+  }
 }
 
 TEST_CASE("validate says what is wrong with its options") {
