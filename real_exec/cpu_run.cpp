@@ -122,7 +122,7 @@ std::optional<BlockOfWork> CpuThreads::next_block(std::uint32_t worker) {
         fail(std::make_exception_ptr(Interrupted("the execution was stopped")));
       }
       if (ended_) return std::nullopt;
-      const auto block = machine_->take();
+      const auto block = machine_->take(worker);
       if (block) {
         if (machine_->has_ready()) tell_workers();
         return block;
@@ -364,7 +364,7 @@ void CpuThreads::run(const TaskGraph& graph,
   work.reset();
   graph_ = &graph;
   work_ = &work;
-  machine_.emplace(graph, work, options_.priority_levels);
+  machine_.emplace(graph, work, options_.priority_levels, workers_);
   machine_->open(streams, graphs);
   for (SpanBuffer& buffer : buffers_) buffer.clear();
   ended_ = false;

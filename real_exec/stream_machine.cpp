@@ -6,12 +6,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace schedlab {
+namespace {
 
-StreamMachine::StreamMachine(const TaskGraph& graph, const CpuWork& work, std::uint32_t levels)
-    : graph_(graph), work_(work), levels_(levels), tasks_(graph.task_count()), queues_(levels) {
+constexpr std::uint32_t mask_bits = 64;
+
+}  // namespace
+
+StreamMachine::StreamMachine(const TaskGraph& graph,
+                             const CpuWork& work,
+                             std::uint32_t levels,
+                             std::uint32_t workers)
+    : graph_(graph),
+      work_(work),
+      levels_(levels),
+      workers_(std::max(workers, 1U)),
+      tasks_(graph.task_count()),
+      queues_(levels) {
   SCHEDLAB_EXPECTS(levels > 0, "a stream machine without priority levels");
   if (graph.collectives().size() > 0) {
     throw InfeasibleError("the CPU executor runs one device: the graph has collectives");
@@ -216,6 +230,8 @@ void StreamMachine::enqueue_kernel(TaskId task, bool in_front) {
   state.next_block = 0;
   state.blocks = std::max(work_.blocks(task, state.kernel), 1U);
   state.unfinished = state.blocks;
+  state.left =
+      state.blocks >= mask_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << state.blocks) - 1;
   ready_ += state.blocks;
   auto& queue = queues_[state.level];
   if (in_front) {
@@ -225,13 +241,29 @@ void StreamMachine::enqueue_kernel(TaskId task, bool in_front) {
   }
 }
 
-std::optional<BlockOfWork> StreamMachine::take() {
+/// The first of the worker's own part of the blocks that is left, else the first of all.
+std::uint32_t StreamMachine::choose_block(TaskState& state, std::uint32_t worker) const {
+  if (state.blocks > mask_bits) return state.next_block;
+  const auto edge = [&](std::uint32_t w) {  // blocks of the workers before w
+    return std::min(w, workers_) * state.blocks / workers_;
+  };
+  const std::uint32_t first = edge(worker);
+  const std::uint32_t last = edge(worker + 1);
+  std::uint64_t own = state.left >> first << first;
+  if (last < mask_bits) own &= (std::uint64_t{1} << last) - 1;
+  const auto block = static_cast<std::uint32_t>(std::countr_zero(own != 0 ? own : state.left));
+  state.left &= ~(std::uint64_t{1} << block);
+  return block;
+}
+
+std::optional<BlockOfWork> StreamMachine::take(std::uint32_t worker) {
   if (ready_ == 0) return std::nullopt;
   for (auto& queue : queues_) {
     if (queue.empty()) continue;
     const TaskId task = queue.front();
     TaskState& state = tasks_[task];
-    const BlockOfWork block{task, state.kernel, state.next_block++};
+    const BlockOfWork block{task, state.kernel, choose_block(state, worker)};
+    ++state.next_block;
     if (state.next_block == state.blocks) queue.pop_front();
     --ready_;
     ++running_;

@@ -30,15 +30,20 @@ struct BlockOfWork {
 /// (docs/machine_model.md), and the blocks that are ready. It has no clock and no threads: callers
 /// hold one lock around all members.
 ///
-/// A free worker takes the next block of the kernel that became ready first on the most urgent
-/// level that has one; nothing that runs is evicted. The next kernel of a task goes before the
-/// tasks that wait on its level, as the task holds its place until it is complete.
+/// A free worker takes a block of the kernel that became ready first on the most urgent level that
+/// has one; nothing that runs is evicted. Of that kernel's blocks it takes one of its own part, if
+/// any is left: each worker then meets the same columns of the same weights again and finds them in
+/// its cache. The next kernel of a task goes before the tasks that wait on its level, as the task
+/// holds its place until it is complete.
 class StreamMachine {
  public:
   /// References must outlive this. `levels`: priorities that are told apart, see
   /// Device::level_of. Throws InfeasibleError for what it cannot run: several devices or hosts,
   /// messages, collectives, a legacy default stream.
-  StreamMachine(const TaskGraph& graph, const CpuWork& work, std::uint32_t levels);
+  StreamMachine(const TaskGraph& graph,
+                const CpuWork& work,
+                std::uint32_t levels,
+                std::uint32_t workers = 1);
 
   /// The streams that exist from the start, and the plan's graphs, which must outlive this.
   void open(const IdVector<StreamId, StreamSpec>& streams, const std::vector<DeviceGraph>& graphs);
@@ -59,7 +64,7 @@ class StreamMachine {
   [[nodiscard]] bool has_ready() const { return ready_ != 0; }
   /// Blocks that may be taken now.
   [[nodiscard]] std::size_t ready_blocks() const { return ready_; }
-  [[nodiscard]] std::optional<BlockOfWork> take();
+  [[nodiscard]] std::optional<BlockOfWork> take(std::uint32_t worker = 0);
   /// Of a block that was taken.
   void finish(const BlockOfWork& block, Time started, Time ended);
   /// Taken and not finished.
@@ -102,7 +107,8 @@ class StreamMachine {
     std::uint32_t node = 0;
     std::uint32_t level = 0;
     std::uint32_t kernel = 0;
-    std::uint32_t next_block = 0;
+    std::uint64_t left = 0;        // blocks not taken, of kernels with at most 64
+    std::uint32_t next_block = 0;  // taken so far
     std::uint32_t blocks = 0;
     std::uint32_t unfinished = 0;  // blocks of the kernel that runs
     bool started_any = false;
@@ -134,6 +140,7 @@ class StreamMachine {
   void advance(StreamId stream, Time now);
   void start_task(TaskId task, std::uint32_t level);
   void enqueue_kernel(TaskId task, bool in_front);
+  [[nodiscard]] std::uint32_t choose_block(TaskState& state, std::uint32_t worker) const;
   void complete_task(TaskId task, Time now);
   void pop(StreamId stream, Time now);
   void complete_record(std::uint32_t record, Time now);
@@ -143,6 +150,7 @@ class StreamMachine {
   const TaskGraph& graph_;
   const CpuWork& work_;
   std::uint32_t levels_;
+  std::uint32_t workers_;
   IdVector<StreamId, Stream> streams_;
   std::vector<std::uint32_t> latest_;  // record of each event, or none
   std::vector<Record> records_;

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 using namespace schedlab;
@@ -107,6 +108,31 @@ TEST_CASE("a wait looks at the event's record as it is at the call") {
   CHECK(machine.flows().front().from == StreamId{0});
   CHECK(machine.flows().front().to == StreamId{2});
   CHECK(machine.flows().front().recorded == at(5));
+}
+
+TEST_CASE("a worker takes blocks of its own part first, and what is left of others after that") {
+  const TaskGraph graph = loose_tasks(3);
+  for (const std::uint32_t blocks : {2U, 5U, 64U, 70U}) {
+    CAPTURE(blocks);
+    const FakeWork work(graph, blocks);
+    StreamMachine machine(graph, work, 1, 2);
+    machine.open(IdVector<StreamId, StreamSpec>(1), {});
+    machine.launch(StreamId{0}, TaskId{0}, at(0));
+    const auto second = machine.take(1);
+    REQUIRE(second.has_value());
+    // Kernels of more than 64 blocks are handed out in order.
+    CHECK(second->block == (blocks > 64 ? 0 : blocks / 2));
+    std::vector<bool> taken(blocks, false);
+    taken.at(second->block) = true;
+    machine.finish(*second, at(0), at(1));
+    while (const auto block = machine.take(0)) {
+      CHECK_FALSE(taken.at(block->block));
+      taken.at(block->block) = true;
+      machine.finish(*block, at(0), at(1));
+    }
+    CHECK(std::count(taken.begin(), taken.end(), true) == blocks);
+    CHECK(machine.all_idle());
+  }
 }
 
 TEST_CASE("the kernels of a task follow each other before other tasks of its level") {
