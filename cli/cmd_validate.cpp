@@ -223,10 +223,13 @@ class ValidateRun {
                       missing,
                       validation.scenarios.size()));
     }
-    if (validation.spread > much_scatter) {
+    const double others = measured_.other_load.value_or(0);
+    if (validation.spread > much_scatter || others > much_other_load) {
       report.warnings.push_back(
-          fmt::format("Equal runs scatter by {:.0f} % between their quartiles: other work was on "
-                      "the machine, and errors of medians are those of that work, too.",
+          fmt::format("The machine was not idle: other processes had {:.0f} % of its cores, and "
+                      "equal runs scatter by {:.0f} % between their quartiles. Errors of medians "
+                      "are theirs, too.",
+                      100 * others,
                       100 * validation.spread));
     }
     std::size_t few = 0;
@@ -282,6 +285,7 @@ class ValidateRun {
 
   static constexpr std::size_t least_runs = 15;
   static constexpr double much_scatter = 0.1;
+  static constexpr double much_other_load = 0.05;
 
   const ValidateOptions& options_;
   const Terminal& terminal_;

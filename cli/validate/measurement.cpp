@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/validate/measurement.hpp"
 
+#include "cli/validate/other_load.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/trace/compare.hpp"
 
@@ -139,6 +140,7 @@ Measurements measure_interleaved(Measurer& measurer,
   result.warm_up = request.warm_up;
   result.seed = request.seed;
   result.scenarios.resize(scenarios);
+  const OtherLoad load;
   Rng rng(request.seed);
   std::uint64_t done = 0;
   for (const std::vector<Measurable>& group : groups) {
@@ -156,6 +158,7 @@ Measurements measure_interleaved(Measurer& measurer,
     }
     if (!result.complete) break;
   }
+  result.other_load = load.share();
   return result;
 }
 

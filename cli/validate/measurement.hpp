@@ -72,6 +72,7 @@ struct Measurements {
   std::uint32_t workers = 0;  ///< and where the host ran: what plans were prepared for; 0: nothing
   std::string host;
   std::vector<MeasuredScenario> scenarios;  ///< by scenario
+  std::optional<double> other_load;         ///< share of the cores that went to other processes
   bool complete = true;                     ///< false: stopped before the end
 };
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -120,13 +121,11 @@ std::vector<double> draw_makespans(ScenarioSpace& space,
 }
 
 bool all_inside(const TaskGraph& graph, const OperationCalibration& calibration) {
-  for (const TaskId task : graph.tasks()) {
+  const auto tasks = graph.tasks();
+  return std::all_of(tasks.begin(), tasks.end(), [&](TaskId task) {
     const OperationId operation = graph.operation_id(task);
-    if (calibration.inside_hull.contains(operation) && calibration.inside_hull[operation] == 0) {
-      return false;
-    }
-  }
-  return true;
+    return !calibration.inside_hull.contains(operation) || calibration.inside_hull[operation] != 0;
+  });
 }
 
 }  // namespace

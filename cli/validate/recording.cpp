@@ -153,6 +153,7 @@ class RecordingReader {
     result_.workers = root.at("workers").get<std::uint32_t>();
     result_.host = root.at("host").get<std::string>();
     result_.complete = root.at("complete").get<bool>();
+    if (!root.at("other_load").is_null()) result_.other_load = root.at("other_load").get<double>();
     result_.scenarios.resize(grid_.size());
   }
 
@@ -256,6 +257,7 @@ std::vector<std::string> write_recording(const fs::path& folder,
             {"seed", measured.seed},
             {"workers", measured.workers},
             {"host", measured.host},
+            {"other_load", measured.other_load ? Json(*measured.other_load) : Json(nullptr)},
             {"complete", measured.complete},
             {"scenarios", Json::array()}};
   for (std::uint64_t scenario = 0; scenario < measured.scenarios.size(); ++scenario) {

@@ -2,6 +2,7 @@
 #include "cli/validate/validation.hpp"
 
 #include "cli/axis_label.hpp"
+#include "cli/validate/validation_summary.hpp"
 #include "sim/base/rng.hpp"
 
 #include <fmt/format.h>
@@ -31,10 +32,6 @@ std::string policy_label(const Grid& grid, std::uint64_t scenario) {
   const std::string axes = axes_of(grid, scenario, true);
   return axes.empty() ? grid.part_label(Part::policy, grid.part_index(scenario, Part::policy))
                       : axes;
-}
-
-double median_or_zero(const std::vector<double>& values) {
-  return values.empty() ? 0.0 : median(values);
 }
 
 /// Collects one thing after another; each step needs those before.
@@ -207,9 +204,7 @@ class Validator {
 
   void summarize() {
     summarize_makespans();
-    summarize_order();
-    summarize_budgets();
-    summarize_kinds();
+    summarize_validation(result_);
   }
 
   void summarize_makespans() {
@@ -238,87 +233,10 @@ class Validator {
     result_.inside = summarize_errors(inside);
     result_.outside = summarize_errors(outside);
     result_.fastest = summarize_errors(fastest);
-    result_.spread = median_or_zero(spreads);
+    if (!spreads.empty()) result_.spread = median(spreads);
     result_.kendall_tau = kendall_tau(predicted, measured);
     result_.coverage = proportion(covered, intervals);
     result_.run_coverage = proportion(static_cast<double>(runs_covered_), runs_);
-  }
-
-  void summarize_order() {
-    std::vector<double> taus;
-    std::vector<double> regrets;
-    for (const GroupOutcome& group : result_.groups) {
-      if (group.members.size() < 2) continue;
-      if (group.kendall_tau) taus.push_back(*group.kendall_tau);
-      regrets.push_back(group.regret);
-    }
-    if (!taus.empty()) result_.group_tau = median(taus);
-    for (const double regret : regrets) {
-      result_.mean_regret += regret / static_cast<double>(regrets.size());
-      result_.most_regret = std::max(result_.most_regret, regret);
-    }
-    double right = 0;
-    std::vector<std::pair<double, bool>> predictions;
-    std::vector<std::pair<double, bool>> decidable_predictions;
-    for (const PairOutcome& pair : result_.pairs) {
-      result_.decidable += pair.decidable ? 1 : 0;
-      right += pair.decidable && pair.right ? 1 : 0;
-      if (!pair.probability || pair.measured_ratio == 1) continue;
-      predictions.emplace_back(*pair.probability, pair.measured_ratio > 1);
-      if (pair.decidable) decidable_predictions.push_back(predictions.back());
-    }
-    result_.order = proportion(right, result_.decidable);
-    result_.probabilities = score_probabilities(predictions);
-    result_.decidable_probabilities = score_probabilities(decidable_predictions);
-    std::size_t decidable = 0;
-    double agree = 0;
-    double agree_decidable = 0;
-    for (const SpeedUpOutcome& speed_up : result_.speed_ups) {
-      decidable += speed_up.decidable ? 1 : 0;
-      agree += speed_up.sign_agrees ? 1 : 0;
-      agree_decidable += speed_up.decidable && speed_up.sign_agrees ? 1 : 0;
-    }
-    result_.signs = proportion(agree_decidable, decidable);
-    result_.all_signs = proportion(agree, result_.speed_ups.size());
-  }
-
-  void summarize_budgets() {
-    for (std::size_t part = 0; part < error_part_count; ++part) {
-      std::vector<double> shares;
-      std::vector<double> absolute;
-      for (const ScenarioOutcome& outcome : result_.scenarios) {
-        if (!outcome.compared() || outcome.measured_us <= 0) continue;
-        const Duration value = outcome.comparison.budget.parts.at(part);
-        shares.push_back(to_us(value) / outcome.measured_us);
-        absolute.push_back(std::abs(shares.back()));
-      }
-      result_.budget.at(part) = {median_or_zero(shares), median_or_zero(absolute)};
-    }
-  }
-
-  void summarize_kinds() {
-    std::map<std::string, std::vector<const TaskErrors*>> kinds;
-    for (const ScenarioOutcome& outcome : result_.scenarios) {
-      if (!outcome.compared()) continue;
-      for (const TaskErrors& errors : outcome.comparison.by_kind) {
-        kinds[errors.name].push_back(&errors);
-      }
-    }
-    for (const auto& [kind, list] : kinds) {
-      const auto over = [&list = list](const auto& value) {
-        std::vector<double> values;
-        for (const TaskErrors* errors : list) values.push_back(value(*errors));
-        return median(values);
-      };
-      KindSummary summary{.kind = kind, .scenarios = list.size()};
-      for (const TaskErrors* errors : list) summary.tasks += errors->tasks;
-      summary.duration_p50 = over([](const TaskErrors& e) { return e.duration.p50; });
-      summary.duration_p90 = over([](const TaskErrors& e) { return e.duration.p90; });
-      summary.start_p50 = over([](const TaskErrors& e) { return e.start.p50; });
-      summary.start_p90 = over([](const TaskErrors& e) { return e.start.p90; });
-      summary.bias = over([](const TaskErrors& e) { return e.bias; });
-      result_.kinds.push_back(std::move(summary));
-    }
   }
 
   const ScenarioSpace& space_;

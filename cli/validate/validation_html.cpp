@@ -115,8 +115,12 @@ class ValidationPage {
             "note");
     element("p",
             fmt::format("Equal runs scatter by {} between their quartiles (median of the "
-                        "scenarios).",
-                        percent(all_.spread)));
+                        "scenarios).{}",
+                        percent(all_.spread),
+                        report_.measured.other_load
+                            ? fmt::format(" Other processes had {} of the cores meanwhile.",
+                                          percent(*report_.measured.other_load))
+                            : std::string{}));
     if (!all_.calibrated) {
       element("p",
               "The machine has no calibration: there are no prediction intervals, and nothing is "

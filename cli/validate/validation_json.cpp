@@ -156,6 +156,7 @@ Json summary_json(const ValidationReport& report) {
             {"makespan_error_outside", of(all.outside)},
             {"makespan_error_fastest_run", of(all.fastest)},
             {"spread_of_runs", all.spread},
+            {"other_load", optional(report.measured.other_load)},
             {"pairs", all.pairs.size()},
             {"decidable_pairs", all.decidable},
             {"order_right", of(all.order, all.decidable)},

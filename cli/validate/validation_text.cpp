@@ -103,9 +103,13 @@ std::string validation_text(const ValidationReport& report) {
   }
   if (all.all.count > 0) {
     add_errors(text, "... of the fastest run", all.fastest);
-    text += fmt::format("  {:<23}{} between the quartiles of equal runs (median)\n",
+    text += fmt::format("  {:<23}{} between the quartiles of equal runs (median){}\n",
                         "scatter",
-                        percent(all.spread));
+                        percent(all.spread),
+                        report.measured.other_load
+                            ? fmt::format("; other processes had {} of the cores",
+                                          percent(*report.measured.other_load))
+                            : std::string{});
     add_order(text, all);
     add_intervals(text, all);
     add_budget(text, all);
