@@ -22,6 +22,11 @@ struct Tile {
   std::ptrdiff_t outer = 0;
   std::ptrdiff_t inner = 0;
   bool from_zero = false;
+  /// What tiles after this one read, fetched into the second-level cache while this one computes:
+  /// a line of each per term. Both point to something.
+  const float* ahead = nullptr;
+  const float* ahead_too = nullptr;
+  float* next_c = nullptr;  ///< of the next tile, with the same distance of panels
 };
 
 /// How the elements of A lie for one term: rows of a tile side by side or in different rows of a
@@ -41,25 +46,48 @@ SCHEDLAB_INLINE void compute(const Tile& tile) {
       sum[i][p] = tile.from_zero ? Floats{} : load(tile.c + p * tile.c_panel + i * lanes);
     }
   }
-  const float* a_outer = tile.a;
-  const float* b_outer = tile.b;
-  for (std::ptrdiff_t o = 0; o < tile.outer; ++o) {
-    const float* a = a_outer;
-    const float* b = b_outer;
-    for (std::ptrdiff_t k = 0; k < tile.inner; ++k) {
-      Floats right[width];  // NOLINT(modernize-avoid-c-arrays): as above
-#pragma GCC unroll 4
-      for (std::ptrdiff_t p = 0; p < panels; ++p) right[p] = load(b + p * tile.b_panel);
+  // One loop with jumps and not two loops: between two the compiler moves all sums to memory and
+  // back.
+  if (left == Left::by_features) {
 #pragma GCC unroll 16
-      for (std::ptrdiff_t i = 0; i < rows; ++i) {
+    for (std::ptrdiff_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-        for (std::ptrdiff_t p = 0; p < panels; ++p) sum[i][p] += a[i * row_stride] * right[p];
+      for (std::ptrdiff_t p = 0; p < panels; ++p) {
+        __builtin_prefetch(tile.next_c + p * tile.c_panel + i * lanes, 1);
       }
-      a += term_stride;
-      b += lanes;
     }
-    a_outer += tile.a_outer;
-    b_outer += tile.b_outer;
+  }
+  const float* ahead = tile.ahead;
+  const float* ahead_too = tile.ahead_too;
+  const float* a = tile.a;
+  const float* b = tile.b;
+  const std::ptrdiff_t a_jump = tile.a_outer - tile.inner * term_stride;
+  const std::ptrdiff_t b_jump = tile.b_outer - tile.inner * lanes;
+  std::ptrdiff_t left_inside = tile.inner;
+  for (std::ptrdiff_t k = tile.outer * tile.inner; k > 0; --k) {
+    Floats right[width];  // NOLINT(modernize-avoid-c-arrays): as above
+#pragma GCC unroll 4
+    for (std::ptrdiff_t p = 0; p < panels; ++p) {
+      right[p] = load(b + p * tile.b_panel);
+    }
+#pragma GCC unroll 16
+    for (std::ptrdiff_t i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (std::ptrdiff_t p = 0; p < panels; ++p) sum[i][p] += a[i * row_stride] * right[p];
+    }
+    if (left == Left::by_rows) {
+      __builtin_prefetch(ahead, 0, 2);
+      __builtin_prefetch(ahead_too, 0, 2);
+      ahead += lanes;
+      ahead_too += lanes;
+    }
+    a += term_stride;
+    b += lanes;
+    if (--left_inside == 0) {
+      left_inside = tile.inner;
+      a += a_jump;
+      b += b_jump;
+    }
   }
   for (std::ptrdiff_t i = 0; i < rows; ++i) {
     for (std::ptrdiff_t p = 0; p < panels; ++p)
@@ -69,7 +97,7 @@ SCHEDLAB_INLINE void compute(const Tile& tile) {
 
 // The same for each instruction set; what differs is how many sums fit into its registers: 8 x 3 of
 // 32 (AVX-512), 5 x 2 (halves of a panel) of 16 (AVX2), 2 x 4 of 16 (SSE).
-#if defined(__x86_64__)
+#ifdef SCHEDLAB_SEVERAL_INSTRUCTION_SETS
 template <std::ptrdiff_t rows, std::ptrdiff_t panels, Left left>
 [[gnu::target("arch=x86-64-v4"), gnu::noinline]] void compute_v4(const Tile& tile) {
   compute<rows, panels, left>(tile);
@@ -111,7 +139,7 @@ struct Kernels {
     return k;                                                                                  \
   }
 
-#if defined(__x86_64__)
+#ifdef SCHEDLAB_SEVERAL_INSTRUCTION_SETS
 SCHEDLAB_FILL_KERNELS(compute_v4)
 SCHEDLAB_FILL_KERNELS(compute_v3)
 #endif
@@ -119,11 +147,17 @@ SCHEDLAB_FILL_KERNELS(compute_any)
 #undef SCHEDLAB_FILL_KERNELS
 
 Kernels best_kernels() {
-#if defined(__x86_64__)
+#ifdef SCHEDLAB_SEVERAL_INSTRUCTION_SETS
   if (instruction_set() == InstructionSet::avx512) return compute_v4_kernels<8, 3>();
   if (instruction_set() == InstructionSet::avx2) return compute_v3_kernels<5, 1>();
 #endif
+#if defined(__AVX512F__)
+  return compute_any_kernels<8, 3>();
+#elif defined(__AVX2__)
+  return compute_any_kernels<5, 1>();
+#else
   return compute_any_kernels<2, 1>();
+#endif
 }
 
 const Kernels& kernels() {
@@ -132,32 +166,48 @@ const Kernels& kernels() {
 }
 
 // Terms of a sum that are added before the next rows of A are taken: 3 panels of B of so many rows
-// (48 KiB) then stay near. Measured on a Sapphire Rapids processor (docs/real_kernels.md).
-constexpr std::ptrdiff_t terms_at_once = 256;
+// (24 KiB) then stay in the first-level cache. Measured on a Sapphire Rapids processor
+// (docs/real_kernels.md).
+constexpr std::ptrdiff_t terms_at_once = 128;
 
 }  // namespace
 
 void multiply(const PanelProduct& product, PanelRange panels) {
   const Kernels& k = kernels();
   const std::ptrdiff_t rows = product.rows;
+  const std::ptrdiff_t b_panel = product.b_rows * lanes;
   for (std::ptrdiff_t p = panels.begin; p < panels.end; p += k.panels) {
     const std::ptrdiff_t width = std::min<std::ptrdiff_t>(k.panels, panels.end - p);
     const auto& functions = k.by_rows[static_cast<std::size_t>(width - 1)];
     for (std::ptrdiff_t term = 0; term < product.k; term += terms_at_once) {
       const std::ptrdiff_t terms = std::min(terms_at_once, product.k - term);
+      const float* b = product.b + p * b_panel + term * lanes;
+      // The block of B after this one: further terms, or the next panels.
+      const float* next = b;
+      if (term + terms < product.k) {
+        next = b + terms * lanes;
+      } else if (p + k.panels < panels.end) {
+        next = product.b + (p + k.panels) * b_panel;
+      }
+      std::ptrdiff_t fetched = 0;
       for (std::ptrdiff_t row = 0; row < rows; row += k.rows) {
         const std::ptrdiff_t height = std::min<std::ptrdiff_t>(k.rows, rows - row);
-        functions[static_cast<std::size_t>(height - 1)](
-            {.a = product.a + term * rows + row * lanes,
-             .a_outer = rows * lanes,
-             .b = product.b + (p * product.b_rows + term) * lanes,
-             .b_outer = lanes * lanes,
-             .b_panel = product.b_rows * lanes,
-             .c = product.c + (p * rows + row) * lanes,
-             .c_panel = rows * lanes,
-             .outer = terms / lanes,
-             .inner = lanes,
-             .from_zero = term == 0});
+        // A tile fetches two of the next panels if there are few tiles to do it, else one.
+        const bool few = rows <= 2 * k.rows;
+        const float* ahead = fetched < width ? next + fetched++ * b_panel : b;
+        const float* ahead_too = few && fetched < width ? next + fetched++ * b_panel : ahead;
+        functions[static_cast<std::size_t>(height - 1)]({.a = product.a + term * rows + row * lanes,
+                                                         .a_outer = rows * lanes,
+                                                         .b = b,
+                                                         .b_outer = lanes * lanes,
+                                                         .b_panel = b_panel,
+                                                         .c = product.c + (p * rows + row) * lanes,
+                                                         .c_panel = rows * lanes,
+                                                         .outer = terms / lanes,
+                                                         .inner = lanes,
+                                                         .from_zero = term == 0,
+                                                         .ahead = ahead,
+                                                         .ahead_too = ahead_too});
       }
     }
   }
@@ -176,17 +226,18 @@ void accumulate(const PanelGradient& gradient, PanelRange panels) {
       for (std::ptrdiff_t f = 0; f < gradient.features;) {
         const std::ptrdiff_t lane = f % lanes;
         const std::ptrdiff_t height = std::min<std::ptrdiff_t>(k.rows, lanes - lane);
+        float* c = gradient.c + (p * gradient.features + f) * lanes;
         functions[static_cast<std::size_t>(height - 1)](
             {.a = gradient.a + s * gradient.a_step + (f - lane) * rows + lane,
              .a_outer = gradient.a_step,
              .b = gradient.d + s * gradient.d_step + p * rows * lanes,
              .b_outer = gradient.d_step,
              .b_panel = rows * lanes,
-             .c = gradient.c + (p * gradient.features + f) * lanes,
+             .c = c,
              .c_panel = gradient.features * lanes,
              .outer = steps,
              .inner = rows,
-             .from_zero = false});
+             .next_c = c + height * lanes});
         f += height;
       }
     }

@@ -10,10 +10,16 @@
 // one only.
 #define SCHEDLAB_INLINE [[gnu::always_inline]] inline
 
+// Compiled for an x86-64 of any age: then the kernels exist once per instruction set. Where the
+// compiler was told to use AVX2 or more (SCHEDLAB_NATIVE), they exist once.
+#if defined(__x86_64__) && !defined(__AVX2__)
+#define SCHEDLAB_SEVERAL_INSTRUCTION_SETS
+#endif
+
 // Defines `void name(const Args&)` as `body(args)` compiled for several instruction sets, of which
 // the processor's best is called. Chosen by hand and not by the loader (target_clones), which the
 // thread sanitizer does not survive. `body` must be SCHEDLAB_INLINE.
-#if defined(__x86_64__)
+#ifdef SCHEDLAB_SEVERAL_INSTRUCTION_SETS
 #define SCHEDLAB_FOR_EACH_INSTRUCTION_SET(name, Args, body)                   \
   [[gnu::target("arch=x86-64-v4")]] static void name##_v4(const Args& args) { \
     body(args);                                                               \
@@ -48,7 +54,7 @@ using Floats [[gnu::vector_size(64), gnu::may_alias]] = float;
 using Words [[gnu::vector_size(64), gnu::may_alias]] = std::uint32_t;
 
 enum class InstructionSet : std::uint8_t { any, avx2, avx512 };
-/// The best that this processor has and this was compiled for.
+/// The best that this processor has.
 [[nodiscard]] InstructionSet instruction_set();
 
 SCHEDLAB_INLINE Floats load(const float* p) {

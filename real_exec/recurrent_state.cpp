@@ -4,8 +4,13 @@
 #include "real_exec/pointwise.hpp"
 #include "sim/base/rng.hpp"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <numeric>
 
 namespace schedlab::detail {
@@ -40,6 +45,36 @@ void pack_steps(const PanelMap& map, const std::vector<float>& plain, float* pan
 }
 
 }  // namespace
+
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20U;  // of x86-64; elsewhere only an alignment
+
+/// At least half of the pages' memory is used.
+bool in_huge_pages(std::size_t bytes) {
+  return bytes >= huge_page / 2;
+}
+
+std::align_val_t alignment_of(std::size_t bytes) {
+  return std::align_val_t{in_huge_pages(bytes) ? huge_page : 64};
+}
+
+}  // namespace
+
+void* allocate_lines(std::size_t bytes) {
+  if (!in_huge_pages(bytes)) return ::operator new(bytes, alignment_of(bytes));
+  const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
+  void* memory = ::operator new(whole, alignment_of(bytes));
+#ifdef __linux__
+  // A wish: without it nothing but time is lost.
+  static_cast<void>(madvise(memory, whole, MADV_HUGEPAGE));
+#endif
+  return memory;
+}
+
+void free_lines(void* memory, std::size_t bytes) {
+  ::operator delete(memory, alignment_of(bytes));
+}
 
 std::ptrdiff_t PanelMap::padded_rows() const {
   return row_block == 0 ? rows : rows / row_block * padded(row_block);

@@ -6,12 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <vector>
 
 namespace schedlab::detail {
 
-/// Memory at multiples of a cache line.
+[[nodiscard]] void* allocate_lines(std::size_t bytes);
+void free_lines(void* memory, std::size_t bytes);
+
+/// Memory at multiples of a cache line; large arrays in huge pages where the system has them, as
+/// their panels lie on many pages.
 template <class T>
 struct LineAllocator {
   using value_type = T;
@@ -19,11 +22,9 @@ struct LineAllocator {
   template <class Other>
   explicit LineAllocator(const LineAllocator<Other>& /*other*/) {}
   [[nodiscard]] T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{64}));
+    return static_cast<T*>(allocate_lines(count * sizeof(T)));
   }
-  void deallocate(T* memory, std::size_t /*count*/) {
-    ::operator delete (memory, std::align_val_t{64});
-  }
+  void deallocate(T* memory, std::size_t count) { free_lines(memory, count * sizeof(T)); }
   friend bool operator==(const LineAllocator&, const LineAllocator&) = default;
 };
 /// Zero at the start.
