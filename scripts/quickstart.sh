@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From a fresh clone to pictures: installs what is missing, builds, runs a small sweep and one scenario.
+# From a fresh clone to pictures: installs what is missing, builds, runs a small sweep, one scenario and a
+# small validation on this computer's own cores.
 #   scripts/quickstart.sh [OUT]     results go to OUT/quickstart*, by default below out/
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,11 +18,17 @@ build/release/schedlab sweep experiments/quickstart.json --out "$out/quickstart"
 echo "== one scenario, step by step"
 build/release/schedlab simulate experiments/quickstart_timeline.json --out "$out/quickstart_timeline" --overwrite
 
+echo "== predicted and measured on this computer's cores: half a minute, let nothing else run"
+build/release/schedlab calibrate --quick --out "$out/this_computer.json"
+build/release/schedlab validate experiments/validate_quick.json --device cpu --machine "$out/this_computer.json" \
+  --out "$out/validation" --overwrite
+
 cat <<END
 
 Done. Open
   $out/quickstart/report.html               the sweep: table, plots, best schedule of each case
   $out/quickstart_timeline/timeline.svg     one schedule: what ran on which stream, utilization below
   $out/quickstart_timeline/trace.json       the same in https://ui.perfetto.dev or chrome://tracing
+  $out/validation/report.html               how far predictions are from what was measured here
 Then change experiments/quickstart.json (a list anywhere is an axis) and run the sweep again.
 END

@@ -109,13 +109,7 @@ std::vector<double> draw_makespans(ScenarioSpace& space,
     } else {
       simulator.run_into(problem, run.plan, options, recording.trace);
     }
-    double makespan = slowed * to_us(recording.trace.makespan());
-    if (calibration.run_noise > 0) {
-      // A run's own luck: not shared with other scenarios.
-      makespan *= noise_factor(
-          NoiseLaw::lognormal, calibration.run_noise, mixed(request.seed, draw, ~scenario));
-    }
-    makespans.push_back(makespan);
+    makespans.push_back(slowed * to_us(recording.trace.makespan()));
   }
   return makespans;
 }
@@ -129,6 +123,20 @@ bool all_inside(const TaskGraph& graph, const OperationCalibration& calibration)
 }
 
 }  // namespace
+
+std::vector<double> draws_of_medians(const PredictedScenario& predicted,
+                                     std::size_t runs,
+                                     std::uint64_t seed) {
+  std::vector<double> draws = predicted.draws_us;
+  if (predicted.run_noise <= 0 || runs == 0) return draws;
+  const double of_median = runs == 1 ? 1.0 : 1.2533 / std::sqrt(static_cast<double>(runs));
+  for (std::size_t draw = 0; draw < draws.size(); ++draw) {
+    draws[draw] *= noise_factor(NoiseLaw::lognormal,
+                                predicted.run_noise * of_median,
+                                mixed(seed + runs, draw, ~predicted.scenario));
+  }
+  return draws;
+}
 
 OperationCalibration no_calibration(std::uint64_t, const PreparedProblem&) {
   return {};
@@ -165,6 +173,7 @@ PredictedScenario predict_scenario(ScenarioSpace& space,
     if (known.known()) {
       predicted.draws_us = draw_makespans(space, scenario, *run, known, request, stop);
     }
+    predicted.run_noise = known.run_noise;
     predicted.run = std::move(run);
   } catch (const Interrupted&) {
     throw;

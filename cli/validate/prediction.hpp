@@ -37,8 +37,10 @@ struct PredictedScenario {
   std::shared_ptr<const FullRun> run;  ///< nullptr: see note
   std::string note;                    ///< why it cannot be predicted; empty: it can
   bool calibrated = false;
-  bool inside_hull = true;       ///< all operations that run; true where nothing is known
-  std::vector<double> draws_us;  ///< makespans of the draws, by draw; empty: not calibrated
+  bool inside_hull = true;  ///< all operations that run; true where nothing is known
+  /// Makespans of the draws, by draw, without the noise of whole runs; empty: not calibrated.
+  std::vector<double> draws_us;
+  double run_noise = 0;  ///< coefficient of variation of equal whole runs
 };
 
 struct DrawRequest {
@@ -47,7 +49,7 @@ struct DrawRequest {
 };
 
 /// Simulates the scenario, and once more for each draw with every operation's durations multiplied
-/// by one of its residuals, and the makespan by a whole-run factor (log-normal, mean 1). The
+/// by one of its residuals. The
 /// residual drawn for an operation depends on the seed, the number of the draw and the operation
 /// (its name and kernels), on nothing else: two policies for one workload meet the same error, so
 /// that their draws can be compared one by one. Durations are those of the first device.
@@ -60,6 +62,13 @@ struct DrawRequest {
                                                  const CalibrationLookup& calibration,
                                                  const DrawRequest& request,
                                                  const StopFlag* stop);
+
+/// The draws as medians of `runs` runs: each multiplied by a log-normal factor with mean 1 that
+/// scatters as such a median does (a normal law's, 1.2533 / sqrt(runs) of a single run's), and is
+/// not shared with other scenarios.
+[[nodiscard]] std::vector<double> draws_of_medians(const PredictedScenario& predicted,
+                                                   std::size_t runs,
+                                                   std::uint64_t seed);
 
 /// The decisions of the scenario's policy where it makes them while it runs; else nullptr.
 [[nodiscard]] std::unique_ptr<OnlinePolicy> online_policy(ScenarioSpace& space,

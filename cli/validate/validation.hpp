@@ -32,7 +32,8 @@ struct ScenarioOutcome {
   double spread = 0;       ///< interquartile range of the runs over their median
   double error = 0;        ///< predicted / measured - 1
   bool inside_hull = true;
-  std::optional<Interval> predicted_90;  ///< of the draws, us; nullopt: not calibrated
+  std::optional<Interval> predicted_90;  ///< of the median, us; nullopt: not calibrated
+  std::optional<Interval> run_90;        ///< of a single run, us
   TraceComparison comparison;
 
   [[nodiscard]] bool compared() const { return note.empty(); }
@@ -108,7 +109,7 @@ struct Validation {
   Proportion signs;                          ///< share of decidable speed-ups whose sign is right
   Proportion all_signs;                      ///< the same of all
   Proportion coverage;                       ///< share of measured medians within the 90 % interval
-  Proportion run_coverage;                   ///< share of single runs within it
+  Proportion run_coverage;                   ///< share of single runs within theirs
   ProbabilityScore probabilities;            ///< of all pairs
   ProbabilityScore decidable_probabilities;  ///< of decidable ones
   std::array<BudgetSummary, error_part_count> budget{};

@@ -130,7 +130,7 @@ class ValidationPage {
     }
     element("p",
             fmt::format("The 90 % prediction intervals hold {} of the measured medians (95 % "
-                        "certain: {} to {}) and {} of the single runs.",
+                        "certain: {} to {}), those of single runs {} of these.",
                         percent(all_.coverage.value),
                         percent(all_.coverage.low),
                         percent(all_.coverage.high),

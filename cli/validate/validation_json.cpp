@@ -82,6 +82,8 @@ Json of(const ScenarioOutcome& outcome) {
   if (outcome.predicted_90) {
     json["predicted_us_p5"] = outcome.predicted_90->low;
     json["predicted_us_p95"] = outcome.predicted_90->high;
+    json["predicted_us_run_p5"] = outcome.run_90->low;
+    json["predicted_us_run_p95"] = outcome.run_90->high;
   }
   json["measured_us"] = outcome.measured_us;
   json["measured_us_low"] = outcome.measured_95.low;

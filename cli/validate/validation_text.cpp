@@ -59,7 +59,7 @@ void add_order(std::string& text, const Validation& all) {
 
 void add_intervals(std::string& text, const Validation& all) {
   if (!all.calibrated) return;
-  text += fmt::format("  {:<23}hold {} of the measured medians, {} of single runs\n",
+  text += fmt::format("  {:<23}hold {} of the measured medians; those of single runs {}\n",
                       "90 % intervals",
                       percent(all.coverage.value),
                       percent(all.run_coverage.value));

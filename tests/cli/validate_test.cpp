@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_validate.hpp"
+#include "cli/validate/other_load.hpp"
 #include "cli/validate/validation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -10,10 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 
 namespace schedlab {
 namespace {
@@ -285,6 +289,35 @@ TEST_CASE("validate: real kernels on this computer's cores, recorded and replaye
   CHECK(session.validate({.recording = recording, .overwrite = true}, ValidateParts{}) ==
         exit_done);
   CHECK(session.results() == measured);
+}
+
+TEST_CASE("Draws of a median scatter less than those of a run, around the same makespan") {
+  PredictedScenario predicted;
+  predicted.draws_us.assign(4000, 100.0);
+  CHECK(draws_of_medians(predicted, 15, 1) == predicted.draws_us);  // no noise
+  predicted.run_noise = 0.1;
+  const auto deviation = [](const std::vector<double>& draws) {
+    double sum = 0;
+    for (const double draw : draws) sum += (draw - 100) * (draw - 100);
+    return std::sqrt(sum / static_cast<double>(draws.size()));
+  };
+  // 10 % of a single run, 10 % * 1.2533 / sqrt(16) = 3.13 % of the median of 16; within 5 %.
+  CHECK(deviation(draws_of_medians(predicted, 1, 1)) == doctest::Approx(10).epsilon(0.05));
+  CHECK(deviation(draws_of_medians(predicted, 16, 1)) == doctest::Approx(3.133).epsilon(0.05));
+  CHECK(draws_of_medians(predicted, 16, 1) == draws_of_medians(predicted, 16, 1));
+  PredictedScenario other = predicted;
+  other.scenario = 1;
+  CHECK(draws_of_medians(other, 16, 1) != draws_of_medians(predicted, 16, 1));
+}
+
+TEST_CASE("The load of others is a share, and not said of an instant") {
+  const OtherLoad load;
+  CHECK(!load.share().has_value());
+  std::this_thread::sleep_for(std::chrono::milliseconds{150});
+  const std::optional<double> share = load.share();
+  if (!share) return;  // a system without /proc/stat
+  CHECK(*share >= 0);
+  CHECK(*share <= 1);
 }
 
 TEST_CASE("The specs for validation are valid, and their scenarios can be predicted") {
