@@ -29,6 +29,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -88,6 +89,7 @@ class ValidateRun {
         space_(spec, grid_) {}
   ValidateRun(const ValidateRun&) = delete;
   ValidateRun& operator=(const ValidateRun&) = delete;
+  ~ValidateRun() = default;
 
   [[nodiscard]] int run() {
     expect_size();
@@ -109,7 +111,9 @@ class ValidateRun {
     ValidationReport report{spec_, grid_, predicted_, measured_, validation, {}, warnings_, 0};
     report.broken = broken_bounds(validation, bounds);
     report.shown = shown_outcome(validation);
-    add_warnings(report);
+    for (std::string& warning : validation_warnings(report)) {
+      report.warnings.push_back(std::move(warning));
+    }
     const RunFiles files = write_files(folder.path(), report);
     folder.publish();
     print(report, files);
@@ -210,41 +214,6 @@ class ValidateRun {
     return shown.value_or(0);
   }
 
-  void add_warnings(ValidationReport& report) const {
-    const Validation& validation = report.validation;
-    if (!measured_.complete) {
-      report.warnings.emplace_back(
-          "Stopped before the end: the figures are of the rounds that were finished.");
-    }
-    const std::size_t missing = validation.scenarios.size() - validation.all.count;
-    if (missing > 0) {
-      report.warnings.push_back(
-          fmt::format("{} of {} scenarios could not be compared; the column note says why.",
-                      missing,
-                      validation.scenarios.size()));
-    }
-    const double others = measured_.other_load.value_or(0);
-    if (validation.spread > much_scatter || others > much_other_load) {
-      report.warnings.push_back(
-          fmt::format("The machine was not idle: other processes had {:.0f} % of its cores, and "
-                      "equal runs scatter by {:.0f} % between their quartiles. Errors of medians "
-                      "are theirs, too.",
-                      100 * others,
-                      100 * validation.spread));
-    }
-    std::size_t few = 0;
-    for (const ScenarioOutcome& outcome : validation.scenarios) {
-      if (outcome.compared() && outcome.runs < least_runs) ++few;
-    }
-    if (few > 0) {
-      report.warnings.push_back(
-          fmt::format("{} scenarios have fewer than {} runs: which pairs are decidable, and the "
-                      "intervals of the medians, are then rough.",
-                      few,
-                      least_runs));
-    }
-  }
-
   [[nodiscard]] RunFiles write_files(const fs::path& folder, const ValidationReport& report) const {
     RunFiles files;
     const auto write = [&](const std::string& name, std::string_view bytes) {
@@ -282,10 +251,6 @@ class ValidateRun {
     terminal_.out << validation_text(report)
                   << fmt::format("  {}: {}\n", options_.out, fmt::join(files.files, ", "));
   }
-
-  static constexpr std::size_t least_runs = 15;
-  static constexpr double much_scatter = 0.1;
-  static constexpr double much_other_load = 0.05;
 
   const ValidateOptions& options_;
   const Terminal& terminal_;

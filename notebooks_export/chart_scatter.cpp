@@ -26,8 +26,6 @@ class Scatter {
         side_(figure.side),
         width_(scatter_left + figure.side + scatter_right),
         legend_(scatter_left, width_ - 20) {
-    low_ = std::numeric_limits<double>::infinity();
-    high_ = -low_;
     for (std::size_t i = 0; i < figure.series.size(); ++i) {
       legend_.add({fitted(figure.series[i].name, 300, 11), std::string{series_color(i)}});
       for (const ScatterPoint& point : figure.series[i].points) {
@@ -144,8 +142,8 @@ class Scatter {
   double side_;
   double width_;
   Legend legend_;
-  double low_ = 0;
-  double high_ = 1;
+  double low_ = std::numeric_limits<double>::infinity();
+  double high_ = -std::numeric_limits<double>::infinity();
   bool empty_ = false;
   double top_ = 0;
 };

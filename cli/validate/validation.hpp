@@ -75,6 +75,19 @@ struct BudgetSummary {
   double absolute = 0;  ///< median of the absolute values
 };
 
+/// One policy over all groups.
+struct PolicySummary {
+  std::string policy;
+  std::size_t scenarios = 0;
+  ErrorSummary error;
+  std::size_t speed_ups = 0;      ///< groups that have the baseline, too
+  double predicted_speed_up = 0;  ///< medians over these
+  double measured_speed_up = 0;
+  std::size_t signs_right = 0;
+  std::size_t decidable = 0;
+  std::size_t decidable_right = 0;
+};
+
 /// Errors of tasks of one kind over all scenarios.
 struct KindSummary {
   std::string kind;
@@ -114,6 +127,7 @@ struct Validation {
   ProbabilityScore decidable_probabilities;  ///< of decidable ones
   std::array<BudgetSummary, error_part_count> budget{};
   std::vector<KindSummary> kinds;
+  std::vector<PolicySummary> policies;  ///< in the order of the spec
 };
 
 /// Groups of the grid: scenarios that differ in axes of the policy alone, in their order.

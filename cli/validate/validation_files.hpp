@@ -35,6 +35,8 @@ struct ValidationReport {
 [[nodiscard]] Table pairs_table(const ValidationReport& report);
 /// runs.csv: a row per measured run.
 [[nodiscard]] Table runs_table(const ValidationReport& report);
+/// What a reader has to know before the figures: stopped, disturbed, too few runs.
+[[nodiscard]] std::vector<std::string> validation_warnings(const ValidationReport& report);
 /// The summary on a terminal.
 [[nodiscard]] std::string validation_text(const ValidationReport& report);
 /// The same figures for --json, and the start of validation.json.

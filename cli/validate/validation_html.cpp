@@ -168,6 +168,23 @@ class ValidationPage {
             "note");
     if (all_.speed_ups.empty()) return;
     element("h2", fmt::format("Speed-up over {}", all_.baseline));
+    head({"policy",
+          "groups",
+          "predicted, median",
+          "measured, median",
+          "sign right",
+          "of the decidable"});
+    for (const PolicySummary& policy : all_.policies) {
+      if (policy.speed_ups == 0) continue;
+      row({policy.policy,
+           fmt::format("{}", policy.speed_ups),
+           fmt::format("{:.3f}", policy.predicted_speed_up),
+           fmt::format("{:.3f}", policy.measured_speed_up),
+           fmt::format("{} of {}", policy.signs_right, policy.speed_ups),
+           fmt::format("{} of {}", policy.decidable_right, policy.decidable)},
+          1);
+    }
+    end();
     head({"scenario", "predicted", "measured", "sign", "decidable"});
     std::size_t shown = 0;
     for (const SpeedUpOutcome& one : all_.speed_ups) {

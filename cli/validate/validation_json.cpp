@@ -188,6 +188,18 @@ Json summary_json(const ValidationReport& report) {
                              {"start_error_p90", kind.start_p90},
                              {"bias", kind.bias}});
   }
+  for (const PolicySummary& policy : all.policies) {
+    Json entry{{"policy", policy.policy}, {"makespan_error", of(policy.error)}};
+    if (policy.speed_ups > 0) {
+      entry["speed_ups"] = policy.speed_ups;
+      entry["predicted_speed_up_median"] = policy.predicted_speed_up;
+      entry["measured_speed_up_median"] = policy.measured_speed_up;
+      entry["signs_right"] = policy.signs_right;
+      entry["decidable"] = policy.decidable;
+      entry["decidable_signs_right"] = policy.decidable_right;
+    }
+    json["policies"].push_back(std::move(entry));
+  }
   json["broken_bounds"] = report.broken;
   return json;
 }

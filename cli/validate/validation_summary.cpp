@@ -57,6 +57,37 @@ void summarize_signs(Validation& all) {
   all.all_signs = proportion(agree, all.speed_ups.size());
 }
 
+void summarize_policies(Validation& all) {
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<double>> errors;
+  for (const ScenarioOutcome& outcome : all.scenarios) {
+    if (!outcome.compared()) continue;
+    auto& list = errors[outcome.policy];
+    if (list.empty()) names.push_back(outcome.policy);
+    list.push_back(outcome.error);
+  }
+  for (const std::string& name : names) {
+    PolicySummary summary;
+    summary.policy = name;
+    summary.error = summarize_errors(errors[name]);
+    summary.scenarios = summary.error.count;
+    std::vector<double> predicted;
+    std::vector<double> measured;
+    for (const SpeedUpOutcome& one : all.speed_ups) {
+      if (all.scenarios[one.outcome].policy != name) continue;
+      predicted.push_back(one.predicted);
+      measured.push_back(one.measured);
+      summary.signs_right += one.sign_agrees ? 1 : 0;
+      summary.decidable += one.decidable ? 1 : 0;
+      summary.decidable_right += one.decidable && one.sign_agrees ? 1 : 0;
+    }
+    summary.speed_ups = predicted.size();
+    summary.predicted_speed_up = median_or_zero(predicted);
+    summary.measured_speed_up = median_or_zero(measured);
+    all.policies.push_back(std::move(summary));
+  }
+}
+
 void summarize_budgets(Validation& all) {
   for (std::size_t part = 0; part < error_part_count; ++part) {
     std::vector<double> shares;
@@ -103,6 +134,7 @@ void summarize_validation(Validation& all) {
   summarize_ranking(all);
   summarize_pairs(all);
   summarize_signs(all);
+  summarize_policies(all);
   summarize_budgets(all);
   summarize_kinds(all);
 }

@@ -25,6 +25,13 @@ void add_errors(std::string& text, const char* what, const ErrorSummary& errors)
                       100 * errors.bias);
 }
 
+const PolicySummary* first_with_speed_up(const Validation& all) {
+  for (const PolicySummary& policy : all.policies) {
+    if (policy.speed_ups > 0) return &policy;
+  }
+  return nullptr;
+}
+
 void add_order(std::string& text, const Validation& all) {
   if (!all.pairs.empty()) {
     text += fmt::format(
@@ -36,16 +43,19 @@ void add_order(std::string& text, const Validation& all) {
     }
     text += '\n';
   }
-  if (!all.speed_ups.empty()) {
-    const auto agree = std::count_if(all.speed_ups.begin(),
-                                     all.speed_ups.end(),
-                                     [](const SpeedUpOutcome& one) { return one.sign_agrees; });
-    text += fmt::format("  {:<23}over {}: sign right in {} of {}, {} of those that are decidable\n",
-                        "speed-up",
-                        all.baseline,
-                        agree,
-                        all.speed_ups.size(),
-                        percent(all.signs.value));
+  for (const PolicySummary& policy : all.policies) {
+    if (policy.speed_ups == 0) continue;
+    text += fmt::format(
+        "  {:<23}{} {:.3f} predicted, {:.3f} measured (medians), sign right in {} of {}, {} of {} "
+        "decidable\n",
+        &policy == first_with_speed_up(all) ? fmt::format("over {}", all.baseline) : std::string{},
+        policy.policy,
+        policy.predicted_speed_up,
+        policy.measured_speed_up,
+        policy.signs_right,
+        policy.speed_ups,
+        policy.decidable_right,
+        policy.decidable);
   }
   if (all.group_tau) {
     text += fmt::format("  {:<23}{:.2f} (median of the groups)", "Kendall tau", *all.group_tau);
@@ -83,7 +93,47 @@ void add_budget(std::string& text, const Validation& all) {
   text += " (medians)\n";
 }
 
+constexpr std::size_t least_runs = 15;
+constexpr double much_scatter = 0.1;
+constexpr double much_other_load = 0.05;
+
 }  // namespace
+
+std::vector<std::string> validation_warnings(const ValidationReport& report) {
+  const Validation& all = report.validation;
+  std::vector<std::string> warnings;
+  if (!report.measured.complete) {
+    warnings.emplace_back(
+        "Stopped before the end: the figures are of the rounds that were finished.");
+  }
+  if (all.all.count < all.scenarios.size()) {
+    warnings.push_back(
+        fmt::format("{} of {} scenarios could not be compared; the column note says why.",
+                    all.scenarios.size() - all.all.count,
+                    all.scenarios.size()));
+  }
+  const double others = report.measured.other_load.value_or(0);
+  if (all.spread > much_scatter || others > much_other_load) {
+    warnings.push_back(
+        fmt::format("The machine was not idle: other processes had {:.0f} % of its cores, and "
+                    "equal runs scatter by {:.0f} % between their quartiles. Errors of medians "
+                    "are theirs, too.",
+                    100 * others,
+                    100 * all.spread));
+  }
+  const auto few =
+      std::count_if(all.scenarios.begin(), all.scenarios.end(), [](const ScenarioOutcome& outcome) {
+        return outcome.compared() && outcome.runs < least_runs;
+      });
+  if (few > 0) {
+    warnings.push_back(
+        fmt::format("{} scenarios have fewer than {} runs: which pairs are decidable, and the "
+                    "intervals of the medians, are then rough.",
+                    few,
+                    least_runs));
+  }
+  return warnings;
+}
 
 std::string validation_text(const ValidationReport& report) {
   const Validation& all = report.validation;
