@@ -294,6 +294,14 @@ ExecutionSettings validation_settings(const ValidateOptions& options, const Scen
   const auto given = host_placement_from(options.host);
   const Platform platform = space.components().machine(0).platform;
   const auto& profile = platform.devices[DeviceId{0}].profile;
+  if (profile != nullptr && settings.workers != 0 && settings.workers != profile->units) {
+    throw InputError(
+        {.file = "--workers",
+         .pointer = {},
+         .found = fmt::format("{}", settings.workers),
+         .expected = fmt::format("{}, as the machine was calibrated with", profile->units),
+         .hint = "schedlab calibrate --workers N measures for others"});
+  }
   if (settings.workers == 0 && profile != nullptr) settings.workers = profile->units;
   if (settings.workers == 0) {
     settings.workers = default_workers(given.value_or(HostPlacement::own_core));

@@ -56,7 +56,8 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options);
                       const ValidateParts& parts);
 
 /// Workers and host as the options say. Left out, as many workers as the machine's profile was
-/// measured with, and the host on a core of its own if one is left.
+/// measured with, and the host on a core of its own if one is left. Throws InputError for another
+/// number of workers than the profile's.
 [[nodiscard]] ExecutionSettings validation_settings(const ValidateOptions& options,
                                                     const ScenarioSpace& space);
 

@@ -20,8 +20,9 @@ namespace schedlab::testing {
 class SimulatedDevice final : public Measurer {
  public:
   struct Behaviour {
-    /// Factor on the durations of an operation.
-    std::function<double(const Operation&)> factor = [](const Operation&) { return 1.0; };
+    /// Factor on the predicted durations of an operation.
+    std::function<double(const Operation&, Duration predicted)> factor =
+        [](const Operation&, Duration) { return 1.0; };
     double task_cv = 0;       ///< of each task, in each run
     double run_cv = 0;        ///< of a whole run
     Duration launch_more{0};  ///< on top of the cost of each launch
@@ -42,9 +43,9 @@ class SimulatedDevice final : public Measurer {
     for (const TaskId task : durations.ids()) {
       const double noise =
           noise_factor(NoiseLaw::lognormal, is_.task_cv, run * 7919 + task.value());
-      durations[task] =
-          Duration{std::llround(static_cast<double>(durations[task].count()) *
-                                is_.factor(nominal.graph.operation(task)) * noise * whole)};
+      durations[task] = Duration{
+          std::llround(static_cast<double>(durations[task].count()) *
+                       is_.factor(nominal.graph.operation(task), durations[task]) * noise * whole)};
     }
     CostTable costs = nominal.costs;
     costs.set_task_durations(std::move(durations));

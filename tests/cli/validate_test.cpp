@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_calibrate.hpp"
 #include "cli/cmd_validate.hpp"
 #include "cli/validate/other_load.hpp"
 #include "cli/validate/validation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "tests/cli/simulated_bench.hpp"
 #include "tests/cli/simulated_device.hpp"
 #include "tests/cli/temporary_folder.hpp"
 
@@ -84,7 +86,6 @@ TEST_CASE("validate: a device that is as simulated has no error anywhere") {
   CHECK(summary.at("makespan_error").at("most") == 0);
   CHECK(summary.at("pairs") == 6);  // 2 groups of 3 policies
   CHECK(summary.at("decidable_pairs") == 6);
-  CHECK(summary.at("order_right").at("share") == 1);
   CHECK(summary.at("kendall_tau") == doctest::Approx(1));
   CHECK(summary.at("regret_most") == 0);
   CHECK(summary.at("speed_up_sign_right").at("of") == 4);
@@ -109,7 +110,8 @@ TEST_CASE("validate: a device that is as simulated has no error anywhere") {
 
 TEST_CASE("validate: longer kernels are found as such, and break the bounds") {
   Session session;
-  SimulatedDevice device({.factor = [](const Operation&) { return 1.1; }, .task_cv = 0.01});
+  SimulatedDevice device(
+      {.factor = [](const Operation&, Duration) { return 1.1; }, .task_cv = 0.01});
   CHECK(session.validate({.repetitions = 15, .max_median_error = "5%"}, device) == exit_failed);
   CHECK(session.out.str().find("not kept: median makespan error is") != std::string::npos);
   const json results = session.results();
@@ -164,12 +166,11 @@ TEST_CASE("validate: rounds are interleaved in changing order, and warm-up is no
 
 TEST_CASE("validate: intervals from residuals cover a device that keeps to them") {
   Session session;
-  SimulatedDevice device({.factor =
-                              [](const Operation& operation) {
-                                return operation.name.starts_with("weight") ? 1.04 : 0.99;
-                              },
-                          .task_cv = 0.01,
-                          .run_cv = 0.005});
+  SimulatedDevice device(
+      {.factor = [](const Operation& operation,
+                    Duration) { return operation.name.starts_with("weight") ? 1.04 : 0.99; },
+       .task_cv = 0.01,
+       .run_cv = 0.005});
   const ValidateParts parts{.measurer = &device, .calibration = residuals_around_one};
   CHECK(session.validate({.draws = 200, .min_coverage = "80%"}, parts) == exit_done);
   const json summary = session.results().at("summary");
@@ -213,7 +214,8 @@ TEST_CASE("validate: scenarios outside the calibrated range are reported apart")
 
 TEST_CASE("validate: a recording replays to the same figures, without a device") {
   Session session;
-  SimulatedDevice device({.factor = [](const Operation&) { return 1.03; }, .task_cv = 0.02});
+  SimulatedDevice device(
+      {.factor = [](const Operation&, Duration) { return 1.03; }, .task_cv = 0.02});
   const std::string recording = (session.folder.path() / "recording").string();
   CHECK(session.validate({.record = recording}, device) == exit_done);
   const std::size_t runs = device.order.size();
@@ -273,6 +275,43 @@ TEST_CASE("validate: a scenario that the device cannot run has its reason, the o
   CHECK(results.at("scenarios").at(1).at("note") == "out of cores");
 }
 
+TEST_CASE("validate: on a calibrated machine predictions hold within their intervals") {
+  Session session;
+  testing::SimulatedBench bench{2, 0.05};
+  const std::string machine = (session.folder.path() / "machine.json").string();
+  std::ostringstream ignored;
+  REQUIRE(run(CalibrateOptions{.out = machine, .name = "made_up", .quick = true},
+              bench,
+              Terminal{ignored, ignored}) == exit_done);
+  write_file_atomically(session.folder.path() / "spec.json", R"({
+    "workload": {"kind": "lstm", "pass": "training", "include_transfers": false, "layers": [2, 3],
+                 "steps": 4, "batch": [32, 8], "hidden": 256},
+    "machine": "ideal",
+    "policy": ["single_stream", "diagonal", "critical_first"]})");
+  // The computer that was calibrated: its kernels take true_seconds(), with noise.
+  const testing::TrueCosts truth{2};
+  SimulatedDevice device({.factor =
+                              [&](const Operation& operation, Duration predicted) {
+                                return to_seconds(truth.estimate(operation, {}).duration) /
+                                       to_seconds(predicted);
+                              },
+                          .task_cv = 0.03});
+  CHECK(session.validate({.machine = machine, .max_median_error = "5%", .max_p90_error = "12%"},
+                         device) == exit_done);
+  const json summary = session.results().at("summary");
+  CHECK(summary.at("calibrated") == true);
+  // Batches of 8 are smaller than what was calibrated.
+  CHECK(summary.at("makespan_error_inside").at("scenarios") == 6);
+  CHECK(summary.at("makespan_error_outside").at("scenarios") == 6);
+  CHECK(summary.at("interval_coverage").at("share").get<double>() >= 0.5);
+
+  CHECK_THROWS_WITH_AS(
+      session.validate({.device = "cpu", .workers = 1, .machine = machine, .overwrite = true},
+                       ValidateParts{}),
+      doctest::Contains("--workers: found 1, expected 2, as the machine was calibrated with"),
+      InputError);
+}
+
 TEST_CASE("validate: real kernels on this computer's cores, recorded and replayed") {
   Session session;
   write_file_atomically(session.folder.path() / "spec.json", R"({
@@ -321,7 +360,7 @@ TEST_CASE("The load of others is a share, and not said of an instant") {
 }
 
 TEST_CASE("The specs for validation are valid, and their scenarios can be predicted") {
-  for (const char* name : {"validate_quick.json", "validate_cpu.json"}) {
+  for (const char* name : {"validate_quick.json", "validate_cpu.json", "validate_graphs.json"}) {
     CAPTURE(std::string{name});
     const Spec spec = load_spec((fs::path{SCHEDLAB_EXPERIMENTS} / name).string());
     const Grid grid(spec);
