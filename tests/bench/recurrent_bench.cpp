@@ -26,12 +26,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -129,31 +130,30 @@ struct Candidate {
 std::vector<std::unique_ptr<Candidate>> candidates(const RecurrentSpec& shape,
                                                    std::uint32_t threads,
                                                    double rate) {
-  struct Cut {
-    const char* name;
+  struct Choice {
+    std::string policy;
+    std::string_view name;
     Granularity granularity;
-    std::int64_t steps;
   };
-  std::vector<std::unique_ptr<Candidate>> made;
   const Platform platform = cores(threads, rate);
-  for (const Cut& cut : {Cut{"fine", Granularity::fine, 8},
-                         Cut{"kernel_and_weight", Granularity::kernel_and_weight, 8}}) {
+  for (const Choice& choice :
+       {Choice{"layer_by_layer", "fine", Granularity::fine},
+        Choice{"layer_by_layer", "kernel_and_weight", Granularity::kernel_and_weight},
+        Choice{"single_stream", "fine", Granularity::fine},
+        Choice{"diagonal", "fine", Granularity::fine},
+        Choice{"heft", "fine", Granularity::fine}}) {
     RecurrentSpec spec = shape;
-    spec.granularity = cut.granularity;
+    spec.granularity = choice.granularity;
     spec.accumulation = Accumulation::batched;
-    spec.accumulation_steps = cut.steps;
-    for (const std::string policy : {"layer_by_layer", "single_stream", "diagonal", "heft"}) {
-      auto candidate = std::make_unique<Candidate>();
-      candidate->name = fmt::format("{} {}", policy, cut.name);
-      candidate->graph = recurrent(spec);
-      candidate->graph = CutKernels{{}, threads}.apply(candidate->graph);
-      const CostTable costs{candidate->graph, platform, Roofline{}};
-      const Problem problem{candidate->graph, platform, costs};
-      candidate->plan =
-          policy == "layer_by_layer" ? layer_by_layer(problem) : make_policy(policy)->plan(problem);
-      candidate->work = std::make_unique<RecurrentWork>(spec, candidate->graph, 1);
-      made.push_back(std::move(candidate));
-    }
+    auto candidate = std::make_unique<Candidate>();
+    candidate->name = fmt::format("{} {}", choice.policy, choice.name);
+    candidate->graph = CutKernels{{}, threads}.apply(recurrent(spec));
+    const CostTable costs{candidate->graph, platform, Roofline{}};
+    const Problem problem{candidate->graph, platform, costs};
+    candidate->plan = choice.policy == "layer_by_layer" ? layer_by_layer(problem)
+                                                        : make_policy(choice.policy)->plan(problem);
+    candidate->work = std::make_unique<RecurrentWork>(spec, candidate->graph, 1);
+    made.push_back(std::move(candidate));
   }
   return made;
 }
@@ -252,7 +252,9 @@ void measure(const RecurrentSpec& spec, std::uint32_t threads, double rate, doub
   for (std::size_t i = 1; i < ours.size(); ++i) {
     fmt::print("{} {} {:.1f}", i == 1 ? "" : ",", ours[i]->name, ours[i]->best);
   }
-  fmt::print("\n");
+  double load = 0;
+  if (getloadavg(&load, 1) != 1) load = -1;
+  fmt::print(" | {:.1f}\n", load);
   std::fflush(stdout);
 }
 
@@ -290,7 +292,7 @@ int run(int argc, char** argv) {
   fmt::print("one thread on data in its cache: {:.0f} GFLOP/s\n", rate * 1e-9);
   fmt::print(
       "layers,hidden,batch,steps | threads | FLOPs / that rate | oneDNN ms | ours ms | ratio | by "
-      "| others\n");
+      "| others | load average\n");
   for (const std::string& text : shapes) {
     const RecurrentSpec spec = shape(text);
     for (std::uint32_t threads = 1; threads <= std::min(2U, available_cores()); ++threads) {
