@@ -130,6 +130,7 @@ struct Candidate {
 std::vector<std::unique_ptr<Candidate>> candidates(const RecurrentSpec& shape,
                                                    std::uint32_t threads,
                                                    double rate) {
+  std::vector<std::unique_ptr<Candidate>> made;
   struct Choice {
     std::string policy;
     std::string_view name;
