@@ -18,9 +18,11 @@ struct BenchCase {
   std::string name;  ///< for messages
   TaskGraph graph;
   Plan plan;
-  /// What its tasks do: the numerics of this model; none: copies of their bytes, and spinning where
-  /// only a duration is known.
+  /// What its tasks do: the numerics of this model; none: see `stand_ins`.
   std::optional<RecurrentSpec> recurrent{};
+  /// Without a model: what stands in for unknown kernels (ProxyWork), or else copies of their
+  /// bytes, and spinning where only a duration is known.
+  bool stand_ins = false;
   /// All calls are made before time 0; else the host makes them while the device works.
   bool preloaded = true;
 };

@@ -23,7 +23,7 @@ constexpr double full_seconds = 120;
 constexpr double quick_seconds = 25;
 constexpr double blocks_exponent = 0.25;  // 2^-0.25: a doubling must save a sixth
 constexpr std::uint32_t priority_levels = 8;
-constexpr std::size_t device_experiments = 4;
+constexpr std::size_t device_experiments = 6;  // besides models: calls, events, ...
 
 /// What the predicted times of one kernel are, by number of blocks from 1.
 struct Cuttable {
@@ -153,14 +153,18 @@ MachineSpec calibrate(CalibrationBench& bench,
   const std::vector<MeasuredNumber> bandwidth = measure_bandwidth(bench, effort);
   std::vector<double> gaps;
   std::vector<double> noises;
-  for (const KernelCase& one : cases) {
-    const BenchCase what = bench_case(one, "single_stream");
+  for (std::size_t i = 0; i < cases.size() + 2; ++i) {
+    const bool generic = i >= cases.size();
+    if (generic && i > cases.size() && workers == 1) continue;  // one block is all there is
+    const BenchCase what = generic ? generic_case(i == cases.size() ? workers : 1)
+                                   : bench_case(cases[i], "single_stream");
     progress(what.name, done++, total);
     KernelTimes times{what.graph};
     repeat(bench, what, effort, [&](const Execution& execution) { times.add(execution); });
     for (KernelSample& sample : times.samples(workers)) {
       profile->samples.push_back(std::move(sample));
     }
+    if (generic) continue;  // too short to say something of whole runs
     gaps.push_back(median(times.gaps()));
     noises.push_back(robust_summary(times.makespans()).spread);
   }

@@ -120,9 +120,13 @@ BenchDevice CpuBench::device() const {
 
 void CpuBench::run(const BenchCase& what, const std::function<bool(const Execution&)>& again) {
   CpuExecutor& executor = what.preloaded ? *preloaded_ : *with_host_;
+  const CostTable costs{what.graph, ideal_platform()};
   std::unique_ptr<CpuWork> work;
   if (what.recurrent) {
     work = std::make_unique<RecurrentWork>(*what.recurrent, what.graph, seed);
+  } else if (what.stand_ins) {
+    work =
+        std::make_unique<ProxyWork>(what.graph, costs, ProxyOptions{.workers = executor.workers()});
   } else {
     work = std::make_unique<CopyWork>(what.graph);
   }

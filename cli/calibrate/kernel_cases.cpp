@@ -53,7 +53,61 @@ void add_variants(std::uint32_t units, std::vector<KernelCase>& cases) {
   }
 }
 
+/// Each four times, in four layers: stand-ins have weights of their own in every layer.
+void add_generic(const Kernel& kernel, std::uint32_t blocks, TaskGraphBuilder& builder) {
+  constexpr std::int16_t layers = 4;
+  Kernel cut = kernel;
+  const bool host_copy =
+      kernel.kind == TaskKind::copy_host_to_device || kernel.kind == TaskKind::copy_device_to_host;
+  cut.grid.blocks = host_copy ? 1 : blocks;
+  const OperationId operation = builder.add_operation(
+      {.name = std::string{to_string(kernel.kind)}, .kind = kernel.kind, .kernels = {cut}});
+  for (std::int16_t layer = 0; layer < layers; ++layer) {
+    const TaskId task = builder.add_task(operation, {.layer = layer});
+    if (task.value() > 0) builder.add_edge(TaskId{task.value() - 1}, task);
+  }
+}
+
 }  // namespace
+
+BenchCase generic_case(std::uint32_t blocks) {
+  TaskGraphBuilder builder;
+  for (const std::int64_t m : {16, 48, 160, 512}) {
+    for (const std::int64_t n : {16, 96, 512}) {
+      for (const std::int64_t k : {24, 128, 512}) {
+        Kernel product = gemm_kernel(m, n, k, DataType::fp32, false);
+        add_generic(product, blocks, builder);
+        product.kind = TaskKind::convolution;
+        add_generic(product, blocks, builder);
+      }
+    }
+  }
+  for (const TaskKind kind : {TaskKind::pointwise,
+                              TaskKind::reduction,
+                              TaskKind::copy_device_to_device,
+                              TaskKind::copy_host_to_device,
+                              TaskKind::copy_device_to_host}) {
+    for (std::int64_t kib = 4; kib <= 8192; kib *= 4) {
+      for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
+        if (parts > 1 && kind != TaskKind::pointwise && kind != TaskKind::reduction) continue;
+        add_generic({.kind = kind,
+                     .flops = Flops{static_cast<double>(kib * 256)},
+                     .bytes_read = Bytes{kib * 1024},
+                     .bytes_written = Bytes{kib * 1024 / parts}},
+                    blocks,
+                    builder);
+      }
+    }
+  }
+  BenchCase made{.name = fmt::format("kernels of all kinds, {} blocks", blocks),
+                 .graph = std::move(builder).build(),
+                 .plan = {},
+                 .stand_ins = true};
+  const Platform platform = ideal_platform();
+  const CostTable costs{made.graph, platform};
+  made.plan = make_policy("single_stream")->plan({made.graph, platform, costs});
+  return made;
+}
 
 const std::vector<ShapePoint>& calibrated_shapes() {
   static const std::vector<ShapePoint> points{{96, 20},

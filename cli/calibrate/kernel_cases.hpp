@@ -33,6 +33,11 @@ struct ShapePoint {
 /// shapes, LSTM only.
 [[nodiscard]] std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick);
 
+/// Kernels for their kind alone, as stand-ins run them (ProxyWork): products of 16 to 512 rows and
+/// columns, the same as convolutions, and point-wise kernels, reductions and copies of 4 KiB to
+/// 8 MiB, in one stream. Their operations are named like their kinds.
+[[nodiscard]] BenchCase generic_case(std::uint32_t blocks);
+
 /// The case's graph with every kernel cut as it says, and a plan of one registered policy.
 [[nodiscard]] BenchCase bench_case(const KernelCase& what, std::string_view policy);
 
