@@ -51,6 +51,11 @@ bool close(double a, double b) {
 
 bool same_work_as(const Kernel& a, const Kernel& b) {
   if (is_matrix(a)) return accumulates(a) == accumulates(b);
+  if (a.kind == TaskKind::reduction) {  // how many it adds up into one is its shape
+    return close(
+        a.flops.count() / static_cast<double>(std::max<std::int64_t>(1, a.bytes_read.count())),
+        b.flops.count() / static_cast<double>(std::max<std::int64_t>(1, b.bytes_read.count())));
+  }
   const auto written = [](const Kernel& kernel) {
     return static_cast<double>(std::max<std::int64_t>(1, kernel.bytes_written.count()));
   };
@@ -156,7 +161,9 @@ ProfileFits::ProfileFits(const KernelProfile& profile) {
     const auto same = [&](const std::vector<KernelSample>& group) {
       const KernelSample& first = group.front();
       return first.operation == sample.operation && first.kernel.kind == sample.kernel.kind &&
-             first.kernel.type == sample.kernel.type;
+             first.kernel.type == sample.kernel.type &&
+             (sample.operation == to_string(sample.kernel.kind) ||
+              same_work_as(first.kernel, sample.kernel));
     };
     const auto found = std::find_if(groups.begin(), groups.end(), same);
     if (found == groups.end()) {

@@ -11,8 +11,9 @@
 
 namespace schedlab {
 
-/// The samples of a profile that were measured in one operation, with one kind and data type, what
-/// was fitted to them, and how well that predicts shapes it has not seen.
+/// The samples of a profile that were measured in one operation, with one kind and data type, and
+/// do the same work per element (an LSTM's cell and a GRU's are two classes), what was fitted to
+/// them, and how well that predicts shapes it has not seen.
 class KernelClass {
  public:
   /// `samples`: not empty, of one operation, kind and data type.

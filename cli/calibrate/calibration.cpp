@@ -19,11 +19,19 @@
 namespace schedlab {
 namespace {
 
-constexpr double full_seconds = 120;
-constexpr double quick_seconds = 25;
+constexpr double full_seconds = 150;
+constexpr double quick_seconds = 30;
+constexpr std::size_t full_passes = 4;
+constexpr std::size_t quick_passes = 2;
 constexpr double blocks_exponent = 0.25;  // 2^-0.25: a doubling must save a sixth
 constexpr std::uint32_t priority_levels = 8;
-constexpr std::size_t device_experiments = 6;  // besides models: calls, events, ...
+constexpr std::size_t device_experiments = 4;
+
+// What disturbs a computer only makes kernels slower.
+constexpr double disturbed_noise = 0.05;
+constexpr const char* medians = "medians over the runs";
+constexpr const char* lower_quartiles =
+    "lower quartiles over the runs, as equal runs scattered by more than 5 %";
 
 /// What the predicted times of one kernel are, by number of blocks from 1.
 struct Cuttable {
@@ -69,6 +77,31 @@ MachineSpec base_machine(const CalibrationOptions& options,
     made.unit_class_of[static_cast<std::size_t>(kind)] = cores;
   }
   return machine;
+}
+
+KernelProfile base_profile(const BenchDevice& device, std::uint32_t workers, bool quick) {
+  KernelProfile profile;
+  profile.date = device.date;
+  profile.cpu = device.cpu;
+  profile.compiler = device.compiler;
+  profile.units = workers;
+  profile.how = fmt::format(
+      "schedlab calibrate --device cpu{}: kernels inside training steps of small LSTM and GRU "
+      "stacks on one stream, {} workers, matrix products by {}; ",
+      quick ? " --quick" : "",
+      workers,
+      device.library);
+  return profile;
+}
+
+std::vector<BenchCase> all_cases(std::uint32_t workers, bool quick) {
+  std::vector<BenchCase> cases;
+  for (const KernelCase& one : kernel_cases(workers, quick)) {
+    cases.push_back(bench_case(one, "single_stream"));
+  }
+  cases.push_back(generic_case(workers));
+  if (workers > 1) cases.push_back(generic_case(1));
+  return cases;
 }
 
 void add(MachineSpec& machine, const MeasuredNumber& number, Origin origin = Origin::measured) {
@@ -125,52 +158,49 @@ MachineSpec calibrate(CalibrationBench& bench,
                       const CalibrationProgress& progress) {
   const std::uint32_t workers = bench.workers();
   const BenchDevice device = bench.device();
-  const std::vector<KernelCase> cases = kernel_cases(workers, options.quick);
-  const std::size_t total = cases.size() + device_experiments;
+  const std::vector<BenchCase> cases = all_cases(workers, options.quick);
+  const std::size_t passes = options.quick ? quick_passes : full_passes;
+  const std::size_t total = passes * cases.size() + device_experiments;
   const double seconds =
       options.seconds > 0 ? options.seconds : (options.quick ? quick_seconds : full_seconds);
-  const Effort effort{.seconds = seconds / static_cast<double>(total),
-                      .fewest = options.quick ? std::size_t{3} : std::size_t{5},
-                      .most = 25};
+  const Effort once{.seconds = seconds / static_cast<double>(total), .fewest = 2, .most = 10};
+  const Effort effort{.seconds = 2 * once.seconds, .fewest = 5, .most = 25};
   std::size_t done = 0;
   MachineSpec machine = base_machine(options, device, workers);
-  auto profile = std::make_shared<KernelProfile>();
-  profile->date = device.date;
-  profile->cpu = device.cpu;
-  profile->compiler = device.compiler;
-  profile->units = workers;
-  profile->how = fmt::format(
-      "schedlab calibrate --device cpu{}: kernels inside training steps of small LSTM and GRU "
-      "stacks on one stream, {} workers, matrix products by {}; medians without outliers",
-      options.quick ? " --quick" : "",
-      workers,
-      device.library);
   progress("host calls", done++, total);
   std::vector<MeasuredNumber> numbers = measure_host(bench, effort);
   progress("events", done++, total);
   numbers.push_back(measure_event_latency(bench, effort));
   progress("memory bandwidth", done++, total);
   const std::vector<MeasuredNumber> bandwidth = measure_bandwidth(bench, effort);
+  // In turn, several times over: what disturbs the computer for a few seconds then touches a few
+  // runs of each kernel, and not all runs of a few.
+  std::vector<KernelTimes> times;
+  for (const BenchCase& what : cases) times.emplace_back(what.graph);
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      progress(cases[i].name, done++, total);
+      repeat(bench, cases[i], once, [&](const Execution& run) { times[i].add(run); });
+    }
+  }
+  auto profile = std::make_shared<KernelProfile>(base_profile(device, workers, options.quick));
   std::vector<double> gaps;
   std::vector<double> noises;
-  for (std::size_t i = 0; i < cases.size() + 2; ++i) {
-    const bool generic = i >= cases.size();
-    if (generic && i > cases.size() && workers == 1) continue;  // one block is all there is
-    const BenchCase what = generic ? generic_case(i == cases.size() ? workers : 1)
-                                   : bench_case(cases[i], "single_stream");
-    progress(what.name, done++, total);
-    KernelTimes times{what.graph};
-    repeat(bench, what, effort, [&](const Execution& execution) { times.add(execution); });
-    for (KernelSample& sample : times.samples(workers)) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases[i].stand_ins) continue;  // too short to say something of whole runs
+    gaps.push_back(median(times[i].gaps()));
+    noises.push_back(robust_summary(times[i].makespans()).spread);
+  }
+  profile->noise = median(noises);
+  const bool disturbed = profile->noise > disturbed_noise;
+  profile->how += disturbed ? lower_quartiles : medians;
+  for (const KernelTimes& of_case : times) {
+    for (KernelSample& sample : of_case.samples(workers, disturbed ? 0.25 : 0.5)) {
       profile->samples.push_back(std::move(sample));
     }
-    if (generic) continue;  // too short to say something of whole runs
-    gaps.push_back(median(times.gaps()));
-    noises.push_back(robust_summary(times.makespans()).spread);
   }
   progress("slow-down beside others", done++, total);
   profile->co_run = measure_co_run(bench, effort, options.quick);
-  profile->noise = median(noises);
   profile->cut = choose_cut(*profile, workers);
   profile->valid = hull_text(*profile);
   numbers.push_back(

@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t copied_bytes = std::int64_t{32} << 20U;  // per worker, beyond caches
 constexpr Duration spin_time = std::chrono::microseconds{5};
 constexpr double busy_share = 0.8;
+constexpr double shortest_compared = 2e-6;  // seconds; in shorter ones the clock's part is large
 
 /// Seconds, of one kind of event.
 using Times = std::vector<double>;
@@ -244,6 +245,7 @@ std::vector<CoRunSlowDown> measure_co_run(CalibrationBench& bench,
       const std::vector<KernelSpan> all = kernel_spans(execution);
       for (const KernelSpan& span : all) {
         if (span.kernel != 0 || single[span.task].empty()) continue;
+        if (median(single[span.task]) < shortest_compared) continue;
         if (others_busy(span, all) < busy_share * (bench.workers() - 1)) continue;
         factors[alone.graph.operation(span.task).kind].push_back(
             to_seconds(span.ended - span.started) / median(single[span.task]));

@@ -2,6 +2,7 @@
 #include "cli/calibrate/kernel_cases.hpp"
 
 #include "policies/registry.hpp"
+#include "sim/base/ceil_div.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
@@ -18,7 +19,7 @@ constexpr std::int64_t small_hidden = 192;  // up to here a fourth layer to fill
 
 RecurrentSpec model(const ShapePoint& point) {
   return {.layers = point.hidden <= small_hidden ? 4 : 3,
-          .steps = 4,
+          .steps = 10,
           .batch = point.batch,
           .hidden = point.hidden,
           .pass = RecurrentPass::training,
@@ -29,12 +30,12 @@ RecurrentSpec batched(const ShapePoint& point, std::int64_t steps) {
   RecurrentSpec spec = model(point);
   spec.accumulation = Accumulation::batched;
   spec.accumulation_steps = steps;
-  spec.steps = steps;
+  spec.steps = ceil_div(spec.steps, steps) * steps;
   return spec;
 }
 
 void add_variants(std::uint32_t units, std::vector<KernelCase>& cases) {
-  for (const ShapePoint& point : {ShapePoint{96, 20}, {192, 40}, {320, 24}, {640, 12}}) {
+  for (const ShapePoint& point : {ShapePoint{96, 20}, {192, 44}, {336, 24}, {640, 12}}) {
     for (const RecurrentCell cell : {RecurrentCell::gru, RecurrentCell::gru_reset_before}) {
       RecurrentSpec gru = model(point);
       gru.cell = cell;
@@ -111,19 +112,21 @@ BenchCase generic_case(std::uint32_t blocks) {
 
 const std::vector<ShapePoint>& calibrated_shapes() {
   static const std::vector<ShapePoint> points{{96, 20},
+                                              {384, 72},
                                               {640, 12},
-                                              {192, 40},
-                                              {384, 80},
-                                              {160, 12},
-                                              {320, 24},
-                                              {96, 80},
-                                              {384, 20},
-                                              {192, 10},
-                                              {640, 48},
-                                              {320, 6},
-                                              {160, 48},
+                                              {160, 52},
+                                              {336, 24},
+                                              {208, 10},
+                                              {704, 48},
+                                              {288, 40},
                                               {80, 6},
-                                              {768, 24}};
+                                              {384, 18},
+                                              {96, 56},
+                                              {768, 24},
+                                              {160, 12},
+                                              {320, 5},
+                                              {192, 44},
+                                              {448, 14}};
   return points;
 }
 

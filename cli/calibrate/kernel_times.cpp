@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
+#include "sim/base/statistics.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -47,7 +48,7 @@ void KernelTimes::add(const Execution& execution) {
   makespans_.push_back(to_seconds(execution.trace.makespan()));
 }
 
-std::vector<KernelSample> KernelTimes::samples(std::uint32_t units) const {
+std::vector<KernelSample> KernelTimes::samples(std::uint32_t units, double share) const {
   struct Group {
     KernelSample sample;
     double sum = 0;
@@ -56,7 +57,7 @@ std::vector<KernelSample> KernelTimes::samples(std::uint32_t units) const {
   };
   std::vector<Group> groups;
   for (const KernelOfTask& one : kernels_) {
-    const Operation& operation = graph_.operation(one.task);
+    const Operation& operation = graph_->operation(one.task);
     if (operation.kernels.size() <= one.kernel) continue;  // only its duration is known
     Kernel kernel = operation.kernels[one.kernel];
     kernel.grid.blocks = std::max(1U, kernel.grid.blocks);
@@ -70,7 +71,9 @@ std::vector<KernelSample> KernelTimes::samples(std::uint32_t units) const {
       groups.push_back(std::move(group));
       found = groups.end() - 1;
     }
-    found->sum += median(one.seconds);
+    std::vector<double> sorted = one.seconds;
+    std::sort(sorted.begin(), sorted.end());
+    found->sum += percentile(sorted, share);
     ++found->tasks;
     for (std::size_t run = 0; run < one.seconds.size(); ++run) {
       found->by_run[run] += one.seconds[run];

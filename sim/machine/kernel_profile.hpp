@@ -15,7 +15,8 @@ struct KernelSample {
   std::string operation{};  ///< the task it was measured in: "hidden_1", "gemm"
   Kernel kernel{};          ///< kernel.grid.blocks: how it was cut, at least 1
   std::uint32_t units = 1;  ///< that its blocks could run on
-  Duration duration{0};     ///< median, from the start of the first block to the end of the last
+  Duration duration{0};     ///< of a typical run, from the start of the first block to the end of
+                            ///< the last
   double spread = 0;        ///< interquartile range of the repetitions over their median
   std::uint32_t repetitions = 1;  ///< that the median is of, without outliers
 
