@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -177,11 +178,16 @@ std::vector<double> KernelFit::log_residuals(const std::vector<KernelSample>& sa
   return result;
 }
 
-/// Closed form of the errors at left-out samples: with K the covariances and r the residuals,
-/// sample i misses by (K^-1 r)_i / (K^-1)_ii.
+/// By the errors at left-out shapes: cuts and repetitions of one shape would predict each other.
+/// Closed form: with K the covariances and r the residuals, the samples G miss by
+/// (K^-1)_GG^-1 (K^-1 r)_G.
 void KernelFit::choose_smoothness(const std::vector<KernelSample>& samples) {
   std::vector<std::vector<double>> places;
-  for (const KernelSample& sample : samples) places.push_back(shape_place(sample.kernel));
+  std::map<std::vector<double>, std::vector<Eigen::Index>> shapes;
+  for (const KernelSample& sample : samples) {
+    shapes[uncut_place(sample.kernel)].push_back(static_cast<Eigen::Index>(places.size()));
+    places.push_back(shape_place(sample.kernel));
+  }
   const Eigen::VectorXd residuals = to_vector(log_residuals(samples));
   double smallest = std::numeric_limits<double>::infinity();
   for (const double length : lengths) {
@@ -191,7 +197,12 @@ void KernelFit::choose_smoothness(const std::vector<KernelSample>& samples) {
               .llt()
               .solve(Eigen::MatrixXd::Identity(residuals.size(), residuals.size()));
       const Eigen::VectorXd weights = inverse * residuals;
-      const double error = (weights.array() / inverse.diagonal().array()).abs().sum();
+      double error = 0;
+      for (const auto& [shape, rows] : shapes) {
+        const Eigen::MatrixXd part = inverse(rows, rows);
+        const Eigen::VectorXd missed = part.llt().solve(Eigen::VectorXd(weights(rows)));
+        error += missed.array().abs().sum();
+      }
       if (error >= smallest) continue;
       smallest = error;
       smoothness_ = {.length = length, .noise = noise};

@@ -35,7 +35,7 @@ RecurrentSpec batched(const ShapePoint& point, std::int64_t steps) {
 }
 
 void add_variants(std::uint32_t units, std::vector<KernelCase>& cases) {
-  for (const ShapePoint& point : {ShapePoint{96, 20}, {192, 44}, {336, 24}, {640, 12}}) {
+  for (const ShapePoint& point : {ShapePoint{96, 20}, {384, 72}, {192, 42}, {80, 6}, {640, 12}}) {
     for (const RecurrentCell cell : {RecurrentCell::gru, RecurrentCell::gru_reset_before}) {
       RecurrentSpec gru = model(point);
       gru.cell = cell;
@@ -125,7 +125,7 @@ const std::vector<ShapePoint>& calibrated_shapes() {
                                               {768, 24},
                                               {160, 12},
                                               {320, 5},
-                                              {192, 44},
+                                              {192, 42},
                                               {448, 14}};
   return points;
 }
