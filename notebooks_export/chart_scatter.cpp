@@ -84,13 +84,27 @@ class Scatter {
   [[nodiscard]] double x(double value) const { return scatter_left + side_ * share(value); }
   [[nodiscard]] double y(double value) const { return top_ + side_ * (1 - share(value)); }
 
+  /// Of labels: powers of ten with their multiples by 2 and 5, as many as it takes to read a value.
+  [[nodiscard]] std::vector<double> places() const {
+    constexpr std::size_t few = 4;
+    if (!figure_.logarithmic) return linear_ticks(low_, high_, 6).values;
+    std::vector<double> values = logarithmic_ticks(low_, high_).values;
+    if (values.size() >= few) return values;
+    values.clear();
+    for (double power = std::pow(10, std::floor(std::log10(low_))); power < high_; power *= 10) {
+      for (const double multiple : {1.0, 2.0, 5.0}) {
+        const double value = multiple * power;
+        if (value >= low_ && value <= high_) values.push_back(value);
+      }
+    }
+    return values.size() >= few ? values : linear_ticks(low_, high_, 6).values;
+  }
+
   void draw_axes(Svg& svg) const {
     const double bottom = top_ + side_;
     const double right = scatter_left + side_;
-    constexpr std::size_t few = 4;  // fewer do not show how far apart things are
-    Ticks ticks = figure_.logarithmic ? logarithmic_ticks(low_, high_) : Ticks{};
-    if (ticks.values.size() < few) ticks = linear_ticks(low_, high_, 6);
-    for (const double value : ticks.values) {
+    const std::vector<double> ticks = places();
+    for (const double value : ticks) {
       svg.line({x(value), top_}, {x(value), bottom}, {.stroke = faint});
       svg.line({scatter_left, y(value)}, {right, y(value)}, {.stroke = faint});
       svg.text({x(value), bottom + 16}, readable(value), {.size = 10.5, .anchor = "middle"});
