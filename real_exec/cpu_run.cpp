@@ -290,6 +290,7 @@ void CpuThreads::make_call(const OnlineStep& step, const CallSource& calls, Host
       last_query_set_ = true;
       last_query_ = idle;
       calls.answer(idle);
+      span.what = HostCall::answered_query(stream, idle);
       return;
     }
     case HostCallKind::destroy_stream:

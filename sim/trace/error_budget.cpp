@@ -114,9 +114,10 @@ class Budget {
     const Duration known = in_.alone.contains(operation) ? in_.alone[operation] : Duration{0};
     // Parts of a collective wait for each other, which is nobody's company.
     const Duration simulated_alone = collective ? simulated.duration() : estimate;
-    const Duration measured_alone = collective || !company ? measured.duration()
-                                    : known > Duration{0}  ? known
-                                                          : std::min(estimate, measured.duration());
+    // Nobody is faster in company than alone: if it looks so, what is known of alone was disturbed.
+    const Duration alone = known > Duration{0} ? known : estimate;
+    const Duration measured_alone =
+        collective || !company ? measured.duration() : std::min(alone, measured.duration());
     const bool by_memory =
         in_.problem.costs.entry(measured.task, simulated.device).estimate.bound == Bound::memory;
     add(by_memory ? ErrorPart::memory : ErrorPart::kernel_time, simulated_alone - measured_alone);
