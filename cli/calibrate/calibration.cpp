@@ -20,7 +20,7 @@ namespace schedlab {
 namespace {
 
 constexpr double full_seconds = 150;
-constexpr double quick_seconds = 30;
+constexpr double quick_seconds = 26;
 constexpr std::size_t full_passes = 4;
 constexpr std::size_t quick_passes = 2;
 constexpr double blocks_exponent = 0.25;  // 2^-0.25: a doubling must save a sixth
@@ -71,6 +71,8 @@ MachineSpec base_machine(const CalibrationOptions& options,
   Device& made = machine.platform.devices[DeviceId{0}];
   made.name = device.cpu;
   const UnitClassId cores = made.unit_classes.push_back({.name = "core", .count = workers});
+  made.rates.matrix_units = workers;
+  made.rates.vector_units = workers;
   for (const std::string& word : task_kind_names()) {
     const TaskKind kind = task_kind_from(word);
     if (kind == TaskKind::collective) continue;
@@ -199,9 +201,11 @@ MachineSpec calibrate(CalibrationBench& bench,
       profile->samples.push_back(std::move(sample));
     }
   }
-  progress("slow-down beside others", done++, total);
-  profile->co_run = measure_co_run(bench, effort, options.quick);
   profile->cut = choose_cut(*profile, workers);
+  progress("slow-down beside others", done++, total);
+  Platform& platform = machine.platform;
+  platform.devices[DeviceId{0}].profile = std::make_shared<const KernelProfile>(*profile);
+  profile->co_run = measure_co_run(bench, effort, platform, options.quick);
   profile->valid = hull_text(*profile);
   numbers.push_back(
       {"/device/stream_gap_us",

@@ -3,13 +3,18 @@
 
 #include "cli/calibrate/kernel_cases.hpp"
 #include "cli/calibrate/kernel_times.hpp"
+#include "hw_models/measured.hpp"
+#include "policies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/transforms/cut_kernels.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace schedlab {
@@ -86,23 +91,49 @@ MeasuredNumber us(const char* pointer, const Times& times, const char* how) {
   return {pointer, median_us(times), fmt::format("{} (median of {})", how, times.size())};
 }
 
-std::map<TaskId, KernelSpan> by_task(const Execution& execution) {
-  std::map<TaskId, KernelSpan> spans;
-  for (const KernelSpan& span : kernel_spans(execution)) {
-    if (span.kernel == 0) spans.emplace(span.task, span);
-  }
-  return spans;
+using BlockKey = std::tuple<TaskId, std::uint32_t, std::uint32_t>;
+BlockKey key_of(const BlockSpan& block) {
+  return {block.task, block.kernel, block.block};
+}
+double seconds_of(const BlockSpan& block) {
+  return to_seconds(block.ended - block.started);
 }
 
-/// Share of a span's time in which other tasks ran blocks, counted once per worker that did.
-double others_busy(const KernelSpan& span, const std::vector<KernelSpan>& all) {
+/// Seconds in which blocks of other tasks run at the same time, counted once for each of them.
+/// `blocks`: in the order in which they started.
+double company(const std::vector<BlockSpan>& blocks, std::size_t of) {
+  const BlockSpan& own = blocks[of];
   Duration shared{0};
-  for (const KernelSpan& other : all) {
-    if (other.task == span.task) continue;
-    const Duration both = std::min(span.ended, other.ended) - std::max(span.started, other.started);
+  const auto count = [&](const BlockSpan& other) {
+    if (other.task == own.task) return;
+    const Duration both = std::min(own.ended, other.ended) - std::max(own.started, other.started);
     shared += std::max(both, Duration{0});
+  };
+  for (std::size_t i = of + 1; i < blocks.size() && blocks[i].started < own.ended; ++i) {
+    count(blocks[i]);
   }
-  return to_seconds(shared) / to_seconds(std::max(span.ended - span.started, Duration{1}));
+  constexpr std::size_t far = 64;  // more than can still run of what started before
+  for (std::size_t i = of; i > 0 && of - i < far; --i) count(blocks[i - 1]);
+  return to_seconds(shared);
+}
+
+BenchCase cut_case(const ShapePoint& point,
+                   std::string_view policy,
+                   const Platform& platform,
+                   std::uint32_t workers) {
+  const RecurrentSpec spec{.layers = std::max<std::int64_t>(4, workers),
+                           .steps = 6,
+                           .batch = point.batch,
+                           .hidden = point.hidden,
+                           .pass = RecurrentPass::training};
+  BenchCase made{
+      .name = std::string{policy},
+      .graph = CutKernels::for_device(platform.devices[DeviceId{0}])->apply(recurrent(spec)),
+      .plan = {},
+      .recurrent = spec};
+  const CostTable costs{made.graph, platform, Measured{}};
+  made.plan = make_policy(policy)->plan({made.graph, platform, costs});
+  return made;
 }
 
 }  // namespace
@@ -223,34 +254,33 @@ std::vector<MeasuredNumber> measure_bandwidth(CalibrationBench& bench, const Eff
 
 std::vector<CoRunSlowDown> measure_co_run(CalibrationBench& bench,
                                           const Effort& effort,
+                                          const Platform& platform,
                                           bool quick) {
   if (bench.workers() < 2) return {};
   std::map<TaskKind, Times> factors;
   const std::vector<ShapePoint>& shapes = calibrated_shapes();
   for (std::size_t i = 0; i < (quick ? 2U : 5U); ++i) {
-    const KernelCase what{.spec = {.layers = std::max<std::int64_t>(4, bench.workers()),
-                                   .steps = 6,
-                                   .batch = shapes[i].batch,
-                                   .hidden = shapes[i].hidden,
-                                   .pass = RecurrentPass::training},
-                          .blocks = 1};
-    const BenchCase alone = bench_case(what, "single_stream");
-    std::map<TaskId, Times> single;
+    const BenchCase alone = cut_case(shapes[i], "single_stream", platform, bench.workers());
+    std::map<BlockKey, Times> single;
     repeat(bench, alone, effort, [&](const Execution& execution) {
-      for (const auto& [task, span] : by_task(execution)) {
-        single[task].push_back(to_seconds(span.ended - span.started));
+      for (const BlockSpan& block : execution.blocks) {
+        single[key_of(block)].push_back(seconds_of(block));
       }
     });
-    repeat(bench, bench_case(what, "diagonal"), effort, [&](const Execution& execution) {
-      const std::vector<KernelSpan> all = kernel_spans(execution);
-      for (const KernelSpan& span : all) {
-        if (span.kernel != 0 || single[span.task].empty()) continue;
-        if (median(single[span.task]) < shortest_compared) continue;
-        if (others_busy(span, all) < busy_share * (bench.workers() - 1)) continue;
-        factors[alone.graph.operation(span.task).kind].push_back(
-            to_seconds(span.ended - span.started) / median(single[span.task]));
-      }
-    });
+    for (const char* policy : {"diagonal", "heft"}) {
+      const BenchCase several = cut_case(shapes[i], policy, platform, bench.workers());
+      repeat(bench, several, effort, [&](const Execution& execution) {
+        const std::vector<BlockSpan>& blocks = execution.blocks;
+        for (std::size_t b = 0; b < blocks.size(); ++b) {
+          const Times& before = single[key_of(blocks[b])];
+          const double own = seconds_of(blocks[b]);
+          if (before.empty() || median(before) < shortest_compared) continue;
+          if (company(blocks, b) < busy_share * own * (bench.workers() - 1)) continue;
+          const Operation& operation = several.graph.operation(blocks[b].task);
+          factors[operation.kernels[blocks[b].kernel].kind].push_back(own / median(before));
+        }
+      });
+    }
   }
   std::vector<CoRunSlowDown> result;
   for (const auto& [kind, ratios] : factors) {

@@ -4,6 +4,7 @@
 #include "cli/calibrate/bench.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "sim/machine/kernel_profile.hpp"
+#include "sim/machine/platform.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,12 +46,14 @@ void repeat(CalibrationBench& bench,
 [[nodiscard]] std::vector<MeasuredNumber> measure_bandwidth(CalibrationBench& bench,
                                                             const Effort& effort);
 
-/// Of kernels of one block each: duration while all other workers run such kernels too over
-/// duration alone, by kind. Each task of a stack on as many streams as layers is compared with
-/// itself in a single stream; only those count beside which all workers were busy for at least 80 %
-/// of the time. Empty with one worker.
+/// How much longer a block takes while all other workers run blocks of other tasks, by kind of
+/// kernel: blocks of stacks in several streams (`diagonal`, `heft`) compared with themselves in a
+/// single stream. Only those count beside which the others were busy for at least 80 % of the time.
+/// What it costs that data is in another worker's cache is in it. Empty with one worker.
+/// `platform`: its device's profile says how kernels are cut and how long they take.
 [[nodiscard]] std::vector<CoRunSlowDown> measure_co_run(CalibrationBench& bench,
                                                         const Effort& effort,
+                                                        const Platform& platform,
                                                         bool quick);
 
 }  // namespace schedlab

@@ -2,6 +2,7 @@
 #include "cli/calibrate/calibration.hpp"
 #include "cli/calibrate/device_times.hpp"
 #include "cli/calibrate/kernel_cases.hpp"
+#include "cli/calibrate/kernel_times.hpp"
 #include "cli/cmd_calibrate.hpp"
 #include "hw_models/measured.hpp"
 #include "sim/base/error.hpp"
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -71,12 +73,43 @@ TEST_CASE("calibration finds the numbers of a known computer") {
   CHECK(machine.platform.sharing == SharingModel::fluid);
   REQUIRE(device.profile != nullptr);
   CHECK(device.profile->noise == 0.0);
+  CHECK(device.profile->how.ends_with("medians over the runs"));
   CHECK(device.profile->cpu == "simulated CPU");
   for (const KernelSample& sample : device.profile->samples) {
     CHECK(to_seconds(sample.duration) ==
           doctest::Approx(testing::true_seconds(sample.kernel, 2)).epsilon(1e-6));
   }
   for (const CoRunSlowDown& one : device.profile->co_run) CHECK(one.factor == doctest::Approx(1.0));
+}
+
+TEST_CASE("durations of tasks are quantiles over the runs, and those of operations their mean") {
+  using namespace schedlab::literals;
+  TaskGraphBuilder builder;
+  Kernel kernel = gemm_kernel(8, 8, 8, DataType::fp32, false);
+  const OperationId product =
+      builder.add_operation({.name = "product", .kind = TaskKind::gemm, .kernels = {kernel}});
+  builder.add_task(product);
+  builder.add_task(product);
+  const TaskGraph graph = std::move(builder).build();
+  KernelTimes times{graph};
+  // Task 0 takes 10, 20, 30, 40, 100 us in five runs, task 1 always 50; two blocks that overlap.
+  for (const Duration first : {10us, 20us, 30us, 40us, 100us}) {
+    Execution run;
+    const Time middle = Time{} + first;
+    run.blocks = {{.task = TaskId{0}, .block = 0, .started = Time{}, .ended = middle - 5us},
+                  {.task = TaskId{0}, .block = 1, .started = Time{} + 1us, .ended = middle},
+                  {.task = TaskId{1}, .block = 0, .started = middle, .ended = middle + 50us}};
+    run.trace.ended = middle + 50us;
+    times.add(run);
+  }
+  const auto duration = [&](double share) {
+    const auto samples = times.samples(2, share);
+    REQUIRE(samples.size() == 1);
+    CHECK(samples[0].operation == "product");
+    return to_us(samples[0].duration);
+  };
+  CHECK(duration(0.5) == doctest::Approx((30 + 50) / 2.0));
+  CHECK(duration(0.25) == doctest::Approx((20 + 50) / 2.0));
 }
 
 TEST_CASE("a model of another shape is predicted from a noisy calibration") {

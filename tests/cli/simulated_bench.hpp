@@ -84,14 +84,21 @@ class SimulatedBench final : public CalibrationBench {
       execution.blocks.clear();
       for (const TaskSpan& span : execution.trace.tasks) {
         const std::uint32_t blocks = costs.entry(span.task).estimate.blocks;
+        // Where the simulator has torn a kernel's blocks apart: the first and the last.
+        const Duration one = costs.duration(span.task);
         for (std::uint32_t block = 0; block < std::max(1U, blocks); ++block) {
+          const Time started = block == 0 ? span.started : span.ended - one;
           execution.blocks.push_back({.task = span.task,
                                       .block = block,
                                       .worker = block % workers_,
-                                      .started = span.started,
-                                      .ended = span.ended});
+                                      .started = started,
+                                      .ended = started + one});
         }
       }
+      std::stable_sort(
+          execution.blocks.begin(),
+          execution.blocks.end(),
+          [](const BlockSpan& a, const BlockSpan& b) { return a.started < b.started; });
     } while (again(execution));
   }
 

@@ -125,6 +125,23 @@ TEST_CASE("what was not measured is refused by kind and operation") {
       InfeasibleError);
 }
 
+TEST_CASE("kernels of one name that do other work are classes of their own") {
+  KernelProfile profile = synthetic_profile(0.0);
+  RecurrentShape gru = shape;
+  gru.cell = RecurrentCell::gru;
+  const Kernel kernel = with_blocks(cell_kernel(gru, 1), 2);
+  profile.samples.push_back(
+      {.operation = "cell", .kernel = kernel, .units = 2, .duration = Duration{77'000'000}});
+  const ProfileFits fits{profile};
+  const Operation lstm_cell = single("cell", with_blocks(cell_kernel(shape, 1), 2));
+  const Operation gru_cell = single("cell", kernel);
+  CHECK(fits.find(lstm_cell, lstm_cell.kernels[0])->samples().size() == 72);
+  CHECK(fits.find(gru_cell, kernel)->samples().size() == 1);
+  // Without or with a layer above, it is one cell.
+  const Operation top = single("cell", with_blocks(cell_kernel(shape, 0), 2));
+  CHECK(fits.find(top, top.kernels[0])->samples().size() == 72);
+}
+
 TEST_CASE("kernels of other operations take the generic class of their kind") {
   KernelProfile profile = synthetic_profile(0.0);
   const Operation other = single("my_layer", with_blocks(hidden_1_kernel(shape), 1));
