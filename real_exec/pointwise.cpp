@@ -106,9 +106,14 @@ SCHEDLAB_INLINE void tiles(const WeightUpdate& u) {
     const std::ptrdiff_t panel = t / row_tiles;
     const std::ptrdiff_t row_tile = t % row_tiles;
     const std::ptrdiff_t from = t * lanes * lanes;  // = (panel * rows + row_tile * 16) * 16
+    // The transposes of neighbours lie far apart.
+    const std::ptrdiff_t later = t + 2;
+    const float* next =
+        u.transposed + (later % row_tiles * u.n + later / row_tiles * lanes) * lanes;
     SquareTile tile;
     for (std::ptrdiff_t i = 0; i < lanes; ++i) {
       const std::ptrdiff_t at = from + i * lanes;
+      __builtin_prefetch(next + i * lanes, 1);
       tile.row[i] = change ? updated(u, at) : load(u.w + at);
       if (change) store(u.w + at, tile.row[i]);
     }

@@ -71,8 +71,8 @@ SCHEDLAB_INLINE Floats all_lanes(float value) {
 /// Method: x = n ln 2 + r, |r| <= ln 2 / 2; polynomial of Cephes' expf (S. Moshier).
 SCHEDLAB_INLINE Floats exp(Floats x) {
   const Floats limit = all_lanes(87.0F);
-  x = x > limit ? limit : x;
-  x = x < -limit ? -limit : x;
+  x = x < limit ? x : limit;  // in this form one instruction
+  x = -limit < x ? x : -limit;
   // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
   const Floats magic = all_lanes(12582912.0F);
   const Floats shifted = x * 1.44269504088896341F + magic;
@@ -90,15 +90,25 @@ SCHEDLAB_INLINE Floats exp(Floats x) {
   return reinterpret_cast<const Floats&>(scaled);
 }
 
+/// 1 / x for x in [1, 2^126]. Relative error below 2e-7. A third of a division's time: a first
+/// guess within 13 % by turning the exponent round, then Newton's method, which squares the error
+/// three times.
+SCHEDLAB_INLINE Floats reciprocal(Floats x) {
+  const Words guess = 0x7EF311C7U - reinterpret_cast<const Words&>(x);
+  Floats y = reinterpret_cast<const Floats&>(guess);
+  y = y * (2.0F - x * y);
+  y = y * (2.0F - x * y);
+  return y + y * (1.0F - x * y);
+}
+
 /// 1 / (1 + e^-x). Relative error below 4e-7 (tested).
 SCHEDLAB_INLINE Floats sigmoid(Floats x) {
-  return 1.0F / (1.0F + exp(-x));
+  return reciprocal(1.0F + exp(-x));
 }
 
 /// Hyperbolic tangent. Relative error below 4e-7 (tested). Method: Cephes' tanhf: a polynomial for
-/// |x| < 0.625, else 1 - 2 / (e^2|x| + 1).
+/// |x| < 0.625, else 1 - 2 / (e^2x + 1).
 SCHEDLAB_INLINE Floats tanh(Floats x) {
-  const Floats magnitude = x < 0.0F ? -x : x;
   const Floats square = x * x;
   Floats p = all_lanes(-5.70498872745e-3F);
   p = p * square + 2.06390887954e-2F;
@@ -106,9 +116,18 @@ SCHEDLAB_INLINE Floats tanh(Floats x) {
   p = p * square + 1.33314422036e-1F;
   p = p * square - 3.33332819422e-1F;
   const Floats near = p * square * x + x;
-  const Floats far = 1.0F - 2.0F / (exp(magnitude + magnitude) + 1.0F);
-  const Floats signed_far = x < 0.0F ? -far : far;
-  return magnitude < 0.625F ? near : signed_far;
+  const Floats far = 1.0F - 2.0F * reciprocal(exp(x + x) + 1.0F);
+  return square < 0.625F * 0.625F ? near : far;
+}
+
+/// Elements that the point-wise kernels fetch ahead: they read more arrays than the processor
+/// follows by itself.
+inline constexpr std::ptrdiff_t fetch_ahead = 8 * lanes;
+SCHEDLAB_INLINE void fetch(const float* p) {
+  __builtin_prefetch(p + fetch_ahead);
+}
+SCHEDLAB_INLINE void fetch_to_write(float* p) {
+  __builtin_prefetch(p + fetch_ahead, 1);
 }
 
 /// Square root by lane.

@@ -23,6 +23,9 @@ SCHEDLAB_INLINE void lstm_forward_body(const CellForward& s) {
       const std::ptrdiff_t at = (p * s.rows + row) * lanes;
       float* z = s.gates + at;
       const float* zh = s.recurrent + at;
+      for (std::ptrdiff_t g = 0; g < 4 * gate; g += gate) fetch_to_write(z + g);
+      fetch_to_write(s.c + at);
+      fetch_to_write(s.h + at);
       const Floats i = sigmoid(load(z) + load(zh) + bias_i);
       const Floats f = sigmoid(load(z + gate) + load(zh + gate) + bias_f);
       const Floats g = tanh(load(z + 2 * gate) + load(zh + 2 * gate) + bias_g);
@@ -108,6 +111,13 @@ SCHEDLAB_INLINE void lstm_backward_body(const CellBackward& s) {
   const std::ptrdiff_t gate = gate_stride(s);
   const std::ptrdiff_t end = s.panels.end * s.rows * lanes;
   for (std::ptrdiff_t at = s.panels.begin * s.rows * lanes; at < end; at += lanes) {
+    for (std::ptrdiff_t g = 0; g < 4 * gate; g += gate) {
+      fetch(s.gates + at + g);
+      fetch_to_write(s.gate_gradients + at + g);
+    }
+    fetch(s.c + at);
+    fetch(s.before + at);
+    fetch(s.upstream[0] + at);
     const Floats i = load(s.gates + at);
     const Floats f = load(s.gates + at + gate);
     const Floats g = load(s.gates + at + 2 * gate);
