@@ -48,7 +48,7 @@ RecurrentResults<float> RecurrentState::results() const {
   const auto step_elements = static_cast<std::size_t>(spec.batch * spec.hidden * directions(top));
   results.y.resize(static_cast<std::size_t>(spec.steps) * step_elements);
   for (std::int64_t t = 0; t < spec.steps; ++t) {
-    map.unpack(y[static_cast<std::size_t>(top)].data() + (t + 1) * layer_step(top),
+    map.unpack(y[static_cast<std::size_t>(top)].data() + (t + 1) * y_step(top),
                results.y.data() + static_cast<std::size_t>(t) * step_elements);
   }
   if (spec.pass == RecurrentPass::forward) return results;

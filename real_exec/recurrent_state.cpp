@@ -37,10 +37,13 @@ std::vector<float> draw(Rng& rng, std::int64_t count, double scale) {
 }
 
 /// By steps of `rows` rows.
-void pack_steps(const PanelMap& map, const std::vector<float>& plain, float* panels) {
+void pack_steps(const PanelMap& map,
+                const std::vector<float>& plain,
+                float* panels,
+                std::ptrdiff_t distance) {
   const auto step = static_cast<std::size_t>(map.rows * map.block) * map.places.size();
-  for (std::size_t at = 0, t = 0; at < plain.size(); at += step, ++t) {
-    map.pack(plain.data() + at, panels + t * map.size());
+  for (std::size_t at = 0; at < plain.size(); at += step, panels += distance) {
+    map.pack(plain.data() + at, panels);
   }
 }
 
@@ -131,10 +134,10 @@ RecurrentState::RecurrentState(const RecurrentSpec& given, std::uint64_t seed)
       layers.back().push_back(chains.size());
       add_chain(layer, d);
     }
-    y.emplace_back(slots * static_cast<std::size_t>(layer_step(layer)));
+    y.emplace_back(slots * static_cast<std::size_t>(y_step(layer)));
   }
   const auto steps = static_cast<std::size_t>(spec.steps);
-  x.resize(steps * static_cast<std::size_t>(padded(spec.input) * spec.batch));
+  x.resize(steps * static_cast<std::size_t>(input_step(chains.front())));
   if (spec.pass != RecurrentPass::forward) {
     dy.resize(steps * static_cast<std::size_t>(layer_step(spec.layers - 1)));
   }
@@ -202,7 +205,7 @@ void RecurrentState::allocate_steps(ChainState& chain) const {
     chain.reset_gradient.resize(cell);
   }
   if (spec.pass == RecurrentPass::forward) return;
-  chain.gate_gradients.resize(steps * static_cast<std::size_t>(shape.gate_gradients) * cell);
+  chain.gate_gradients.resize(steps * static_cast<std::size_t>(gate_gradient_step()));
   for (auto* array : {&chain.dh, &chain.carry, &chain.dh_last, &chain.carry_last}) {
     array->resize(cell);
   }
@@ -238,11 +241,12 @@ void RecurrentState::pack_inputs() {
   const PanelMap state_map{.rows = spec.batch, .block = spec.hidden, .places = {0}};
   // Else the task transfer_in does it.
   if (spec.pass != RecurrentPass::training || !spec.transfers) {
-    pack_steps(input_map, inputs.x, x.data());
+    pack_steps(input_map, inputs.x, x.data(), input_step(chains.front()));
   }
   const PanelMap top = output_map(*this, spec.layers - 1);
-  if (!inputs.dy.empty()) pack_steps(top, inputs.dy, dy.data());
-  if (!inputs.target.empty()) pack_steps(top, inputs.target, target.data());
+  if (!inputs.dy.empty()) pack_steps(top, inputs.dy, dy.data(), layer_step(spec.layers - 1));
+  if (!inputs.target.empty())
+    pack_steps(top, inputs.target, target.data(), layer_step(spec.layers - 1));
   for (std::size_t i = 0; i < chains.size(); ++i) {
     ChainState& chain = chains[i];
     const RecurrentChainInputs<float>& given = inputs.chains[i];
@@ -301,7 +305,7 @@ const float* RecurrentState::input(const ChainState& chain, std::int64_t step) c
 }
 
 std::ptrdiff_t RecurrentState::input_step(const ChainState& chain) const {
-  return chain.layer == 0 ? padded(spec.input) * spec.batch : layer_step(chain.layer - 1);
+  return chain.layer == 0 ? padded(spec.input) * spec.batch + panel() : y_step(chain.layer - 1);
 }
 
 float* RecurrentState::h(const ChainState& chain, std::int64_t step) {
@@ -310,7 +314,7 @@ float* RecurrentState::h(const ChainState& chain, std::int64_t step) {
 }
 
 std::ptrdiff_t RecurrentState::h_step(const ChainState& chain) const {
-  return layer_step(chain.layer);
+  return y_step(chain.layer);
 }
 
 }  // namespace schedlab::detail

@@ -116,6 +116,15 @@ class RecurrentState {
   [[nodiscard]] std::ptrdiff_t cells() const { return hidden * spec.batch; }
   [[nodiscard]] std::int64_t directions(std::int64_t layer) const;
   /// Elements of y(step) of a layer.
+  // Steps of y, x and dG lie an odd number of panels apart: at powers of two the steps of one sum
+  // would share few lines of the first-level cache.
+  [[nodiscard]] std::ptrdiff_t panel() const { return 16 * spec.batch; }
+  [[nodiscard]] std::ptrdiff_t y_step(std::int64_t layer) const {
+    return layer_step(layer) + panel();
+  }
+  [[nodiscard]] std::ptrdiff_t gate_gradient_step() const {
+    return shape.gate_gradients * cells() + 3 * panel();
+  }
   [[nodiscard]] std::ptrdiff_t layer_step(std::int64_t layer) const {
     return directions(layer) * cells();
   }

@@ -89,7 +89,7 @@ float* RecurrentSteps::gate_gradients(ChainState& chain, std::int64_t step) cons
 void RecurrentSteps::copy_in(const Portion& portion) {
   const RecurrentSpec& spec = state_.spec;
   const PanelRange rows = portion.of(spec.steps * spec.batch);
-  const std::ptrdiff_t step_elements = padded(spec.input) * spec.batch;
+  const std::ptrdiff_t step_elements = state_.input_step(state_.chains.front());
   for (std::ptrdiff_t row = rows.begin; row < rows.end; ++row) {
     const float* from = state_.inputs.x.data() + row * spec.input;
     float* to = state_.x.data() + row / spec.batch * step_elements + row % spec.batch * lanes;
@@ -162,7 +162,9 @@ void RecurrentSteps::loss(const Portion& portion) {
   const PanelRange part = portion.of(spec.steps * step_panels);
   for (std::ptrdiff_t panel = part.begin; panel < part.end; ++panel) {
     const std::ptrdiff_t at = panel * spec.batch * lanes;
-    squared_error({.y = state_.y[top].data() + state_.layer_step(spec.layers - 1) + at,
+    const std::ptrdiff_t slot = panel / step_panels + 1;
+    const std::ptrdiff_t in_step = panel % step_panels * spec.batch * lanes;
+    squared_error({.y = state_.y[top].data() + slot * state_.y_step(spec.layers - 1) + in_step,
                    .target = state_.target.data() + at,
                    .dy = state_.dy.data() + at,
                    .scale = scale,

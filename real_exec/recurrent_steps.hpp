@@ -93,9 +93,7 @@ class RecurrentSteps {
   /// Activations and gate gradients of a step.
   [[nodiscard]] float* gates(ChainState& chain, std::int64_t step) const;
   [[nodiscard]] float* gate_gradients(ChainState& chain, std::int64_t step) const;
-  [[nodiscard]] std::ptrdiff_t gate_gradient_step() const {
-    return state_.shape.gate_gradients * state_.cells();
-  }
+  [[nodiscard]] std::ptrdiff_t gate_gradient_step() const { return state_.gate_gradient_step(); }
   /// The step that comes first in the sum of a weight task, and what one step on adds to the step.
   [[nodiscard]] std::int64_t first_summed(const ChainState& chain, const Portion& portion) const;
   [[nodiscard]] static std::int64_t summed_direction(const ChainState& chain) {
