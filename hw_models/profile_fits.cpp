@@ -18,6 +18,7 @@ namespace {
 
 constexpr double same_work_octaves = 0.3;  // two LSTM cells differ by 0.2, LSTM and GRU by 0.4
 constexpr double bias_octaves = 0.5;
+constexpr double work_weight = 10;     // other work says more of what a kernel is than another size
 constexpr double hull_slack = 0.0144;  // octaves: 1 %
 
 double elements(double count, DataType type) {
@@ -47,6 +48,20 @@ bool has_bias(const Kernel& kernel) {
 bool close(double a, double b) {
   if (a <= 0.0 || b <= 0.0) return a == b;
   return std::abs(std::log2(a / b)) <= same_work_octaves;
+}
+
+/// Between kernels that are no products: by how many octaves their work per byte written differs.
+double work_octaves(const Kernel& a, const Kernel& b) {
+  const auto octaves = [&](double of_a, double of_b) {
+    const auto of = [](const Kernel& kernel, double amount) {
+      return std::max(amount, 1.0) /
+             static_cast<double>(std::max<std::int64_t>(1, kernel.bytes_written.count()));
+    };
+    return std::abs(std::log2(of(a, of_a) / of(b, of_b)));
+  };
+  return octaves(a.flops.count(), b.flops.count()) +
+         octaves(static_cast<double>(a.bytes_read.count()),
+                 static_cast<double>(b.bytes_read.count()));
 }
 
 bool same_work_as(const Kernel& a, const Kernel& b) {
@@ -118,8 +133,13 @@ double KernelClass::distance(const Kernel& kernel) const {
     for (std::size_t i = 0; i < place.size(); ++i) {
       sum += (place[i] - other[i]) * (place[i] - other[i]);
     }
-    const bool differs = is_matrix(kernel) && has_bias(kernel) != has_bias(sample.kernel);
-    nearest = std::min(nearest, std::sqrt(sum) + (differs ? bias_octaves : 0.0));
+    double other_work = 0;
+    if (is_matrix(kernel)) {
+      other_work = has_bias(kernel) != has_bias(sample.kernel) ? bias_octaves : 0.0;
+    } else if (kernel.kind != TaskKind::reduction) {
+      other_work = work_weight * work_octaves(kernel, sample.kernel);
+    }
+    nearest = std::min(nearest, std::sqrt(sum) + other_work);
   }
   return nearest;
 }

@@ -33,7 +33,7 @@ class KernelClass {
   /// some sample's.
   [[nodiscard]] bool same_work(const Kernel& kernel) const;
   /// How far the kernel is from the nearest sample, in octaves of its shape; a fused bias that only
-  /// one of the two has counts as half an octave.
+  /// one of the two has counts as half an octave, other work per byte ten times its octaves.
   [[nodiscard]] double distance(const Kernel& kernel) const;
   /// Inside the box that the samples span (sides and blocks, with 1 % to spare).
   [[nodiscard]] bool inside_hull(const Kernel& kernel) const;

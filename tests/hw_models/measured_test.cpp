@@ -142,6 +142,22 @@ TEST_CASE("kernels of one name that do other work are classes of their own") {
   CHECK(fits.find(top, top.kernels[0])->samples().size() == 72);
 }
 
+TEST_CASE("a kernel without a name goes to the work it is most like, not to the size") {
+  // A GRU's candidate_cell does nearly the work of an LSTM's cell: 4.3 and 4.8 FLOP per result.
+  KernelProfile profile = synthetic_profile(0.0);
+  const Kernel wanted = with_blocks(cell_kernel(shape, 1), 2);
+  Kernel other = wanted;
+  other.flops = Flops{wanted.flops.count() * 0.9};
+  profile.samples.push_back({.operation = "candidate_cell",
+                             .kernel = other,
+                             .units = 2,
+                             .duration = Duration{77'000'000}});
+  const Operation node{.name = "node",
+                       .kind = TaskKind::composite,
+                       .kernels = {wanted, with_blocks(hidden_1_kernel(shape), 2)}};
+  CHECK(ProfileFits{profile}.find(node, wanted)->operation() == "cell");
+}
+
 TEST_CASE("kernels of other operations take the generic class of their kind") {
   KernelProfile profile = synthetic_profile(0.0);
   const Operation other = single("my_layer", with_blocks(hidden_1_kernel(shape), 1));
