@@ -40,11 +40,22 @@ Estimate spin_cost(const Operation& operation, const Device& device) {
   return result;
 }
 
+/// Kernels of the operation that are equal to `kernel`, one of them, and stand before it.
+std::size_t equal_before(const Operation& operation, const Kernel& kernel) {
+  std::size_t count = 0;
+  for (const Kernel& other : operation.kernels) {
+    if (&other == &kernel) break;
+    if (other == kernel) ++count;
+  }
+  return count;
+}
+
 const KernelClass& class_of(const Operation& operation,
                             const Kernel& kernel,
+                            std::size_t before,
                             const ProfileFits& fits,
                             const Device& device) {
-  const KernelClass* found = fits.find(operation, kernel);
+  const KernelClass* found = fits.find(operation, kernel, before);
   if (found != nullptr) return *found;
   throw InfeasibleError(fmt::format(
       "operation \"{}\": no kernel of kind {} in {} that does such work was measured on \"{}\"\n  "
@@ -101,7 +112,9 @@ Estimate Measured::estimate(const Operation& operation, const Device& device) co
       sum.add(given, host_copy_cost(given, device));
       continue;
     }
-    sum.add(kernel, kernel_cost(kernel, class_of(operation, kernel, *fits, device), device));
+    const std::size_t before = equal_before(operation, given);
+    const KernelClass& one = class_of(operation, kernel, before, *fits, device);
+    sum.add(kernel, kernel_cost(kernel, one, device));
   }
   return sum.total();
 }
@@ -120,7 +133,8 @@ PredictionQuality Measured::quality(const Operation& operation, const Device& de
   for (const Kernel& given : operation.kernels) {
     const Kernel kernel = cut(given, device);
     if (is_host_copy(given.kind) && fits->find(operation, kernel) == nullptr) continue;
-    const KernelClass& one = class_of(operation, kernel, *fits, device);
+    const std::size_t before = equal_before(operation, given);
+    const KernelClass& one = class_of(operation, kernel, before, *fits, device);
     quality.inside_hull = quality.inside_hull && one.inside_hull(kernel);
     parts.push_back({&one.ratios(), one.fit().seconds(kernel, units_of(kernel.kind, device))});
     most = std::max(most, one.ratios().size());

@@ -195,32 +195,36 @@ ProfileFits::ProfileFits(const KernelProfile& profile) {
   for (std::vector<KernelSample>& group : groups) classes_.emplace_back(std::move(group));
 }
 
-const KernelClass* ProfileFits::nearest(const Kernel& kernel) const {
-  const KernelClass* best = nullptr;
+const KernelClass* ProfileFits::nearest(const Kernel& kernel, std::size_t before) const {
+  constexpr double equal = 1e-9;  // octaves
+  std::vector<const KernelClass*> best;
   double smallest = std::numeric_limits<double>::infinity();
   for (const KernelClass& one : classes_) {
     if (one.generic() || !one.same_work(kernel)) continue;
     const double distance = one.distance(kernel);
-    if (distance >= smallest) continue;
-    smallest = distance;
-    best = &one;
+    if (distance > smallest + equal) continue;
+    if (distance < smallest - equal) best.clear();
+    smallest = std::min(smallest, distance);
+    best.push_back(&one);
   }
-  return best;
+  return best.empty() ? nullptr : best[std::min(before, best.size() - 1)];
 }
 
-const KernelClass* ProfileFits::find(const Operation& operation, const Kernel& kernel) const {
+const KernelClass* ProfileFits::find(const Operation& operation,
+                                     const Kernel& kernel,
+                                     std::size_t before) const {
   const bool single = operation.kernels.size() == 1;
   if (single) {
     for (const KernelClass& one : classes_) {
       if (one.operation() == operation.name && one.same_work(kernel)) return &one;
     }
-  } else if (const KernelClass* same = nearest(kernel)) {
+  } else if (const KernelClass* same = nearest(kernel, before)) {
     return same;
   }
   for (const KernelClass& one : classes_) {
     if (one.generic() && one.kind() == kernel.kind && one.type() == kernel.type) return &one;
   }
-  return nearest(kernel);
+  return nearest(kernel, before);
 }
 
 }  // namespace schedlab

@@ -68,10 +68,15 @@ class ProfileFits {
   ///      same work;
   ///   3. the generic class of its kind;
   ///   4. the nearest class that does the same work.
-  [[nodiscard]] const KernelClass* find(const Operation& operation, const Kernel& kernel) const;
+  /// Where classes are equally near, as those of the two data gradients of a layer as wide as its
+  /// input, the first of equal kernels of an operation takes the first, the next one the next.
+  /// `before`: how many kernels before it in the operation are equal to it.
+  [[nodiscard]] const KernelClass* find(const Operation& operation,
+                                        const Kernel& kernel,
+                                        std::size_t before = 0) const;
 
  private:
-  [[nodiscard]] const KernelClass* nearest(const Kernel& kernel) const;
+  [[nodiscard]] const KernelClass* nearest(const Kernel& kernel, std::size_t before) const;
 
   std::vector<KernelClass> classes_;  // in the order of the profile
 };

@@ -79,6 +79,7 @@ TEST_CASE("kernels without names are found by the work they do") {
   CHECK(name(0) == "cell");
   CHECK(name(1) == "hidden_1");
   CHECK(name(2) == "hidden_1");
+  CHECK(fits.find(*node, node->kernels[2], 1)->operation() == "hidden_2");  // the second of two
   CHECK(name(3) == "weight_1");
   CHECK(name(4) == "weight_2");
   Operation forward{.name = "node_forward",
@@ -99,6 +100,23 @@ TEST_CASE("an operation of several kernels takes their sum and the gaps between 
       {.name = "node", .kind = TaskKind::composite, .kernels = {first, second}}, device);
   CHECK(both.duration == sum + device.stream_gap);
   CHECK(both.share == 1.0);  // of the wider kernel
+}
+
+TEST_CASE("equal kernels of an operation are the classes that are equally near, in their order") {
+  KernelProfile profile = synthetic_profile(0.0);
+  for (KernelSample& sample : profile.samples) {
+    if (sample.operation == "hidden_2") sample.duration *= 3;
+  }
+  const Device device = profiled_device(profile);
+  const Measured model;
+  const Kernel kernel = with_blocks(hidden_1_kernel(shape), 2);
+  const Duration both =
+      model
+          .estimate({.name = "node", .kind = TaskKind::composite, .kernels = {kernel, kernel}},
+                    device)
+          .duration;
+  CHECK(both == model.estimate(single("hidden_1", kernel), device).duration + device.stream_gap +
+                    model.estimate(single("hidden_2", kernel), device).duration);
 }
 
 TEST_CASE("what was not measured is refused by kind and operation") {
