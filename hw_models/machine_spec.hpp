@@ -53,8 +53,8 @@ struct MachineSpec {
 ///          error.
 [[nodiscard]] MachineSpec read_machine(std::string_view text, const std::string& file);
 
-/// The JSON text of a machine: its numbers as `sources` has them, its profile if it has one. Reading
-/// it again gives the same machine.
+/// The JSON text of a machine: its numbers as `sources` has them, its profile if it has one.
+/// Reading it again gives the same machine.
 [[nodiscard]] std::string write_machine(const MachineSpec& machine);
 
 /// What a scenario may change in a machine: every number of the sections "host" and "device", by
