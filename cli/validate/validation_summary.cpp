@@ -57,6 +57,23 @@ void summarize_signs(Validation& all) {
   all.all_signs = proportion(agree, all.speed_ups.size());
 }
 
+/// Its speed-ups over the baseline.
+void add_speed_ups(const Validation& all, PolicySummary& summary) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const SpeedUpOutcome& one : all.speed_ups) {
+    if (all.scenarios[one.outcome].policy != summary.policy) continue;
+    predicted.push_back(one.predicted);
+    measured.push_back(one.measured);
+    summary.signs_right += one.sign_agrees ? 1 : 0;
+    summary.decidable += one.decidable ? 1 : 0;
+    summary.decidable_right += one.decidable && one.sign_agrees ? 1 : 0;
+  }
+  summary.speed_ups = predicted.size();
+  summary.predicted_speed_up = median_or_zero(predicted);
+  summary.measured_speed_up = median_or_zero(measured);
+}
+
 void summarize_policies(Validation& all) {
   std::vector<std::string> names;
   std::map<std::string, std::vector<double>> errors;
@@ -71,19 +88,7 @@ void summarize_policies(Validation& all) {
     summary.policy = name;
     summary.error = summarize_errors(errors[name]);
     summary.scenarios = summary.error.count;
-    std::vector<double> predicted;
-    std::vector<double> measured;
-    for (const SpeedUpOutcome& one : all.speed_ups) {
-      if (all.scenarios[one.outcome].policy != name) continue;
-      predicted.push_back(one.predicted);
-      measured.push_back(one.measured);
-      summary.signs_right += one.sign_agrees ? 1 : 0;
-      summary.decidable += one.decidable ? 1 : 0;
-      summary.decidable_right += one.decidable && one.sign_agrees ? 1 : 0;
-    }
-    summary.speed_ups = predicted.size();
-    summary.predicted_speed_up = median_or_zero(predicted);
-    summary.measured_speed_up = median_or_zero(measured);
+    add_speed_ups(all, summary);
     all.policies.push_back(std::move(summary));
   }
 }
