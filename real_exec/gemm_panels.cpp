@@ -34,12 +34,15 @@ struct Tile {
 enum class Left : bool { by_rows, by_features };
 
 template <std::ptrdiff_t rows, std::ptrdiff_t panels, Left left>
+// Loops one level deep that the compiler unrolls.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size)
 SCHEDLAB_INLINE void compute(const Tile& tile) {
   constexpr std::ptrdiff_t row_stride = left == Left::by_rows ? lanes : 1;
   constexpr std::ptrdiff_t term_stride = left == Left::by_rows ? 1 : lanes;
   constexpr auto height = static_cast<std::size_t>(rows);
   constexpr auto width = static_cast<std::size_t>(panels);
-  // NOLINTNEXTLINE(modernize-avoid-c-arrays): of vectors, whose alignment std::array drops
+  // Arrays of vectors, whose alignment std::array drops.
+  // NOLINTBEGIN(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
   Floats sum[height][width];
   for (std::ptrdiff_t i = 0; i < rows; ++i) {
     for (std::ptrdiff_t p = 0; p < panels; ++p) {
@@ -65,7 +68,8 @@ SCHEDLAB_INLINE void compute(const Tile& tile) {
   const std::ptrdiff_t b_jump = tile.b_outer - tile.inner * lanes;
   std::ptrdiff_t left_inside = tile.inner;
   for (std::ptrdiff_t k = tile.outer * tile.inner; k > 0; --k) {
-    Floats right[width];  // NOLINT(modernize-avoid-c-arrays): as above
+    Floats right[width];
+    // NOLINTEND(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
 #pragma GCC unroll 4
     for (std::ptrdiff_t p = 0; p < panels; ++p) {
       right[p] = load(b + p * tile.b_panel);
@@ -124,6 +128,7 @@ struct Kernels {
   std::array<std::array<Function, most_rows>, most_panels> by_features{};
 };
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names of templates take none
 #define SCHEDLAB_FILL_KERNELS(name)                                                            \
   template <std::size_t rows, std::size_t panels>                                              \
   Kernels name##_kernels() {                                                                   \
@@ -145,6 +150,7 @@ SCHEDLAB_FILL_KERNELS(compute_v3)
 #endif
 SCHEDLAB_FILL_KERNELS(compute_any)
 #undef SCHEDLAB_FILL_KERNELS
+// NOLINTEND(bugprone-macro-parentheses)
 
 Kernels best_kernels() {
 #ifdef SCHEDLAB_SEVERAL_INSTRUCTION_SETS

@@ -93,6 +93,8 @@ OnednnLstm::Implementation::Implementation(const RecurrentSpec& spec,
   reset();
 }
 
+// A list of shapes.
+// NOLINTNEXTLINE(readability-function-size)
 void OnednnLstm::Implementation::describe() {
   const memory::dim l = spec_.layers;
   const memory::dim t = spec_.steps;

@@ -4,7 +4,7 @@
 #include "real_exec/pointwise_simd.hpp"
 
 #include <cstddef>
-#include <cstdint>
+#include <utility>
 
 namespace schedlab::detail {
 namespace {
@@ -22,7 +22,8 @@ SCHEDLAB_INLINE void evaluate_body(const Evaluation& e) {
 /// `count` panels side by side: a chain of additions alone would wait for each of them.
 template <std::ptrdiff_t count>
 SCHEDLAB_INLINE void column_sums(const ColumnSums& s, std::ptrdiff_t panel) {
-  // NOLINTNEXTLINE(modernize-avoid-c-arrays): of vectors, whose alignment std::array drops
+  // Of vectors, whose alignment std::array drops.
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
   Floats sum[static_cast<std::size_t>(count)];
   for (std::ptrdiff_t i = 0; i < count; ++i) sum[i] = load(s.sums + (panel + i) * lanes);
   for (std::ptrdiff_t step = 0; step < s.steps; ++step) {
@@ -76,26 +77,23 @@ SCHEDLAB_INLINE Floats updated(const WeightUpdate& u, std::ptrdiff_t at) {
 }
 
 struct SquareTile {
-  // NOLINTNEXTLINE(modernize-avoid-c-arrays): std::array drops the vector type's alignment
+  // Of vectors, whose alignment std::array drops.
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
   Floats row[lanes];
 };
 
 /// Exchanges blocks of `half` lanes between rows that are `half` apart.
-template <int half>
-SCHEDLAB_INLINE void exchange(SquareTile& tile) {
-  using Lanes [[gnu::vector_size(64)]] = std::int32_t;
-  Lanes low{};
-  Lanes high{};
-  for (int i = 0; i < lanes; ++i) {
-    low[i] = (i & half) != 0 ? lanes + i - half : i;
-    high[i] = (i & half) != 0 ? lanes + i : i + half;
-  }
-  for (int row = 0; row < lanes; ++row) {
+template <int half, int... lane>
+SCHEDLAB_INLINE void exchange(SquareTile& tile, std::integer_sequence<int, lane...> /*all*/) {
+  constexpr int count = sizeof...(lane);
+  for (std::ptrdiff_t row = 0; row < count; ++row) {
     if ((row & half) != 0) continue;
     const Floats a = tile.row[row];
     const Floats b = tile.row[row + half];
-    tile.row[row] = __builtin_shuffle(a, b, low);
-    tile.row[row + half] = __builtin_shuffle(a, b, high);
+    tile.row[row] =
+        __builtin_shufflevector(a, b, ((lane & half) != 0 ? count + lane - half : lane)...);
+    tile.row[row + half] =
+        __builtin_shufflevector(a, b, ((lane & half) != 0 ? count + lane : lane + half)...);
   }
 }
 
@@ -110,17 +108,18 @@ SCHEDLAB_INLINE void tiles(const WeightUpdate& u) {
     const std::ptrdiff_t later = t + 2;
     const float* next =
         u.transposed + (later % row_tiles * u.n + later / row_tiles * lanes) * lanes;
-    SquareTile tile;
+    SquareTile tile{};
     for (std::ptrdiff_t i = 0; i < lanes; ++i) {
       const std::ptrdiff_t at = from + i * lanes;
       __builtin_prefetch(next + i * lanes, 1);
       tile.row[i] = change ? updated(u, at) : load(u.w + at);
       if (change) store(u.w + at, tile.row[i]);
     }
-    exchange<8>(tile);
-    exchange<4>(tile);
-    exchange<2>(tile);
-    exchange<1>(tile);
+    constexpr std::make_integer_sequence<int, lanes> all{};
+    exchange<8>(tile, all);
+    exchange<4>(tile, all);
+    exchange<2>(tile, all);
+    exchange<1>(tile, all);
     float* to = u.transposed + (row_tile * u.n + panel * lanes) * lanes;
     for (std::ptrdiff_t i = 0; i < lanes; ++i) store(to + i * lanes, tile.row[i]);
   }

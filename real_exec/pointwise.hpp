@@ -17,7 +17,7 @@ struct Evaluation {
   float* to = nullptr;
   PanelRange panels{};
 };
-void evaluate(const Evaluation& evaluation);
+void evaluate(const Evaluation& args);
 
 /// sums[panel] += the sum over steps and rows of D[panel], one row after another.
 struct ColumnSums {
@@ -28,7 +28,7 @@ struct ColumnSums {
   std::ptrdiff_t steps = 1;
   PanelRange panels{};
 };
-void add_column_sums(const ColumnSums& sums);
+void add_column_sums(const ColumnSums& args);
 
 /// to += from, over the elements 16 * begin .. 16 * end - 1.
 struct Addition {
@@ -36,7 +36,7 @@ struct Addition {
   const float* from = nullptr;
   PanelRange panels{};
 };
-void add(const Addition& addition);
+void add(const Addition& args);
 
 /// dy = scale * (y - target) over one row of panels; returns through `sums` 16 partial sums of (y -
 /// target)^2.
@@ -48,7 +48,7 @@ struct SquaredError {
   float* sums = nullptr;
   PanelRange panels{};
 };
-void squared_error(const SquaredError& error);
+void squared_error(const SquaredError& args);
 
 /// One step of the optimizer on tiles of 16 x 16 of a weight matrix W[rows, n] in panels, which
 /// also writes its transpose; sgd: w -= rate * g.
@@ -64,8 +64,8 @@ struct WeightUpdate {
   std::ptrdiff_t n = 0;     ///< multiple of 16
   PanelRange panels{};      ///< of registers if not transposed, else of tiles
 };
-void update_weights(const WeightUpdate& update);
+void update_weights(const WeightUpdate& args);
 /// Only writes the transpose.
-void transpose_weights(const WeightUpdate& update);
+void transpose_weights(const WeightUpdate& args);
 
 }  // namespace schedlab::detail

@@ -7,12 +7,11 @@ namespace {
 InstructionSet find_instruction_set() {
 #if defined(__x86_64__)
   // What x86-64-v4 and x86-64-v3 stand for, as far as these kernels use it.
-  const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-                    __builtin_cpu_supports("bmi2") != 0;
-  const bool avx512 =
-      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-      __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-      __builtin_cpu_supports("avx512vl") != 0;
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi2");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
   if (avx2 && avx512) return InstructionSet::avx512;
   if (avx2) return InstructionSet::avx2;
 #endif

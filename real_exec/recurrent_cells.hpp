@@ -32,10 +32,10 @@ struct CellForward {
   std::ptrdiff_t hidden = 0;  ///< padded
   PanelRange panels;
 };
-void lstm_forward(const CellForward& step);
-void gru_forward(const CellForward& step);
-void reset_gates_forward(const CellForward& step);  ///< gates_forward: r, z, r * h
-void reset_cell_forward(const CellForward& step);   ///< cell_forward: n, h
+void lstm_forward(const CellForward& args);
+void gru_forward(const CellForward& args);
+void reset_gates_forward(const CellForward& args);  ///< gates_forward: r, z, r * h
+void reset_cell_forward(const CellForward& args);   ///< cell_forward: n, h
 
 /// One step backward.
 struct CellBackward {
@@ -52,9 +52,9 @@ struct CellBackward {
   std::ptrdiff_t hidden = 0;
   PanelRange panels;
 };
-void lstm_backward(const CellBackward& step);
-void gru_backward(const CellBackward& step);
-void reset_candidate_backward(const CellBackward& step);  ///< candidate_cell: dn, dz
-void reset_cell_backward(const CellBackward& step);       ///< cell: dr
+void lstm_backward(const CellBackward& args);
+void gru_backward(const CellBackward& args);
+void reset_candidate_backward(const CellBackward& args);  ///< candidate_cell: dn, dz
+void reset_cell_backward(const CellBackward& args);       ///< cell: dr
 
 }  // namespace schedlab::detail

@@ -303,10 +303,11 @@ class RecurrentNetwork {
 
   Sequence backward(Sequence dy) {
     std::size_t chain = in_.chains.size();
-    for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
-      chain -= layer->size();
+    for (std::size_t l = layers_.size(); l-- > 0;) {
+      std::vector<ReferenceChain>& layer = layers_[l];
+      chain -= layer.size();
       Sequence dx;
-      for (std::size_t d = 0; d < layer->size(); ++d) {
+      for (std::size_t d = 0; d < layer.size(); ++d) {
         Sequence half;
         for (const Matrix& m : dy) {
           half.emplace_back(
@@ -317,7 +318,7 @@ class RecurrentNetwork {
         const Matrix dc = in.dc_last.empty() ? Matrix(Matrix::Zero(dh.rows(), dh.cols()))
                                              : matrix(in.dc_last, spec_.batch, spec_.hidden);
         const bool turn = d == 1;
-        const Sequence part = turned((*layer)[d].backward(turned(half, turn), dh, dc), turn);
+        const Sequence part = turned(layer[d].backward(turned(half, turn), dh, dc), turn);
         if (dx.empty()) {
           dx = part;
         } else {

@@ -89,15 +89,15 @@ struct ChainState {
 /// All arrays of a run.
 class RecurrentState {
  public:
-  RecurrentState(const RecurrentSpec& spec, std::uint64_t seed);
+  RecurrentState(const RecurrentSpec& given, std::uint64_t seed);
 
   /// What accumulates, and what a run overwrites, as it was at first.
   void reset();
   [[nodiscard]] RecurrentResults<float> results() const;
 
-  [[nodiscard]] bool reversed(const ChainState& chain) const { return chain.direction == 1; }
+  [[nodiscard]] static bool reversed(const ChainState& chain) { return chain.direction == 1; }
   /// The step before in the chain's direction; -1 or steps: the initial state.
-  [[nodiscard]] std::int64_t before(const ChainState& chain, std::int64_t step) const {
+  [[nodiscard]] static std::int64_t before(const ChainState& chain, std::int64_t step) {
     return chain.direction == 1 ? step + 1 : step - 1;
   }
   [[nodiscard]] std::int64_t first_step(const ChainState& chain) const {

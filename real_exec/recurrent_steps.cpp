@@ -62,7 +62,7 @@ void RecurrentSteps::run_forward() {
   const RecurrentSpec& spec = state_.spec;
   const bool candidate = state_.shape.candidate_gates > 0;
   for (std::size_t c = 0; c < state_.chains.size(); ++c) {
-    const bool reversed = state_.reversed(state_.chains[c]);
+    const bool reversed = RecurrentState::reversed(state_.chains[c]);
     for (std::int64_t i = 0; i < spec.steps; ++i) {
       const Portion all{.chain = c, .step = reversed ? spec.steps - 1 - i : i};
       run(SubTask::input_gemm, all);
@@ -112,7 +112,7 @@ void RecurrentSteps::input_gemm(ChainState& chain, const Portion& portion) {
 }
 
 void RecurrentSteps::recurrent_gemm(ChainState& chain, const Portion& portion) {
-  multiply({.a = state_.h(chain, state_.before(chain, portion.step)),
+  multiply({.a = state_.h(chain, RecurrentState::before(chain, portion.step)),
             .b = chain.wh.data(),
             .c = chain.zh.data(),
             .rows = state_.spec.batch,
@@ -135,7 +135,7 @@ void RecurrentSteps::candidate_gemm(ChainState& chain, const Portion& portion) {
 
 void RecurrentSteps::forward_cell(SubTask task, ChainState& chain, const Portion& portion) {
   const bool lstm = state_.shape.cell_state;
-  const std::int64_t before = state_.before(chain, portion.step);
+  const std::int64_t before = RecurrentState::before(chain, portion.step);
   CellForward step{.gates = gates(chain, portion.step),
                    .recurrent = chain.zh.data(),
                    .bias = chain.bias.data(),
@@ -180,7 +180,7 @@ void RecurrentSteps::loss(const Portion& portion) {
 void RecurrentSteps::backward_cell(SubTask task, ChainState& chain, const Portion& portion) {
   const bool lstm = state_.shape.cell_state;
   const RecurrentSpec& spec = state_.spec;
-  const std::int64_t before = state_.before(chain, portion.step);
+  const std::int64_t before = RecurrentState::before(chain, portion.step);
   const std::ptrdiff_t cells = state_.cells();
   CellBackward step{.gates = gates(chain, portion.step),
                     .c = lstm ? state_.c(chain, portion.step) : nullptr,

@@ -67,7 +67,7 @@ class RecurrentSteps {
   /// Steps whose weight gradients a kernel sums, by its size; 1 for other sub-tasks.
   [[nodiscard]] std::int64_t steps_summed(SubTask task, const Kernel& kernel) const;
   /// The kernel that the workload makes for the sub-task; its grid is not set.
-  [[nodiscard]] Kernel expected(SubTask task, std::size_t chain, std::int64_t steps) const;
+  [[nodiscard]] Kernel expected(SubTask task, std::size_t index, std::int64_t steps) const;
 
  private:
   void copy_in(const Portion& portion);
@@ -83,7 +83,7 @@ class RecurrentSteps {
   void weight(SubTask task, ChainState& chain, const Portion& portion);
   void bias(ChainState& chain, const Portion& portion);
   void reduce(SubTask task, ChainState& chain, const Portion& portion);
-  void update(ChainState& chain, const Portion& portion);
+  void update(ChainState& chain, const Portion& portion) const;
 
   [[nodiscard]] bool bias_apart() const { return state_.spec.granularity == Granularity::matmul; }
   [[nodiscard]] RecurrentShape shape_of(const ChainState& chain) const;
@@ -95,11 +95,11 @@ class RecurrentSteps {
   [[nodiscard]] float* gate_gradients(ChainState& chain, std::int64_t step) const;
   [[nodiscard]] std::ptrdiff_t gate_gradient_step() const { return state_.gate_gradient_step(); }
   /// The step that comes first in the sum of a weight task, and what one step on adds to the step.
-  [[nodiscard]] std::int64_t first_summed(const ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] static std::int64_t first_summed(const ChainState& chain, const Portion& portion);
   [[nodiscard]] static std::int64_t summed_direction(const ChainState& chain) {
     return chain.direction == 1 ? 1 : -1;
   }
-  [[nodiscard]] std::size_t buffer(const ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] static std::size_t buffer(const ChainState& chain, const Portion& portion);
 
   RecurrentState state_;
   std::atomic<std::uint32_t> loss_blocks_{0};  ///< that have ended

@@ -13,11 +13,11 @@ std::ptrdiff_t registers(const PanelArray& array) {
 
 }  // namespace
 
-std::int64_t RecurrentSteps::first_summed(const ChainState& chain, const Portion& portion) const {
+std::int64_t RecurrentSteps::first_summed(const ChainState& chain, const Portion& portion) {
   return portion.step - summed_direction(chain) * (portion.steps - 1);
 }
 
-std::size_t RecurrentSteps::buffer(const ChainState& chain, const Portion& portion) const {
+std::size_t RecurrentSteps::buffer(const ChainState& chain, const Portion& portion) {
   return static_cast<std::size_t>(portion.step) % chain.gradients.wx.size();
 }
 
@@ -42,7 +42,7 @@ void RecurrentSteps::weight(SubTask task, ChainState& chain, const Portion& port
     sum.c = chain.gradients.wx[at].data();
     sum.features = chain.width;
   } else if (task == SubTask::weight_2) {
-    sum.a = state_.h(chain, state_.before(chain, first));
+    sum.a = state_.h(chain, RecurrentState::before(chain, first));
     // Of a GRU after n of the input's product.
     if (!state_.shape.cell_state) sum.d += cells;
   } else {
@@ -92,7 +92,7 @@ void RecurrentSteps::reduce(SubTask task, ChainState& chain, const Portion& port
   }
 }
 
-void RecurrentSteps::update(ChainState& chain, const Portion& portion) {
+void RecurrentSteps::update(ChainState& chain, const Portion& portion) const {
   const bool adam = state_.spec.optimizer == Optimizer::adam;
   const auto rate = static_cast<float>(adam ? adam_rate : sgd_rate);
   const auto one = [&](PanelArray& w,

@@ -12,7 +12,6 @@
 
 namespace schedlab {
 
-using detail::Portion;
 using detail::SubTask;
 
 class RecurrentWork::Implementation {

@@ -32,6 +32,8 @@ namespace schedlab {
 class RecurrentWork final : public CpuWork {
  public:
   RecurrentWork(const RecurrentSpec& spec, const TaskGraph& graph, std::uint64_t seed);
+  RecurrentWork(const RecurrentWork&) = delete;
+  RecurrentWork& operator=(const RecurrentWork&) = delete;
   ~RecurrentWork() override;
 
   [[nodiscard]] std::size_t kernel_count(TaskId task) const override;
