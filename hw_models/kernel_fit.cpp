@@ -98,6 +98,10 @@ Eigen::VectorXd to_vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
+double octaves(double value) {
+  return std::log2(std::max(value, 1.0));
+}
+
 /// What tells the shapes of a class apart, without the cut.
 std::vector<double> uncut_place(const Kernel& kernel) {
   std::vector<double> place = shape_place(kernel);
@@ -108,7 +112,6 @@ std::vector<double> uncut_place(const Kernel& kernel) {
 }  // namespace
 
 std::vector<double> shape_place(const Kernel& kernel) {
-  const auto octaves = [](double value) { return std::log2(std::max(value, 1.0)); };
   const double blocks = octaves(std::max(1U, kernel.grid.blocks));
   if (kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution) {
     return {octaves(static_cast<double>(kernel.m)),
@@ -120,6 +123,7 @@ std::vector<double> shape_place(const Kernel& kernel) {
 }
 
 KernelFit::KernelFit(const std::vector<KernelSample>& samples) {
+  set_contexts(samples);
   fit_costs_of(samples);
   choose_smoothness(samples);
   fit_correction(samples);
@@ -127,8 +131,34 @@ KernelFit::KernelFit(const std::vector<KernelSample>& samples) {
 
 KernelFit::KernelFit(const std::vector<KernelSample>& samples, const Smoothness& smoothness)
     : smoothness_(smoothness) {
+  set_contexts(samples);
   fit_costs_of(samples);
   fit_correction(samples);
+}
+
+void KernelFit::set_contexts(const std::vector<KernelSample>& samples) {
+  double sum = 0;
+  std::size_t known = 0;
+  for (const KernelSample& sample : samples) {
+    if (sample.kernel.working_set == Bytes{0}) continue;
+    const double context = octaves(static_cast<double>(sample.kernel.working_set.count()));
+    smallest_context_ = known == 0 ? context : std::min(smallest_context_, context);
+    largest_context_ = known == 0 ? context : std::max(largest_context_, context);
+    sum += context;
+    ++known;
+  }
+  if (known > 0) usual_context_ = sum / static_cast<double>(known);
+}
+
+std::vector<double> KernelFit::place_of(const Kernel& kernel) const {
+  std::vector<double> place = shape_place(kernel);
+  const double context = kernel.working_set == Bytes{0}
+                             ? usual_context_
+                             : std::clamp(octaves(static_cast<double>(kernel.working_set.count())),
+                                          smallest_context_,
+                                          largest_context_);
+  place.push_back(context);
+  return place;
 }
 
 void KernelFit::fit_costs_of(const std::vector<KernelSample>& samples) {
@@ -186,7 +216,7 @@ void KernelFit::choose_smoothness(const std::vector<KernelSample>& samples) {
   std::map<std::vector<double>, std::vector<Eigen::Index>> shapes;
   for (const KernelSample& sample : samples) {
     shapes[uncut_place(sample.kernel)].push_back(static_cast<Eigen::Index>(places.size()));
-    places.push_back(shape_place(sample.kernel));
+    places.push_back(place_of(sample.kernel));
   }
   const Eigen::VectorXd residuals = to_vector(log_residuals(samples));
   double smallest = std::numeric_limits<double>::infinity();
@@ -211,7 +241,7 @@ void KernelFit::choose_smoothness(const std::vector<KernelSample>& samples) {
 }
 
 void KernelFit::fit_correction(const std::vector<KernelSample>& samples) {
-  for (const KernelSample& sample : samples) places_.push_back(shape_place(sample.kernel));
+  for (const KernelSample& sample : samples) places_.push_back(place_of(sample.kernel));
   const Eigen::VectorXd weights = covariances(places_, smoothness_.length, smoothness_.noise)
                                       .llt()
                                       .solve(to_vector(log_residuals(samples)));
@@ -226,7 +256,7 @@ KernelFit::Parts KernelFit::parts(const Kernel& kernel, std::uint32_t units) con
 }
 
 double KernelFit::seconds(const Kernel& kernel, std::uint32_t units) const {
-  const std::vector<double> place = shape_place(kernel);
+  const std::vector<double> place = place_of(kernel);
   double correction = 0;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     correction += weights_[i] * covariance(place, places_[i], smoothness_.length);

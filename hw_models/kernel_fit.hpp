@@ -19,7 +19,10 @@ namespace schedlab {
 ///                (hw_models/linear_fit.hpp); features that the samples cannot tell apart are left
 ///                out.
 ///   correction   what the costs miss at the samples, as log2, interpolated over log2 of the shape
-///                (m, n, k and blocks of matrix kernels, elements written and blocks of others):
+///                (m, n, k and blocks of matrix kernels, bytes and blocks of others) and of the
+///                working set that the kernel runs in, which decides what caches hold. A working
+///                set beyond those measured counts as the nearest of them, one that is not known
+///                as their mean:
 ///                Gaussian process regression with a squared exponential kernel. Its length and
 ///                noise are those of a small grid that predict left-out samples best. Far from all
 ///                samples it fades to nothing, and the costs alone decide.
@@ -48,6 +51,8 @@ class KernelFit {
     double noise = 1;   ///< variance of a sample over variance of the correction
   };
   KernelFit(const std::vector<KernelSample>& samples, const Smoothness& smoothness);
+  void set_contexts(const std::vector<KernelSample>& samples);
+  [[nodiscard]] std::vector<double> place_of(const Kernel& kernel) const;
   void fit_costs_of(const std::vector<KernelSample>& samples);
   void fit_correction(const std::vector<KernelSample>& samples);
   void choose_smoothness(const std::vector<KernelSample>& samples);
@@ -55,6 +60,9 @@ class KernelFit {
 
   std::vector<double> costs_;  // per feature, 0 for those left out
   Smoothness smoothness_;
+  double usual_context_ = 0;  // log2 of the samples' working sets
+  double smallest_context_ = 0;
+  double largest_context_ = 0;
   std::vector<std::vector<double>> places_;  // of the samples
   std::vector<double> weights_;              // of each sample in the correction
 };

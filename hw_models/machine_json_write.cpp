@@ -75,6 +75,7 @@ Json sample_json(const KernelSample& sample) {
           {"flops", number(kernel.flops.count())},
           {"bytes_read", kernel.bytes_read.count()},
           {"bytes_written", kernel.bytes_written.count()},
+          {"working_set", kernel.working_set.count()},
           {"blocks", kernel.grid.blocks},
           {"units", sample.units},
           {"duration_us", number(us(sample.duration))},

@@ -94,6 +94,7 @@ Json sample_schema() {
   properties["flops"] = bare_number(0, no_limit, false);
   properties["bytes_read"] = bare_number(0, 1e18, true);
   properties["bytes_written"] = bare_number(0, 1e18, true);
+  properties["working_set"] = bare_number(0, 1e18, true);
   properties["blocks"] = bare_number(1, 1'000'000, true);
   properties["units"] = bare_number(1, 1'000'000, true);
   properties["duration_us"] = bare_number(1e-6, 1e12, false);

@@ -58,6 +58,7 @@ KernelSample read_sample(MachineReader& reader, const std::string& at) {
   kernel.flops = Flops{number("/flops", at_least_zero)};
   kernel.bytes_read = Bytes{whole(number("/bytes_read", bytes))};
   kernel.bytes_written = Bytes{whole(number("/bytes_written", bytes))};
+  kernel.working_set = Bytes{whole(number("/working_set", bytes))};
   kernel.grid.blocks = count(number("/blocks", any_count));
   sample.units = count(number("/units", any_count));
   sample.duration = from_us(number("/duration_us", microseconds));

@@ -20,8 +20,8 @@ build/release/schedlab simulate experiments/quickstart_timeline.json --out "$out
 
 echo "== predicted and measured on this computer's cores: half a minute, let nothing else run"
 build/release/schedlab calibrate --quick --out "$out/this_computer.json"
-build/release/schedlab validate experiments/validate_quick.json --device cpu --machine "$out/this_computer.json" \
-  --out "$out/validation" --overwrite
+build/release/schedlab validate experiments/validate_quick.json --device cpu --host preloaded \
+  --machine "$out/this_computer.json" --out "$out/validation" --overwrite
 
 cat <<END
 

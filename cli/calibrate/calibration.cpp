@@ -29,9 +29,9 @@ constexpr std::size_t device_experiments = 4;
 
 // What disturbs a computer only makes kernels slower.
 constexpr double disturbed_noise = 0.05;
-constexpr const char* medians = "medians over the runs";
-constexpr const char* lower_quartiles =
-    "lower quartiles over the runs, as equal runs scattered by more than 5 %";
+constexpr const char* medians = "medians over the fastest 80 % of the runs";
+constexpr const char* of_fast_runs =
+    "medians over the fastest 40 % of the runs, as equal runs scattered by more than 5 %";
 
 /// What the predicted times of one kernel are, by number of blocks from 1.
 struct Cuttable {
@@ -178,7 +178,7 @@ MachineSpec calibrate(CalibrationBench& bench,
   // In turn, several times over: what disturbs the computer for a few seconds then touches a few
   // runs of each kernel, and not all runs of a few.
   std::vector<KernelTimes> times;
-  for (const BenchCase& what : cases) times.emplace_back(what.graph);
+  for (const BenchCase& what : cases) times.emplace_back(what.graph, workers);
   for (std::size_t pass = 0; pass < passes; ++pass) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       progress(cases[i].name, done++, total);
@@ -195,9 +195,9 @@ MachineSpec calibrate(CalibrationBench& bench,
   }
   profile->noise = median(noises);
   const bool disturbed = profile->noise > disturbed_noise;
-  profile->how += disturbed ? lower_quartiles : medians;
+  profile->how += disturbed ? of_fast_runs : medians;
   for (const KernelTimes& of_case : times) {
-    for (KernelSample& sample : of_case.samples(workers, disturbed ? 0.25 : 0.5)) {
+    for (KernelSample& sample : of_case.samples(disturbed ? 0.4 : 0.8)) {
       profile->samples.push_back(std::move(sample));
     }
   }

@@ -32,10 +32,10 @@ double median_us(const Times& times) {
   return times.empty() ? 0.0 : std::max(0.0, median(without_outliers(times))) * 1e6;
 }
 
-TaskGraph spinning(std::size_t tasks, bool chained) {
+TaskGraph spinning(std::size_t tasks, bool chained, Duration length = spin_time) {
   TaskGraphBuilder builder;
   const OperationId spin = builder.add_operation(
-      {.name = "spin", .kind = TaskKind::fixed, .kernels = {}, .fixed_duration = spin_time});
+      {.name = "spin", .kind = TaskKind::fixed, .kernels = {}, .fixed_duration = length});
   for (std::size_t i = 0; i < tasks; ++i) {
     const TaskId task = builder.add_task(spin);
     if (chained && i > 0) builder.add_edge(TaskId{task.value() - 1}, task);
@@ -83,6 +83,29 @@ BenchCase one_by_one(std::uint32_t rounds) {
   return {.name = "launch and wake-up",
           .graph = spinning(rounds, false),
           .plan = on_two_streams(std::move(calls), 0),
+          .recurrent = {},
+          .preloaded = false};
+}
+
+/// A host that sleeps between launches while all workers are busy, as polling policies do.
+BenchCase sleeps_beside_work(std::uint32_t workers) {
+  constexpr Duration length = std::chrono::microseconds{30};
+  constexpr std::uint32_t rounds = 100;
+  constexpr std::uint32_t tasks_per_round = 4;  // for each worker: more than a sleep lasts
+  Plan plan;
+  plan.policy = "calibration";
+  plan.streams.resize(workers);
+  auto& calls = plan.hosts[HostId{0}].calls;
+  std::uint32_t task = 0;
+  for (std::uint32_t i = 0; i < rounds; ++i) {
+    for (std::uint32_t j = 0; j < tasks_per_round * workers; ++j) {
+      calls.push_back(HostCall::launch(StreamId{j % workers}, TaskId{task++}));
+    }
+    calls.push_back(HostCall::sleep_ns(20'000));
+  }
+  return {.name = "sleeps",
+          .graph = spinning(task, false, length),
+          .plan = std::move(plan),
           .recurrent = {},
           .preloaded = false};
 }
@@ -173,7 +196,18 @@ std::vector<MeasuredNumber> measure_host(CalibrationBench& bench, const Effort& 
       synchronize.push_back(to_seconds(calls[3 * i + 3].started - calls[3 * i + 2].started));
     }
   });
-  return {us("/host/launch_us", pitch[HostCallKind::launch], "time from one call to the next"),
+  Times oversleep;
+  repeat(bench, sleeps_beside_work(bench.workers()), effort, [&](const Execution& execution) {
+    for (const HostSpan& span : execution.trace.hosts) {
+      if (span.what.kind() != HostCallKind::sleep) continue;
+      oversleep.push_back(
+          std::max(to_seconds(span.ended - span.started - span.what.sleep_time()), 0.0));
+    }
+  });
+  return {us("/host/oversleep_us",
+             oversleep,
+             "what sleeps of 20 us take beyond that while all workers are busy"),
+          us("/host/launch_us", pitch[HostCallKind::launch], "time from one call to the next"),
           us("/host/record_us", pitch[HostCallKind::record], "time from one call to the next"),
           us("/host/wait_us", pitch[HostCallKind::wait], "time from one call to the next"),
           us("/host/query_us", pitch[HostCallKind::query], "time from one call to the next"),

@@ -15,19 +15,25 @@
 namespace schedlab {
 namespace {
 
-constexpr std::int64_t small_hidden = 192;  // up to here a fourth layer to fill the caches
+// Each shape in a small and in a large model: how much of its operands a kernel finds in caches
+// depends on what runs between its turns.
+enum class Footprint : std::uint8_t { small, large };
+constexpr std::int64_t large_hidden = 400;  // from here on four layers are large
 
-RecurrentSpec model(const ShapePoint& point) {
-  return {.layers = point.hidden <= small_hidden ? 4 : 3,
-          .steps = 10,
+RecurrentSpec model(const ShapePoint& point, Footprint footprint) {
+  const bool small = footprint == Footprint::small;
+  return {.layers = small                         ? 2
+                    : point.hidden < large_hidden ? 6
+                                                  : 4,
+          .steps = small ? 6 : 14,
           .batch = point.batch,
           .hidden = point.hidden,
           .pass = RecurrentPass::training,
           .granularity = Granularity::fine};
 }
 
-RecurrentSpec batched(const ShapePoint& point, std::int64_t steps) {
-  RecurrentSpec spec = model(point);
+RecurrentSpec batched(const ShapePoint& point, Footprint footprint, std::int64_t steps) {
+  RecurrentSpec spec = model(point, footprint);
   spec.accumulation = Accumulation::batched;
   spec.accumulation_steps = steps;
   spec.steps = ceil_div(spec.steps, steps) * steps;
@@ -37,16 +43,16 @@ RecurrentSpec batched(const ShapePoint& point, std::int64_t steps) {
 void add_variants(std::uint32_t units, std::vector<KernelCase>& cases) {
   for (const ShapePoint& point : {ShapePoint{96, 20}, {384, 72}, {192, 42}, {80, 6}, {640, 12}}) {
     for (const RecurrentCell cell : {RecurrentCell::gru, RecurrentCell::gru_reset_before}) {
-      RecurrentSpec gru = model(point);
+      RecurrentSpec gru = model(point, Footprint::large);
       gru.cell = cell;
       cases.push_back({gru, units});
       cases.push_back({gru, 1});
     }
-    RecurrentSpec apart = batched(point, 6);
+    RecurrentSpec apart = batched(point, Footprint::small, 6);
     apart.granularity = Granularity::matmul;
     cases.push_back({apart, units});
     cases.push_back({apart, 1});
-    RecurrentSpec partial = model(point);
+    RecurrentSpec partial = model(point, Footprint::large);
     partial.accumulation = Accumulation::partial;
     partial.optimizer = Optimizer::adam;
     cases.push_back({partial, units});
@@ -135,12 +141,15 @@ std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick) {
   std::vector<KernelCase> cases;
   const std::vector<ShapePoint>& points = calibrated_shapes();
   for (std::size_t i = 0; i < (quick ? points.size() / 2 : points.size()); ++i) {
-    const RecurrentSpec together = batched(points[i], several[i % 3]);
-    cases.push_back({model(points[i]), units});
+    const Footprint here = i % 2 == 0 ? Footprint::small : Footprint::large;
+    const Footprint there = i % 2 == 0 ? Footprint::large : Footprint::small;
+    const RecurrentSpec together = batched(points[i], here, several[i % 3]);
+    cases.push_back({model(points[i], there), units});
     cases.push_back({together, units});
+    if (!quick) cases.push_back({model(points[i], here), units});
     if (units == 1) continue;
-    cases.push_back({i % 2 == 0 ? model(points[i]) : together, 1});
-    if (units >= 4) cases.push_back({i % 2 == 0 ? together : model(points[i]), units / 2});
+    cases.push_back({i % 4 < 2 ? model(points[i], there) : together, 1});
+    if (units >= 4) cases.push_back({i % 4 < 2 ? together : model(points[i], there), units / 2});
   }
   if (!quick) add_variants(units, cases);
   return cases;

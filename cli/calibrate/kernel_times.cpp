@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/kernel_times.hpp"
 
+#include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/machine/cost_model.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -23,8 +25,11 @@ std::vector<KernelSpan> kernel_spans(const Execution& execution) {
     if (!spans.empty() && spans.back().task == block.task && spans.back().kernel == block.kernel) {
       spans.back().started = std::min(spans.back().started, block.started);
       spans.back().ended = std::max(spans.back().ended, block.ended);
+      spans.back().busy += block.ended - block.started;
+      ++spans.back().blocks;
     } else {
-      spans.push_back({block.task, block.kernel, block.started, block.ended});
+      spans.push_back(
+          {block.task, block.kernel, block.started, block.ended, block.ended - block.started, 1});
     }
   }
   return spans;
@@ -37,21 +42,37 @@ void KernelTimes::add(const Execution& execution) {
   }
   SCHEDLAB_EXPECTS(kernels_.size() == spans.size(), "equal runs of one plan");
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    kernels_[i].seconds.push_back(to_seconds(spans[i].ended - spans[i].started));
+    kernels_[i].seconds.push_back(spans[i].seconds(workers_));
   }
-  std::map<std::uint32_t, Time> last;  // end of the last task, by stream
+  std::map<TaskId, double> kernel_seconds;  // of each task, its kernels together
+  for (const KernelSpan& span : spans) kernel_seconds[span.task] += span.seconds(workers_);
+  std::map<std::uint32_t, const TaskSpan*> last;  // by stream
   for (const TaskSpan& span : execution.trace.tasks) {
-    const auto before = last.find(span.stream.value());
-    if (before != last.end()) gaps_.push_back(to_seconds(span.started - before->second));
-    last[span.stream.value()] = span.ended;
+    const TaskSpan*& before = last[span.stream.value()];
+    if (before != nullptr) {
+      gaps_.push_back(to_seconds(span.started - before->started) - kernel_seconds[before->task]);
+    }
+    before = &span;
   }
   makespans_.push_back(to_seconds(execution.trace.makespan()));
 }
 
-std::vector<KernelSample> KernelTimes::samples(std::uint32_t units, double share) const {
+double KernelSpan::seconds(std::uint32_t workers) const {
+  const auto waves = ceil_div(std::int64_t{blocks}, std::int64_t{std::max(workers, 1U)});
+  return to_seconds(busy) / blocks * static_cast<double>(waves);
+}
+
+std::vector<KernelSample> KernelTimes::samples(double share) const {
+  std::vector<double> sorted = makespans_;
+  std::sort(sorted.begin(), sorted.end());
+  const double longest = percentile(sorted, share);
+  std::vector<std::size_t> kept;
+  for (std::size_t run = 0; run < makespans_.size(); ++run) {
+    if (makespans_[run] <= longest) kept.push_back(run);
+  }
+  const Bytes working_set = bytes_of_tensors(*graph_);
   struct Group {
     KernelSample sample;
-    double sum = 0;
     std::size_t tasks = 0;
     std::vector<double> by_run;  // sum over the tasks
   };
@@ -61,29 +82,25 @@ std::vector<KernelSample> KernelTimes::samples(std::uint32_t units, double share
     if (operation.kernels.size() <= one.kernel) continue;  // only its duration is known
     Kernel kernel = operation.kernels[one.kernel];
     kernel.grid.blocks = std::max(1U, kernel.grid.blocks);
+    kernel.working_set = working_set;
     auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
       return group.sample.operation == operation.name && group.sample.kernel == kernel;
     });
     if (found == groups.end()) {
       Group group;
-      group.sample = {.operation = operation.name, .kernel = kernel, .units = units};
-      group.by_run.assign(one.seconds.size(), 0.0);
+      group.sample = {.operation = operation.name, .kernel = kernel, .units = workers_};
+      group.by_run.assign(kept.size(), 0.0);
       groups.push_back(std::move(group));
       found = groups.end() - 1;
     }
-    std::vector<double> sorted = one.seconds;
-    std::sort(sorted.begin(), sorted.end());
-    found->sum += percentile(sorted, share);
     ++found->tasks;
-    for (std::size_t run = 0; run < one.seconds.size(); ++run) {
-      found->by_run[run] += one.seconds[run];
-    }
+    for (std::size_t i = 0; i < kept.size(); ++i) found->by_run[i] += one.seconds[kept[i]];
   }
   std::vector<KernelSample> samples;
   for (Group& group : groups) {
     const RobustSummary runs = robust_summary(group.by_run);
     group.sample.duration =
-        std::max(Duration{1}, round_up_seconds(group.sum / static_cast<double>(group.tasks)));
+        std::max(Duration{1}, round_up_seconds(runs.median / static_cast<double>(group.tasks)));
     group.sample.spread = runs.spread;
     group.sample.repetitions = static_cast<std::uint32_t>(group.tasks * runs.count);
     samples.push_back(std::move(group.sample));

@@ -13,17 +13,20 @@ namespace schedlab {
 class KernelTimes {
  public:
   /// `graph` must outlive this.
-  explicit KernelTimes(const TaskGraph& graph) : graph_(&graph) {}
+  KernelTimes(const TaskGraph& graph, std::uint32_t workers) : graph_(&graph), workers_(workers) {}
 
   void add(const Execution& execution);
   [[nodiscard]] std::size_t runs() const { return makespans_.size(); }
 
-  /// One sample per operation and kernel. Duration: of each task's kernel the `share` quantile over
-  /// the runs (0.5 = the median), then the mean over the tasks of the operation, which gives their
-  /// sum in a whole run although single runs are disturbed. Operations of equal names and kernels
-  /// (in different layers) are one. `units`: workers. At least one run.
-  [[nodiscard]] std::vector<KernelSample> samples(std::uint32_t units, double share = 0.5) const;
-  /// From the end of a task to the start of the one launched after it in its stream, seconds.
+  /// One sample per operation and kernel: of each run the mean over the operation's tasks, then the
+  /// median over the runs. Runs are whole or not at all: those with a makespan beyond the `share`
+  /// quantile of all are left out as disturbed. The sum of what is kept is then the makespan that
+  /// such runs have, which sums of single medians are not: what disturbs tasks only adds.
+  /// Operations of equal names and kernels (in different layers) are one. At least one run.
+  [[nodiscard]] std::vector<KernelSample> samples(double share) const;
+  /// From the start of a task to the start of the one launched after it in its stream, without the
+  /// time of its kernels, seconds. What one worker waits for the other at a kernel's end is in it:
+  /// with work in another stream that time is not lost.
   [[nodiscard]] const std::vector<double>& gaps() const { return gaps_; }
   /// Of the whole runs, seconds.
   [[nodiscard]] const std::vector<double>& makespans() const { return makespans_; }
@@ -36,6 +39,7 @@ class KernelTimes {
   };
 
   const TaskGraph* graph_;
+  std::uint32_t workers_;
   std::vector<KernelOfTask> kernels_;
   std::vector<double> gaps_;
   std::vector<double> makespans_;
@@ -47,6 +51,11 @@ struct KernelSpan {
   std::uint32_t kernel = 0;
   Time started{};
   Time ended{};
+  Duration busy{0};  ///< sum over its blocks
+  std::uint32_t blocks = 0;
+
+  /// Mean time of a block, times the rounds that the workers need for all of them.
+  [[nodiscard]] double seconds(std::uint32_t workers) const;
 };
 /// In the order of task and kernel.
 [[nodiscard]] std::vector<KernelSpan> kernel_spans(const Execution& execution);

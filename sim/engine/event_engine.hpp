@@ -289,8 +289,8 @@ bool EventEngine<Source, Sharing>::execute(std::uint32_t index) {
     case HostCallKind::query:
       return query(index);
     case HostCallKind::sleep:
-      host.clock += call.sleep_time();
-      host.blocked += call.sleep_time();
+      host.clock += call.sleep_time() + costs(index).oversleep;
+      host.blocked += call.sleep_time() + costs(index).oversleep;
       return true;
     case HostCallKind::synchronize:
       return synchronize(index);

@@ -168,8 +168,8 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
                                       usable(run, call.stream()).last_item <= run.clock);
       return;
     case HostCallKind::sleep:
-      run.clock += call.sleep_time();
-      run.blocked += call.sleep_time();
+      run.clock += call.sleep_time() + run.costs.oversleep;
+      run.blocked += call.sleep_time() + run.costs.oversleep;
       return;
     case HostCallKind::synchronize:
       return synchronize(run, call);

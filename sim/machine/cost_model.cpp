@@ -138,6 +138,15 @@ Estimate CostModel::estimate_collective(const Operation& operation,
   return {.duration = operation.fixed_duration, .share = 1.0, .bandwidth = {}};
 }
 
+Bytes bytes_of_tensors(const TaskGraph& graph) {
+  double sum = 0;
+  for (const TensorId tensor : graph.tensors().ids()) {
+    sum += static_cast<double>(graph.tensors().bytes(tensor).count());
+  }
+  constexpr double most = 1e18;  // far from the end of integers
+  return Bytes{static_cast<std::int64_t>(std::min(sum / graph.rank_count(), most))};
+}
+
 CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const CostModel& model)
     : operation_of_(operations_of(graph)),
       task_durations_(own_durations(graph)),
@@ -145,13 +154,18 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
       last_kind_(static_cast<std::uint32_t>(platform.devices.size() - 1)) {
   const std::vector<bool> collective = operations_of_collectives(graph);
   const CacheReuse reuse{graph, platform};
+  const Bytes working_set = bytes_of_tensors(graph);
   for (const Device& device : platform.devices) {
     for (const OperationId id : graph.operations().ids()) {
       const Operation& operation = graph.operations()[id];
       Estimate estimate;
       if (!collective[id.value()]) {
-        const std::optional<Operation> cached = reuse.with_cached_bytes(id, operation, device);
-        estimate = model.estimate(cached ? *cached : operation, device);
+        std::optional<Operation> known = reuse.with_cached_bytes(id, operation, device);
+        if (device.profile != nullptr && working_set > Bytes{0}) {
+          if (!known) known = operation;
+          for (Kernel& kernel : known->kernels) kernel.working_set = working_set;
+        }
+        estimate = model.estimate(known ? *known : operation, device);
       }
       entries_.push_back(make_entry(operation, device, platform.sharing, estimate));
       Entry& entry = entries_.back();

@@ -60,6 +60,9 @@ class CostModel {
                                                      DeviceId kind) const;
 };
 
+/// Bytes of all tensors, on average over the ranks.
+[[nodiscard]] Bytes bytes_of_tensors(const TaskGraph& graph);
+
 /// The costs of one graph on one platform: all that policies and the engine ever see of a model.
 /// Holds one entry per operation and kind of device (Platform::devices), and per-task durations
 /// only where the graph has them.

@@ -28,6 +28,7 @@ struct HostCosts {
   Duration destroy_stream{0};  ///< stream destruction
   Duration synchronize{0};     ///< synchronize call itself
   Duration wake_up{0};         ///< from the completion a host waits for to its next instruction
+  Duration oversleep{0};       ///< how much longer a sleep takes than it was asked to
   Duration send{0};            ///< message between host threads, the call itself
   Duration receive{0};         ///< likewise
   /// A framework's part of a kernel launch, before the driver's; see Host::front_end_thread.

@@ -73,7 +73,7 @@ TEST_CASE("calibration finds the numbers of a known computer") {
   CHECK(machine.platform.sharing == SharingModel::fluid);
   REQUIRE(device.profile != nullptr);
   CHECK(device.profile->noise == 0.0);
-  CHECK(device.profile->how.ends_with("medians over the runs"));
+  CHECK(device.profile->how.ends_with("medians over the fastest 80 % of the runs"));
   CHECK(device.profile->cpu == "simulated CPU");
   for (const KernelSample& sample : device.profile->samples) {
     CHECK(to_seconds(sample.duration) ==
@@ -82,7 +82,8 @@ TEST_CASE("calibration finds the numbers of a known computer") {
   for (const CoRunSlowDown& one : device.profile->co_run) CHECK(one.factor == doctest::Approx(1.0));
 }
 
-TEST_CASE("durations of tasks are quantiles over the runs, and those of operations their mean") {
+TEST_CASE(
+    "durations are medians over undisturbed whole runs, of blocks and not of what they wait") {
   using namespace schedlab::literals;
   TaskGraphBuilder builder;
   Kernel kernel = gemm_kernel(8, 8, 8, DataType::fp32, false);
@@ -91,8 +92,9 @@ TEST_CASE("durations of tasks are quantiles over the runs, and those of operatio
   builder.add_task(product);
   builder.add_task(product);
   const TaskGraph graph = std::move(builder).build();
-  KernelTimes times{graph};
-  // Task 0 takes 10, 20, 30, 40, 100 us in five runs, task 1 always 50; two blocks that overlap.
+  KernelTimes times{graph, 2};
+  // Task 0 takes 10, 20, 30, 40, 100 us in five runs, its two blocks 3 us less on average; task 1
+  // always 50.
   for (const Duration first : {10us, 20us, 30us, 40us, 100us}) {
     Execution run;
     const Time middle = Time{} + first;
@@ -103,13 +105,14 @@ TEST_CASE("durations of tasks are quantiles over the runs, and those of operatio
     times.add(run);
   }
   const auto duration = [&](double share) {
-    const auto samples = times.samples(2, share);
+    const auto samples = times.samples(share);
     REQUIRE(samples.size() == 1);
     CHECK(samples[0].operation == "product");
     return to_us(samples[0].duration);
   };
-  CHECK(duration(0.5) == doctest::Approx((30 + 50) / 2.0));
-  CHECK(duration(0.25) == doctest::Approx((20 + 50) / 2.0));
+  // Of the runs with 10, 20, 30 us the median, and of those with 10 and 20 us.
+  CHECK(duration(0.5) == doctest::Approx((17 + 50) / 2.0));
+  CHECK(duration(0.25) == doctest::Approx((12 + 50) / 2.0));
 }
 
 TEST_CASE("a model of another shape is predicted from a noisy calibration") {
@@ -171,7 +174,7 @@ TEST_CASE("an interrupted calibration writes nothing and leaves an older file al
       static_cast<void>(run(
           CalibrateOptions{.out = out, .quick = true}, bench, Terminal{text, notes, false, &stop})),
       Interrupted);
-  CHECK(bench.runs() < 60);
+  CHECK(bench.runs() <= 3 * 26);  // the experiments with host calls, of which it is one, are finished
   CHECK_FALSE(std::filesystem::exists(out));
   CHECK(std::filesystem::is_empty(folder.path()));
 }

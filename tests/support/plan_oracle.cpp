@@ -132,7 +132,7 @@ class Definition {
       case HostCallKind::query:
         return before(i) + costs.query;
       case HostCallKind::sleep:
-        return before(i) + call.sleep_time();
+        return before(i) + call.sleep_time() + costs.oversleep;
       case HostCallKind::create_stream:
         return before(i) + costs.create_stream;
       case HostCallKind::destroy_stream:
@@ -146,7 +146,9 @@ class Definition {
   Duration blocked(std::size_t i) {
     Time ready = before(i);
     Time until{};
-    if (calls_[i].kind() == HostCallKind::sleep) return calls_[i].sleep_time();
+    if (calls_[i].kind() == HostCallKind::sleep) {
+      return calls_[i].sleep_time() + host_.costs.oversleep;
+    }
     if (calls_[i].kind() == HostCallKind::launch) until = room(i);
     if (calls_[i].kind() == HostCallKind::synchronize) {
       ready += host_.costs.synchronize;

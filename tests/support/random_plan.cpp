@@ -110,7 +110,8 @@ Platform random_platform(std::uint64_t seed) {
                 .create_stream = random_cost(rng),
                 .destroy_stream = random_cost(rng),
                 .synchronize = random_cost(rng),
-                .wake_up = random_cost(rng)};
+                .wake_up = random_cost(rng),
+                .oversleep = random_cost(rng)};
   host.launch_queue_depth = rng.below(2) == 0 ? 0 : static_cast<std::uint32_t>(1 + rng.below(4));
   Device& device = platform.devices[DeviceId{0}];
   device.launch_latency = random_cost(rng);
