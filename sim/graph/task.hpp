@@ -92,8 +92,8 @@ struct Kernel {
   /// Of bytes_read what the last-level cache is expected to hold. Never part of a graph file: it
   /// follows from the graph and the device (sim/machine/cache_reuse.hpp).
   Bytes bytes_cached{};
-  /// Bytes of all tensors of the graph that the kernel belongs to, which compete for the caches; 0 =
-  /// not known. Never part of a graph file: the CostTable fills it in for devices with a profile.
+  /// Bytes of all tensors of the graph that the kernel belongs to, which compete for the caches; 0
+  /// = not known. Never part of a graph file: the CostTable fills it in for devices with a profile.
   Bytes working_set{};
   /// Copies between host and device: the host's memory is pageable, so that a host thread must copy
   /// it to or from a pinned buffer. Other kernels ignore it.
