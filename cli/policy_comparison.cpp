@@ -14,29 +14,15 @@
 namespace schedlab {
 namespace {
 
-/// "layers=4, machine=v100": what both runs of a pair have in common; or, of a policy's axes, what
-/// tells it from others.
-std::string describe(const Grid& grid, std::uint64_t scenario, bool policy) {
-  const std::vector<Cell> cells = grid.axis_values(scenario);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const AxisColumn& axis = grid.axes()[i];
-    if (cells[i].index() == 0 || axis.path.starts_with("/policy") != policy) continue;
-    const std::string value = to_string(cells[i]);
-    words.push_back(axis.path == "/policy" ? value : fmt::format("{}={}", axis.name, value));
-  }
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
 std::vector<Cell> row(const Grid& grid,
                       std::uint64_t first,
                       std::uint64_t second,
                       const PairComparison& pair) {
   return {static_cast<std::int64_t>(first),
           static_cast<std::int64_t>(second),
-          describe(grid, first, false),
-          describe(grid, first, true),
-          describe(grid, second, true),
+          axes_text(grid, first, false),
+          axes_text(grid, first, true),
+          axes_text(grid, second, true),
           static_cast<std::int64_t>(pair.samples),
           static_cast<std::int64_t>(pair.ties),
           pair.faster.value,
@@ -50,6 +36,18 @@ std::vector<Cell> row(const Grid& grid,
 }
 
 }  // namespace
+
+std::string axes_text(const Grid& grid, std::uint64_t scenario, bool policy) {
+  const std::vector<Cell> cells = grid.axis_values(scenario);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const AxisColumn& axis = grid.axes()[i];
+    if (cells[i].index() == 0 || axis.path.starts_with("/policy") != policy) continue;
+    const std::string value = to_string(cells[i]);
+    words.push_back(axis.path == "/policy" ? value : fmt::format("{}={}", axis.name, value));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
 
 Table compare_policies(const Grid& grid, const ResultsStore& store) {
   Table table;

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/trace/text_buffer.hpp"
+
 #include <string_view>
 
 namespace schedlab {
+
+/// <tag class="css_class">text</tag>, the text escaped; no class if it is empty.
+inline void html_element(TextBuffer& out,
+                         std::string_view tag,
+                         std::string_view text,
+                         std::string_view css_class = {}) {
+  out << '<' << tag;
+  if (!css_class.empty()) out << " class=\"" << css_class << '"';
+  out << '>';
+  out.xml(text) << "</" << tag << '>';
+}
 
 /// The look of every report: it needs nothing from outside the file.
 inline constexpr std::string_view html_style = R"(

@@ -38,10 +38,7 @@ class Report {
 
  private:
   void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    out_ << '<' << tag;
-    if (!css_class.empty()) out_ << " class=\"" << css_class << '"';
-    out_ << '>';
-    out_.xml(text) << "</" << tag << '>';
+    html_element(out_, tag, text, css_class);
   }
   void cell(const Cell& value) { element("td", cell_text(value), cell_number(value) ? "n" : ""); }
 

@@ -67,10 +67,8 @@ class Report {
 
  private:
   void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    out_ << '<' << tag;
-    if (!css_class.empty()) out_ << " class=\"" << css_class << '"';
-    out_ << '>';
-    out_.xml(text) << "</" << tag << ">\n";
+    html_element(out_, tag, text, css_class);
+    out_ << '\n';
   }
 
   void write_reading() {

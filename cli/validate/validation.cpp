@@ -2,6 +2,7 @@
 #include "cli/validate/validation.hpp"
 
 #include "cli/axis_label.hpp"
+#include "cli/policy_comparison.hpp"
 #include "cli/validate/validation_summary.hpp"
 #include "sim/base/rng.hpp"
 
@@ -15,21 +16,8 @@
 namespace schedlab {
 namespace {
 
-/// "layers=4, batch=16": what a scenario has in common with its group, or tells it from it.
-std::string axes_of(const Grid& grid, std::uint64_t scenario, bool policy) {
-  const std::vector<Cell> cells = grid.axis_values(scenario);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const AxisColumn& axis = grid.axes()[i];
-    if (cells[i].index() == 0 || axis.path.starts_with("/policy") != policy) continue;
-    const std::string value = to_string(cells[i]);
-    words.push_back(axis.path == "/policy" ? value : fmt::format("{}={}", axis.name, value));
-  }
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
 std::string policy_label(const Grid& grid, std::uint64_t scenario) {
-  const std::string axes = axes_of(grid, scenario, true);
+  const std::string axes = axes_text(grid, scenario, true);
   return axes.empty() ? grid.part_label(Part::policy, grid.part_index(scenario, Part::policy))
                       : axes;
 }
@@ -68,7 +56,7 @@ class Validator {
   void add_group(const std::vector<std::uint64_t>& scenarios) {
     const std::size_t number = result_.groups.size();
     GroupOutcome& group = result_.groups.emplace_back();
-    group.name = axes_of(space_.grid(), scenarios.front(), false);
+    group.name = axes_text(space_.grid(), scenarios.front(), false);
     const IdVectors alone = measured_alone(scenarios);
     for (const std::uint64_t scenario : scenarios) {
       const std::size_t index = result_.scenarios.size();

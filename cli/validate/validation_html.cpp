@@ -71,10 +71,8 @@ class ValidationPage {
 
  private:
   void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    out_ << '<' << tag;
-    if (!css_class.empty()) out_ << " class=\"" << css_class << '"';
-    out_ << '>';
-    out_.xml(text) << "</" << tag << ">\n";
+    html_element(out_, tag, text, css_class);
+    out_ << '\n';
   }
   void figure(const std::string& svg) { out_ << "<figure>\n" << svg << "</figure>\n"; }
   void head(const std::vector<std::string>& names) {

@@ -89,7 +89,8 @@ TEST_CASE("validate: a device that is as simulated has no error anywhere") {
   CHECK(summary.at("kendall_tau") == doctest::Approx(1));
   CHECK(summary.at("regret_most") == 0);
   CHECK(summary.at("speed_up_sign_right").at("of") == 4);
-  for (const json& scenario : session.results().at("scenarios")) {
+  const json results = session.results();  // outlives the loop
+  for (const json& scenario : results.at("scenarios")) {
     CHECK(scenario.at("tasks").at("start_error_p90") == 0);
     CHECK(scenario.at("error_budget").at("total_us") == 0);
   }
@@ -179,7 +180,8 @@ TEST_CASE("validate: intervals from residuals cover a device that keeps to them"
   CHECK(summary.at("faster_probability").at("pairs") == 6);
   CHECK(summary.at("faster_probability").at("brier").get<double>() < 0.25);
   CHECK(fs::exists(session.folder.path() / "out" / "reliability.svg"));
-  for (const json& scenario : session.results().at("scenarios")) {
+  const json results = session.results();  // outlives the loop
+  for (const json& scenario : results.at("scenarios")) {
     CHECK(scenario.at("predicted_us_p5") < scenario.at("predicted_us"));
     CHECK(scenario.at("predicted_us_p95") > scenario.at("predicted_us"));
   }
