@@ -154,10 +154,9 @@ void print(const Terminal& terminal,
 }
 
 ExecutionSettings settings_from(const ExecuteOptions& options) {
-  ExecutionSettings settings{.workers = options.workers, .pin = options.pin, .proxy = {}};
+  ExecutionSettings settings{
+      .workers = options.workers, .pin = options.pin, .proxy = proxy_from(options.proxy)};
   settings.host = *host_placement_from(options.host);
-  if (options.proxy == "spin") settings.proxy = ProxyKernels::spin;
-  if (options.proxy == "shapes") settings.proxy = ProxyKernels::shapes;
   if (settings.workers == 0) settings.workers = default_workers(settings.host);
   return settings;
 }

@@ -288,9 +288,8 @@ double share_option(const std::string& text, const std::string& flag) {
 }
 
 ExecutionSettings validation_settings(const ValidateOptions& options, const ScenarioSpace& space) {
-  ExecutionSettings settings{.workers = options.workers, .pin = options.pin, .proxy = {}};
-  if (options.proxy == "spin") settings.proxy = ProxyKernels::spin;
-  if (options.proxy == "shapes") settings.proxy = ProxyKernels::shapes;
+  ExecutionSettings settings{
+      .workers = options.workers, .pin = options.pin, .proxy = proxy_from(options.proxy)};
   const auto given = host_placement_from(options.host);
   const Platform platform = space.components().machine(0).platform;
   const auto& profile = platform.devices[DeviceId{0}].profile;

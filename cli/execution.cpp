@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <vector>
 
 namespace schedlab {
@@ -65,6 +66,23 @@ Platform executed_platform(std::uint32_t levels) {
 }
 
 }  // namespace
+
+std::string processor_name() {
+  std::ifstream info{"/proc/cpuinfo"};
+  for (std::string line; std::getline(info, line);) {
+    const std::size_t colon = line.find(':');
+    if (!line.starts_with("model name") || colon == std::string::npos) continue;
+    const std::size_t begin = line.find_first_not_of(' ', colon + 1);
+    return begin == std::string::npos ? "CPU" : line.substr(begin);
+  }
+  return "CPU";
+}
+
+std::optional<ProxyKernels> proxy_from(std::string_view word) {
+  if (word == "spin") return ProxyKernels::spin;
+  if (word == "shapes") return ProxyKernels::shapes;
+  return std::nullopt;
+}
 
 std::uint32_t default_workers(HostPlacement host) {
   const std::uint32_t cores = available_cores();

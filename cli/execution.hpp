@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace schedlab {
@@ -24,6 +25,12 @@ struct ExecutionSettings {
   /// Of workloads whose own kernels are not here; nullopt: of the kernels' shapes.
   std::optional<ProxyKernels> proxy;
 };
+
+/// As Linux names this computer's processor; "CPU" where it does not.
+[[nodiscard]] std::string processor_name();
+
+/// "spin", "shapes", or "" for the real kernels where they are here.
+[[nodiscard]] std::optional<ProxyKernels> proxy_from(std::string_view word);
 
 /// Cores of this process that are left for workers.
 [[nodiscard]] std::uint32_t default_workers(HostPlacement host);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/cpu_bench.hpp"
 
+#include "cli/execution.hpp"
 #include "real_exec/gemm.hpp"
 #include "real_exec/proxy_work.hpp"
 #include "real_exec/recurrent_work.hpp"
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,17 +66,6 @@ class CopyWork final : public CpuWork {
   std::vector<std::byte> to_;
 };
 
-std::string cpu_name() {
-  std::ifstream info{"/proc/cpuinfo"};
-  for (std::string line; std::getline(info, line);) {
-    const std::size_t colon = line.find(':');
-    if (!line.starts_with("model name") || colon == std::string::npos) continue;
-    const std::size_t begin = line.find_first_not_of(' ', colon + 1);
-    return begin == std::string::npos ? "CPU" : line.substr(begin);
-  }
-  return "CPU";
-}
-
 std::string today() {
   return fmt::format(
       "{:%Y-%m-%d}",
@@ -112,7 +101,7 @@ std::uint32_t CpuBench::workers() const {
 }
 
 BenchDevice CpuBench::device() const {
-  return {.cpu = cpu_name(),
+  return {.cpu = processor_name(),
           .compiler = compiler_name(),
           .library = std::string{gemm_library()},
           .date = today()};

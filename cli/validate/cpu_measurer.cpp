@@ -4,22 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 namespace schedlab {
 namespace {
-
-/// As Linux names it; "CPU" where it does not.
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "CPU";
-}
 
 /// So many that no stream of any scenario is less urgent here than in its simulation.
 std::uint32_t most_priority_levels(const ScenarioSpace& space) {
