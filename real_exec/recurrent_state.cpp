@@ -2,14 +2,12 @@
 #include "real_exec/recurrent_state.hpp"
 
 #include "real_exec/pointwise.hpp"
-#include "sim/base/rng.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
 
 #include <algorithm>
-#include <cmath>
 #include <new>
 #include <numeric>
 
@@ -28,12 +26,6 @@ std::size_t buffer_count(const RecurrentSpec& spec) {
                    spec.granularity == Granularity::kernel_and_weight ||
                    spec.accumulation != Accumulation::partial;
   return static_cast<std::size_t>(one ? 1 : std::min(spec.partial_buffers, spec.steps));
-}
-
-std::vector<float> draw(Rng& rng, std::int64_t count, double scale) {
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = static_cast<float>(scale * (2.0 * rng.uniform() - 1.0));
-  return values;
 }
 
 /// By steps of `rows` rows.
@@ -145,15 +137,9 @@ RecurrentState::RecurrentState(const RecurrentSpec& given, std::uint64_t seed)
     target.resize(dy.size());
     loss_parts.resize(dy.size() / static_cast<std::size_t>(spec.batch));
   }
-  draw_inputs(seed);
+  inputs = draw_recurrent_inputs(spec, seed);
   pack_inputs();
   reset();
-}
-
-std::int64_t RecurrentState::directions(std::int64_t layer) const {
-  const bool both = spec.bidirectional == Bidirectional::all ||
-                    (spec.bidirectional == Bidirectional::first && layer == 0);
-  return both ? 2 : 1;
 }
 
 void RecurrentState::add_chain(std::int64_t layer, std::int64_t direction) {
@@ -210,30 +196,6 @@ void RecurrentState::allocate_steps(ChainState& chain) const {
     array->resize(cell);
   }
   chain.dx.resize(steps * static_cast<std::size_t>(chain.width * spec.batch));
-}
-
-void RecurrentState::draw_inputs(std::uint64_t seed) {
-  Rng rng{seed};
-  const std::int64_t state = spec.batch * spec.hidden;
-  const std::int64_t outputs = spec.steps * state * directions(spec.layers - 1);
-  inputs.x = draw(rng, spec.steps * spec.batch * spec.input, 1.0);
-  if (spec.pass == RecurrentPass::backward) inputs.dy = draw(rng, outputs, 1.0);
-  if (spec.pass == RecurrentPass::training) inputs.target = draw(rng, outputs, 1.0);
-  // As frameworks do: uniform within 1 / sqrt(hidden).
-  const double scale = 1.0 / std::sqrt(static_cast<double>(spec.hidden));
-  for (const ChainState& chain : chains) {
-    RecurrentChainInputs<float>& made = inputs.chains.emplace_back();
-    const std::int64_t gates = shape.gates * spec.hidden;
-    made.wx = draw(rng, chain.wx_map.rows * gates, scale);
-    made.wh = draw(rng, spec.hidden * gates, scale);
-    made.bias = draw(rng, shape.biases * spec.hidden, scale);
-    made.h0 = draw(rng, state, 1.0);
-    if (shape.cell_state) made.c0 = draw(rng, state, 1.0);
-    // In pass training nothing but the loss has a gradient.
-    const double last = spec.pass == RecurrentPass::backward ? 1.0 : 0.0;
-    made.dh_last = draw(rng, state, last);
-    if (shape.cell_state) made.dc_last = draw(rng, state, last);
-  }
 }
 
 void RecurrentState::pack_inputs() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/recurrent_inputs.hpp"
 #include "real_exec/recurrent_values.hpp"
 #include "workloads/recurrent.hpp"
 
@@ -114,7 +115,9 @@ class RecurrentState {
   }
   /// Elements of [batch, hidden] in panels.
   [[nodiscard]] std::ptrdiff_t cells() const { return hidden * spec.batch; }
-  [[nodiscard]] std::int64_t directions(std::int64_t layer) const;
+  [[nodiscard]] std::int64_t directions(std::int64_t layer) const {
+    return layer_directions(spec, layer);
+  }
   /// Elements of y(step) of a layer.
   // Steps of y, x and dG lie an odd number of panels apart: at powers of two the steps of one sum
   // would share few lines of the first-level cache.
@@ -144,7 +147,6 @@ class RecurrentState {
   float returned_loss = 0;  ///< after transfer_out
 
  private:
-  void draw_inputs(std::uint64_t seed);
   void add_chain(std::int64_t layer, std::int64_t direction);
   void allocate_steps(ChainState& chain) const;
   void pack_inputs();
