@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cpu_executor.hpp"
 
+#include "real_exec/call_source.hpp"
 #include "real_exec/cpu_run.hpp"
 #include "real_exec/cpu_threads.hpp"
 #include "sim/base/error.hpp"
@@ -33,18 +34,6 @@ void expect_preloadable(const Plan& plan) {
                       i,
                       to_string(kind)));
     }
-  }
-}
-
-void expect_one_host(const Plan& plan) {
-  if (plan.hosts.size() != 1) {
-    throw InfeasibleError(
-        fmt::format("the CPU executor runs one host thread, the plan of {} has {}",
-                    plan.policy,
-                    plan.hosts.size()));
-  }
-  if (!plan.messages.empty()) {
-    throw InfeasibleError("the CPU executor runs one host: the plan sends messages");
   }
 }
 
@@ -85,27 +74,12 @@ std::uint32_t CpuExecutor::workers() const {
 
 void CpuExecutor::run(const TaskGraph& graph, const Plan& plan, CpuWork& work, Execution& out) {
   out = {};
-  expect_one_host(plan);
+  detail::expect_one_host(plan, "the CPU executor");
   expect_well_formed(plan, graph.task_count());
   if (impl_->threads.options().host == HostPlacement::preloaded) expect_preloadable(plan);
   out.plan = plan;
-  std::size_t position = 0;
-  const auto& calls = out.plan.hosts[HostId{0}].calls;
-  impl_->threads.run(graph,
-                     work,
-                     out.plan.streams,
-                     out.plan.graphs,
-                     {.next = [&](const HostView&) -> std::optional<OnlineStep> {
-                        if (position == calls.size()) return std::nullopt;
-                        const HostCall call = calls[position++];
-                        OnlineStep step{.call = call, .stream = {}};
-                        if (call.kind() == HostCallKind::create_stream) {
-                          step.stream = out.plan.streams[call.stream()];
-                        }
-                        return step;
-                      },
-                      .answer = [](bool) {}},
-                     out);
+  impl_->threads.run(
+      graph, work, out.plan.streams, out.plan.graphs, detail::calls_of(out.plan), out);
 }
 
 void CpuExecutor::run(const Problem& problem, OnlinePolicy& policy, CpuWork& work, Execution& out) {
@@ -119,21 +93,7 @@ void CpuExecutor::run(const Problem& problem, OnlinePolicy& policy, CpuWork& wor
   const IdVector<StreamId, StreamSpec> streams = source.plan().streams;
   const auto keep_plan = [&] { out.plan = std::move(source).take(); };
   try {
-    impl_->threads.run(problem.graph,
-                       work,
-                       streams,
-                       {},
-                       {.next = [&](const HostView& view) -> std::optional<OnlineStep> {
-                          const auto call = source.next(HostId{0}, view);
-                          if (!call) return std::nullopt;
-                          OnlineStep step{.call = *call, .stream = {}};
-                          if (call->kind() == HostCallKind::create_stream) {
-                            step.stream = source.plan().streams[call->stream()];
-                          }
-                          return step;
-                        },
-                        .answer = [&](bool idle) { source.answer(HostId{0}, idle); }},
-                       out);
+    impl_->threads.run(problem.graph, work, streams, {}, detail::calls_of(source), out);
   } catch (...) {
     keep_plan();
     throw;

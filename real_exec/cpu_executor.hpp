@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "profiler/span_buffer.hpp"
 #include "real_exec/cpu_work.hpp"
+#include "real_exec/execution.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/policy.hpp"
-#include "sim/trace/trace.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,21 +45,6 @@ struct CpuExecutorOptions {
   const StopFlag* stop = nullptr;
   /// Called once by each worker thread before it runs anything, e.g. to give a library one thread.
   void (*prepare_worker)() = nullptr;
-};
-
-/// What ran, and when.
-struct Execution {
-  Plan plan;    ///< what was run; of a policy: what it decided
-  Trace trace;  ///< of a run that failed or was stopped: what happened before
-  std::vector<BlockSpan> blocks;
-  /// Time that recording took from the workers together; within all durations of the trace.
-  Duration recording_overhead{0};
-};
-
-/// A task threw, or memory ran out, while a plan was executed. what() names the task.
-class ExecutionError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 /// Runs plans on the cores of this machine: a stream machine with the simulator's semantics

@@ -3,6 +3,7 @@
 
 #include "profiler/cpu_clock.hpp"
 #include "profiler/span_buffer.hpp"
+#include "real_exec/call_source.hpp"
 #include "real_exec/cpu_executor.hpp"
 #include "real_exec/spin_lock.hpp"
 #include "real_exec/stream_machine.hpp"
@@ -10,18 +11,11 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <optional>
 #include <thread>
 #include <vector>
 
 namespace schedlab::detail {
-
-/// Where the host calls of a run come from.
-struct CallSource {
-  std::function<std::optional<OnlineStep>(const HostView&)> next;
-  std::function<void(bool idle)> answer;  ///< of the query just made
-};
 
 /// The worker threads of an executor, and one run on them. The thread that calls run() is the host.
 ///
