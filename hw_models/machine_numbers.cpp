@@ -15,6 +15,9 @@ constexpr double largest_gib = 1'000'000;
 HostCosts& costs(Platform& platform) {
   return platform.hosts[HostId{0}].costs;
 }
+SinkCosts& sink(Platform& platform) {
+  return platform.hosts[HostId{0}].sink;
+}
 Device& device(Platform& platform) {
   return platform.devices[DeviceId{0}];
 }
@@ -74,11 +77,31 @@ std::vector<MachineNumber> host_numbers() {
          "Host time of receiving a message from another host thread.",
          [](Platform& p, double v) { costs(p).receive = from_us(v); }),
       us("front_end_us",
-         "Host time of a framework's front end per kernel launch, before the driver's part.",
+         "Host time of a framework's front end per operator, in its own language and its dispatch; "
+         "an operator is a kernel of a task.",
          [](Platform& p, double v) { costs(p).front_end = from_us(v); }),
+      us("conversion_us",
+         "Host time per operator of turning its arguments into the runtime's data structures.",
+         [](Platform& p, double v) { costs(p).conversion = from_us(v); }),
+      us("shape_inference_us",
+         "Host time per operator of working out the shapes of its outputs.",
+         [](Platform& p, double v) { costs(p).shape_inference = from_us(v); }),
+      us("tiling_us",
+         "Host time per operator of cutting the kernel for the device's cores and buffers.",
+         [](Platform& p, double v) { costs(p).tiling = from_us(v); }),
+      us("allocation_us",
+         "Host time per operator of getting memory for its outputs and its workspace.",
+         [](Platform& p, double v) { costs(p).allocation = from_us(v); }),
+      {"host",
+       "operator_tasks",
+       "Device tasks that one operator becomes, each launched by a driver call; absent: 1.",
+       [](Platform& p, double v) { p.hosts[HostId{0}].operator_tasks = count(v); },
+       1,
+       1000,
+       true},
       {"host",
        "front_end_queue_depth",
-       "Launches that the front end's thread may prepare ahead of the thread that makes them "
+       "Operators that the front end's thread may prepare ahead of the thread that makes them "
        "(launch mode eager_two_thread); 0 = unbounded.",
        [](Platform& p, double v) { p.hosts[HostId{0}].front_end_queue_depth = count(v); },
        0,
@@ -96,6 +119,24 @@ std::vector<MachineNumber> host_numbers() {
       us("graph_launch_node_us",
          "Host time of launching a device graph, per node.",
          [](Platform& p, double v) { costs(p).graph_launch_node = from_us(v); }),
+      us("sink_load_us",
+         "Host time of loading a sunk model, the part that is the same for all.",
+         [](Platform& p, double v) { sink(p).load = from_us(v); }),
+      us("sink_load_task_us",
+         "Host time of loading a sunk model, per device task.",
+         [](Platform& p, double v) { sink(p).load_task = from_us(v); }),
+      us("sink_tensor_us",
+         "Host time of each run of a sunk model: converting one input or output.",
+         [](Platform& p, double v) { sink(p).tensor = from_us(v); }),
+      us("sink_address_us",
+         "Host time of each run of a sunk model: refreshing the addresses of one operator.",
+         [](Platform& p, double v) { sink(p).address = from_us(v); }),
+      us("sink_copy_us",
+         "Host time of each run of a sunk model: issuing the copy of one input.",
+         [](Platform& p, double v) { sink(p).copy = from_us(v); }),
+      us("sink_issue_us",
+         "Host time of each run of a sunk model: issuing the task that runs it.",
+         [](Platform& p, double v) { sink(p).issue = from_us(v); }),
       {"host",
        "launch_queue_depth",
        "Tasks pending per stream before a launch blocks the host; 0 = unbounded.",
@@ -154,6 +195,12 @@ std::vector<MachineNumber> device_limits() {
       us("graph_node_gap_us",
          "From the end of a node of a device graph to the start of one that needs it.",
          [](Platform& p, double v) { device(p).graph_node_gap = from_us(v); }),
+      us("sink_task_gap_us",
+         "From the end of a task of a sunk model to the start of one that needs it.",
+         [](Platform& p, double v) { device(p).sink_task_gap = from_us(v); }),
+      us("operator_gap_us",
+         "From the end of a device task to the start of the next one of the same operator.",
+         [](Platform& p, double v) { device(p).operator_gap = from_us(v); }),
       us("event_latency_us",
          "From the completion of an event to the release of a stream that waits for it.",
          [](Platform& p, double v) { device(p).event_latency = from_us(v); }),

@@ -151,9 +151,8 @@ class EventEngine {
     return kind == HostCallKind::query || kind == HostCallKind::sleep ||
            kind == HostCallKind::synchronize;
   }
-  /// One kernel launch: the driver's part, and the front end's where the same thread does it.
-  [[nodiscard]] Duration launch_cost(std::uint32_t index) const {
-    return costs(index).launch + (two_threads_ ? Duration{0} : costs(index).front_end);
+  [[nodiscard]] Duration operator_cost(std::uint32_t index) const {
+    return problem_.platform.host(HostId{index}).operator_cost();
   }
   [[nodiscard]] const HostCosts& costs(std::uint32_t index) const {
     return problem_.platform.host(HostId{index}).costs;

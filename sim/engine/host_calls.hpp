@@ -18,7 +18,7 @@ template <class Source, class Sharing>
 void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   const HostCosts cost = costs(index);
-  const Duration per_launch = launch_cost(index);
+  const Duration per_operator = operator_cost(index);
   const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
   const std::size_t tasks = problem_.costs.task_count();
   const auto calls = source_.rest(HostId{index});
@@ -30,8 +30,8 @@ void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
     const Time started = clock;
     if (call.kind() == HostCallKind::launch) {
       if (call.task().value() >= tasks || (depth != 0 && stream.pending_tasks >= depth)) break;
-      if (per_launch != Duration{0}) {
-        clock += per_launch * problem_.costs.entry(call.task(), stream.device).launches;
+      if (per_operator != Duration{0}) {
+        clock += per_operator * problem_.costs.entry(call.task(), stream.device).launches;
       }
       devices_.enqueue_launch(call, clock, clock + stream.launch_latency, HostId{index});
     } else if (call.kind() == HostCallKind::record) {
@@ -74,7 +74,8 @@ void EventEngine<Source, Sharing>::prepare(std::uint32_t index) {
   SCHEDLAB_EXPECTS(host.call.task().value() < problem_.costs.task_count(),
                    fmt::format("launch of task {}", host.call.task().value()));
   const DeviceId device = devices_.stream(host.call.stream()).device;
-  host.front += costs(index).front_end * problem_.costs.entry(host.call.task(), device).launches;
+  host.front +=
+      costs(index).preparation() * problem_.costs.entry(host.call.task(), device).launches;
   const std::uint32_t depth = problem_.platform.host(HostId{index}).front_end_queue_depth;
   if (depth == 0 || depth >= problem_.costs.task_count()) {  // never full
     host.clock = std::max(host.clock, host.front);
@@ -113,7 +114,7 @@ bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
           "launch of task {} of {}", host.call.task().value(), problem_.costs.task_count()));
   if (!has_room(index)) return false;
   const auto& entry = problem_.costs.entry(host.call.task(), devices_.stream(id).device);
-  host.clock += launch_cost(index) * entry.launches + entry.staging_before;
+  host.clock += operator_cost(index) * entry.launches + entry.staging_before;
   devices_.enqueue_launch(host.call, host.clock, arrival(id, host.clock), HostId{index});
   if (entry.staging_after == Duration{0}) return true;
   devices_.wait_for_record(devices_.enqueue_mark(id, arrival(id, host.clock)), index);

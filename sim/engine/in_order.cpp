@@ -357,7 +357,7 @@ void InOrderSweep::run_into(const Problem& problem,
   begin(problem, plan);
   const Host& host = problem.platform.host(HostId{0});
   HostCosts host_costs = host.costs;
-  host_costs.launch += host_costs.front_end;  // one thread does both
+  host_costs.launch = host.operator_cost();  // one thread does both
   SpanWriter spans{trace.tasks};
   Run run{.problem = problem,
           .plan = plan,

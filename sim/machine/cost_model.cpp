@@ -84,6 +84,12 @@ CostTable::Entry make_entry(const Operation& operation,
   return entry;
 }
 
+/// An operator that the device runs as several tasks has gaps between them.
+void add_operator_gaps(const Device& device, std::uint32_t tasks, CostTable::Entry& entry) {
+  entry.estimate.duration +=
+      device.operator_gap * (std::int64_t{entry.launches} * (std::int64_t{tasks} - 1));
+}
+
 /// What the host does for a copy of pageable memory: it copies all of it from or to a pinned buffer
 /// and does not overlap that with the transfer. So, at the speed of the link, a pageable copy
 /// reaches half of a pinned one. // assumed: drivers overlap the two in chunks, but stage with one
@@ -169,6 +175,9 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
       }
       entries_.push_back(make_entry(operation, device, platform.sharing, estimate));
       Entry& entry = entries_.back();
+      if (!collective[id.value()]) {
+        add_operator_gaps(device, platform.host(HostId{0}).operator_tasks, entry);
+      }
       add_staging(operation, device, entry);
       has_staging_ = has_staging_ || entry.staging_before + entry.staging_after > Duration{0};
     }

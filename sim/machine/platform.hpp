@@ -31,27 +31,57 @@ struct HostCosts {
   Duration oversleep{0};       ///< how much longer a sleep takes than it was asked to
   Duration send{0};            ///< message between host threads, the call itself
   Duration receive{0};         ///< likewise
-  /// A framework's part of a kernel launch, before the driver's; see Host::front_end_thread.
-  Duration front_end{0};
+  // What a framework does for an operator before the driver launches it; an operator is a kernel of
+  // a task. See Host::front_end_thread for the thread that does it.
+  Duration front_end{0};          ///< the framework's own language, dispatch
+  Duration conversion{0};         ///< of its arguments into the runtime's data structures
+  Duration shape_inference{0};    ///< shapes of the outputs
+  Duration tiling{0};             ///< how the kernel is cut for the device's cores and buffers
+  Duration allocation{0};         ///< memory of outputs and workspace
   Duration graph_load{0};         ///< instantiating a device graph: per call ...
   Duration graph_load_node{0};    ///< ... and per node
   Duration graph_launch{0};       ///< launching a device graph: per call ...
   Duration graph_launch_node{0};  ///< ... and per node
 
+  /// All that comes before an operator's launch.
+  [[nodiscard]] constexpr Duration preparation() const {
+    return front_end + conversion + shape_inference + tiling + allocation;
+  }
   friend bool operator==(const HostCosts&, const HostCosts&) = default;
+};
+
+/// What a sunk model costs its host: a whole graph that lies on the device's streams and runs as
+/// one task. Launch mode sink makes graph costs of them; the engine knows no others.
+struct SinkCosts {
+  Duration load{0};       ///< loading the model: the part that is the same for all ...
+  Duration load_task{0};  ///< ... and per device task
+  Duration tensor{0};     ///< of each run: an input or output converted to the runtime's structures
+  Duration address{0};    ///< of each run: the addresses of one operator refreshed
+  Duration copy{0};       ///< of each run: the copy of one input that is not zero-copy issued
+  Duration issue{0};      ///< of each run: the one task that runs the model issued
+
+  friend bool operator==(const SinkCosts&, const SinkCosts&) = default;
 };
 
 /// A host thread's machine.
 struct Host {
   HostCosts costs;
+  SinkCosts sink;
+  /// Device tasks that one operator becomes: so many driver calls launch it.
+  std::uint32_t operator_tasks = 1;
   /// Tasks pending per stream before a launch blocks the host; 0 = unbounded.
   std::uint32_t launch_queue_depth = 0;
   /// The front end has a thread of its own (launch mode eager_two_thread): it prepares the next
-  /// launches while this one is made, at most front_end_queue_depth (0 = unbounded) ahead. Without,
-  /// one thread does both, one after the other.
+  /// operators while this one is launched, at most front_end_queue_depth (0 = unbounded) ahead.
+  /// Without, one thread does both, one after the other.
   bool front_end_thread = false;
   std::uint32_t front_end_queue_depth = 0;
 
+  /// What one operator costs the thread that calls the driver.
+  [[nodiscard]] constexpr Duration operator_cost() const {
+    return costs.launch * std::int64_t{operator_tasks} +
+           (front_end_thread ? Duration{0} : costs.preparation());
+  }
   friend bool operator==(const Host&, const Host&) = default;
 };
 
@@ -128,9 +158,11 @@ struct Device {
   Duration launch_latency{0};  ///< from the end of the host call to the arrival in the stream
   Duration stream_gap{0};      ///< from the end of a task to the start of the next in its stream
   Duration graph_node_gap{0};  ///< from the end of a graph's node to the start of one that needs it
-  Duration event_latency{0};   ///< from an event's completion to the release of a waiting stream
-  Duration kernel_floor{0};    ///< shortest duration of a kernel (used by cost models)
-  SmLimits sm_limits;          ///< of one unit of the class that kernels with a block shape run on
+  Duration sink_task_gap{0};  ///< likewise of a sunk model, whose tasks the device schedules itself
+  Duration operator_gap{0};   ///< from the end of a device task to the next of its operator
+  Duration event_latency{0};  ///< from an event's completion to the release of a waiting stream
+  Duration kernel_floor{0};   ///< shortest duration of a kernel (used by cost models)
+  SmLimits sm_limits;         ///< of one unit of the class that kernels with a block shape run on
   /// What a unit gets done, relative to one kernel alone, while blocks of several kernels share it;
   /// in (0, 1], 1 = nothing is lost.
   double co_residency_factor = 1.0;

@@ -109,7 +109,7 @@ std::array<Duration, host_call_kind_count> call_costs(const Host& host) {
   };
   set(HostCallKind::create_stream, costs.create_stream);
   set(HostCallKind::destroy_stream, costs.destroy_stream);
-  set(HostCallKind::launch, costs.launch + (host.front_end_thread ? Duration{0} : costs.front_end));
+  set(HostCallKind::launch, host.operator_cost());
   set(HostCallKind::record, costs.record);
   set(HostCallKind::wait, costs.wait);
   set(HostCallKind::query, costs.query);
@@ -124,7 +124,7 @@ std::array<Duration, host_call_kind_count> call_costs(const Host& host) {
 }
 
 Duration front_end_time(const Host& host, std::int64_t launches) {
-  return host.front_end_thread ? launches * host.costs.front_end : Duration{0};
+  return host.front_end_thread ? launches * host.costs.preparation() : Duration{0};
 }
 
 Duration graph_node_cost(const HostCosts& costs, HostCallKind kind) {

@@ -99,13 +99,18 @@ void fill_overlap(const Problem& problem,
   return uses;
 }
 
-void use_recorded_hosts(const Plan& plan, const Trace& trace, Metrics& metrics) {
+void use_recorded_hosts(const Problem& problem,
+                        const Plan& plan,
+                        const Trace& trace,
+                        Metrics& metrics) {
   if (trace.hosts.empty()) return;
   Duration busy{0};
   for (const HostSpan& call : trace.hosts) {
     metrics.host_blocked += call.blocked;
     busy += call.ended - call.started - call.blocked;
   }
+  // Of two threads only the one that calls the driver is recorded.
+  if (problem.platform.host(HostId{0}).front_end_thread) return;
   const auto whole = static_cast<double>(trace.makespan().count()) *
                      static_cast<double>(std::max<std::size_t>(plan.hosts.size(), 1));
   metrics.host_busy_share = whole > 0 ? static_cast<double>(busy.count()) / whole : 0.0;
@@ -125,7 +130,7 @@ Metrics compute_metrics(const Problem& problem,
   Summary& summary = metrics;
   summary = Summarizer{}.summarize(problem, plan, trace, graph_bounds);
   const std::vector<std::uint32_t> order = by_start(trace);
-  use_recorded_hosts(plan, trace, metrics);
+  use_recorded_hosts(problem, plan, trace, metrics);
   fill_overlap(problem, trace, order, metrics);
   metrics.stream_use = stream_use_of(plan, trace, order);
   metrics.critical_path = trace_critical_path(problem, trace);

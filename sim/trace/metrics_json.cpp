@@ -75,6 +75,8 @@ void write_summary(ObjectWriter& root, const Metrics& metrics) {
   root.number("host_busy_share", metrics.host_busy_share);
   root.number("host_bound_share", metrics.host_bound_share);
   root.time("host_blocked", metrics.host_blocked);
+  root.time("load", metrics.load);
+  root.time("head_overhead", metrics.head_overhead);
   root.number("peak_memory_bytes", metrics.peak_memory.count());
   root.number("tasks", metrics.tasks);
   root.number("launches", metrics.launches);

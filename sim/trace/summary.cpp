@@ -37,6 +37,24 @@ struct Union {
   return whole > 0 ? part / whole : 0.0;
 }
 
+/// Adds a call that loads or launches a graph to load or head_overhead; the part of its host time
+/// that its nodes are the cause of.
+Duration count_graph_call(const Problem& problem,
+                          const Plan& plan,
+                          const HostCosts& costs,
+                          HostCall call,
+                          Summary& summary) {
+  const std::int64_t nodes = plan.graphs[call.graph()].node_count();
+  const Duration of_nodes = nodes * graph_node_cost(costs, call.kind());
+  if (call.kind() == HostCallKind::graph_load) {
+    summary.load += costs.graph_load + of_nodes;
+  } else {
+    const Device& device = problem.platform.device(plan.streams[call.stream()].device);
+    summary.head_overhead += costs.graph_launch + of_nodes + device.launch_latency;
+  }
+  return of_nodes;
+}
+
 }  // namespace
 
 Summary Summarizer::summarize(const Problem& problem,
@@ -96,7 +114,6 @@ void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& 
     // Launches are counted in kernels.
     std::array<std::int64_t, host_call_kind_count> count{};
     const Host& machine = problem.platform.host(host);
-    const HostCosts& costs = machine.costs;
     Duration issue{0};
     for (const HostCall call : plan.hosts[host].calls) {
       std::int64_t times = 1;
@@ -105,7 +122,7 @@ void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& 
         times = facts(problem.graph.operation_id(call.task()), device).launches;
       } else if (call.kind() == HostCallKind::graph_load ||
                  call.kind() == HostCallKind::graph_launch) {
-        issue += plan.graphs[call.graph()].node_count() * graph_node_cost(costs, call.kind());
+        issue += count_graph_call(problem, plan, machine.costs, call, summary);
       }
       count[index(call.kind())] += times;
     }

@@ -29,7 +29,14 @@ struct Summary {
   /// Of the summed time of all tasks on devices: matrix products (gemm kernels, or a class that is
   /// one). A task of several kernels counts as a whole.
   double matmul_share = 0;
-  double host_busy_share = 0;   ///< host threads make calls (blocked and asleep does not count)
+  /// Host threads make calls (blocked and asleep does not count); of a front end on a thread of its
+  /// own and the thread that calls the driver the one that is busier.
+  double host_busy_share = 0;
+  /// Host time of loading device graphs or sunk models, summed over the hosts.
+  Duration load{0};
+  /// From the call that launches a device graph or a sunk model to its arrival on the device, all
+  /// launches of all hosts.
+  Duration head_overhead{0};
   double host_bound_share = 0;  ///< devices idle because the next task was not yet submitted
   Bytes peak_memory{0};         ///< of the fullest device, from the tensors' life times in this run
   LowerBounds bounds;
