@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_schema.hpp"
 
+#include "cli/baseline.hpp"
 #include "cli/file_schemas.hpp"
 #include "cli/reproduce/published_system.hpp"
 #include "cli/reproduce/reproduction_files.hpp"
@@ -16,10 +17,11 @@ namespace schedlab {
 
 CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
   CLI::App* verb = app.add_subcommand("schema", "Print the JSON Schema of specs and files");
-  verb->add_option(
-          "WHICH", options.which, "spec, machine, graph, plan, results, system or reproduction")
+  verb->add_option("WHICH",
+                   options.which,
+                   "spec, machine, graph, plan, results, system, reproduction or baseline")
       ->check(CLI::IsMember(std::set<std::string>{
-          "spec", "machine", "graph", "plan", "results", "system", "reproduction"}))
+          "spec", "machine", "graph", "plan", "results", "system", "reproduction", "baseline"}))
       ->capture_default_str();
   verb->add_flag("--json", options.json, "No effect: a schema is JSON");
   verb->footer("Editors that know JSON Schema complete and check specs with it.");
@@ -40,6 +42,8 @@ int run(const SchemaOptions& options, const Terminal& terminal) {
     text = system_schema();
   } else if (options.which == "reproduction") {
     text = reproduction_schema();
+  } else if (options.which == "baseline") {
+    text = baseline_schema();
   } else {
     text = spec_schema();
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_baseline.hpp"
 #include "cli/cmd_calibrate.hpp"
 #include "cli/cmd_execute.hpp"
 #include "cli/cmd_export.hpp"
@@ -44,6 +45,7 @@ struct Verbs {
   SweepOptions sweep;
   ExecuteOptions execute;
   ValidateOptions validate;
+  BaselineOptions baseline;
   ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_files;
@@ -89,6 +91,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.sweep, terminal, chosen);
   add_verb(app, verbs.execute, terminal, chosen);
   add_verb(app, verbs.validate, terminal, chosen);
+  add_verb(app, verbs.baseline, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.calibrate, terminal, chosen);
   add_verb(app, verbs.plot, terminal, chosen);

@@ -52,6 +52,7 @@ class OnednnLstm::Implementation {
   Implementation(const RecurrentSpec& spec, const RecurrentInputs<float>& inputs);
 
   void reset();
+  void poison();
   void forward() { execute(forward_, forward_arguments_); }
   void loss();
   void backward() { execute(backward_, backward_arguments_); }
@@ -198,6 +199,18 @@ void OnednnLstm::Implementation::reset() {
   }
 }
 
+void OnednnLstm::Implementation::poison() {
+  constexpr int not_a_number = 0xFF;  // in every byte
+  for (const int argument : {DNNL_ARG_DST_LAYER,
+                             DNNL_ARG_DIFF_SRC_LAYER,
+                             DNNL_ARG_DIFF_SRC_ITER,
+                             DNNL_ARG_DIFF_SRC_ITER_C}) {
+    const memory& m = backward_arguments_[argument];
+    std::memset(m.get_data_handle(), not_a_number, m.get_desc().get_size());
+  }
+  reset();
+}
+
 void OnednnLstm::Implementation::reorder_weights() {
   const auto reorder = [&](memory& from, memory& to) {
     dnnl::reorder(from, to).execute(stream_, from, to);
@@ -278,11 +291,18 @@ OnednnLstm::OnednnLstm(const RecurrentSpec& spec, const RecurrentInputs<float>& 
 bool OnednnLstm::available() {
   return true;
 }
+std::string OnednnLstm::version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
+}
 void OnednnLstm::set_threads(int threads) {
   omp_set_num_threads(threads);
 }
 void OnednnLstm::reset() {
   implementation_->reset();
+}
+void OnednnLstm::poison() {
+  implementation_->poison();
 }
 void OnednnLstm::forward() {
   translated([&] { implementation_->forward(); });
@@ -310,8 +330,12 @@ OnednnLstm::OnednnLstm(const RecurrentSpec& /*spec*/, const RecurrentInputs<floa
 bool OnednnLstm::available() {
   return false;
 }
+std::string OnednnLstm::version() {
+  return "without oneDNN";
+}
 void OnednnLstm::set_threads(int /*threads*/) {}
 void OnednnLstm::reset() {}
+void OnednnLstm::poison() {}
 void OnednnLstm::forward() {}
 void OnednnLstm::loss() {}
 void OnednnLstm::backward() {}

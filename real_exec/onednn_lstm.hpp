@@ -5,6 +5,7 @@
 #include "workloads/recurrent.hpp"
 
 #include <memory>
+#include <string>
 
 namespace schedlab {
 
@@ -24,11 +25,15 @@ class OnednnLstm {
   ~OnednnLstm();
 
   [[nodiscard]] static bool available();
+  /// "oneDNN 2.6.0"; what it was built with where it is not available.
+  [[nodiscard]] static std::string version();
   /// Of the calling thread, from which forward() and backward() are called.
   static void set_threads(int threads);
 
   /// What backward() adds into becomes zero.
   void reset();
+  /// All other outputs become not-a-number, before a run that is checked.
+  void poison();
   void forward();
   /// Gradient of the squared error; of pass training between forward() and backward().
   void loss();

@@ -2,15 +2,14 @@
 #include "cli/validate/measurement.hpp"
 
 #include "cli/validate/other_load.hpp"
+#include "cli/wall_clock.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/trace/compare.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <numeric>
 #include <utility>
 
@@ -26,11 +25,6 @@ std::vector<std::size_t> shuffled(std::size_t size, Rng& rng) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   for (std::size_t i = size; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
   return order;
-}
-
-std::string now_utc() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
 }
 
 /// Runs of one round, kept only if the round is finished.

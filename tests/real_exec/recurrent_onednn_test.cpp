@@ -29,14 +29,14 @@ TEST_CASE("oneDNN's LSTM and ours compute the same training step") {
       if (pass == RecurrentPass::training) other.loss();
       other.backward();
     }
-    test::for_each_result(
+    for_each_result(
         work.results(), other.results(), [](const std::string& name, const auto& a, const auto& b) {
           CAPTURE(name);
           // oneDNN has no update.
           if (name[0] == 'W' || name[0] == 'b') return;
           REQUIRE(a.size() == b.size());
           // Both are within 1e-5 of the reference (recurrent_work_test.cpp).
-          CHECK(test::relative_difference(a, b) < 2e-5);
+          CHECK(relative_difference(a, b) < 2e-5);
         });
   }
 }

@@ -34,7 +34,7 @@ TEST_CASE("a training step on several threads computes the bits of one thread, u
         Execution execution;
         work.reset();
         executor.run(cut, make_policy(policy)->plan({cut, platform, costs}), work, execution);
-        test::for_each_result(
+        for_each_result(
             work.results(), serial, [](const std::string& name, const auto& a, const auto& b) {
               CAPTURE(name);
               CHECK(a == b);

@@ -12,7 +12,6 @@
 #include <array>
 
 using namespace schedlab;
-using test::for_each_result;
 using test::odd_network;
 using test::serial_results;
 
@@ -39,7 +38,7 @@ void check_close(const RecurrentResults<float>& found, const RecurrentResults<do
   for_each_result(found, expected, [](const std::string& name, const auto& f, const auto& e) {
     CAPTURE(name);
     REQUIRE(f.size() >= e.size());
-    CHECK(test::relative_difference(f, e) < tolerance);
+    CHECK(relative_difference(f, e) < tolerance);
   });
 }
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/baseline.hpp"
+
+#include "cli/wall_clock.hpp"
+#include "real_exec/cpu_executor.hpp"
+#include "real_exec/onednn_lstm.hpp"
+#include "real_exec/recurrent_differences.hpp"
+#include "real_exec/recurrent_inputs.hpp"
+#include "real_exec/recurrent_reference.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/robust_statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Two networks that differ only in how they are cut into tasks are one for a library.
+bool same_network(const RecurrentSpec& a, const RecurrentSpec& b) {
+  const auto width = [](const RecurrentSpec& s) { return s.input == 0 ? s.hidden : s.input; };
+  return a.layers == b.layers && a.steps == b.steps && a.batch == b.batch && a.hidden == b.hidden &&
+         width(a) == width(b) && a.type == b.type && a.pass == b.pass && a.cell == b.cell &&
+         a.bidirectional == b.bidirectional;
+}
+
+void expect_not_stopped(const StopFlag* stop) {
+  if (stop_requested(stop)) throw Interrupted("stopped; nothing was written");
+}
+
+/// "lstm backward, 4 layers of 1024, batch 64, 50 steps, fp32"
+std::string label_of(const RecurrentSpec& spec) {
+  std::string label = fmt::format("{} {}, {} layers of {}, batch {}, {} steps, {}",
+                                  spec.cell == RecurrentCell::lstm ? "lstm" : "gru",
+                                  spec.pass == RecurrentPass::forward    ? "forward"
+                                  : spec.pass == RecurrentPass::backward ? "backward"
+                                                                         : "training",
+                                  spec.layers,
+                                  spec.hidden,
+                                  spec.batch,
+                                  spec.steps,
+                                  to_string(spec.type));
+  if (spec.bidirectional != Bidirectional::none) label += ", bidirectional";
+  return label;
+}
+
+/// Outputs against the reference: the largest difference, and of which.
+void compare(const RecurrentResults<float>& found,
+             const RecurrentResults<double>& expected,
+             BaselineVariant& variant) {
+  variant.difference = 0;
+  for_each_result(
+      found, expected, [&](const std::string& name, const auto& ours, const auto& theirs) {
+        if (ours.size() != theirs.size() || name == "loss") return;
+        const double difference = relative_difference(ours, theirs);
+        // One that is not a number is worse than any other.
+        if (std::isnan(*variant.difference) || difference <= *variant.difference) return;
+        variant.difference = difference;
+        variant.worst_output = name;
+      });
+}
+
+/// All variants of one workload that run.
+class WorkloadRun {
+ public:
+  WorkloadRun(const BaselineRequest& request, BaselineWorkload& workload)
+      : request_(request),
+        workload_(workload),
+        inputs_(draw_recurrent_inputs(workload.spec, request.seed)) {
+    for (const RnnVariant& variant : rnn_variants(request.library)) {
+      workload_.variants.emplace_back().variant = variant;
+    }
+    networks_.resize(workload_.variants.size());
+  }
+
+  /// Makes a variant, and compares it with the reference if that is asked for.
+  void prepare(std::size_t index) {
+    BaselineVariant& variant = workload_.variants[index];
+    try {
+      networks_[index] =
+          make_library_rnn(request_.library, workload_.spec, inputs_, variant.variant);
+      if (request_.check) check(index);
+    } catch (const InfeasibleError& error) {
+      variant.note = error.what();
+      networks_[index] = nullptr;
+      return;
+    }
+    for (const RnnCall call :
+         {RnnCall::forward, RnnCall::backward, RnnCall::backward_data, RnnCall::backward_weights}) {
+      if (networks_[index]->has(call)) variant.calls.push_back({.call = call, .runs = {}});
+    }
+  }
+
+  void round(bool kept) {
+    for (std::size_t i = 0; i < networks_.size(); ++i) {
+      if (networks_[i] == nullptr) continue;
+      try {
+        one_round(*networks_[i], workload_.variants[i], kept);
+      } catch (const InfeasibleError& error) {
+        workload_.variants[i].note = error.what();
+        workload_.variants[i].calls.clear();
+        networks_[i] = nullptr;
+      }
+    }
+  }
+
+ private:
+  void check(std::size_t index) {
+    if (!reference_) {
+      reference_ = recurrent_reference(workload_.spec, to_double(inputs_));
+    }
+    LibraryRnn& network = *networks_[index];
+    network.poison();
+    static_cast<void>(network.run(RnnCall::forward));
+    if (network.has(RnnCall::backward)) static_cast<void>(network.run(RnnCall::backward));
+    compare(network.results(), *reference_, workload_.variants[index]);
+  }
+
+  /// A gradient may overwrite what the forward pass has left for it, so each has one before it.
+  static void one_round(LibraryRnn& network, BaselineVariant& variant, bool kept) {
+    for (CallTimes& call : variant.calls) {
+      if (call.call == RnnCall::backward_data) {
+        static_cast<void>(network.run(RnnCall::forward));
+      }
+      const Duration time = network.run(call.call);
+      if (kept) call.runs.push_back(time);
+    }
+  }
+
+  const BaselineRequest& request_;
+  BaselineWorkload& workload_;
+  RecurrentInputs<float> inputs_;
+  std::vector<std::unique_ptr<LibraryRnn>> networks_;  // nullptr: does not run
+  std::optional<RecurrentResults<double>> reference_;
+};
+
+}  // namespace
+
+double CallTimes::median_us() const {
+  std::vector<double> us;
+  for (const Duration run : runs) us.push_back(to_us(run));
+  return median(std::move(us));
+}
+
+const CallTimes* BaselineVariant::find(RnnCall call) const {
+  const auto found = std::find_if(
+      calls.begin(), calls.end(), [&](const CallTimes& times) { return times.call == call; });
+  return found == calls.end() || found->runs.empty() ? nullptr : &*found;
+}
+
+const BaselineVariant* BaselineWorkload::fastest(RnnCall call) const {
+  const BaselineVariant* best = nullptr;
+  for (const BaselineVariant& variant : variants) {
+    const CallTimes* times = variant.find(call);
+    if (times == nullptr) continue;
+    if (best == nullptr || times->median_us() < best->find(call)->median_us()) best = &variant;
+  }
+  return best;
+}
+
+std::vector<BaselineWorkload> baseline_workloads(const Grid& grid, const Components& components) {
+  std::vector<BaselineWorkload> workloads;
+  for (std::uint64_t i = 0; i < grid.part_count(Part::workload); ++i) {
+    const std::optional<RecurrentSpec> spec = components.recurrent_spec(i, Granularity::fine);
+    if (!spec) continue;
+    const bool known = std::any_of(workloads.begin(), workloads.end(), [&](const auto& other) {
+      return same_network(other.spec, *spec);
+    });
+    if (!known) {
+      workloads.push_back({.label = label_of(*spec), .spec = *spec, .variants = {}});
+    }
+  }
+  return workloads;
+}
+
+Baselines measure_baselines(const BaselineRequest& request,
+                            std::vector<BaselineWorkload> workloads) {
+  Baselines all;
+  all.library = request.library;
+  all.description = describe(request.library);
+  all.date = now_utc();
+  all.repetitions = request.repetitions;
+  all.warm_up = request.warm_up;
+  all.seed = request.seed;
+  all.workloads = std::move(workloads);
+  const std::uint32_t threads = request.threads == 0 ? available_cores() : request.threads;
+  OnednnLstm::set_threads(static_cast<int>(threads));
+  std::uint64_t done = 0;
+  for (BaselineWorkload& workload : all.workloads) {
+    WorkloadRun run(request, workload);
+    for (std::size_t v = 0; v < workload.variants.size(); ++v) {
+      expect_not_stopped(request.stop);
+      run.prepare(v);
+      if (request.observer) request.observer(++done);
+    }
+    for (std::uint32_t round = 0; round < request.warm_up + request.repetitions; ++round) {
+      expect_not_stopped(request.stop);
+      run.round(round >= request.warm_up);
+    }
+  }
+  return all;
+}
+
+}  // namespace schedlab

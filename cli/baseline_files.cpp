@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/baseline.hpp"
+#include "cli/version.hpp"
+#include "notebooks_export/csv.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/sweep/table.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<double> sorted_us(const CallTimes& times) {
+  std::vector<double> us;
+  for (const Duration run : times.runs) us.push_back(to_us(run));
+  std::sort(us.begin(), us.end());
+  return us;
+}
+
+Json to_json(const CallTimes& times) {
+  Json runs = Json::array();
+  for (const Duration run : times.runs) runs.push_back(to_us(run));
+  return {{"call", to_string(times.call)},
+          {"median_us", times.median_us()},
+          {"min_us", sorted_us(times).front()},
+          {"max_us", sorted_us(times).back()},
+          {"runs_us", std::move(runs)}};
+}
+
+Json to_json(const BaselineVariant& variant) {
+  Json calls = Json::array();
+  for (const CallTimes& times : variant.calls) calls.push_back(to_json(times));
+  Json json{{"algorithm", variant.variant.algorithm},
+            {"launch", variant.variant.launch},
+            {"note", variant.note},
+            {"calls", std::move(calls)}};
+  if (variant.difference) {
+    json["difference"] = *variant.difference;
+    json["worst_output"] = variant.worst_output;
+  }
+  return json;
+}
+
+Json to_json(const BaselineWorkload& workload) {
+  const RecurrentSpec& spec = workload.spec;
+  Json variants = Json::array();
+  for (const BaselineVariant& variant : workload.variants) variants.push_back(to_json(variant));
+  return {{"label", workload.label},
+          {"layers", spec.layers},
+          {"steps", spec.steps},
+          {"batch", spec.batch},
+          {"hidden", spec.hidden},
+          {"input", spec.input == 0 ? spec.hidden : spec.input},
+          {"data_type", to_string(spec.type)},
+          {"variants", std::move(variants)}};
+}
+
+Json object_of(Json properties, const Json& required) {
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", required},
+          {"additionalProperties", false}};
+}
+
+}  // namespace
+
+std::string baseline_json(const Baselines& baselines) {
+  Json workloads = Json::array();
+  for (const BaselineWorkload& workload : baselines.workloads) {
+    workloads.push_back(to_json(workload));
+  }
+  const Json json{{"schedlab", "baseline"},
+                  {"version", 1},
+                  {"program", program_version()},
+                  {"library", to_string(baselines.library)},
+                  {"description", baselines.description},
+                  {"date", baselines.date},
+                  {"repetitions", baselines.repetitions},
+                  {"warm_up", baselines.warm_up},
+                  {"seed", baselines.seed},
+                  {"workloads", std::move(workloads)}};
+  return json.dump(2) + '\n';
+}
+
+std::string baseline_schema() {
+  const Json text{{"type", "string"}};
+  const Json size{{"type", "integer"}, {"minimum", 1}};
+  const Json count{{"type", "integer"}, {"minimum", 0}};
+  const Json time{{"type", "number"}, {"minimum", 0}};
+  const auto list = [](const Json& item) { return Json{{"type", "array"}, {"items", item}}; };
+  const Json call =
+      object_of({{"call", {{"enum", {"forward", "backward", "backward_data", "backward_weights"}}}},
+                 {"median_us", time},
+                 {"min_us", time},
+                 {"max_us", time},
+                 {"runs_us", list(time)}},
+                {"call", "median_us", "min_us", "max_us", "runs_us"});
+  const Json variant = object_of({{"algorithm", text},
+                                  {"launch", {{"enum", {"eager", "graph_launch"}}}},
+                                  {"note", text},
+                                  {"calls", list(call)},
+                                  {"difference", {{"type", {"number", "null"}}}},
+                                  {"worst_output", text}},
+                                 {"algorithm", "launch", "note", "calls"});
+  const Json workload =
+      object_of({{"label", text},
+                 {"layers", size},
+                 {"steps", size},
+                 {"batch", size},
+                 {"hidden", size},
+                 {"input", size},
+                 {"data_type", text},
+                 {"variants", list(variant)}},
+                {"label", "layers", "steps", "batch", "hidden", "input", "data_type", "variants"});
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+              {"title", "SchedLab baseline: times of a vendor library's recurrent networks"}};
+  schema.update(object_of({{"schedlab", {{"const", "baseline"}}},
+                           {"version", {{"const", 1}}},
+                           {"program", text},
+                           {"library", {{"enum", rnn_library_names()}}},
+                           {"description", text},
+                           {"date", text},
+                           {"repetitions", count},
+                           {"warm_up", count},
+                           {"seed", count},
+                           {"workloads", list(workload)}},
+                          {"schedlab", "version", "library", "description", "workloads"}));
+  return schema.dump(2);
+}
+
+std::string baseline_csv(const Baselines& baselines) {
+  Table table;
+  for (const char* axis : {"workload", "library", "algorithm", "launch", "call"}) {
+    table.columns.push_back({.name = axis, .role = ColumnRole::axis});
+  }
+  for (const char* metric : {"median_us", "min_us", "max_us", "runs"}) {
+    table.columns.push_back({.name = metric, .role = ColumnRole::metric});
+  }
+  for (const BaselineWorkload& workload : baselines.workloads) {
+    for (const BaselineVariant& variant : workload.variants) {
+      for (const CallTimes& times : variant.calls) {
+        const std::vector<double> us = sorted_us(times);
+        table.rows.push_back({workload.label,
+                              std::string{to_string(baselines.library)},
+                              variant.variant.algorithm,
+                              variant.variant.launch,
+                              std::string{to_string(times.call)},
+                              times.median_us(),
+                              us.front(),
+                              us.back(),
+                              static_cast<std::int64_t>(us.size())});
+      }
+    }
+  }
+  return table_csv(table);
+}
+
+std::string baseline_text(const Baselines& baselines) {
+  std::string text =
+      fmt::format("{}, median of {} runs, us\n", baselines.description, baselines.repetitions);
+  const auto out = std::back_inserter(text);
+  for (const BaselineWorkload& workload : baselines.workloads) {
+    fmt::format_to(out, "{}\n", workload.label);
+    for (const BaselineVariant& variant : workload.variants) {
+      fmt::format_to(out, "  {:<24}{:<14}", variant.variant.algorithm, variant.variant.launch);
+      if (!variant.note.empty()) {
+        fmt::format_to(out, "not run: {}\n", variant.note);
+        continue;
+      }
+      for (const CallTimes& times : variant.calls) {
+        fmt::format_to(out, "{} {:.1f}  ", to_string(times.call), times.median_us());
+      }
+      if (variant.difference) {
+        fmt::format_to(out, "differs by {:.2g} ({})", *variant.difference, variant.worst_output);
+      }
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+}  // namespace schedlab

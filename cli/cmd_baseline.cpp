@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_baseline.hpp"
+
+#include "cli/baseline.hpp"
+#include "cli/output_folder.hpp"
+#include "cli/progress.hpp"
+#include "cli/spec.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ostream>
+#include <set>
+
+namespace schedlab {
+namespace {
+
+/// Relative difference from double precision that rounding explains in a network of tens of steps;
+/// assumed: some tens of roundings of the type, 2^-24, 2^-11 and 2^-8, one upon the other.
+double explained_difference(DataType type) {
+  switch (type) {
+    case DataType::fp32:
+      return 1e-4;
+    case DataType::tf32:
+      return 1e-2;
+    default:
+      return 5e-2;
+  }
+}
+
+/// Writes what is wrong to `err`.
+bool all_correct(const Baselines& baselines, std::ostream& err) {
+  bool correct = true;
+  for (const BaselineWorkload& workload : baselines.workloads) {
+    const double bound = explained_difference(workload.spec.type);
+    for (const BaselineVariant& variant : workload.variants) {
+      if (!variant.difference || *variant.difference <= bound) continue;
+      correct = false;
+      err << fmt::format(
+          "error: {}, {}, {}: {} differs from the double-precision reference by {:.2g}, more than "
+          "the {:.2g} that {} explains\n",
+          workload.label,
+          variant.variant.algorithm,
+          variant.variant.launch,
+          variant.worst_output,
+          *variant.difference,
+          bound,
+          to_string(workload.spec.type));
+    }
+  }
+  return correct;
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, BaselineOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "baseline", "Time a vendor library's own recurrent networks on the workloads of a spec");
+  verb->add_option("SPEC", options.spec, "JSON file; machines and policies in it do not matter")
+      ->required();
+  verb->add_option("-o,--out", options.out, "Folder to write")->required();
+  const auto& names = rnn_library_names();
+  verb->add_option("--library", options.library, fmt::format("{}", fmt::join(names, " or ")))
+      ->check(CLI::IsMember(std::set<std::string>(names.begin(), names.end())))
+      ->required();
+  verb->add_option("--repetitions", options.repetitions, "Timed runs of each variant")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  verb->add_option("--warm-up", options.warm_up, "Runs before them")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  verb->add_option("--threads", options.threads, "Of a library for the CPU; 0: one for each core")
+      ->capture_default_str();
+  verb->add_option("--seed", options.seed, "Of inputs and weights")->capture_default_str();
+  verb->add_flag("--check",
+                 options.check,
+                 "Compare all outputs with a double-precision reference first (slow)");
+  verb->add_flag("--overwrite", options.overwrite, "Replace the folder");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  return verb;
+}
+
+int run(const BaselineOptions& options, const Terminal& terminal) {
+  const Spec spec = load_spec(options.spec);
+  const Grid grid(spec);
+  const Components components(spec, grid);
+  auto workloads = baseline_workloads(grid, components);
+  if (workloads.empty()) {
+    throw InputError({.file = spec.file,
+                      .pointer = "/workload",
+                      .found = "no lstm or gru",
+                      .expected = "a workload that libraries have routines for",
+                      .hint = {}});
+  }
+  OutputFolder folder(options.out, options.overwrite);
+  BaselineRequest request;
+  request.library = rnn_library_from(options.library).value();
+  request.repetitions = options.repetitions;
+  request.warm_up = options.warm_up;
+  request.threads = options.threads;
+  request.seed = options.seed;
+  request.check = options.check;
+  request.stop = terminal.stop;
+  const std::uint64_t total = workloads.size() * rnn_variants(request.library).size();
+  Progress progress(terminal, total, 0, "variants");
+  request.observer = [&](std::uint64_t done) { progress.update(done); };
+  const Baselines baselines = measure_baselines(request, std::move(workloads));
+  progress.finish();
+  write_file_atomically(folder.path() / "baseline.json", baseline_json(baselines));
+  write_file_atomically(folder.path() / "baseline.csv", baseline_csv(baselines));
+  folder.publish();
+  if (options.json) {
+    terminal.out << baseline_json(baselines);
+  } else {
+    terminal.out << baseline_text(baselines)
+                 << fmt::format("{}: baseline.json, baseline.csv\n", options.out);
+  }
+  return all_correct(baselines, terminal.err) ? exit_done : exit_failed;
+}
+
+}  // namespace schedlab
