@@ -9,6 +9,7 @@
 #include "real_exec/recurrent_reference.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
+#include "workloads/recurrent_entries.hpp"
 
 #include <fmt/format.h>
 
@@ -20,31 +21,20 @@
 namespace schedlab {
 namespace {
 
-/// Two networks that differ only in how they are cut into tasks are one for a library.
-bool same_network(const RecurrentSpec& a, const RecurrentSpec& b) {
-  const auto width = [](const RecurrentSpec& s) { return s.input == 0 ? s.hidden : s.input; };
-  return a.layers == b.layers && a.steps == b.steps && a.batch == b.batch && a.hidden == b.hidden &&
-         width(a) == width(b) && a.type == b.type && a.pass == b.pass && a.cell == b.cell &&
-         a.bidirectional == b.bidirectional;
-}
-
 void expect_not_stopped(const StopFlag* stop) {
   if (stop_requested(stop)) throw Interrupted("stopped; nothing was written");
 }
 
-/// "lstm backward, 4 layers of 1024, batch 64, 50 steps, fp32"
+/// "lstm, pass=backward, layers=4, ...": what is not the default of every network is left out.
 std::string label_of(const RecurrentSpec& spec) {
-  std::string label = fmt::format("{} {}, {} layers of {}, batch {}, {} steps, {}",
-                                  spec.cell == RecurrentCell::lstm ? "lstm" : "gru",
-                                  spec.pass == RecurrentPass::forward    ? "forward"
-                                  : spec.pass == RecurrentPass::backward ? "backward"
-                                                                         : "training",
-                                  spec.layers,
-                                  spec.hidden,
-                                  spec.batch,
-                                  spec.steps,
-                                  to_string(spec.type));
-  if (spec.bidirectional != Bidirectional::none) label += ", bidirectional";
+  const RecurrentWords words = network_words(spec);
+  std::string label = words.workload;
+  for (const auto& [name, value] : words.options) {
+    const bool usual = (name == "input" && value == OptionValue{spec.hidden}) ||
+                       (name == "bidirectional" && value == OptionValue{std::string{"none"}}) ||
+                       (name == "reset" && value == OptionValue{std::string{"after"}});
+    if (!usual) label += fmt::format(", {}={}", name, to_string(value));
+  }
   return label;
 }
 
@@ -139,6 +129,13 @@ class WorkloadRun {
 };
 
 }  // namespace
+
+bool same_network(const RecurrentSpec& a, const RecurrentSpec& b) {
+  const auto width = [](const RecurrentSpec& s) { return s.input == 0 ? s.hidden : s.input; };
+  return a.layers == b.layers && a.steps == b.steps && a.batch == b.batch && a.hidden == b.hidden &&
+         width(a) == width(b) && a.type == b.type && a.pass == b.pass && a.cell == b.cell &&
+         a.bidirectional == b.bidirectional;
+}
 
 double CallTimes::median_us() const {
   std::vector<double> us;

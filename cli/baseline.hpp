@@ -69,6 +69,9 @@ struct Baselines {
   std::vector<BaselineWorkload> workloads;
 };
 
+/// Two networks that differ only in how they are cut into tasks are one for a library.
+[[nodiscard]] bool same_network(const RecurrentSpec& a, const RecurrentSpec& b);
+
 /// Networks of the spec that a library can be asked for, each once, whatever machines and policies
 /// the spec has; how they are cut into tasks does not matter to a library.
 /// Throws InputError if the spec has none.
@@ -84,6 +87,8 @@ struct Baselines {
 /// baseline.json; its schema is baseline_schema().
 [[nodiscard]] std::string baseline_json(const Baselines& baselines);
 [[nodiscard]] std::string baseline_schema();
+/// The file back. Throws InputError with pointer for what does not fit the schema.
+[[nodiscard]] Baselines read_baselines(const std::string& file);
 /// baseline.csv: one line per workload, variant and call.
 [[nodiscard]] std::string baseline_csv(const Baselines& baselines);
 /// For a terminal.

@@ -2,14 +2,15 @@
 #include "cli/baseline.hpp"
 #include "cli/version.hpp"
 #include "notebooks_export/csv.hpp"
-#include "sim/base/statistics.hpp"
 #include "sim/sweep/table.hpp"
+#include "workloads/recurrent_entries.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
+#include <variant>
 
 namespace schedlab {
 namespace {
@@ -48,16 +49,15 @@ Json to_json(const BaselineVariant& variant) {
 }
 
 Json to_json(const BaselineWorkload& workload) {
-  const RecurrentSpec& spec = workload.spec;
+  const RecurrentWords words = network_words(workload.spec);
+  Json network{{"kind", words.workload}};
+  for (const auto& [name, value] : words.options) {
+    std::visit([&network, &key = name](const auto& v) { network[key] = v; }, value);
+  }
   Json variants = Json::array();
   for (const BaselineVariant& variant : workload.variants) variants.push_back(to_json(variant));
   return {{"label", workload.label},
-          {"layers", spec.layers},
-          {"steps", spec.steps},
-          {"batch", spec.batch},
-          {"hidden", spec.hidden},
-          {"input", spec.input == 0 ? spec.hidden : spec.input},
-          {"data_type", to_string(spec.type)},
+          {"network", std::move(network)},
           {"variants", std::move(variants)}};
 }
 
@@ -90,7 +90,6 @@ std::string baseline_json(const Baselines& baselines) {
 
 std::string baseline_schema() {
   const Json text{{"type", "string"}};
-  const Json size{{"type", "integer"}, {"minimum", 1}};
   const Json count{{"type", "integer"}, {"minimum", 0}};
   const Json time{{"type", "number"}, {"minimum", 0}};
   const auto list = [](const Json& item) { return Json{{"type", "array"}, {"items", item}}; };
@@ -108,16 +107,13 @@ std::string baseline_schema() {
                                   {"difference", {{"type", {"number", "null"}}}},
                                   {"worst_output", text}},
                                  {"algorithm", "launch", "note", "calls"});
+  const Json network{{"type", "object"},
+                     {"properties", {{"kind", {{"enum", {"lstm", "gru"}}}}}},
+                     {"required", {"kind"}},
+                     {"additionalProperties", {{"type", {"string", "integer"}}}}};
   const Json workload =
-      object_of({{"label", text},
-                 {"layers", size},
-                 {"steps", size},
-                 {"batch", size},
-                 {"hidden", size},
-                 {"input", size},
-                 {"data_type", text},
-                 {"variants", list(variant)}},
-                {"label", "layers", "steps", "batch", "hidden", "input", "data_type", "variants"});
+      object_of({{"label", text}, {"network", network}, {"variants", list(variant)}},
+                {"label", "network", "variants"});
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
               {"title", "SchedLab baseline: times of a vendor library's recurrent networks"}};
   schema.update(object_of({{"schedlab", {{"const", "baseline"}}},

@@ -95,6 +95,7 @@ class ValidateRun {
     expect_size();
     space_.components().check_all();
     const ValidationBounds bounds = bounds_of(options_);
+    if (!options_.baseline.empty()) library_ = read_baselines(options_.baseline);
     OutputFolder folder(options_.out, options_.overwrite);
     if (!options_.record.empty() && !options_.overwrite) expect_free(options_.record, false);
 
@@ -108,7 +109,8 @@ class ValidateRun {
     }
     const std::string baseline = spec_.baseline.empty() ? default_baseline : spec_.baseline;
     const Validation validation = validate(space_, predicted_, measured_, baseline, options_.seed);
-    ValidationReport report{spec_, grid_, predicted_, measured_, validation, {}, warnings_, 0};
+    ValidationReport report{spec_, grid_, predicted_, measured_, validation, {}, {}, warnings_, 0};
+    if (library_) report.library = compare_with_library(space_, validation, *library_);
     report.broken = broken_bounds(validation, bounds);
     report.shown = shown_outcome(validation);
     for (std::string& warning : validation_warnings(report)) {
@@ -224,6 +226,7 @@ class ValidateRun {
     write("scenarios.csv", table_csv(scenarios_table(report)));
     write("pairs.csv", table_csv(pairs_table(report)));
     write("runs.csv", table_csv(runs_table(report)));
+    if (library_) write("library.csv", table_csv(library_table(report.validation, report.library)));
     write("report.html", validation_html(report));
     const Validation& validation = report.validation;
     if (validation.all.count == 0) return files;
@@ -248,8 +251,9 @@ class ValidateRun {
       terminal_.out << validation_summary_json(report, files.files, options_.out);
       return;
     }
-    terminal_.out << validation_text(report)
-                  << fmt::format("  {}: {}\n", options_.out, fmt::join(files.files, ", "));
+    terminal_.out << validation_text(report);
+    if (library_) terminal_.out << library_text(*library_, report.validation, report.library);
+    terminal_.out << fmt::format("  {}: {}\n", options_.out, fmt::join(files.files, ", "));
   }
 
   const ValidateOptions& options_;
@@ -262,6 +266,7 @@ class ValidateRun {
   std::unique_ptr<CpuMeasurer> own_measurer_;
   Measurer* measurer_ = nullptr;
   CalibrationLookup calibration_;
+  std::optional<Baselines> library_;
   std::vector<PredictedScenario> predicted_;
   Measurements measured_;
   std::vector<std::string> warnings_;
@@ -328,6 +333,10 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
       "--machine", options.machine, "Calibrated machine file, instead of the spec's machine");
   verb->add_option("-o,--out", options.out, "Folder for the results")->required();
   verb->add_option("--record", options.record, "Folder to keep the measurements in, for replay");
+  verb->add_option(
+      "--baseline",
+      options.baseline,
+      "baseline.json of schedlab baseline: compare the plans with a library's routine");
   verb->add_option("--repetitions", options.repetitions, "Interleaved runs of each scenario")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
@@ -350,7 +359,8 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
-      "Writes validation.json, scenarios.csv, pairs.csv, runs.csv, report.html, pictures and\n"
+      "Writes validation.json, scenarios.csv, pairs.csv, runs.csv, report.html, with --baseline\n"
+      "library.csv, pictures and\n"
       "trace.json (simulated and measured run as two processes, for Perfetto). Exit code 1 if a\n"
       "given bound is not kept; errors are judged within the calibrated range.");
   return verb;

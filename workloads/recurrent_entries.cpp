@@ -104,4 +104,25 @@ std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Opt
   return std::nullopt;
 }
 
+RecurrentWords network_words(const RecurrentSpec& spec) {
+  const auto word = [](const auto& words, auto value) {
+    return std::string{words[static_cast<std::size_t>(value)]};
+  };
+  const bool lstm = spec.cell == RecurrentCell::lstm;
+  RecurrentWords words{.workload = lstm ? "lstm" : "gru",
+                       .options = {{"pass", word(pass_words, spec.pass)},
+                                   {"layers", spec.layers},
+                                   {"steps", spec.steps},
+                                   {"batch", spec.batch},
+                                   {"hidden", spec.hidden},
+                                   {"input", spec.input == 0 ? spec.hidden : spec.input},
+                                   {"bidirectional", word(bidirectional_words, spec.bidirectional)},
+                                   {"data_type", std::string{to_string(spec.type)}}}};
+  if (!lstm) {
+    const bool before = spec.cell == RecurrentCell::gru_reset_before;
+    words.options.emplace_back("reset", word(reset_words, before ? 1 : 0));
+  }
+  return words;
+}
+
 }  // namespace schedlab

@@ -5,7 +5,10 @@
 #include "workloads/recurrent.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace schedlab {
 
@@ -13,5 +16,13 @@ namespace schedlab {
 /// for other workloads. Whoever computes the tasks needs it besides the graph.
 [[nodiscard]] std::optional<RecurrentSpec> recurrent_spec(std::string_view workload,
                                                           const Options& options);
+
+/// The workload's name and the options that say which network it is: sizes, pass, data type, cell
+/// and directions, not how it is cut into tasks. The way back of recurrent_spec().
+struct RecurrentWords {
+  std::string workload;
+  std::vector<std::pair<std::string, OptionValue>> options;
+};
+[[nodiscard]] RecurrentWords network_words(const RecurrentSpec& spec);
 
 }  // namespace schedlab

@@ -3,6 +3,7 @@
 
 #include "cli/grid.hpp"
 #include "cli/spec.hpp"
+#include "cli/validate/library_comparison.hpp"
 #include "cli/validate/measurement.hpp"
 #include "cli/validate/prediction.hpp"
 #include "cli/validate/validation.hpp"
@@ -22,6 +23,7 @@ struct ValidationReport {
   const std::vector<PredictedScenario>& predicted;
   const Measurements& measured;
   const Validation& validation;
+  std::vector<LibraryRow> library;    ///< against a library's routine, if that was asked for
   std::vector<std::string> broken;    ///< bounds that were not kept, a sentence each
   std::vector<std::string> warnings;  ///< shown at the top
   std::size_t shown = 0;              ///< outcome of the timeline; one that was compared

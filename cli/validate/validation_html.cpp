@@ -57,6 +57,7 @@ class ValidationPage {
       write_summary();
       figure(makespans_picture(report_));
       figure(policies_picture(report_));
+      write_library();
       write_order();
       write_probabilities();
       write_budget();
@@ -133,6 +134,37 @@ class ValidationPage {
                         percent(all_.coverage.low),
                         percent(all_.coverage.high),
                         percent(all_.run_coverage.value)));
+  }
+
+  void write_library() {
+    if (report_.library.empty()) return;
+    element("h2", "Against the library's own routine");
+    head({"network",
+          "policy",
+          "library",
+          "fastest / library",
+          "chosen / library",
+          "regret",
+          "chosen"});
+    for (const LibraryRow& line_of : report_.library) {
+      row({line_of.network,
+           line_of.policy.empty() ? "(all)" : line_of.policy,
+           fmt::format("{} ({}, {})",
+                       time_of(line_of.library_us),
+                       line_of.variant.algorithm,
+                       line_of.variant.launch),
+           fmt::format("{:.3f}", line_of.fastest_ratio()),
+           fmt::format("{:.3f}", line_of.chosen_ratio()),
+           percent(line_of.regret()),
+           all_.scenarios[line_of.chosen].name},
+          3);
+    }
+    end();
+    element(
+        "p",
+        "Measured times. Fastest: the best of all plans, known only after measuring; chosen: the "
+        "plan that the simulation holds for the fastest; regret: what that costs.",
+        "note");
   }
 
   void write_order() {

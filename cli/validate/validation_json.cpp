@@ -204,6 +204,22 @@ Json summary_json(const ValidationReport& report) {
   return json;
 }
 
+Json library_json(const ValidationReport& report) {
+  Json json = Json::array();
+  for (const LibraryRow& row : report.library) {
+    json.push_back({{"network", row.network},
+                    {"policy", row.policy},
+                    {"algorithm", row.variant.algorithm},
+                    {"launch", row.variant.launch},
+                    {"library_us", row.library_us},
+                    {"fastest_us", row.fastest_us},
+                    {"chosen_us", row.chosen_us},
+                    {"fastest_scenario", report.validation.scenarios[row.fastest].scenario},
+                    {"chosen_scenario", report.validation.scenarios[row.chosen].scenario}});
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string validation_json(const ValidationReport& report) {
@@ -214,6 +230,7 @@ std::string validation_json(const ValidationReport& report) {
             {"summary", summary_json(report)},
             {"groups", groups_json(report.validation)},
             {"speed_ups", speed_ups_json(report.validation)},
+            {"library", library_json(report)},
             {"scenarios", scenarios_json(report.validation)}};
   return json.dump(1) + "\n";
 }

@@ -44,7 +44,8 @@ TEST_CASE("baseline: how a network is cut into tasks does not matter, its sizes 
   REQUIRE(found.size() == 2);
   CHECK(found[0].spec.layers == 2);
   CHECK(found[1].spec.layers == 4);
-  CHECK(found[1].label == "lstm backward, 4 layers of 8, batch 4, 3 steps, fp32");
+  CHECK(found[1].label ==
+        "lstm, pass=backward, layers=4, steps=3, batch=4, hidden=8, data_type=fp32");
   CHECK(workloads_of(R"({"kind": "grid", "layers": 2, "steps": 3})").empty());
 }
 
@@ -96,6 +97,8 @@ TEST_CASE(
   CHECK(variant.at("calls").at(1).at("runs_us").size() == 4);
   CHECK(variant.at("calls").at(1).at("min_us") <= variant.at("calls").at(1).at("median_us"));
   CHECK(err.str().find("error") == std::string::npos);
+  const Baselines back = read_baselines((folder.path() / "out" / "baseline.json").string());
+  CHECK(baseline_json(back) == text);
 }
 
 TEST_CASE("baseline: a spec without a recurrent network is refused with what would do") {
