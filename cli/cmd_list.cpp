@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_list.hpp"
 
+#include "cli/launch.hpp"
 #include "cli/presets.hpp"
 #include "cli/reproduce/published_system.hpp"
 #include "cli/variability.hpp"
+#include "hw_models/host_spec.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
@@ -47,8 +49,20 @@ std::string shape_of(const Preset& preset) {
   return fmt::format("{} ({})", preset.summary, fmt::join(parts, ", "));
 }
 
+std::string numbers_of(const HostSpec& host) {
+  std::string text = host.description;
+  for (const NumberSource& number : host.numbers) {
+    text += fmt::format("\n      {} {} ({}: {})",
+                        number.pointer.substr(number.pointer.rfind('/') + 1),
+                        number.value,
+                        to_string(number.origin),
+                        number.text);
+  }
+  return text;
+}
+
 std::vector<Section> sections() {
-  std::vector<Section> all(7);
+  std::vector<Section> all(9);
   all[0].title = "workloads";
   for (const WorkloadInfo& info : workloads()) {
     all[0].entries.push_back({info.name, info.summary, {}, info.options, true});
@@ -66,6 +80,16 @@ std::vector<Section> sections() {
                             {},
                             machine_options(),
                             false});
+  all[7].title = "hosts";
+  for (const std::string& name : host_names()) {
+    if (name == host_names().front()) continue;  // the machine's own
+    const HostSpec host = host_spec(name);
+    all[7].entries.push_back({name, numbers_of(host), {}, {}, true});
+  }
+  all[8].title = "launch_modes";
+  for (const LaunchInfo& info : launch_infos()) {
+    all[8].entries.push_back({info.name, info.summary, {}, info.options, true});
+  }
   all[3].title = "cost_models";
   for (const CostModelInfo& info : cost_models()) {
     all[3].entries.push_back({info.name, info.summary, {}, info.options, true});
@@ -161,7 +185,8 @@ CLI::App* add_to(CLI::App& app, ListOptions& options) {
   verb->add_option(
           "WHAT",
           options.what,
-          "all, workloads, presets, machines, cost_models, policies, systems or variability")
+          "all, workloads, presets, machines, cost_models, policies, systems, variability, "
+          "hosts or launch_modes")
       ->check(CLI::IsMember(std::set<std::string>{"all",
                                                   "workloads",
                                                   "presets",
@@ -169,6 +194,8 @@ CLI::App* add_to(CLI::App& app, ListOptions& options) {
                                                   "cost_models",
                                                   "policies",
                                                   "systems",
+                                                  "hosts",
+                                                  "launch_modes",
                                                   "variability"}))
       ->capture_default_str();
   verb->add_option("NAME", options.name, "Only this one");

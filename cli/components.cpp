@@ -247,9 +247,19 @@ std::unique_ptr<Policy> Components::policy(std::uint64_t index) const {
   }
 }
 
-LaunchMode Components::launch(std::uint64_t index) const {
-  const auto word = grid_.part_value(Part::launch, index);
-  return word ? launch_mode(word->text()) : LaunchMode::eager;
+LaunchChoice Components::launch(std::uint64_t index) const {
+  if (!grid_.part_value(Part::launch, index)) return {};
+  const Choice choice = named_choice(Part::launch, index);
+  const auto& infos = launch_infos();
+  const auto info = std::find_if(
+      infos.begin(), infos.end(), [&](const LaunchInfo& i) { return i.name == choice.name; });
+  SCHEDLAB_EXPECTS(info != infos.end(), "launch mode " + choice.name);  // the schema has checked it
+  try {
+    return launch_choice(choice.name,
+                         resolve_options("launch " + choice.name, info->options, choice.given));
+  } catch (const InputError& error) {
+    rethrow(error, choice.node);
+  }
 }
 
 bool Components::legacy_default_stream(std::uint64_t index) const {

@@ -44,8 +44,8 @@ class Components {
   [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t index,
                                                       const MachineSpec& machine) const;
   [[nodiscard]] std::unique_ptr<Policy> policy(std::uint64_t index) const;
-  /// eager if the spec does not say. Throws InfeasibleError for a mode that is not simulated.
-  [[nodiscard]] LaunchMode launch(std::uint64_t index) const;
+  /// eager, one run, if the spec does not say.
+  [[nodiscard]] LaunchChoice launch(std::uint64_t index) const;
   /// Is stream 0 the legacy default stream? No if the spec does not say.
   [[nodiscard]] bool legacy_default_stream(std::uint64_t index) const;
   /// nullopt: the machine does not scatter.
@@ -57,7 +57,6 @@ class Components {
 
   /// Resolves the options of every alternative (of the first 10,000 of each part) without making
   /// graphs, so that a mistake is reported before anything runs.
-  /// Throws also InfeasibleError for launch modes that are not simulated.
   void check_all() const;
 
  private:

@@ -138,11 +138,13 @@ ScenarioExecutor::Prepared& ScenarioExecutor::prepared(std::uint64_t scenario) {
   Prepared made;
   const auto policy = space_.policy(space_.grid().part_index(scenario, Part::policy));
   made.problem = space_.prepared(space_.problem_key(scenario, *policy));
+  if (made.problem->once != nullptr) {
+    throw InfeasibleError("the CPU executor makes one run at a time; leave out runs");
+  }
   if (made.problem->single != nullptr) {
     throw InfeasibleError("the CPU executor runs one device; leave out ranks");
   }
-  const bool captured = space_.launch(scenario) == LaunchMode::graph_launch;
-  if (captured || policy->online(made.problem->problem()) == nullptr) {
+  if (space_.planned_ahead(scenario) || policy->online(made.problem->problem()) == nullptr) {
     made.plan = planner_.run_fully(scenario).plan;
   }
   made.work = &work_of(scenario, *made.problem, made.computes);

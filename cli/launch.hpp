@@ -1,32 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/options.hpp"
+#include "sim/base/units.hpp"
+#include "sim/graph/task_graph.hpp"
 #include "sim/machine/platform.hpp"
+#include "sim/plan/plan.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace schedlab {
 
-/// How the host brings tasks to the device.
+/// How the host brings tasks to the device (docs/launch_modes.md).
 enum class LaunchMode : std::uint8_t {
-  eager,             ///< call by call, one thread
-  eager_two_thread,  ///< call by call; the front end prepares on a thread of its own
-  graph_mode,        ///< not simulated yet
-  graph_launch,      ///< the eager plan captured into device graphs that exist already
-  sink,              ///< not simulated yet
+  eager,             ///< operator by operator, one thread does everything
+  eager_two_thread,  ///< operator by operator; a thread prepares, another one launches
+  graph_mode,        ///< operator by operator of a compiled graph: allocation and launch are left
+  graph_launch,      ///< the eager plan captured into device graphs that one call launches
+  sink,              ///< the whole model on the device's streams, run by one task
 };
 
-/// All words a spec may use, in the order of LaunchMode.
-[[nodiscard]] const std::vector<std::string>& launch_words();
+/// Does the mode turn the policy's plan into device graphs?
+[[nodiscard]] constexpr bool captures(LaunchMode mode) {
+  return mode == LaunchMode::graph_launch || mode == LaunchMode::sink;
+}
 
-/// Throws InfeasibleError for a launch mode this version does not simulate, naming those it does.
-[[nodiscard]] LaunchMode launch_mode(std::string_view word);
+/// What changes between two runs of a sunk model, and what of it the host must do again.
+struct SinkRun {
+  std::optional<std::int64_t> io_tensors;  ///< inputs and outputs; nullopt: counted in the graph
+  std::int64_t changed_operators = 0;      ///< operators with an input or output that has moved
+  bool feature_map_changed = false;        ///< intermediate results have moved: all operators
+  std::int64_t copied_inputs = 0;          ///< inputs that are not zero-copy ...
+  Bytes copied{0};                         ///< ... and their bytes in all
+};
 
-/// What the mode changes about the machine: only the host, and only with eager_two_thread.
+/// The scenario key "launch".
+struct LaunchChoice {
+  LaunchMode mode = LaunchMode::eager;
+  std::uint32_t runs = 1;          ///< one after another, the host waits for each
+  bool load = false;               ///< device graphs and sunk models: loaded before the first run
+  std::uint32_t reload_every = 0;  ///< likewise: a new shape after so many runs; 0: never
+  SinkRun sink{};
+};
+
+/// A launch mode with the options that its object form may have.
+struct LaunchInfo {
+  std::string name;
+  std::string summary;  ///< one sentence
+  std::vector<OptionSpec> options;
+};
+/// In the order of LaunchMode.
+[[nodiscard]] const std::vector<LaunchInfo>& launch_infos();
+/// The mode with its options. ContractViolation for an unknown word: the schema has refused it.
+[[nodiscard]] LaunchChoice launch_choice(std::string_view mode, const Options& options);
+
+/// What the mode changes about the host; nothing for eager and graph_launch. Costs of a sunk model
+/// depend on the model: apply_sink().
 void apply_launch_mode(LaunchMode mode, Platform& platform);
+
+/// Inputs and outputs of the graph: tensors that live before or after the run, that nobody writes
+/// or that nobody reads.
+[[nodiscard]] std::int64_t io_tensor_count(const TaskGraph& graph);
+
+/// Puts what loading and running `graph` as a sunk model costs into the platform's graph costs:
+///   graph_load   = sink_load + sink_load_task * device tasks
+///   graph_launch = tensors * sink_tensor + operators * sink_address + copies * sink_copy
+///                  + sink_issue (the host's part of the head overhead)
+/// Copies reach the device in stream order before the model runs, so that they delay its arrival
+/// by their latency and their bytes over the link; its tasks follow each other by sink_task_gap.
+/// Throws InfeasibleError for inputs to copy on a machine without a link.
+void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform);
+
+/// The eager plan as the mode launches it: captured, loaded where the choice says so, repeated.
+/// `tasks`: of one run; run r has the tasks from r * tasks on (RepeatRuns).
+/// Throws InfeasibleError for plans that cannot be captured or repeated, and with sink for plans
+/// that wait for the device before their end: a sunk model is one graph.
+[[nodiscard]] Plan launched_plan(Plan eager, const LaunchChoice& choice, std::size_t tasks);
 
 /// What the default stream of a program is, for specs: "per_thread" (all streams are independent)
 /// or "legacy" (see use_legacy_default_stream()).

@@ -4,10 +4,10 @@
 #include "policies/data_parallel.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/default_stream.hpp"
-#include "sim/plan/graph_capture.hpp"
 #include "sim/trace/memory_use.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
 #include "workloads/transforms/data_parallel.hpp"
+#include "workloads/transforms/repeat_runs.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -43,7 +43,7 @@ void ScenarioSpace::prepare_for_execution(std::uint32_t workers, HostPlacement h
   host_ = host;
 }
 
-LaunchMode ScenarioSpace::launch(std::uint64_t scenario) const {
+LaunchChoice ScenarioSpace::launch_choice(std::uint64_t scenario) const {
   const std::uint64_t index = grid_.part_index(scenario, Part::launch);
   return index < launches_.size() ? launches_[index] : components_.launch(index);
 }
@@ -54,13 +54,17 @@ bool ScenarioSpace::legacy_default_stream(std::uint64_t scenario) const {
 
 ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
                                                      const Policy& policy) const {
+  const LaunchChoice launch = launch_choice(scenario);
+  const bool plain = launch.mode == LaunchMode::eager || launch.mode == LaunchMode::graph_launch;
+  const std::uint64_t launch_key =
+      plain && launch.runs == 1 ? 0 : 1 + grid_.part_index(scenario, Part::launch);
   // The granularity is part of the key even where the workload fixes it: then equal graphs are held
   // twice at most, which is cheaper than resolving the workload's options for every scenario.
   return {grid_.part_index(scenario, Part::workload),
           static_cast<std::uint64_t>(policy.granularity()),
           grid_.part_index(scenario, Part::machine),
           grid_.part_index(scenario, Part::cost_model),
-          launch(scenario) == LaunchMode::eager_two_thread ? 1U : 0U,
+          launch_key,
           grid_.part_index(scenario, Part::ranks)};
 }
 
@@ -77,22 +81,29 @@ std::shared_ptr<const CostModel> ScenarioSpace::cost_model(std::uint64_t index,
 
 PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
   PreparedProblem made;
+  const LaunchChoice launch = key[4] == 0 ? LaunchChoice{} : components_.launch(key[4] - 1);
   made.graph = graphs_.get(
       {key[0], key[1]},
       [&] { return components_.graph(key[0], static_cast<Granularity>(key[1])); },
       [](const TaskGraph& graph) { return graph.memory_bytes(); });
+  const bool preloaded = workers_ != 0 && host_ == HostPlacement::preloaded;
   made.machine = machines_.get(
       {key[2], key[4]},
       [&] {
         MachineSpec machine = components_.machine(key[2]);
-        if (key[4] != 0) apply_launch_mode(LaunchMode::eager_two_thread, machine.platform);
-        if (workers_ != 0 && host_ == HostPlacement::preloaded) {
+        apply_launch_mode(launch.mode, machine.platform);
+        if (preloaded) {
           for (Host& host : machine.platform.hosts) host = {};
           for (Device& device : machine.platform.devices) device.launch_latency = Duration{0};
         }
         return machine;
       },
       [](const MachineSpec&) { return std::size_t{1}; });
+  if (launch.mode == LaunchMode::sink && !preloaded) {
+    auto sunk = std::make_shared<MachineSpec>(*made.machine);
+    apply_sink(launch.sink, *made.graph, sunk->platform);
+    made.machine = std::move(sunk);
+  }
   auto cut = CutKernels::for_device(made.machine->platform.devices[DeviceId{0}]);
   if (!cut && workers_ != 0) cut.emplace(CutRule{}, workers_);
   if (cut) made.graph = std::make_shared<TaskGraph>(cut->apply(*made.graph));
@@ -118,12 +129,27 @@ PreparedProblem ScenarioSpace::make_data_parallel(const ProblemKey& key, const R
   return made;
 }
 
+PreparedProblem ScenarioSpace::make_repeated(PreparedProblem once,
+                                             std::uint32_t runs,
+                                             std::uint64_t cost_model_index) {
+  PreparedProblem made;
+  made.graph = std::make_shared<TaskGraph>(RepeatRuns{runs}.apply(*once.graph));
+  made.machine = once.machine;
+  made.costs =
+      CostTable(*made.graph, made.machine->platform, *cost_model(cost_model_index, *made.machine));
+  made.bounds = graph_lower_bounds(made.problem());
+  made.once = std::make_shared<PreparedProblem>(std::move(once));
+  return made;
+}
+
 std::shared_ptr<const PreparedProblem> ScenarioSpace::prepared(const ProblemKey& key) {
   return problems_.get(
       key,
       [&] {
         const RanksChoice ranks = components_.ranks(key[5]);
-        return ranks.count == 1 ? make_single(key) : make_data_parallel(key, ranks);
+        PreparedProblem once = ranks.count == 1 ? make_single(key) : make_data_parallel(key, ranks);
+        const std::uint32_t runs = key[4] == 0 ? 1 : components_.launch(key[4] - 1).runs;
+        return runs == 1 ? once : make_repeated(std::move(once), runs, key[3]);
       },
       [](const PreparedProblem& problem) {
         return problem.costs.memory_bytes() + problem.graph->memory_bytes();
@@ -178,20 +204,24 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
                               const PreparedProblem& prepared,
                               const Policy& policy,
                               const SimulationOptions& options) {
-  const bool several = prepared.single != nullptr;
-  const bool captured = space_.launch(scenario) == LaunchMode::graph_launch;
-  const Problem planned = several ? prepared.single->problem() : prepared.problem();
+  const PreparedProblem& once = prepared.once != nullptr ? *prepared.once : prepared;
+  const bool several = once.single != nullptr;
+  const bool ahead = space_.planned_ahead(scenario);
+  const Problem planned = several ? once.single->problem() : once.problem();
   if (const auto online = this->online(scenario, policy, planned)) {
     recording_ = simulator_.record(planned, *online, options);
-    if (!several && !captured) return;
+    if (!several && !ahead) return;
   } else {
     recording_.plan = policy.plan(planned);
   }
   if (several) {
-    recording_.plan = data_parallel_plan(recording_.plan, *prepared.graph, prepared.overlap);
+    recording_.plan = data_parallel_plan(recording_.plan, *once.graph, once.overlap);
   }
   if (space_.legacy_default_stream(scenario)) use_legacy_default_stream(recording_.plan);
-  if (captured) recording_.plan = capture_graphs(recording_.plan);
+  if (ahead) {
+    recording_.plan = launched_plan(
+        std::move(recording_.plan), space_.launch_choice(scenario), once.graph->task_count());
+  }
   simulator_.run_into(prepared.problem(), recording_.plan, options, recording_.trace);
 }
 
@@ -243,9 +273,9 @@ Samples ScenarioRunner::draw(std::uint64_t scenario,
     const Plan* plan = &recording_.plan;
     // Policies know what to expect, not what comes: they decide by the costs without noise. In a
     // device graph nothing is decided while it runs.
-    const bool captured = space_.launch(scenario) == LaunchMode::graph_launch;
+    const bool ahead = space_.planned_ahead(scenario);
     if (const auto online =
-            captured ? std::unique_ptr<OnlinePolicy>{} : this->online(scenario, policy, nominal)) {
+            ahead ? std::unique_ptr<OnlinePolicy>{} : this->online(scenario, policy, nominal)) {
       sample_ = simulator_.record(varied, *online, options);
       plan = &sample_.plan;
     } else {

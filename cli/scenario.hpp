@@ -32,6 +32,8 @@ struct PreparedProblem {
   /// Of several ranks: what one of them is given to schedule, and how its plan becomes that of all.
   std::shared_ptr<const PreparedProblem> single;
   bool overlap = true;
+  /// Of several runs: one of them, which is what is planned.
+  std::shared_ptr<const PreparedProblem> once;
 
   [[nodiscard]] Problem problem() const { return {*graph, machine->platform, costs}; }
 };
@@ -56,11 +58,20 @@ class ScenarioSpace {
   [[nodiscard]] const Components& components() const { return components_; }
   [[nodiscard]] bool checks_memory() const { return check_memory_; }
 
-  [[nodiscard]] LaunchMode launch(std::uint64_t scenario) const;
+  [[nodiscard]] LaunchChoice launch_choice(std::uint64_t scenario) const;
+  [[nodiscard]] LaunchMode launch(std::uint64_t scenario) const {
+    return launch_choice(scenario).mode;
+  }
+  /// Is its plan made before it runs, whatever the policy? What a policy that decides while it runs
+  /// decides when launching one run eagerly is then what the plan has.
+  [[nodiscard]] bool planned_ahead(std::uint64_t scenario) const {
+    const LaunchChoice choice = launch_choice(scenario);
+    return captures(choice.mode) || choice.runs > 1;
+  }
   /// Whether stream 0 of its plan becomes a legacy default stream.
   [[nodiscard]] bool legacy_default_stream(std::uint64_t scenario) const;
 
-  // Workload, granularity, machine, cost model; whether the launch mode changes the machine; ranks.
+  // Workload, granularity, machine, cost model; launch if it changes machine or graph; ranks.
   using ProblemKey = std::array<std::uint64_t, 6>;
   [[nodiscard]] ProblemKey problem_key(std::uint64_t scenario, const Policy& policy) const;
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(const ProblemKey& key);
@@ -72,10 +83,13 @@ class ScenarioSpace {
                                                             const MachineSpec& machine);
   [[nodiscard]] PreparedProblem make_single(const ProblemKey& key);
   [[nodiscard]] PreparedProblem make_data_parallel(const ProblemKey& key, const RanksChoice& ranks);
+  [[nodiscard]] PreparedProblem make_repeated(PreparedProblem once,
+                                              std::uint32_t runs,
+                                              std::uint64_t cost_model_index);
 
   const Grid& grid_;
   Components components_;
-  std::vector<LaunchMode> launches_;  // of the first alternatives
+  std::vector<LaunchChoice> launches_;  // of the first alternatives
   bool check_memory_;
   std::uint32_t workers_ = 0;  // 0: not executed
   HostPlacement host_ = HostPlacement::own_core;

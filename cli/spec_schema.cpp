@@ -141,6 +141,13 @@ Json cost_model_item() {
   return Json{{"anyOf", std::move(choice)}};
 }
 
+Json launch_item() {
+  Json choice = Json::array({words(names_of(launch_infos()))});
+  for (Json& object : tagged_objects("name", launch_infos())) choice.push_back(std::move(object));
+  choice.push_back(name_list_object("name", launch_infos()));
+  return Json{{"anyOf", std::move(choice)}};
+}
+
 Json preset_object() {
   Json properties = Json::object();
   properties["preset"] = axis(words(preset_names()));
@@ -197,7 +204,7 @@ Json top_level() {
   properties["machine"] = reference("machine");
   properties["cost_model"] = reference("cost_model");
   properties["policy"] = reference("policy");
-  properties["launch"] = axis(words(launch_words()));
+  properties["launch"] = reference("launch");
   properties["default_stream"] = axis(words(default_stream_words()));
   properties["ranks"] = reference("ranks");
   properties["seed"] = axis(Json{{"type", "integer"}, {"minimum", 0}});
@@ -231,6 +238,7 @@ std::string spec_schema() {
                       {"cost_model", cost_model_item()},
                       {"policy", policy_item()},
                       {"variability", variability_item()},
+                      {"launch", launch_item()},
                       {"ranks", ranks_item()}}}};
   return schema.dump(2);
 }

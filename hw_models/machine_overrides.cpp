@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hw_models/host_spec.hpp"
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_spec.hpp"
 
@@ -10,22 +11,16 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view unlimited_units = "unlimited_units";
+constexpr std::string_view host = "host";
 constexpr std::string_view sharing = "sharing";
 constexpr std::string_view topology = "topology";
 
 void note(MachineSpec& machine, std::string pointer, double value) {
-  const auto found = std::find_if(machine.sources.begin(),
-                                  machine.sources.end(),
-                                  [&](const NumberSource& s) { return s.pointer == pointer; });
-  NumberSource source{.pointer = std::move(pointer),
-                      .value = value,
-                      .origin = Origin::assumed,
-                      .text = "set by the scenario"};
-  if (found != machine.sources.end()) {
-    *found = std::move(source);
-  } else {
-    machine.sources.push_back(std::move(source));
-  }
+  note_source(machine,
+              {.pointer = std::move(pointer),
+               .value = value,
+               .origin = Origin::assumed,
+               .text = "set by the scenario"});
 }
 
 /// Of all options those that are given, which is much faster to check; all, if one is unknown.
@@ -46,6 +41,18 @@ void lift_unit_limits(MachineSpec& machine) {
 
 }  // namespace
 
+void note_source(MachineSpec& machine, NumberSource source) {
+  const auto found =
+      std::find_if(machine.sources.begin(), machine.sources.end(), [&](const NumberSource& s) {
+        return s.pointer == source.pointer;
+      });
+  if (found != machine.sources.end()) {
+    *found = std::move(source);
+  } else {
+    machine.sources.push_back(std::move(source));
+  }
+}
+
 const std::vector<OptionSpec>& machine_options() {
   static const std::vector<OptionSpec> options = [] {
     std::vector<OptionSpec> result;
@@ -61,6 +68,11 @@ const std::vector<OptionSpec>& machine_options() {
         {.name = std::string{unlimited_units},
          .default_value = false,
          .doc = "Takes the limit off every class of units: each kernel runs as if alone."});
+    result.push_back({.name = std::string{host},
+                      .default_value = host_names().front(),
+                      .doc = "What a framework costs the host (schedlab list hosts); own: what the "
+                             "machine's file says.",
+                      .allowed = host_names()});
     result.push_back({.name = std::string{sharing},
                       .default_value = std::string{to_string(SharingModel::exclusive)},
                       .doc = "How kernels share units: exclusive (whole units, start to end), "
@@ -79,6 +91,7 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
   if (given.empty()) return;
   const Options options =
       resolve_options(fmt::format("machine {}", machine.name), options_to_check(given), given);
+  if (given.contains(std::string{host})) apply_host(machine, options.text(host));
   for (const MachineNumber& field : machine_numbers()) {
     // A sweep changes one or two of many numbers, for each of its machines.
     if (std::none_of(

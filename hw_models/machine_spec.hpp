@@ -57,8 +57,12 @@ struct MachineSpec {
 /// Reading it again gives the same machine.
 [[nodiscard]] std::string write_machine(const MachineSpec& machine);
 
+/// Sets where a number comes from, whether the machine has it already or not.
+void note_source(MachineSpec& machine, NumberSource source);
+
 /// What a scenario may change in a machine: every number of the sections "host" and "device", by
-/// its name in the file, "unlimited_units" and "sharing". The defaults only fix the types: what is
+/// its name in the file, "host" (host_spec.hpp; single numbers are changed after it),
+/// "unlimited_units" and "sharing". The defaults only fix the types: what is
 /// not given is kept.
 [[nodiscard]] const std::vector<OptionSpec>& machine_options();
 

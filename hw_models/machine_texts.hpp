@@ -14,5 +14,7 @@ struct MachineText {
 
 /// All of them, in the order of CMakeLists.txt; defined in a generated source file.
 [[nodiscard]] const std::vector<MachineText>& machine_texts();
+/// Likewise of the host files.
+[[nodiscard]] const std::vector<MachineText>& host_texts();
 
 }  // namespace schedlab

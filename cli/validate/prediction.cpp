@@ -145,8 +145,7 @@ OperationCalibration no_calibration(std::uint64_t, const PreparedProblem&) {
 std::unique_ptr<OnlinePolicy> online_policy(ScenarioSpace& space,
                                             std::uint64_t scenario,
                                             const FullRun& run) {
-  // In a device graph nothing is decided while it runs.
-  if (space.launch(scenario) == LaunchMode::graph_launch) return nullptr;
+  if (space.planned_ahead(scenario)) return nullptr;
   const std::uint64_t index = space.grid().part_index(scenario, Part::policy);
   auto online = space.policy(index)->online(run.prepared->problem());
   if (online == nullptr || !space.legacy_default_stream(scenario)) return online;

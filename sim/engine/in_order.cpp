@@ -313,7 +313,7 @@ void InOrderSweep::sweep_plain(Run& run) {
   }
   if (stream != nullptr) stream->last_item = idle_from;
   run.clock = clock;
-  run.last_end = last_end;
+  run.last_end = std::max(run.last_end, last_end);  // graphs have noted theirs there
 }
 
 void InOrderSweep::sweep(Run& run) {

@@ -3,6 +3,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/plan/graph_capture.hpp"
 #include "sim/trace/lower_bounds.hpp"
 #include "sim/trace/metrics.hpp"
 
@@ -160,6 +161,25 @@ TEST_CASE("with two threads the slower of preparation and launch sets the pace")
     CHECK(metrics.host_busy_share ==
           doctest::Approx(static_cast<double>((n * std::max(prepare, launch)).count()) /
                           static_cast<double>(metrics.makespan.count())));
+  }
+}
+
+TEST_CASE("without recording, too, a run ends when the last node of its graph does") {
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "task", .fixed_duration = 7us});
+  for (int i = 0; i < 3; ++i) builder.add_task(operation);
+  const TaskGraph graph = std::move(builder).build();
+  Plan plan;
+  plan.streams.resize(1);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    plan.hosts[HostId{0}].calls.push_back(HostCall::launch(s0, TaskId{i}));
+  }
+  plan = capture_graphs(plan);
+  const Platform platform = ideal_platform();
+  const CostTable costs{graph, platform};
+  const Problem problem{graph, platform, costs};
+  for (const EngineKind engine : {EngineKind::event, EngineKind::in_order}) {
+    CHECK(simulate(problem, plan, {.engine = engine}).makespan() == 3 * 7us);
   }
 }
 

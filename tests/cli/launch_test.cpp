@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launch modes through whole scenarios: what each leaves out, adds and repeats.
+#include "cli/launch.hpp"
+
+#include "cli/scenario.hpp"
+#include "hw_models/host_spec.hpp"
+#include "sim/base/error.hpp"
+#include "sim/plan/repeat_plan.hpp"
+#include "workloads/transforms/repeat_runs.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+/// 12 tasks of one kernel each, on one stream, of `us` microseconds.
+std::string chain_spec(double us, const std::string& machine, const std::string& launch) {
+  return fmt::format(
+      R"({{"workload": {{"kind": "grid", "layers": 1, "steps": 12, "duration_us": {}}},
+           "machine": {{"base": "ideal", {}}}, "policy": "single_stream", "launch": {}}})",
+      us,
+      machine,
+      launch);
+}
+
+constexpr const char* stages =
+    R"("front_end_us": 5, "conversion_us": 3, "shape_inference_us": 2, "tiling_us": 4,
+       "allocation_us": 1, "launch_us": 6)";
+constexpr const char* sunk =
+    R"("sink_load_us": 100, "sink_load_task_us": 6, "sink_tensor_us": 0.5, "sink_address_us": 2,
+       "sink_copy_us": 7, "sink_issue_us": 9, "sink_task_gap_us": 1.5)";
+
+/// All scenarios of a spec, each checked; a failed one shows why.
+std::vector<Summary> run_all(const std::string& text) {
+  const Spec spec = parse_spec(text, "a.json");
+  const Grid grid(spec);
+  ScenarioSpace space(spec, grid);
+  ScenarioRunner runner(space);
+  std::vector<Summary> all;
+  for (std::uint64_t i = 0; i < grid.size(); ++i) {
+    const ScenarioResult result = runner.run(i, true);
+    CHECK_MESSAGE(!result.failed, result.note);
+    CHECK_MESSAGE(result.findings == 0, result.note);
+    all.push_back(result.summary);
+  }
+  return all;
+}
+
+std::string note_of(const std::string& text) {
+  const Spec spec = parse_spec(text, "a.json");
+  const Grid grid(spec);
+  ScenarioSpace space(spec, grid);
+  return ScenarioRunner(space).run(0, true).note;
+}
+
+TEST_CASE("graph mode is eager less front end, conversion, shape inference and tiling") {
+  const auto runs = run_all(chain_spec(1, stages, R"(["eager", "graph_mode"])"));
+  // Host-bound: 12 operators, and the last task. 5 + 3 + 2 + 4 us of 21 fall away.
+  CHECK(runs[0].makespan == 12 * 21us + 1us);
+  CHECK(runs[1].makespan == 12 * 7us + 1us);
+  CHECK(runs[0].bounds.host_issue - runs[1].bounds.host_issue == 12 * (5us + 3us + 2us + 4us));
+}
+
+TEST_CASE("two threads: all that comes before the launch is done by the one that prepares") {
+  const auto runs = run_all(chain_spec(0, stages, R"(["eager_two_thread", "eager"])"));
+  CHECK(runs[0].makespan == 12 * 15us + 6us);  // preparation 15, launch 6
+  CHECK(runs[1].makespan == 12 * 21us);
+}
+
+TEST_CASE("a sunk run is its head and its body, exactly") {
+  const std::string machine = fmt::format("{}, {}", stages, sunk);
+  const auto runs =
+      run_all(chain_spec(10,
+                         machine,
+                         R"([{"name": "sink", "io_tensors": 40, "changed_operators": 3},
+          {"name": "sink", "io_tensors": 40, "feature_map_changed": true},
+          {"name": "sink", "io_tensors": 0},
+          {"name": "sink", "io_tensors": 0, "load": true},
+          {"name": "sink", "io_tensors": 0, "copied_inputs": 2}])"));
+  const Duration body = 12 * 10us + 11 * from_us(1.5);  // a gap between each two tasks
+  CHECK(runs[0].head_overhead == 40 * from_us(0.5) + 3 * 2us + 9us);
+  CHECK(runs[1].head_overhead == 40 * from_us(0.5) + 12 * 2us + 9us);  // all 12 operators
+  CHECK(runs[2].head_overhead == 9us);
+  CHECK(runs[3].load == 100us + 12 * 6us);
+  CHECK(runs[4].head_overhead == 2 * 7us + 9us);
+  for (const Summary& run : runs) {
+    CHECK(run.makespan == run.load + run.head_overhead + body);
+    CHECK(run.host_calls <= 2);
+  }
+}
+
+TEST_CASE("inputs that are not zero-copy hold up the model by their bytes over the link") {
+  const auto runs = run_all(chain_spec(10,
+                                       fmt::format(R"({}, "host_to_device_gb_per_s": 16,
+                                                       "copy_latency_us": 4)",
+                                                   sunk),
+                                       R"({"name": "sink", "io_tensors": 0, "copied_inputs": 1,
+                                           "copied_mib": 16})"));
+  // 7 to issue the copy, 9 the model; 16 MiB at 16 GB/s are 1048.576 us.
+  CHECK(runs[0].head_overhead == 7us + 9us + 4us + from_us(1048.576));
+  CHECK(runs[0].makespan == runs[0].head_overhead + 12 * 10us + 11 * from_us(1.5));
+  const std::string no_link = fmt::format("{}, \"host_to_device_gb_per_s\": 0", sunk);
+  CHECK(note_of(chain_spec(10, no_link, R"({"name": "sink", "copied_mib": 1})"))
+            .find("host_to_device_gb_per_s") != std::string::npos);
+}
+
+TEST_CASE("a new shape loads the sunk model again, other runs only pay the head") {
+  const auto runs = run_all(chain_spec(10,
+                                       sunk,
+                                       R"([{"name": "sink", "io_tensors": 0, "runs": 6},
+          {"name": "sink", "io_tensors": 0, "runs": 6, "load": true},
+          {"name": "sink", "io_tensors": 0, "runs": 6, "load": true, "reload_every": 2},
+          {"name": "sink", "io_tensors": 0, "runs": 6, "reload_every": 2}])"));
+  const Duration load = 100us + 12 * 6us;
+  const Duration run = 9us + 12 * 10us + 11 * from_us(1.5);
+  const std::int64_t loads[] = {0, 1, 3, 2};  // before runs 0, 2, 4; the last has run 0's already
+  for (std::size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(runs[i].load == loads[i] * load);
+    CHECK(runs[i].makespan == loads[i] * load + 6 * run);
+    CHECK(runs[i].tasks == 6 * 12);
+  }
+}
+
+TEST_CASE("every launch mode runs a workload several times, run after run") {
+  const auto runs = run_all(chain_spec(3,
+                                       fmt::format("{}, {}", stages, sunk),
+                                       R"([{"name": "eager"}, {"name": "eager", "runs": 4},
+          {"name": "graph_launch"}, {"name": "graph_launch", "runs": 4},
+          {"name": "graph_mode"}, {"name": "graph_mode", "runs": 4},
+          {"name": "eager_two_thread"}, {"name": "eager_two_thread", "runs": 4}])"));
+  for (std::size_t mode = 0; mode < 4; ++mode) {
+    CAPTURE(mode);
+    // The host waits for the end of each run, so nothing of the next is hidden.
+    CHECK(runs[2 * mode + 1].makespan == 4 * runs[2 * mode].makespan);
+    CHECK(runs[2 * mode + 1].launches == 4 * runs[2 * mode].launches);
+  }
+}
+
+TEST_CASE("an operator of several device tasks is launched as often and has gaps inside") {
+  const auto runs = run_all(
+      fmt::format(R"({{"workload": {{"kind": "lstm", "pass": "forward", "layers": 1, "steps": 1,
+                                     "batch": 8, "hidden": 64}},
+                       "machine": {{"base": "v100", "operator_tasks": [1, 3],
+                                    "operator_gap_us": 2.5, "front_end_us": 10}},
+                       "policy": "single_stream"}})"));
+  const std::int64_t operators = static_cast<std::int64_t>(runs[0].launches);
+  CHECK(operators > 1);
+  CHECK(runs[1].launches == runs[0].launches);
+  // Two more driver calls of 3.8 us for each operator; the front end prepares it once.
+  CHECK(runs[1].bounds.host_issue - runs[0].bounds.host_issue == operators * 2 * from_us(3.8));
+  CHECK(runs[1].bounds.critical_path - runs[0].bounds.critical_path ==
+        operators * 2 * from_us(2.5));
+}
+
+TEST_CASE("a sunk model is one graph: a policy that waits for the device cannot have it") {
+  Plan plan;
+  plan.policy = "waits";
+  plan.streams.resize(1);
+  plan.hosts[HostId{0}].calls = {HostCall::launch(StreamId{0}, TaskId{0}),
+                                 HostCall::synchronize_all(),
+                                 HostCall::launch(StreamId{0}, TaskId{1})};
+  CHECK_THROWS_WITH_AS(static_cast<void>(launched_plan(plan, {.mode = LaunchMode::sink}, 2)),
+                       doctest::Contains("policy \"waits\" waits for the device"),
+                       InfeasibleError);
+  CHECK(launched_plan(plan, {.mode = LaunchMode::graph_launch}, 2).graphs.size() == 2);
+}
+
+TEST_CASE("inputs and outputs are the tensors that reach beyond a run") {
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "task"});
+  const TaskId first = builder.add_task(operation);
+  const TaskId second = builder.add_task(operation);
+  const auto tensor = [&](bool persistent) {
+    return builder.add_tensor({.bytes = Bytes{8}, .persistent = persistent});
+  };
+  const TensorId input = tensor(false);
+  const TensorId between = tensor(false);
+  const TensorId output = tensor(false);
+  const TensorId state = tensor(true);
+  builder.reads(first, input);
+  builder.writes(first, between);
+  builder.writes(first, state);
+  builder.reads(second, between);
+  builder.reads(second, state);
+  builder.writes(second, output);
+  CHECK(io_tensor_count(std::move(builder).build()) == 3);  // all but `between`
+}
+
+TEST_CASE("runs of a graph keep its work, and each begins after the one before") {
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "task", .fixed_duration = 2us});
+  const TaskId a = builder.add_task(operation);
+  const TaskId b = builder.add_task(operation);
+  const TaskId c = builder.add_task(operation);
+  builder.add_edge(a, c);
+  const TaskGraph once = std::move(builder).build();
+  const TaskGraph thrice = RepeatRuns{3}.apply(once);
+  CHECK(thrice.task_count() == 9);
+  CHECK(thrice.operations().size() == 1);
+  // a -> c in each run; c and b (the last) before a and b (the first) of the next, twice.
+  CHECK(thrice.edge_count() == 3 * 1 + 2 * (2 * 2));
+  CHECK(thrice.name(TaskId{b.value() + 3}) == once.name(b) + "#1");
+}
+
+TEST_CASE("a host by name gives its numbers, and single numbers are changed after it") {
+  MachineSpec machine = load_machine("h200");
+  const Duration launch = machine.platform.hosts[HostId{0}].costs.launch;
+  apply_overrides(machine, {{"host", std::string{"pytorch_eager"}}, {"front_end_us", 11.0}});
+  const HostCosts& costs = machine.platform.hosts[HostId{0}].costs;
+  CHECK(costs.front_end == 11us);
+  CHECK(costs.conversion == 1us);
+  CHECK(costs.launch == launch);  // the driver is the machine's
+  MachineSpec own = load_machine("h200");
+  apply_overrides(own, {{"host", std::string{"own"}}});
+  CHECK(own == load_machine("h200"));
+  for (const std::string& name : host_names()) {
+    if (name == "own") continue;
+    CAPTURE(name);
+    CHECK(host_spec(name).name == name);
+    CHECK(!host_spec(name).numbers.empty());
+  }
+}
+
+TEST_CASE("CANN's eager host costs 40 us an operator, all stages together") {
+  MachineSpec machine = load_machine("ascend_910b");
+  apply_overrides(machine, {{"host", std::string{"cann_eager"}}});
+  CHECK(machine.platform.hosts[HostId{0}].operator_cost() == 40us);  // 15 + 5 + 3 + 8 + 3 + 6
+}
+
+}  // namespace
+}  // namespace schedlab
