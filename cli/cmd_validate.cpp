@@ -23,6 +23,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -101,6 +102,7 @@ class ValidateRun {
 
     prepare();
     predict();
+    if (options_.predict_only) return publish_predictions(folder);
     measure();
     if (!options_.record.empty()) {
       make_folder(options_.record);
@@ -140,11 +142,13 @@ class ValidateRun {
       if (recorded.workers > 0) space_.prepare_for_execution(recorded.workers, recorded.host);
     } else if (parts_.measurer != nullptr) {
       measurer_ = parts_.measurer;
-    } else {
+    } else if (options_.device == "cpu") {
       const ExecutionSettings settings = validation_settings(options_, space_);
       space_.prepare_for_execution(settings.workers, settings.host);
-      own_measurer_ = std::make_unique<CpuMeasurer>(space_, settings, terminal_.stop);
-      measurer_ = own_measurer_.get();
+      if (!options_.predict_only) {
+        own_measurer_ = std::make_unique<CpuMeasurer>(space_, settings, terminal_.stop);
+        measurer_ = own_measurer_.get();
+      }
     }
     if (parts_.calibration) {
       calibration_ = parts_.calibration;
@@ -168,6 +172,29 @@ class ValidateRun {
     progress.finish();
   }
 
+  [[nodiscard]] int publish_predictions(OutputFolder& folder) const {
+    write_file_atomically(folder.path() / "predictions.csv",
+                          table_csv(predictions_table(grid_, predicted_)));
+    folder.publish();
+    const auto known = std::count_if(
+        predicted_.begin(), predicted_.end(), [](const auto& one) { return one.run != nullptr; });
+    if (options_.json) {
+      const nlohmann::ordered_json summary{{"verb", "validate"},
+                                           {"out", options_.out},
+                                           {"files", {"predictions.csv"}},
+                                           {"scenarios", predicted_.size()},
+                                           {"predicted", known}};
+      terminal_.out << summary.dump(2) << '\n';
+    } else {
+      terminal_.out << fmt::format(
+          "{} of {} scenarios predicted, nothing measured\n  {}: predictions.csv\n",
+          known,
+          predicted_.size(),
+          options_.out);
+    }
+    return known > 0 ? exit_done : exit_failed;
+  }
+
   void measure() {
     if (!options_.recording.empty()) {
       measured_ = read_recording(options_.recording, grid_, predicted_, warnings_);
@@ -188,8 +215,10 @@ class ValidateRun {
                               }});
       }
     }
-    const InterleaveRequest request{
-        .repetitions = options_.repetitions, .warm_up = options_.warm_up, .seed = options_.seed};
+    const InterleaveRequest request{.repetitions = options_.repetitions,
+                                    .warm_up = options_.warm_up,
+                                    .seed = options_.seed,
+                                    .kept_traces = options_.kept_traces};
     Progress progress(terminal_, scenarios * (options_.warm_up + options_.repetitions), 0, "runs");
     measured_ = measure_interleaved(
         *measurer_, groups, grid_.size(), request, terminal_.stop, [&](std::uint64_t done) {
@@ -348,6 +377,12 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
       ->capture_default_str();
   verb->add_option("--seed", options.seed, "Of the order of runs, draws and bootstrap")
       ->capture_default_str();
+  verb->add_option("--kept-traces", options.kept_traces, "Traces of each scenario to keep")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb->add_flag("--predict-only",
+                 options.predict_only,
+                 "Write predictions.csv and measure nothing; --device says for what");
   verb->add_option("--timeline", options.timeline, "Scenario to draw; else the worst predicted");
   verb->add_option("--max-median-error", options.max_median_error, "Bound, such as 5%");
   verb->add_option("--max-p90-error", options.max_p90_error, "Bound, such as 12%");

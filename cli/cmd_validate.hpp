@@ -31,7 +31,9 @@ struct ValidateOptions {
   std::uint32_t warm_up = 2;
   std::uint32_t draws = 100;
   std::uint64_t seed = 1;
-  std::int64_t timeline = -1;  ///< scenario; -1: the one with the largest error
+  std::uint32_t kept_traces = 3;  ///< of each scenario, those nearest to the median
+  bool predict_only = false;      ///< nothing is measured
+  std::int64_t timeline = -1;     ///< scenario; -1: the one with the largest error
   std::string max_median_error{};
   std::string max_p90_error{};
   std::string min_order{};

@@ -5,6 +5,7 @@
 #include "cli/version.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/gzip.hpp"
 #include "sim/plan/plan_json.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
@@ -24,10 +25,10 @@ using Json = nlohmann::ordered_json;
 constexpr int recording_version = 1;
 
 std::string plan_name(std::uint64_t scenario, std::size_t index) {
-  return fmt::format("plans/{}_{}.json", scenario, index);
+  return fmt::format("plans/{}_{}.json.gz", scenario, index);
 }
 std::string trace_name(std::uint64_t scenario, std::size_t index) {
-  return fmt::format("traces/{}_{}.json", scenario, index);
+  return fmt::format("traces/{}_{}.json.gz", scenario, index);
 }
 
 /// The plan that a measured trace is of.
@@ -57,13 +58,14 @@ Json scenario_json(const fs::path& folder,
     const Plan& plan = plan_of(measured, *run, i);
     if (i == 0 || !measured.plans.empty()) {
       entry["plans"].push_back(plan_name(scenario, i));
-      write_file_atomically(folder / plan_name(scenario, i), plan_to_json(plan, problem.graph));
+      write_file_atomically(folder / plan_name(scenario, i),
+                            gzip(plan_to_json(plan, problem.graph)));
     }
     entry["traces"].push_back(trace_name(scenario, i));
     write_file_atomically(
         folder / trace_name(scenario, i),
-        chrome_json(make_document(
-            problem, plan, measured.traces[i], facts.grid.describe(scenario), "measured")));
+        gzip(chrome_json(make_document(
+            problem, plan, measured.traces[i], facts.grid.describe(scenario), "measured"))));
   }
   return entry;
 }
@@ -193,7 +195,7 @@ class RecordingReader {
     read_plans(entry, *run, scenario, measured);
     for (const Json& trace : entry.at("traces")) {
       const fs::path path = file_.folder() / trace.get<std::string>();
-      TraceDocument document = read_chrome_json(read_file(path), path.string());
+      TraceDocument document = read_chrome_json(read_file_or_gzip(path), path.string());
       if (document.tasks.size() != graph.task_count()) {
         file_.fail(pointer + "/traces", "a trace of another graph", "one of this scenario");
       }
@@ -213,7 +215,7 @@ class RecordingReader {
     const bool online = entry.at("online").get<bool>();
     for (const Json& name : entry.at("plans")) {
       const fs::path path = file_.folder() / name.get<std::string>();
-      Plan plan = plan_from_json(read_file(path), *run.prepared->graph, path.string());
+      Plan plan = plan_from_json(read_file_or_gzip(path), *run.prepared->graph, path.string());
       if (online) {
         measured.plans.push_back(std::move(plan));
       } else if (!(plan == run.plan)) {

@@ -33,6 +33,9 @@ struct ValidationReport {
 [[nodiscard]] std::string validation_json(const ValidationReport& report);
 /// scenarios.csv: a row per scenario, its axes first.
 [[nodiscard]] Table scenarios_table(const ValidationReport& report);
+/// predictions.csv: a row per scenario, its axes first; known before anything is measured.
+[[nodiscard]] Table predictions_table(const Grid& grid,
+                                      const std::vector<PredictedScenario>& predicted);
 /// pairs.csv: a row per two scenarios of a group.
 [[nodiscard]] Table pairs_table(const ValidationReport& report);
 /// runs.csv: a row per measured run.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/validate/validation_files.hpp"
+#include "sim/base/statistics.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace schedlab {
 namespace {
@@ -74,6 +77,37 @@ Table scenarios_table(const ValidationReport& report) {
     }
     row.resize(table.columns.size() - 1);
     row.emplace_back(outcome.note);
+  }
+  return table;
+}
+
+Table predictions_table(const Grid& grid, const std::vector<PredictedScenario>& predicted) {
+  using enum ColumnRole;
+  Table table{.columns = {{"scenario", note}}, .rows = {}};
+  for (const AxisColumn& one : grid.axes()) table.columns.push_back({one.name, axis});
+  for (const char* name : {"tasks",
+                           "predicted_us",
+                           "predicted_us_p5",
+                           "predicted_us_p95",
+                           "inside_calibrated_range"}) {
+    table.columns.push_back({name, metric});
+  }
+  table.columns.push_back({"note", note});
+  for (const PredictedScenario& one : predicted) {
+    auto& row = table.rows.emplace_back();
+    row.push_back(number(one.scenario));
+    for (Cell& cell : grid.axis_values(one.scenario)) row.push_back(std::move(cell));
+    if (one.run != nullptr) {
+      row.push_back(number(one.run->trace.tasks.size()));
+      row.emplace_back(to_us(one.run->trace.makespan()));
+      std::vector<double> draws = one.draws_us;
+      std::sort(draws.begin(), draws.end());
+      row.push_back(draws.empty() ? Cell{} : Cell{percentile(draws, 0.05)});
+      row.push_back(draws.empty() ? Cell{} : Cell{percentile(draws, 0.95)});
+      row.emplace_back(std::int64_t{one.inside_hull ? 1 : 0});
+    }
+    row.resize(table.columns.size() - 1);
+    row.emplace_back(one.note);
   }
   return table;
 }

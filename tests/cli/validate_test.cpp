@@ -230,6 +230,21 @@ TEST_CASE("validate: a recording replays to the same figures, without a device")
   CHECK(session.file("runs.csv") == first_runs);
 }
 
+TEST_CASE("validate: predictions alone need no device, and are those that a validation compares") {
+  Session session;
+  SimulatedDevice device({});
+  CHECK(session.validate({.predict_only = true}, device) == exit_done);
+  const std::string alone = session.file("predictions.csv");
+  CHECK_FALSE(fs::exists(session.folder.path() / "out" / "validation.json"));
+  CHECK(session.validate({.repetitions = 2, .overwrite = true}, device) == exit_done);
+  const json scenarios = session.results().at("scenarios");
+  CHECK(std::count(alone.begin(), alone.end(), '\n') == 7);  // a header and 6 scenarios
+  for (const json& scenario : scenarios) {
+    // As printed: the shortest text that reads back as the same number.
+    CHECK(alone.find("," + json(scenario.at("predicted_us")).dump() + ",") != std::string::npos);
+  }
+}
+
 TEST_CASE("validate: a recording of another spec is refused, with the place") {
   Session session;
   SimulatedDevice device({});
