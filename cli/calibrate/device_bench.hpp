@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/engine/block_placement.hpp"
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/platform.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/trace/trace.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// A small graph with a plan, made to show one rule of a device.
+struct DeviceProbe {
+  std::string name;  ///< for messages
+  TaskGraph graph;
+  Plan plan;
+  /// Times of single tasks are wanted. Taking them may widen gaps, so makespans and host calls are
+  /// read from runs without.
+  bool time_tasks = false;
+  bool place_blocks = false;  ///< where blocks ran is wanted
+};
+
+/// One run of a probe.
+struct ProbeRun {
+  /// Host calls always; tasks where times were asked for: their ends are what counts, as a start
+  /// may be taken when the stream got there and not when the kernel found room.
+  Trace trace;
+  std::vector<BlockPlacement> placements;  ///< empty where the bench cannot see them
+};
+
+/// What a device says of itself.
+struct DeviceFacts {
+  std::string name;
+  std::string software;  ///< driver and toolkit
+  std::string date;      ///< of the measurement, 2026-11-21
+  std::uint32_t units = 0;
+  std::uint32_t priority_levels = 1;
+};
+
+/// Where the rules of a device are measured: a device, or the simulator.
+class DeviceBench {
+ public:
+  DeviceBench() = default;
+  DeviceBench(const DeviceBench&) = delete;
+  DeviceBench& operator=(const DeviceBench&) = delete;
+  virtual ~DeviceBench() = default;
+
+  [[nodiscard]] virtual DeviceFacts facts() const = 0;
+  /// Limits of one unit (shared memory above all), by which probes size their blocks.
+  [[nodiscard]] virtual const SmLimits& limits() const = 0;
+  /// Runs the probe until `again(run)` says no. Tasks of kind fixed spin for their duration in the
+  /// grid of their kernel, others run a kernel of their kind and shape.
+  /// Throws what executors throw, and Interrupted.
+  virtual void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) = 0;
+};
+
+}  // namespace schedlab

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/calibrate/device_calibration.hpp"
+
+#include "cli/calibrate/rule_sheet.hpp"
+#include "cli/calibrate/simulated_device_bench.hpp"
+#include "cli/schema_check.hpp"
+#include "hw_models/measured.hpp"
+#include "hw_models/registry.hpp"
+#include "sim/machine/cost_model.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using namespace std::chrono_literals;
+
+const RuleProgress quiet = [](std::string_view, std::size_t, std::size_t) {};
+
+RuleSheet sheet_of(const Platform& device, const Platform& believed) {
+  SimulatedDeviceBench bench{device};
+  SimulatedDeviceBench assumed{believed};
+  return make_rule_sheet(bench, assumed, {.runs = 3}, quiet);
+}
+
+const MeasuredRule& rule(const RuleSheet& sheet, std::string_view name) {
+  const MeasuredRule* found = sheet.find(name);
+  REQUIRE(found != nullptr);
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("a device that is what it is believed to be agrees in every rule that is measured") {
+  const Platform h200 = load_machine("h200").platform;
+  const RuleSheet sheet = sheet_of(h200, h200);
+  CHECK(sheet.rules.size() == 30);
+  for (const MeasuredRule& one : sheet.rules) {
+    CAPTURE(one.name);
+    CHECK((one.verdict == RuleVerdict::agrees || one.verdict == RuleVerdict::not_measured));
+  }
+  CHECK(rule(sheet, "connections").value == 8.0);
+  CHECK(rule(sheet, "empty_units_first").verdict == RuleVerdict::not_measured);
+}
+
+TEST_CASE("a device that differs is told where, and its machine gets what was measured") {
+  const MachineSpec base = load_machine("h200");
+  Platform device = base.platform;
+  device.devices[DeviceId{0}].connections = 32;
+  device.devices[DeviceId{0}].event_latency = 3us;
+  device.devices[DeviceId{0}].priority_levels = 3;
+  device.hosts[HostId{0}].costs.launch = 3us;
+  const RuleSheet sheet = sheet_of(device, base.platform);
+  for (const char* name : {"connections", "event_latency", "priority_levels", "host_launch"}) {
+    CAPTURE(name);
+    CHECK(rule(sheet, name).verdict == RuleVerdict::differs);
+  }
+  CHECK(rule(sheet, "stream_gap").verdict == RuleVerdict::agrees);
+
+  const MachineSpec measured = with_measured_rules(base, sheet);
+  const Device& made = measured.platform.devices[DeviceId{0}];
+  CHECK(made.connections == 32);
+  CHECK(made.priority_levels == 3);
+  CHECK(to_us(made.event_latency) == doctest::Approx(3.0));
+  CHECK(to_us(measured.platform.hosts[HostId{0}].costs.launch) == doctest::Approx(3.0));
+  const auto source = std::find_if(
+      measured.sources.begin(), measured.sources.end(), [](const NumberSource& number) {
+        return number.pointer == "/device/event_latency_us";
+      });
+  REQUIRE(source != measured.sources.end());
+  CHECK(source->origin == Origin::measured);
+  CHECK(source->text.find("rule event_latency") != std::string::npos);
+  // What no rule is about stays as it was.
+  CHECK(made.sm_limits == base.platform.devices[DeviceId{0}].sm_limits);
+}
+
+TEST_CASE("what is only a bound does not become a number of the machine") {
+  const MachineSpec base = load_machine("h200");
+  Platform device = base.platform;
+  device.devices[DeviceId{0}].connections = 0;  // one per stream
+  const RuleSheet sheet = sheet_of(device, base.platform);
+  CHECK(rule(sheet, "connections").at_least);
+  CHECK(rule(sheet, "connections").verdict == RuleVerdict::differs);  // more than 40 are not 8
+  CHECK(with_measured_rules(base, sheet).platform.devices[DeviceId{0}].connections == 8);
+}
+
+TEST_CASE("the rule sheet is valid by its schema, and readable") {
+  const Platform h200 = load_machine("h200").platform;
+  const RuleSheet sheet = sheet_of(h200, h200);
+  const nlohmann::json document = nlohmann::json::parse(rule_sheet_json(sheet));
+  CHECK(document["rules"].size() == sheet.rules.size());
+  CHECK(document["rules"][0]["verdict"] == "agrees");
+  const nlohmann::json schema = nlohmann::json::parse(rule_sheet_schema());
+  const auto& allowed = schema["properties"]["rules"]["items"]["properties"];
+  for (const nlohmann::json& one : document["rules"]) {
+    for (const auto& [key, unused] : one.items()) CHECK(allowed.contains(key));
+    for (const nlohmann::json& key : schema["properties"]["rules"]["items"]["required"]) {
+      CHECK(one.contains(key.get<std::string>()));
+    }
+  }
+  const std::string text = rule_sheet_text(sheet);
+  CHECK(text.find("connections") != std::string::npos);
+  CHECK(text.find("yes") != std::string::npos);
+  const std::string table = rule_sheet_markdown(sheet);
+  CHECK(std::count(table.begin(), table.end(), '\n') == static_cast<long>(sheet.rules.size() + 6));
+}
+
+TEST_CASE("the duration of a kernel is that without the gaps around it") {
+  const Platform h200 = load_machine("h200").platform;
+  const Device& device = h200.devices[DeviceId{0}];
+  SimulatedDeviceBench bench{h200};
+  const Kernel product = gemm_kernel(1024, 1024, 1024, DataType::fp32, false);
+  const KernelSample sample =
+      measure_kernel(bench, {.runs = 3}, product, to_us(device.graph_node_gap), {}, 132);
+  const Estimate truth =
+      make_cost_model("tiled_gemm")
+          ->estimate({.name = "gemm", .kind = TaskKind::gemm, .kernels = {product}}, device);
+  CHECK(to_us(sample.duration) == doctest::Approx(to_us(truth.duration)));
+  CHECK(sample.operation == "gemm");
+  CHECK(sample.repetitions == 3);
+}
+
+TEST_CASE("a calibrated machine predicts kernels between those that were measured") {
+  const MachineSpec base = load_machine("h200");
+  SimulatedDeviceBench bench{base.platform};
+  const DeviceCalibration made =
+      calibrate_device(bench, base, {.name = "mine", .quick = true}, quiet);
+  CHECK(made.machine.name == "mine");
+  const Device& device = made.machine.platform.devices[DeviceId{0}];
+  REQUIRE(device.profile != nullptr);
+  CHECK(device.profile->noise == doctest::Approx(0.0));
+  CHECK(default_cost_model_of(device) == "measured");
+
+  Kernel product = gemm_kernel(2048, 1024, 512, DataType::tf32, false);
+  const Operation operation{.name = "gemm", .kind = TaskKind::gemm, .kernels = {product}};
+  const Duration truth = make_cost_model("tiled_gemm")
+                             ->estimate(operation, base.platform.devices[DeviceId{0}])
+                             .duration;
+  const Duration predicted = Measured{}.estimate(operation, device).duration;
+  // Four sides of 64 to 4096 in steps of 16 are few, and tiles have steps: within a half.
+  CHECK(to_us(predicted) == doctest::Approx(to_us(truth)).epsilon(0.5));
+}
+
+}  // namespace schedlab
