@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which sub-tasks the operations of recurrent() stand for, and what their kernels must look like.
-#include "real_exec/recurrent_steps.hpp"
+#include "real_exec/recurrent_binding.hpp"
+
+#include "real_exec/recurrent_inputs.hpp"
+#include "sim/base/error.hpp"
 #include "workloads/recurrent_kernels.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 
 namespace schedlab::detail {
@@ -60,26 +66,120 @@ std::vector<SubTask> sub_tasks_of(std::string_view operation, RecurrentCell cell
   return {};
 }
 
-RecurrentShape RecurrentSteps::shape_of(const ChainState& chain) const {
-  return {.batch = state_.spec.batch,
-          .hidden = state_.spec.hidden,
-          .width = chain.wx_map.rows,
-          .type = state_.spec.type,
-          .cell = state_.spec.cell};
+std::size_t gradient_buffers(const RecurrentSpec& spec) {
+  const bool one = spec.granularity == Granularity::coarse ||
+                   spec.granularity == Granularity::data_and_weight ||
+                   spec.granularity == Granularity::kernel_and_weight ||
+                   spec.accumulation != Accumulation::partial;
+  return static_cast<std::size_t>(one ? 1 : std::min(spec.partial_buffers, spec.steps));
 }
 
-std::int64_t RecurrentSteps::steps_summed(SubTask task, const Kernel& kernel) const {
-  const std::int64_t batch = state_.spec.batch;
+std::vector<ChainPlace> chain_places(const RecurrentSpec& spec) {
+  std::vector<ChainPlace> places;
+  const std::int64_t input = spec.input == 0 ? spec.hidden : spec.input;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
+    const std::int64_t width = layer == 0 ? input : layer_directions(spec, layer - 1) * spec.hidden;
+    for (std::int64_t d = 0; d < layer_directions(spec, layer); ++d) {
+      places.push_back({.layer = layer, .direction = d, .width = width});
+    }
+  }
+  return places;
+}
+
+RecurrentBinding::RecurrentBinding(const RecurrentSpec& spec, const TaskGraph& graph)
+    : spec_(spec), chains_(chain_places(spec)) {
+  for (const Operation& operation : graph.operations()) operations_.push_back(bind(operation));
+  tasks_.reserve(graph.task_count());
+  for (const TaskId task : graph.tasks()) add_task(graph, task);
+}
+
+std::vector<RecurrentBinding::BoundKernel> RecurrentBinding::bind(
+    const Operation& operation) const {
+  const std::vector<SubTask> tasks = sub_tasks_of(operation.name, spec_.cell);
+  SCHEDLAB_EXPECTS(!tasks.empty() && tasks.size() == operation.kernels.size(),
+                   fmt::format("recurrent work: operation \"{}\" with {} kernels is none of "
+                               "recurrent()'s, which has {} of this name",
+                               operation.name,
+                               operation.kernels.size(),
+                               tasks.size()));
+  std::vector<BoundKernel> kernels;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    kernels.push_back({.task = tasks[i],
+                       .blocks = std::max(1U, operation.kernels[i].grid.blocks),
+                       .steps = steps_summed(tasks[i], operation.kernels[i])});
+  }
+  return kernels;
+}
+
+void RecurrentBinding::add_task(const TaskGraph& graph, TaskId task) {
+  const Tags& tags = graph.tags(task);
+  BoundTask bound{.operation = graph.operation_id(task)};
+  const std::vector<BoundKernel>& kernels = operations_[bound.operation];
+  SCHEDLAB_EXPECTS(
+      tags.layer < static_cast<std::int64_t>(chains_.size()) && tags.step < spec_.steps,
+      fmt::format("recurrent work: task {} is beyond {} chains of {} steps",
+                  graph.name(task),
+                  chains_.size(),
+                  spec_.steps));
+  if (tags.layer >= 0) bound.chain = static_cast<std::uint32_t>(tags.layer);
+  const ChainPlace& chain = chains_[bound.chain];
+  // Weight tasks over all steps have no tag: their last step in backward order.
+  bound.step = tags.step >= 0 ? tags.step : (chain.direction == 1 ? spec_.steps - 1 : 0);
+  for (const BoundKernel& kernel : kernels) {
+    const std::int64_t reach = kernel.steps - 1;
+    const std::int64_t last = chain.direction == 1 ? bound.step - reach : bound.step + reach;
+    SCHEDLAB_EXPECTS(kernel.steps >= 1 && last >= 0 && last < spec_.steps,
+                     fmt::format("recurrent work: task {} sums {} of {} steps",
+                                 graph.name(task),
+                                 kernel.steps,
+                                 spec_.steps));
+  }
+  check_task(graph, task, bound);
+  tasks_.push_back(bound);
+}
+
+void RecurrentBinding::check_task(const TaskGraph& graph,
+                                  TaskId task,
+                                  const BoundTask& bound) const {
+  const std::vector<Kernel>& kernels = graph.operation(task).kernels;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const BoundKernel& k = operations_[bound.operation][i];
+    const Kernel by_spec = expected(k.task, bound.chain, k.steps);
+    const Kernel& found = kernels[i];
+    SCHEDLAB_EXPECTS(
+        found.m == by_spec.m && found.n == by_spec.n && found.k == by_spec.k,
+        fmt::format("recurrent work: task {}, kernel {}: {} x {} x {} in the graph, {} x {} x {} "
+                    "by the spec",
+                    graph.name(task),
+                    i,
+                    found.m,
+                    found.n,
+                    found.k,
+                    by_spec.m,
+                    by_spec.n,
+                    by_spec.k));
+  }
+}
+
+RecurrentShape RecurrentBinding::shape_of(std::size_t chain) const {
+  return {.batch = spec_.batch,
+          .hidden = spec_.hidden,
+          .width = chains_[chain].width,
+          .type = spec_.type,
+          .cell = spec_.cell};
+}
+
+std::int64_t RecurrentBinding::steps_summed(SubTask task, const Kernel& kernel) const {
+  const std::int64_t batch = spec_.batch;
   if (task == SubTask::weight_1 || task == SubTask::weight_2 || task == SubTask::weight_3) {
     return kernel.k / batch;
   }
   if (task != SubTask::bias) return 1;
-  const std::int64_t sums = batch * state_.shape.biases * state_.spec.hidden;
+  const std::int64_t sums = batch * cell_shape(spec_.cell).biases * spec_.hidden;
   return static_cast<std::int64_t>(kernel.flops.count()) / sums;
 }
 
-Kernel RecurrentSteps::expected(SubTask task, std::size_t index, std::int64_t steps) const {
-  const ChainState& chain = state_.chains[index];
+Kernel RecurrentBinding::expected(SubTask task, std::size_t chain, std::int64_t steps) const {
   const RecurrentShape s = shape_of(chain);
   switch (task) {
     case SubTask::input_gemm:
@@ -97,7 +197,7 @@ Kernel RecurrentSteps::expected(SubTask task, std::size_t index, std::int64_t st
     case SubTask::weight_1:
       return weight_1_kernel(s, steps);
     case SubTask::weight_2:
-      return weight_2_kernel(s, steps, !bias_apart());
+      return weight_2_kernel(s, steps, !bias_apart(spec_));
     case SubTask::weight_3:
       return weight_3_kernel(s, steps);
     case SubTask::bias:

@@ -2,6 +2,7 @@
 #include "real_exec/recurrent_state.hpp"
 
 #include "real_exec/pointwise.hpp"
+#include "real_exec/recurrent_binding.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -18,14 +19,6 @@ std::vector<std::ptrdiff_t> in_order(std::ptrdiff_t count) {
   std::vector<std::ptrdiff_t> places(static_cast<std::size_t>(count));
   std::iota(places.begin(), places.end(), 0);
   return places;
-}
-
-std::size_t buffer_count(const RecurrentSpec& spec) {
-  const bool one = spec.granularity == Granularity::coarse ||
-                   spec.granularity == Granularity::data_and_weight ||
-                   spec.granularity == Granularity::kernel_and_weight ||
-                   spec.accumulation != Accumulation::partial;
-  return static_cast<std::size_t>(one ? 1 : std::min(spec.partial_buffers, spec.steps));
 }
 
 /// By steps of `rows` rows.
@@ -173,7 +166,7 @@ void RecurrentState::add_chain(std::int64_t layer, std::int64_t direction) {
   }
   allocate_steps(chain);
   if (spec.pass == RecurrentPass::forward) return;
-  const std::size_t buffers = buffer_count(spec);
+  const std::size_t buffers = gradient_buffers(spec);
   chain.gradients.wx.assign(buffers, PanelArray(chain.wx.size()));
   chain.gradients.wh.assign(buffers, PanelArray(chain.wh.size()));
   chain.gradients.bias.assign(buffers, PanelArray(biases));

@@ -2,45 +2,14 @@
 #pragma once
 
 #include "real_exec/gemm_panels.hpp"
+#include "real_exec/recurrent_binding.hpp"
 #include "real_exec/recurrent_state.hpp"
-#include "sim/graph/task.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <vector>
 
 namespace schedlab::detail {
-
-/// What one kernel of a recurrent graph computes.
-enum class SubTask : std::uint8_t {
-  transfer_in,
-  input_gemm,
-  recurrent_gemm,
-  gates_forward,
-  candidate_gemm,
-  cell_forward,
-  loss,
-  candidate_cell,
-  candidate_hidden,
-  cell,
-  hidden_1,
-  hidden_2,
-  weight_1,
-  weight_2,
-  weight_3,
-  bias,
-  reduce_1,
-  reduce_2,
-  reduce_3,
-  reduce_bias,
-  update,
-  transfer_out,
-};
-
-/// The kernels of the operation of this name, in the order of the graph; empty: no such operation.
-[[nodiscard]] std::vector<SubTask> sub_tasks_of(std::string_view operation, RecurrentCell cell);
 
 /// One block of one kernel of one task.
 struct Portion {
@@ -64,10 +33,6 @@ class RecurrentSteps {
   void run_forward();
 
   [[nodiscard]] const RecurrentState& state() const { return state_; }
-  /// Steps whose weight gradients a kernel sums, by its size; 1 for other sub-tasks.
-  [[nodiscard]] std::int64_t steps_summed(SubTask task, const Kernel& kernel) const;
-  /// The kernel that the workload makes for the sub-task; its grid is not set.
-  [[nodiscard]] Kernel expected(SubTask task, std::size_t index, std::int64_t steps) const;
 
  private:
   void copy_in(const Portion& portion);
@@ -85,8 +50,6 @@ class RecurrentSteps {
   void reduce(SubTask task, ChainState& chain, const Portion& portion);
   void update(ChainState& chain, const Portion& portion) const;
 
-  [[nodiscard]] bool bias_apart() const { return state_.spec.granularity == Granularity::matmul; }
-  [[nodiscard]] RecurrentShape shape_of(const ChainState& chain) const;
   [[nodiscard]] std::ptrdiff_t gate_panels(std::int64_t gates) const {
     return gates * state_.hidden / 16;
   }

@@ -52,7 +52,7 @@ void RecurrentSteps::weight(SubTask task, ChainState& chain, const Portion& port
     sum.c += state_.shape.recurrent_gates * state_.hidden * state_.hidden;
   }
   accumulate(sum, portion.of(gate_panels(gates)));
-  if (task == SubTask::weight_2 && !bias_apart()) bias(chain, portion);
+  if (task == SubTask::weight_2 && !bias_apart(state_.spec)) bias(chain, portion);
 }
 
 void RecurrentSteps::bias(ChainState& chain, const Portion& portion) {
@@ -83,7 +83,7 @@ void RecurrentSteps::reduce(SubTask task, ChainState& chain, const Portion& port
       return sum(gradients.wx, 0, registers(gradients.wx.front()));
     case SubTask::reduce_2:
       sum(gradients.wh, 0, recurrent);
-      if (!bias_apart()) sum(gradients.bias, 0, biases);
+      if (!bias_apart(state_.spec)) sum(gradients.bias, 0, biases);
       return;
     case SubTask::reduce_3:
       return sum(gradients.wh, recurrent, all);
