@@ -37,7 +37,7 @@ function(schedlab_optional variable found without version)
 endfunction()
 
 if(SCHEDLAB_OPTIONAL)
-  find_package(CUDAToolkit 12 QUIET)
+  find_package(CUDAToolkit 12.3 QUIET) # capture into a graph that exists came with 12.3
   find_package(oneDNN 2.6 QUIET)
   # oneDNN runs on OpenMP threads, whose number each thread of ours sets.
   find_package(OpenMP 4.5 QUIET COMPONENTS CXX)
@@ -46,7 +46,16 @@ if(SCHEDLAB_OPTIONAL)
   find_package(benchmark 1.7 QUIET)
 endif()
 
-schedlab_optional(SCHEDLAB_WITH_CUDA "${CUDAToolkit_FOUND}" "no execution on NVIDIA devices" "${CUDAToolkit_VERSION}")
+# The sanitizers do not know device code: their builds take the way of a machine without the toolkit.
+set(CUDA_usable FALSE)
+if(CUDAToolkit_FOUND AND NOT SCHEDLAB_SANITIZE)
+  include(SchedlabCuda)
+  if(CMAKE_CUDA_COMPILER)
+    set(CUDA_usable TRUE)
+  endif()
+endif()
+schedlab_optional(SCHEDLAB_WITH_CUDA "${CUDA_usable}" "no execution on NVIDIA devices"
+                  "${CUDAToolkit_VERSION}")
 set(oneDNN_usable FALSE)
 if(oneDNN_FOUND AND OpenMP_CXX_FOUND)
   set(oneDNN_usable TRUE)

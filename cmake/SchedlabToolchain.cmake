@@ -15,12 +15,21 @@ endif()
 add_library(schedlab_warnings INTERFACE)
 target_compile_options(
   schedlab_warnings
-  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
-            $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
-            $<$<BOOL:${SCHEDLAB_WARNINGS_AS_ERRORS}>:-Werror>)
+  INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall
+    -Wextra
+    -Wpedantic
+    -Wconversion
+    -Wsign-conversion
+    -Wshadow
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+    $<$<BOOL:${SCHEDLAB_WARNINGS_AS_ERRORS}>:-Werror>>
+    # What nvcc generates is neither pedantic nor free of conversions.
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra
+    $<$<BOOL:${SCHEDLAB_WARNINGS_AS_ERRORS}>:-Werror=all-warnings>>)
 
 if(SCHEDLAB_NATIVE)
-  add_compile_options(-march=native)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 
 if(SCHEDLAB_SANITIZE)
@@ -39,7 +48,7 @@ if(SCHEDLAB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${SCHEDLAB_CCACHE})
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
 if(SCHEDLAB_TIDY)

@@ -51,7 +51,8 @@ struct TaskTime {
 /// What one run needs; the backend prepares it, so that calls of the run cost what they must.
 struct RunRequest {
   const TaskGraph& graph;
-  std::uint32_t event_count = 0;  ///< that the plan uses; 0: not known before (a policy decides)
+  std::uint32_t stream_count = 0;  ///< that the plan uses; 0: not known before (a policy decides)
+  std::uint32_t event_count = 0;   ///< the same of events
   TaskTiming timing = TaskTiming::none;
 };
 

@@ -252,7 +252,10 @@ void DeviceRun::execute(const Plan& plan, const CallSource& calls, Execution& ou
   graphs_ = &plan.graphs;
   rows_.assign(plan.graphs.size(), 0);
   const RunGuard guard(backend_);
-  backend_.begin_run({.graph = graph_, .event_count = plan.event_count, .timing = options_.timing});
+  backend_.begin_run({.graph = graph_,
+                      .stream_count = static_cast<std::uint32_t>(plan.streams.size()),
+                      .event_count = plan.event_count,
+                      .timing = options_.timing});
   prepare(plan);
   backend_.synchronize();
   clock_ = backend_.start_clock();

@@ -15,41 +15,38 @@
 namespace schedlab::detail {
 namespace {
 
-constexpr std::size_t most_pool = std::size_t{1} << 28U;   // elements: 1 GiB
-constexpr std::size_t least_pool = std::size_t{1} << 20U;  // so that small kernels do not overlap
-
-bool multiplies(const Kernel& kernel) {
-  return kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution;
-}
-
 std::size_t elements_of(Bytes bytes) {
   return static_cast<std::size_t>(bytes.count()) / sizeof(float) + 1;
 }
 
 /// Elements that the largest operand of a kernel has.
 std::size_t largest_operand(const Kernel& kernel) {
-  if (!multiplies(kernel)) return elements_of(kernel.bytes_read);
+  if (!is_product(kernel)) return elements_of(kernel.bytes_read);
   const auto m = static_cast<std::size_t>(kernel.m);
   const auto n = static_cast<std::size_t>(kernel.n);
   const auto k = static_cast<std::size_t>(kernel.k);
   return std::max({m * k, k * n, m * n});
 }
 
-/// Products of the shape side by side.
-std::int64_t products(const Kernel& kernel) {
+}  // namespace
+
+bool is_product(const Kernel& kernel) {
+  return (kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution) && kernel.m > 0 &&
+         kernel.n > 0 && kernel.k > 0;
+}
+
+std::int64_t product_count(const Kernel& kernel) {
   const double one = 2.0 * static_cast<double>(kernel.m) * static_cast<double>(kernel.n) *
                      static_cast<double>(kernel.k);
   return one > 0 ? std::max<std::int64_t>(std::llround(kernel.flops.count() / one), 1) : 0;
 }
 
-}  // namespace
-
-ProxyShapes::ProxyShapes(const TaskGraph& graph) : graph_(graph) {
-  std::size_t wanted = least_pool;
+std::size_t proxy_elements(const TaskGraph& graph) {
+  std::size_t wanted = least_proxy_elements;
   for (const Operation& operation : graph.operations()) {
     for (const Kernel& kernel : operation.kernels) {
       const std::size_t largest = largest_operand(kernel);
-      if (largest > most_pool / 4) {
+      if (largest > most_proxy_elements / 4) {
         throw InfeasibleError(
             fmt::format("operation {} has an operand of {} elements: too large for a proxy, whose "
                         "data are at most 1 GiB; let it spin instead",
@@ -59,7 +56,22 @@ ProxyShapes::ProxyShapes(const TaskGraph& graph) : graph_(graph) {
       wanted = std::max(wanted, 16 * largest);
     }
   }
-  pool_.resize(std::min(wanted, most_pool));
+  return std::min(wanted, most_proxy_elements);
+}
+
+std::size_t operand_place(const TaskGraph& graph,
+                          TaskId task,
+                          std::size_t room,
+                          std::size_t elements,
+                          std::size_t which) {
+  const auto layer = static_cast<std::size_t>(graph.tags(task).layer + 1);
+  const std::size_t place = (graph.operation_id(task).value() * 3 + which) * 64 + layer;
+  constexpr std::size_t line = 16;  // elements of a cache line
+  return place * 40503 % ((room - elements) / line + 1) * line;
+}
+
+ProxyShapes::ProxyShapes(const TaskGraph& graph) : graph_(graph) {
+  pool_.resize(proxy_elements(graph));
   Rng rng{1};
   // A pattern that repeats: what is computed does not matter, only that nothing is a special value.
   constexpr std::size_t period = 4096;
@@ -69,13 +81,8 @@ ProxyShapes::ProxyShapes(const TaskGraph& graph) : graph_(graph) {
   for (std::size_t i = period; i < pool_.size(); ++i) pool_[i] = pool_[i - period];
 }
 
-/// Where an operand lies: the same for all tasks of an operation in one layer, as weights do.
 const float* ProxyShapes::operand(TaskId task, std::size_t elements, std::size_t which) const {
-  const std::size_t room = pool_.size() - elements;
-  const auto layer = static_cast<std::size_t>(graph_.tags(task).layer + 1);
-  const std::size_t place = (graph_.operation_id(task).value() * 3 + which) * 64 + layer;
-  constexpr std::size_t line = 16;  // elements of a cache line
-  return pool_.data() + place * 40503 % (room / line + 1) * line;
+  return pool_.data() + operand_place(graph_, task, pool_.size(), elements, which);
 }
 
 ProxyShapes::Scratch ProxyShapes::take_scratch(std::size_t elements) {
@@ -101,7 +108,7 @@ void ProxyShapes::run(TaskId task,
                       const Kernel& kernel,
                       std::uint32_t block,
                       std::uint32_t blocks) {
-  if (multiplies(kernel) && products(kernel) > 0) {
+  if (is_product(kernel)) {
     multiply(task, kernel, block, blocks);
   } else {
     stream(task, kernel, block, blocks);
@@ -119,7 +126,7 @@ void ProxyShapes::multiply(TaskId task,
   const float* const a = operand(task, static_cast<std::size_t>(kernel.m * kernel.k), 0);
   const float* const b = operand(task, static_cast<std::size_t>(kernel.k * kernel.n), 1);
   Scratch c = take_scratch(static_cast<std::size_t>(kernel.m * columns));
-  for (std::int64_t i = 0; i < products(kernel); ++i) {
+  for (std::int64_t i = 0; i < product_count(kernel); ++i) {
     gemm({.m = kernel.m,
           .n = columns,
           .k = kernel.k,

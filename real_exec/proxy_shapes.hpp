@@ -11,6 +11,22 @@
 
 namespace schedlab::detail {
 
+// What stand-ins have in common, whatever runs them.
+inline constexpr std::size_t most_proxy_elements = std::size_t{1} << 28U;  ///< 1 GiB of fp32
+/// So that operands of small kernels do not overlap.
+inline constexpr std::size_t least_proxy_elements = std::size_t{1} << 20U;
+/// Is the kernel a matrix product of a known shape?
+[[nodiscard]] bool is_product(const Kernel& kernel);
+/// Products of the kernel's shape side by side; of a product at least 1.
+[[nodiscard]] std::int64_t product_count(const Kernel& kernel);
+/// Elements of the array that all operands of a graph's kernels lie in. Throws InfeasibleError for
+/// an operand of more than a quarter of the most.
+[[nodiscard]] std::size_t proxy_elements(const TaskGraph& graph);
+/// Where in an array of `room` elements an operand of `elements` begins: the same for all tasks of
+/// an operation in one layer, as weights do. `which` operand of the operation.
+[[nodiscard]] std::size_t operand_place(
+    const TaskGraph& graph, TaskId task, std::size_t room, std::size_t elements, std::size_t which);
+
 /// Runs kernels by their shapes, on data of no meaning: all operands lie in one array of random
 /// numbers, each operation and layer at a place of its own, so that caches see about what they
 /// would see of the real work. Results go to scratch memory that a block has to itself.

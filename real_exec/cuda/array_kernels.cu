@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_exec/cuda/array_kernels.hpp"
+#include "real_exec/cuda/cuda_check.hpp"
+
+namespace schedlab::detail {
+namespace {
+
+constexpr int threads_per_block = 128;
+constexpr int most_blocks =
+    1024;  // assumed: fills any device; longer arrays are gone over in steps
+
+constexpr int sum_columns = 32;  // of a block: one warp reads 128 neighbouring bytes
+constexpr int sum_rows = 8;
+
+__global__ void column_sums_kernel(DeviceColumnSums s) {
+  __shared__ float parts[sum_rows][sum_columns];
+  const int column = static_cast<int>(blockIdx.x) * sum_columns + static_cast<int>(threadIdx.x);
+  const int part = static_cast<int>(threadIdx.y);
+  float sum = 0.0F;
+  if (column < s.columns) {
+    for (int row = part; row < s.rows; row += sum_rows) {
+      sum += s.d[static_cast<long long>(row) * s.stride + column];
+    }
+  }
+  parts[part][threadIdx.x] = sum;
+  __syncthreads();
+  if (part != 0 || column >= s.columns) return;
+  float total = s.sums[column];
+  for (int other = 0; other < sum_rows; ++other) total += parts[other][threadIdx.x];
+  s.sums[column] = total;
+}
+
+__global__ void add_kernel(DeviceAddition a) {
+  const long long all = static_cast<long long>(a.rows) * a.columns;
+  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < all;
+       i += step) {
+    const long long at = i / a.columns * a.stride + i % a.columns;
+    a.to[at] += a.from[at];
+  }
+}
+
+constexpr int loss_threads = 256;
+
+/// The sum over the block's threads, in the first of them.
+__device__ double block_sum(double value) {
+  __shared__ double values[loss_threads];
+  values[threadIdx.x] = value;
+  __syncthreads();
+  for (unsigned half = loss_threads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) values[threadIdx.x] += values[threadIdx.x + half];
+    __syncthreads();
+  }
+  return values[0];
+}
+
+__global__ void loss_parts_kernel(DeviceLoss l) {
+  const float scale = 1.0F / static_cast<float>(l.batch);
+  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+  double sum = 0;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < l.elements;
+       i += step) {
+    const float difference = l.y[i] - l.target[i];
+    l.dy[i] = difference * scale;
+    sum += static_cast<double>(difference) * static_cast<double>(difference);
+  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) l.parts[blockIdx.x] = sum;
+}
+
+__global__ void loss_kernel(DeviceLoss l) {
+  static_assert(loss_threads == loss_parts, "one part for each thread");
+  const double sum = block_sum(l.parts[threadIdx.x]);
+  if (threadIdx.x == 0) *l.loss = static_cast<float>(0.5 * sum / l.batch);
+}
+
+// Kingma and Ba, arXiv 1412.6980: the constants proposed there.
+constexpr float decay_mean = 0.9F;
+constexpr float decay_variance = 0.999F;
+constexpr float epsilon = 1e-8F;
+
+/// The first step of the optimizer.
+__global__ void update_kernel(DeviceUpdate u) {
+  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < u.elements;
+       i += step) {
+    const float g = u.gradient[i];
+    float w = u.w[i];
+    if (u.mean == nullptr) {
+      w -= u.rate * g;
+    } else {
+      const float m = decay_mean * u.mean[i] + (1.0F - decay_mean) * g;
+      const float v = decay_variance * u.variance[i] + (1.0F - decay_variance) * (g * g);
+      u.mean[i] = m;
+      u.variance[i] = v;
+      const float corrected_m = m * (1.0F / (1.0F - decay_mean));
+      const float corrected_v = v * (1.0F / (1.0F - decay_variance));
+      w -= u.rate * corrected_m / (sqrtf(corrected_v) + epsilon);
+    }
+    u.w[i] = w;
+    if (u.w_low != nullptr) u.w_low[i] = __float2bfloat16_rn(w);
+  }
+}
+
+__global__ void round_kernel(const float* from, __nv_bfloat16* to, long long elements) {
+  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
+       i += step) {
+    to[i] = __float2bfloat16_rn(from[i]);
+  }
+}
+
+unsigned blocks_for(long long elements) {
+  const long long blocks = (elements + threads_per_block - 1) / threads_per_block;
+  return static_cast<unsigned>(blocks > most_blocks ? most_blocks : blocks);
+}
+
+}  // namespace
+
+void add_column_sums(const DeviceColumnSums& args, cudaStream_t stream) {
+  const dim3 threads(sum_columns, sum_rows);
+  const auto blocks = static_cast<unsigned>((args.columns + sum_columns - 1) / sum_columns);
+  column_sums_kernel<<<blocks, threads, 0, stream>>>(args);
+  check_launch("column_sums");
+}
+
+void add(const DeviceAddition& args, cudaStream_t stream) {
+  const long long all = static_cast<long long>(args.rows) * args.columns;
+  add_kernel<<<blocks_for(all), threads_per_block, 0, stream>>>(args);
+  check_launch("add");
+}
+
+void squared_error(const DeviceLoss& args, cudaStream_t stream) {
+  loss_parts_kernel<<<loss_parts, loss_threads, 0, stream>>>(args);
+  check_launch("loss_parts");
+  loss_kernel<<<1, loss_threads, 0, stream>>>(args);
+  check_launch("loss");
+}
+
+void update_weights(const DeviceUpdate& args, cudaStream_t stream) {
+  update_kernel<<<blocks_for(args.elements), threads_per_block, 0, stream>>>(args);
+  check_launch("update");
+}
+
+void round_to_bf16(const float* from, __nv_bfloat16* to, long long elements, cudaStream_t stream) {
+  round_kernel<<<blocks_for(elements), threads_per_block, 0, stream>>>(from, to, elements);
+  check_launch("round_to_bf16");
+}
+
+}  // namespace schedlab::detail

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_exec/cuda/cuda_backend.hpp"
+
+#include "real_exec/cuda/cuda_launch.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace schedlab::detail {
+namespace {
+
+/// From one event to another, both complete.
+Duration between(const CudaEvent& from, const CudaEvent& to) {
+  float milliseconds = 0;
+  check_cuda(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "cudaEventElapsedTime");
+  constexpr double ps_per_ms = 1e9;
+  return Duration{std::llround(static_cast<double>(milliseconds) * ps_per_ms)};
+}
+
+}  // namespace
+
+CudaBackend::Stream& CudaBackend::stream_of(StreamId stream) {
+  SCHEDLAB_EXPECTS(streams_.contains(stream) && streams_[stream].handle != nullptr,
+                   fmt::format("stream {} is used and does not exist", stream.value()));
+  return streams_[stream];
+}
+
+CudaBlas& CudaBackend::blas_of(StreamId stream) {
+  if (!blas_.contains(stream)) blas_.raw().resize(stream.value() + 1);
+  auto& blas = blas_[stream];
+  if (blas == nullptr) {
+    blas = std::make_unique<CudaBlas>(*context_->blas, context_->workspace_bytes);
+  }
+  return *blas;
+}
+
+cudaEvent_t CudaBackend::event_of(EventId event) {
+  constexpr std::size_t piece = 256;  // assumed: few enough that a call is not held up for long
+  while (events_.size() <= event.value()) {
+    for (std::size_t i = 0; i < piece; ++i) events_.push_back(make_event(false));
+  }
+  return events_[event.value()].get();
+}
+
+/// One task of each operation: loads kernels, and lets cuBLAS choose. Neither can happen while a
+/// stream is being captured, nor should within a run.
+void CudaBackend::warm_up() {
+  const TaskGraph& graph = request_->graph;
+  const CudaStream stream = make_stream(context_->properties.least_priority);
+  CudaBlas& blas = blas_of(StreamId{0});
+  IdVector<OperationId, bool> met(graph.operations().size(), false);
+  for (const TaskId task : graph.tasks()) {
+    if (met[graph.operation_id(task)]) continue;
+    met[graph.operation_id(task)] = true;
+    try {
+      work_->launch(task, {.stream = stream.get(), .blas = blas, .capturing = false});
+      check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+    } catch (const DeviceError& error) {
+      throw DeviceError(
+          fmt::format("task {}, launched before the run: {}", graph.name(task), error.what()));
+    }
+  }
+  blas.unbind();
+  work_->warm_ = true;
+}
+
+void CudaBackend::begin_run(const RunRequest& request) {
+  SCHEDLAB_EXPECTS(work_ != nullptr, "a run on a CUDA device without work");
+  context_->use();
+  request_.emplace(request);
+  clock_started_ = false;
+  for (const auto& blas : blas_) {
+    if (blas != nullptr) blas->unbind();
+  }
+  for (const auto& blas : graph_blas_) blas->unbind();
+  if (!work_->warm_) warm_up();
+  work_->reset();
+  graphs_.emplace(*context_, *request_, graph_blas_);
+  for (std::uint32_t stream = 0; stream < request.stream_count; ++stream) {
+    blas_of(StreamId{stream}).prepare();
+  }
+  if (request.event_count > 0) static_cast<void>(event_of(EventId{request.event_count - 1}));
+  timed_.clear();
+  row_tasks_.clear();
+  task_events_.clear();
+  if (request.timing == TaskTiming::events) {
+    task_events_.reserve(request.graph.task_count());
+    for (std::size_t i = 0; i < request.graph.task_count(); ++i) {
+      task_events_.push_back({make_event(true), make_event(true)});
+    }
+  }
+  synchronize();
+}
+
+std::vector<LoadedNode> CudaBackend::load_graph(const GraphRow& row, LaunchObserver* observer) {
+  const auto tasks = row.shape.tasks(row.row);
+  row_tasks_[{row.graph, row.row}].assign(tasks.begin(), tasks.end());
+  return graphs_->load(row, *work_, observer, task_events_);
+}
+
+/// Where an event on the idle device lies between two readings of the host's clock; of several
+/// tries the closest. It is off by at most half of what lies between them.
+CpuClock CudaBackend::start_clock() {
+  constexpr int tries = 5;  // assumed: the first is slow, one of the others is not disturbed
+  const CudaStream stream = make_stream(context_->properties.least_priority);
+  const CpuClock measuring;
+  Duration closest = Duration::max();
+  for (int i = 0; i < tries; ++i) {
+    CudaEvent event = make_event(true);
+    const Time before = measuring.now();
+    check_cuda(cudaEventRecord(event.get(), stream.get()), "cudaEventRecord");
+    check_cuda(cudaEventSynchronize(event.get()), "cudaEventSynchronize");
+    const Time after = measuring.now();
+    if (after - before >= closest) continue;
+    closest = after - before;
+    origin_ = std::move(event);
+    origin_time_ = before + (after - before) / 2;
+  }
+  clock_started_ = true;
+  CpuClock clock;
+  origin_time_ = Time{origin_time_ - measuring.now()};
+  return clock;
+}
+
+void CudaBackend::create_stream(StreamId stream, int priority, StreamSync sync) {
+  if (!streams_.contains(stream)) streams_.raw().resize(stream.value() + 1);
+  Stream made;
+  if (sync == StreamSync::legacy_default) {
+    made.handle = cudaStreamLegacy;
+  } else {
+    made.owned = make_stream(priority, sync == StreamSync::blocking);
+    made.handle = made.owned.get();
+  }
+  streams_[stream] = std::move(made);
+  if (!clock_started_) blas_of(stream).prepare();
+}
+
+void CudaBackend::destroy_stream(StreamId stream) {
+  Stream& destroyed = stream_of(stream);
+  blas_of(stream).unbind();
+  destroyed = {};
+}
+
+void CudaBackend::launch(StreamId stream, TaskId task) {
+  const cudaStream_t handle = stream_of(stream).handle;
+  if (!task_events_.empty()) {
+    check_cuda(cudaEventRecord(task_events_[task.value()].started.get(), handle),
+               "cudaEventRecord");
+  }
+  work_->launch(task, {.stream = handle, .blas = blas_of(stream), .capturing = false});
+  if (!task_events_.empty()) {
+    check_cuda(cudaEventRecord(task_events_[task.value()].ended.get(), handle), "cudaEventRecord");
+    timed_.push_back(task);
+  }
+}
+
+void CudaBackend::record(StreamId stream, EventId event) {
+  check_cuda(cudaEventRecord(event_of(event), stream_of(stream).handle), "cudaEventRecord");
+}
+
+void CudaBackend::wait(StreamId stream, EventId event) {
+  check_cuda(cudaStreamWaitEvent(stream_of(stream).handle, event_of(event), 0),
+             "cudaStreamWaitEvent");
+}
+
+bool CudaBackend::idle(StreamId stream) {
+  const cudaError_t status = cudaStreamQuery(stream_of(stream).handle);
+  if (status == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  check_cuda(status, "cudaStreamQuery");
+  return true;
+}
+
+void CudaBackend::synchronize(StreamId stream) {
+  check_cuda(cudaStreamSynchronize(stream_of(stream).handle), "cudaStreamSynchronize");
+}
+
+void CudaBackend::synchronize(EventId event) {
+  check_cuda(cudaEventSynchronize(event_of(event)), "cudaEventSynchronize");
+}
+
+void CudaBackend::synchronize() {
+  check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+void CudaBackend::launch_graph(StreamId stream, std::uint32_t graph, std::uint32_t row) {
+  graphs_->launch(stream_of(stream).handle, graph, row);
+  if (task_events_.empty()) return;
+  const std::vector<TaskId>& tasks = row_tasks_.at({graph, row});
+  timed_.insert(timed_.end(), tasks.begin(), tasks.end());
+}
+
+void CudaBackend::end_run() {
+  static_cast<void>(cudaDeviceSynchronize());
+  static_cast<void>(cudaGetLastError());
+  graphs_.reset();
+  streams_.clear();
+}
+
+std::vector<TaskTime> CudaBackend::task_times() {
+  std::vector<TaskTime> times;
+  times.reserve(timed_.size());
+  for (const TaskId task : timed_) {
+    const TaskEvents& events = task_events_[task.value()];
+    const Time started = std::max(origin_time_ + between(origin_, events.started), Time{});
+    times.push_back({.task = task,
+                     .started = started,
+                     .ended = std::max(origin_time_ + between(origin_, events.ended), started)});
+  }
+  return times;
+}
+
+}  // namespace schedlab::detail

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "profiler/cpu_clock.hpp"
+#include "real_exec/cuda/cuda_blas.hpp"
+#include "real_exec/cuda/cuda_context.hpp"
+#include "real_exec/cuda/cuda_graphs.hpp"
+#include "real_exec/cuda/cuda_handles.hpp"
+#include "real_exec/cuda_work.hpp"
+#include "real_exec/device_backend.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace schedlab::detail {
+
+/// Streams, events and graphs of a CUDA device. The handles of cuBLAS, one per stream number, and
+/// the events are kept between runs.
+class CudaBackend final : public DeviceBackend {
+ public:
+  explicit CudaBackend(std::shared_ptr<const CudaContext> context) : context_(std::move(context)) {}
+
+  /// What tasks launch in the runs from now on; must outlive them.
+  void use(CudaWork& work) { work_ = &work; }
+
+  [[nodiscard]] const DeviceProperties& properties() const override { return context_->properties; }
+  void begin_run(const RunRequest& request) override;
+  std::vector<LoadedNode> load_graph(const GraphRow& row, LaunchObserver* observer) override;
+  [[nodiscard]] CpuClock start_clock() override;
+  void create_stream(StreamId stream, int priority, StreamSync sync) override;
+  void destroy_stream(StreamId stream) override;
+  void launch(StreamId stream, TaskId task) override;
+  void record(StreamId stream, EventId event) override;
+  void wait(StreamId stream, EventId event) override;
+  [[nodiscard]] bool idle(StreamId stream) override;
+  void synchronize(StreamId stream) override;
+  void synchronize(EventId event) override;
+  void synchronize() override;
+  void launch_graph(StreamId stream, std::uint32_t graph, std::uint32_t row) override;
+  void end_run() override;
+  [[nodiscard]] std::vector<TaskTime> task_times() override;
+
+ private:
+  struct Stream {
+    cudaStream_t handle = nullptr;
+    CudaStream owned;  // empty: the legacy default stream
+  };
+
+  void warm_up();
+  Stream& stream_of(StreamId stream);
+  [[nodiscard]] CudaBlas& blas_of(StreamId stream);
+  cudaEvent_t event_of(EventId event);
+
+  std::shared_ptr<const CudaContext> context_;
+  CudaWork* work_ = nullptr;
+  std::optional<RunRequest> request_;
+  bool clock_started_ = false;
+  IdVector<StreamId, Stream> streams_;
+  IdVector<StreamId, std::unique_ptr<CudaBlas>> blas_;
+  std::vector<CudaEvent> events_;  // of earlier runs complete, which is as good as not recorded
+  std::vector<TaskEvents> task_events_;  // by task; empty without timing
+  std::vector<TaskId> timed_;            // launched, each on its own or in a graph
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TaskId>> row_tasks_;
+  std::vector<std::unique_ptr<CudaBlas>> graph_blas_;
+  std::optional<CudaGraphs> graphs_;
+  CudaEvent origin_;
+  Time origin_time_{};  // of origin_, on the run's clock: before time 0
+};
+
+}  // namespace schedlab::detail

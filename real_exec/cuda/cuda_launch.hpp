@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/cuda/cuda_blas.hpp"
+
+#include <cuda_runtime_api.h>
+
+namespace schedlab::detail {
+
+/// Where a task of a CudaWork puts what it launches.
+struct CudaLaunch {
+  cudaStream_t stream = nullptr;
+  CudaBlas& blas;  ///< no other task that may run at the same time has it
+  /// The stream is being captured: nothing may be allocated, waited for or copied from pageable
+  /// memory.
+  bool capturing = false;
+
+  void multiply(const BlasProduct& product) const { blas.multiply(product, stream); }
+};
+
+}  // namespace schedlab::detail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/cuda/cuda_handles.hpp"
+#include "real_exec/cuda_work.hpp"
+#include "real_exec/recurrent_binding.hpp"
+#include "real_exec/recurrent_values.hpp"
+#include "workloads/recurrent.hpp"
+
+#include <cuda_bf16.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace schedlab::detail {
+
+using LowArray = DeviceArray<__nv_bfloat16>;
+
+/// One chain's arrays on a device, plain matrices by step; gates ordered as recurrent_kernels.hpp
+/// says. Of `..._low` those that products read in bf16; else empty.
+struct DeviceChain {
+  ChainPlace place;
+
+  DeviceArray<float> wx, wh, bias;                          ///< [width or hidden][gates]
+  DeviceArray<float> wx_first, wh_first, bias_first;        ///< as given
+  DeviceArray<float> wx_moments, wh_moments, bias_moments;  ///< adam: m, then v
+  LowArray wx_low, wh_low;
+
+  DeviceArray<float> gates;           ///< [steps][batch][saved]: zx, then the activations
+  DeviceArray<float> zh;              ///< [batch][gates]
+  DeviceArray<float> c;               ///< [steps + 2][batch][hidden]: one before, one after
+  DeviceArray<float> reset;           ///< [steps][batch][hidden]: r * h
+  DeviceArray<float> gate_gradients;  ///< [steps][batch][gate gradients]
+  DeviceArray<float> dh, carry, reset_gradient;  ///< [batch][hidden]
+  DeviceArray<float> dh_last, carry_last;        ///< what dh and carry start from
+  DeviceArray<float> dx;                         ///< [steps][batch][width]
+  LowArray reset_low, gate_gradients_low;
+
+  DeviceArray<float> dwx, dwh, dbias;  ///< [buffers], the first gets the result
+};
+
+/// All arrays of a recurrent network on a device, and the way of values there and back. Uses the
+/// legacy default stream; everything has happened when a member returns.
+class RecurrentArrays {
+ public:
+  RecurrentArrays(const RecurrentSpec& given, std::uint64_t seed, CudaPrecision precision);
+
+  /// What accumulates, and what a run overwrites, as it was at first. All else that tasks write is
+  /// NaN, so that what is read before it is written is seen.
+  void reset();
+  /// From now on reset() keeps what the forward pass has left: pass backward starts from it.
+  void keep_forward() { forward_kept_ = true; }
+  [[nodiscard]] RecurrentResults<float> results() const;
+
+  [[nodiscard]] bool low() const { return precision == CudaPrecision::bf16; }
+  [[nodiscard]] std::int64_t directions(std::int64_t layer) const;
+  /// The step before in the chain's direction; -1 or steps: the initial state.
+  [[nodiscard]] static std::int64_t before(const ChainPlace& place, std::int64_t step) {
+    return place.direction == 1 ? step + 1 : step - 1;
+  }
+  [[nodiscard]] std::int64_t first_step(const ChainPlace& place) const {
+    return place.direction == 1 ? spec.steps - 1 : 0;
+  }
+  /// Columns of what is saved of a step's gates.
+  [[nodiscard]] std::int64_t saved_columns() const {
+    return (spec.cell == RecurrentCell::gru ? 4 : shape.gates) * spec.hidden;
+  }
+  /// Columns of y of a layer.
+  [[nodiscard]] std::int64_t y_columns(std::int64_t layer) const {
+    return directions(layer) * spec.hidden;
+  }
+  /// Elements in front of h(step) in y of the chain's layer; step -1 and steps too.
+  [[nodiscard]] std::int64_t h_offset(const ChainPlace& place, std::int64_t step) const {
+    return (step + 1) * spec.batch * y_columns(place.layer) + place.direction * spec.hidden;
+  }
+
+  RecurrentSpec spec;  ///< input is never 0
+  const RecurrentCellShape& shape;
+  CudaPrecision precision;
+  std::vector<DeviceChain> chains;
+  std::vector<std::vector<std::size_t>> layers;  ///< chains of each layer, the forward one first
+  RecurrentInputs<float> inputs;
+  DeviceArray<float> x;  ///< [steps][batch][input]
+  LowArray x_low;
+  std::vector<DeviceArray<float>> y;  ///< by layer: [steps + 2][batch][directions * hidden]
+  std::vector<LowArray> y_low;
+  DeviceArray<float> dy, target;  ///< [steps][batch][directions * hidden] of the top layer
+  DeviceArray<double> loss_scratch;
+  DeviceArray<float> loss;
+  PinnedArray<float> x_host;      ///< what transfer_in copies from
+  std::vector<float> x_pageable;  ///< the same, if the spec says that it is pageable
+  PinnedArray<float> loss_host;   ///< what transfer_out copies to
+  std::size_t buffers = 1;        ///< of weight gradients
+
+ private:
+  void add_chain(const ChainPlace& place);
+  void copy_inputs();
+  void copy_chain_inputs(DeviceChain& chain, const RecurrentChainInputs<float>& given);
+  void poison();
+  [[nodiscard]] RecurrentChainResults<float> chain_results(const DeviceChain& chain) const;
+  [[nodiscard]] std::vector<int> wx_order() const;
+  [[nodiscard]] std::vector<int> bias_order() const;
+
+  bool forward_kept_ = false;
+};
+
+}  // namespace schedlab::detail
