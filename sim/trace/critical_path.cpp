@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/critical_path.hpp"
 
+#include "sim/trace/release_index.hpp"
+
 #include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <numeric>
 
 namespace schedlab {
 
 namespace {
 
-constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t nobody = ReleaseIndex::nobody;
 
 /// What let a task start.
 struct Release {
@@ -19,57 +19,13 @@ struct Release {
   Time at{};  // when it took effect
 };
 
-/// Indices of spans by rising end, one list per device or stream.
-class EndLists {
- public:
-  EndLists(const Trace& trace, std::size_t lists) : trace_(trace), lists_(lists) {}
-
-  void add(std::size_t list, std::uint32_t span) { lists_[list].push_back(span); }
-  void sort() {
-    for (auto& list : lists_) {
-      std::sort(list.begin(), list.end(), [this](std::uint32_t a, std::uint32_t b) {
-        return ended(a) != ended(b) ? ended(a) < ended(b) : a < b;
-      });
-    }
-  }
-  /// The span of the list that ended last, no later than `time`.
-  [[nodiscard]] std::uint32_t last_before(std::size_t list, Time time) const {
-    const auto& spans = lists_[list];
-    const auto after = std::upper_bound(
-        spans.begin(), spans.end(), time, [this](Time t, std::uint32_t i) { return t < ended(i); });
-    return after == spans.begin() ? nobody : *(after - 1);
-  }
-
- private:
-  [[nodiscard]] Time ended(std::uint32_t span) const { return trace_.tasks[span].ended; }
-
-  const Trace& trace_;
-  std::vector<std::vector<std::uint32_t>> lists_;
-};
-
-[[nodiscard]] std::size_t stream_count(const Trace& trace) {
-  std::size_t count = 0;
-  for (const TaskSpan& span : trace.tasks) {
-    count = std::max<std::size_t>(count, span.stream.value() + 1);
-  }
-  for (const EventFlow& flow : trace.flows) {
-    count = std::max<std::size_t>({count, flow.from.value() + 1, flow.to.value() + 1});
-  }
-  return count;
-}
-
 class Walk {
  public:
   Walk(const Problem& problem, const Trace& trace)
       : problem_(problem),
         trace_(trace),
-        span_of_(problem.graph.task_count(), nobody),
-        previous_(trace.tasks.size(), nobody),
-        by_device_(trace, problem.platform.device_count()),
-        by_stream_(trace, stream_count(trace)),
-        flows_to_(stream_count(trace)) {
-    index_spans();
-    index_waits();
+        index_(trace, problem.graph, problem.platform.device_count()) {
+    index_host_waits();
   }
 
   [[nodiscard]] TraceCriticalPath path() const {
@@ -118,35 +74,6 @@ class Walk {
     return std::max(Duration{0}, span.duration() - alone);
   }
 
-  void index_spans() {
-    std::vector<std::uint32_t> order(trace_.tasks.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-      return trace_.tasks[a].started < trace_.tasks[b].started;
-    });
-    std::vector<std::uint32_t> last(stream_count(trace_), nobody);
-    for (const std::uint32_t i : order) {
-      const TaskSpan& span = trace_.tasks[i];
-      previous_[i] = last[span.stream.value()];
-      last[span.stream.value()] = i;
-      span_of_[span.task] = i;
-      by_device_.add(span.device.value(), i);
-      by_stream_.add(span.stream.value(), i);
-    }
-    by_device_.sort();
-    by_stream_.sort();
-  }
-
-  void index_waits() {
-    for (const EventFlow& flow : trace_.flows) flows_to_[flow.to.value()].push_back(&flow);
-    for (auto& flows : flows_to_) {
-      std::stable_sort(flows.begin(), flows.end(), [](const EventFlow* a, const EventFlow* b) {
-        return a->released < b->released;
-      });
-    }
-    index_host_waits();
-  }
-
   /// A host waits for a device in calls that block, or by asking until a stream is idle.
   void index_host_waits() {
     std::vector<bool> polling;
@@ -184,7 +111,7 @@ class Walk {
     const CollectiveId id = collectives.of(trace_.tasks[index].task);
     if (!id.valid()) return index;
     for (const TaskId part : collectives.tasks(id)) {
-      const std::uint32_t span = span_of_[part];
+      const std::uint32_t span = index_.span_of(part);
       if (span != nobody && trace_.tasks[span].started > trace_.tasks[index].started) index = span;
     }
     return index;
@@ -194,7 +121,7 @@ class Walk {
     const TaskSpan& span = trace_.tasks[index];
     const Device& device = problem_.platform.device(span.device);
     Release best = dependency_of(index);
-    const std::uint32_t before = previous_[index];
+    const std::uint32_t before = index_.previous(index);
     if (before != nobody && trace_.tasks[before].ended <= span.started) {
       const Time at = trace_.tasks[before].ended + device.stream_gap;
       if (best.by == nobody || at > best.at) best = {before, PathCause::stream_order, at};
@@ -204,7 +131,7 @@ class Walk {
       best = {host_release(span), PathCause::host, arrival};
     }
     if (best.at < span.started) {
-      const std::uint32_t other = by_device_.last_before(span.device.value(), span.started);
+      const std::uint32_t other = index_.last_on_device(span.device, span.started);
       const bool gave_units = other != nobody && other != index &&
                               trace_.tasks[other].started < span.started &&
                               trace_.tasks[other].ended > best.at;
@@ -217,28 +144,14 @@ class Walk {
   [[nodiscard]] Release dependency_of(std::uint32_t index) const {
     const TaskSpan& span = trace_.tasks[index];
     Release best;
-    const auto offer = [&](std::uint32_t by) {
-      if (by == nobody || by == index || trace_.tasks[by].ended > span.started) return;
+    index_.for_each_need(index, [&](std::uint32_t by) {
       const TaskSpan& source = trace_.tasks[by];
       const Device& device = problem_.platform.device(span.device);
       const Duration delay =
           source.stream == span.stream ? device.stream_gap : device.event_latency;
       const Time at = source.ended + delay;
       if (best.by == nobody || at > best.at) best = {by, PathCause::dependency, at};
-    };
-    for (const TaskId need : problem_.graph.predecessors(span.task)) offer(span_of_[need]);
-
-    // Events that the stream waited for since its last task.
-    const auto& flows = flows_to_[span.stream.value()];
-    const std::uint32_t before = previous_[index];
-    const Time since = before == nobody ? Time{} : trace_.tasks[before].ended;
-    auto flow = std::upper_bound(
-        flows.begin(), flows.end(), span.started, [](Time time, const EventFlow* candidate) {
-          return time < candidate->released;
-        });
-    while (flow != flows.begin() && (*--flow)->released >= since) {
-      offer(by_stream_.last_before((*flow)->from.value(), (*flow)->recorded));
-    }
+    });
     return best;
   }
 
@@ -253,13 +166,11 @@ class Walk {
     if (after == calls.begin()) return nobody;
     const HostSpan& call = **(after - 1);
     if (call.what.kind() == HostCallKind::query) {
-      const std::size_t stream = call.what.stream().value();
-      if (stream >= flows_to_.size()) return nobody;
-      return by_stream_.last_before(stream, std::min(call.ended, span.started));
+      return index_.last_in_stream(call.what.stream(), std::min(call.ended, span.started));
     }
     std::uint32_t latest = nobody;
     for (const DeviceId device : problem_.platform.device_ids()) {
-      const std::uint32_t candidate = by_device_.last_before(device.value(), call.ended);
+      const std::uint32_t candidate = index_.last_on_device(device, call.ended);
       if (candidate == nobody || trace_.tasks[candidate].ended <= call.started) continue;
       if (latest == nobody || trace_.tasks[candidate].ended > trace_.tasks[latest].ended) {
         latest = candidate;
@@ -270,11 +181,7 @@ class Walk {
 
   const Problem& problem_;
   const Trace& trace_;
-  IdVector<TaskId, std::uint32_t> span_of_;
-  std::vector<std::uint32_t> previous_;  // span -> the span before it in its stream
-  EndLists by_device_;
-  EndLists by_stream_;
-  std::vector<std::vector<const EventFlow*>> flows_to_;   // stream -> by rising release
+  ReleaseIndex index_;
   std::vector<std::vector<const HostSpan*>> host_waits_;  // host -> calls that ended a wait
 };
 
