@@ -210,11 +210,18 @@ int run(const ExecuteOptions& options, const Terminal& terminal) {
   const Metrics metrics = compute_metrics(problem, runs.median.plan, runs.median.trace);
   const TraceDocument document =
       make_document(problem, runs.median.plan, runs.median.trace, title, "measured cpu");
-  const RunFiles files =
-      write_run_files(folder.path(),
-                      {.problem = problem, .plan = runs.median.plan, .samples = nullptr},
-                      document,
-                      metrics);
+  const RunFiles files = write_run_files(folder.path(),
+                                         folder.target(),
+                                         {.problem = problem,
+                                          .plan = runs.median.plan,
+                                          .origin = {.verb = "execute",
+                                                     .spec = spec.text,
+                                                     .spec_file = spec.file,
+                                                     .spec_folder = spec.folder,
+                                                     .workers = executor.workers(),
+                                                     .host = options.host}},
+                                         document,
+                                         metrics);
   folder.publish();
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
 

@@ -2,6 +2,8 @@
 #include "cli/cmd_schema.hpp"
 
 #include "cli/baseline.hpp"
+#include "cli/explain/explanation.hpp"
+#include "cli/explain/run_origin.hpp"
 #include "cli/file_schemas.hpp"
 #include "cli/reproduce/published_system.hpp"
 #include "cli/reproduce/reproduction_files.hpp"
@@ -19,9 +21,18 @@ CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
   CLI::App* verb = app.add_subcommand("schema", "Print the JSON Schema of specs and files");
   verb->add_option("WHICH",
                    options.which,
-                   "spec, machine, graph, plan, results, system, reproduction or baseline")
-      ->check(CLI::IsMember(std::set<std::string>{
-          "spec", "machine", "graph", "plan", "results", "system", "reproduction", "baseline"}))
+                   "spec, machine, graph, plan, run, results, explanation, system, reproduction or "
+                   "baseline")
+      ->check(CLI::IsMember(std::set<std::string>{"spec",
+                                                  "machine",
+                                                  "graph",
+                                                  "plan",
+                                                  "run",
+                                                  "results",
+                                                  "explanation",
+                                                  "system",
+                                                  "reproduction",
+                                                  "baseline"}))
       ->capture_default_str();
   verb->add_flag("--json", options.json, "No effect: a schema is JSON");
   verb->footer("Editors that know JSON Schema complete and check specs with it.");
@@ -38,6 +49,10 @@ int run(const SchemaOptions& options, const Terminal& terminal) {
     text = plan_schema();
   } else if (options.which == "results") {
     text = results_schema();
+  } else if (options.which == "run") {
+    text = run_origin_schema();
+  } else if (options.which == "explanation") {
+    text = explanation_schema();
   } else if (options.which == "system") {
     text = system_schema();
   } else if (options.which == "reproduction") {

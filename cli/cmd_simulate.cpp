@@ -143,7 +143,8 @@ CLI::App* add_to(CLI::App& app, SimulateOptions& options) {
                  "Exit code 0 although the plan checker found something");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
-      "Writes trace.json (open it in Perfetto or chrome://tracing), metrics.json, plan.json,\n"
+      "Writes trace.json (open it in Perfetto or chrome://tracing), metrics.json, plan.json, "
+      "run.json,\n"
       "timeline.svg and utilization.csv. The plan is checked by code that did not make it.");
   return verb;
 }
@@ -165,8 +166,10 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
                                         grid.part_label(Part::policy, 0),
                                         grid.part_label(Part::machine, 0));
   const TraceDocument document = make_document(problem, run.plan, run.trace, title);
-  const RunFiles files =
-      write_run_files(folder.path(), {problem, run.plan, &run.samples}, document, metrics);
+  const RunOrigin origin{
+      .verb = "simulate", .spec = spec.text, .spec_file = spec.file, .spec_folder = spec.folder};
+  const RunFiles files = write_run_files(
+      folder.path(), folder.target(), {problem, run.plan, &run.samples, origin}, document, metrics);
   folder.publish();
 
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';

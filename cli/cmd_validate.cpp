@@ -6,6 +6,7 @@
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
+#include "cli/trace_input.hpp"
 #include "cli/validate/cpu_measurer.hpp"
 #include "cli/validate/profile_calibration.hpp"
 #include "cli/validate/recording.hpp"
@@ -16,6 +17,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/machine/kernel_profile.hpp"
+#include "sim/trace/chrome_json.hpp"
 #include "sim/trace/merged_chrome_json.hpp"
 
 #include <CLI/CLI.hpp>
@@ -270,6 +272,7 @@ class ValidateRun {
         *predicted_[shown.scenario].run, measured_.scenarios[shown.scenario], shown.name);
     write_picture(folder, "timeline", overlay_svg(simulated, measured), files);
     write("trace.json", merged_chrome_json(simulated, measured));
+    write(std::string{measured_trace_name}, chrome_json(measured));
     return files;
   }
 

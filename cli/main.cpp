@@ -2,6 +2,7 @@
 #include "cli/cmd_baseline.hpp"
 #include "cli/cmd_calibrate.hpp"
 #include "cli/cmd_execute.hpp"
+#include "cli/cmd_explain.hpp"
 #include "cli/cmd_export.hpp"
 #include "cli/cmd_graph.hpp"
 #include "cli/cmd_list.hpp"
@@ -46,6 +47,7 @@ struct Verbs {
   ExecuteOptions execute;
   ValidateOptions validate;
   BaselineOptions baseline;
+  ExplainOptions explain;
   ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_files;
@@ -92,6 +94,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.execute, terminal, chosen);
   add_verb(app, verbs.validate, terminal, chosen);
   add_verb(app, verbs.baseline, terminal, chosen);
+  add_verb(app, verbs.explain, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.calibrate, terminal, chosen);
   add_verb(app, verbs.plot, terminal, chosen);

@@ -35,6 +35,7 @@ void write_picture(const std::filesystem::path& folder,
 }
 
 RunFiles write_run_files(const std::filesystem::path& folder,
+                         const std::filesystem::path& target,
                          const WrittenRun& run,
                          const TraceDocument& document,
                          const Metrics& metrics) {
@@ -52,6 +53,7 @@ RunFiles write_run_files(const std::filesystem::path& folder,
                      document.title,
                      run.samples == nullptr ? none : *run.samples));
   write("plan.json", plan_to_json(run.plan, run.problem.graph));
+  write(std::string{run_origin_name}, run_origin_json(run.origin, target));
   write("utilization.csv", utilization_csv(document));
   if (!metrics.memory.empty())
     write("memory.csv", memory_csv(metrics.memory, document.trace.ended));

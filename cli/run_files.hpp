@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/explain/run_origin.hpp"
 #include "cli/scenario.hpp"
 #include "sim/trace/metrics.hpp"
 #include "sim/trace/trace.hpp"
@@ -23,11 +24,14 @@ struct WrittenRun {
   Problem problem;
   const Plan& plan;
   const Samples* samples = nullptr;  ///< of a machine that scatters
+  RunOrigin origin{};                ///< how it came about
 };
 
-/// trace.json, metrics.json, plan.json, timeline.svg (and .png, .pdf where a converter is found)
-/// and utilization.csv of one run, memory.csv if its graph has tensors, written into `folder`.
+/// trace.json, metrics.json, plan.json, run.json, timeline.svg (and .png, .pdf where a converter is
+/// found) and utilization.csv of one run, memory.csv if its graph has tensors, written into
+/// `folder`, which will become `target`.
 [[nodiscard]] RunFiles write_run_files(const std::filesystem::path& folder,
+                                       const std::filesystem::path& target,
                                        const WrittenRun& run,
                                        const TraceDocument& document,
                                        const Metrics& metrics);

@@ -11,7 +11,8 @@ namespace schedlab {
 TraceDocument load_trace(const std::filesystem::path& path) {
   std::filesystem::path file = path;
   if (std::filesystem::is_directory(path)) {
-    file = path / "trace.json";
+    file = path / measured_trace_name;
+    if (!std::filesystem::exists(file)) file = path / "trace.json";
     if (!std::filesystem::exists(file)) {
       const bool sweep = std::filesystem::exists(path / results_database);
       throw InputError(

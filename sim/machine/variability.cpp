@@ -78,6 +78,12 @@ double noise_factor(NoiseLaw law, double cv, std::uint64_t key) {
   }
 }
 
+HostCosts scaled(const HostCosts& costs, double factor) {
+  auto all = std::bit_cast<AllCosts>(costs);
+  for (Duration& cost : all) cost = scaled(cost, factor);
+  return std::bit_cast<HostCosts>(all);
+}
+
 bool is_straggler(const Variability& variability, std::uint64_t sample, DeviceId device) {
   Rng rng{key_of(key_of(variability, sample, Subject::device), device.value())};
   return rng.uniform() < variability.straggler_probability;
@@ -135,9 +141,7 @@ Platform vary_platform(const Variability& variability,
   for (const HostId host : platform.hosts.ids()) {
     const double factor =
         noise_factor(variability.law, variability.host_cv, key_of(group, host.value()));
-    auto costs = std::bit_cast<AllCosts>(platform.hosts[host].costs);
-    for (Duration& cost : costs) cost = scaled(cost, factor);
-    platform.hosts[host].costs = std::bit_cast<HostCosts>(costs);
+    platform.hosts[host].costs = scaled(platform.hosts[host].costs, factor);
   }
   return platform;
 }

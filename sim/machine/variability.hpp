@@ -47,6 +47,9 @@ struct Variability {
 /// One draw of `law` with mean 1; `key`: what the draw is for, any 64 bits.
 [[nodiscard]] double noise_factor(NoiseLaw law, double cv, std::uint64_t key);
 
+/// Every cost of a host multiplied by `factor`, rounded to whole picoseconds.
+[[nodiscard]] HostCosts scaled(const HostCosts& costs, double factor);
+
 /// Is this device a straggler in this sample?
 [[nodiscard]] bool is_straggler(const Variability& variability,
                                 std::uint64_t sample,

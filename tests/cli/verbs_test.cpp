@@ -186,7 +186,7 @@ TEST_CASE("list names everything a spec may name, and one thing when asked") {
 TEST_CASE("every schema is JSON, and our own files fit theirs") {
   const TemporaryFolder folder;
   Session session;
-  for (const char* which : {"spec", "machine", "graph", "plan", "results"}) {
+  for (const char* which : {"spec", "machine", "graph", "plan", "run", "results", "explanation"}) {
     CHECK(session.call(SchemaOptions{.which = which}) == exit_done);
     CHECK(session.printed().contains("$schema"));
   }

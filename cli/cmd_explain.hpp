@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
+class App;
+}
+
+namespace schedlab {
+
+struct ExplainOptions {
+  std::string input{};
+  std::string out{};  ///< empty: only the terminal
+  std::uint32_t bins = 100;
+  bool what_if = false;
+  bool overwrite = false;
+  bool json = false;
+};
+
+/// Adds the verb `explain`.
+CLI::App* add_to(CLI::App& app, ExplainOptions& options);
+/// Why a run took as long as it did: a table, and a folder of files if one is named.
+[[nodiscard]] int run(const ExplainOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

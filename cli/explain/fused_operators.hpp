@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/cost_model.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <cstdint>
+
+namespace schedlab {
+
+/// A problem and a plan in which operators were fused.
+struct FusedRun {
+  TaskGraph graph;
+  CostTable costs;
+  Plan plan;
+};
+
+/// Up to `most` consecutive operators of one stream become one, launched once where the first of
+/// them was: between them the host does nothing else with that stream, and does not wait for the
+/// device. A fused operator takes as long as its parts together, on the units and with the memory
+/// traffic of their time-weighted mean. What fusing saves in memory traffic is not counted.
+///
+/// Throws InfeasibleError for a plan of several hosts, with device graphs or collectives.
+/// Cost O(tasks + edges + calls).
+[[nodiscard]] FusedRun fuse_operators(const Problem& problem, const Plan& plan, std::uint32_t most);
+
+}  // namespace schedlab

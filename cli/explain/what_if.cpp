@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/what_if.hpp"
+
+#include "cli/explain/fused_operators.hpp"
+#include "cli/launch.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/machine/variability.hpp"
+#include "sim/plan/graph_capture.hpp"
+#include "sim/plan/stream_merge.hpp"
+#include "sim/trace/lower_bounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr double most_scaling = 1e6;  // of durations, when looking for the break-even
+constexpr int scaling_steps = 60;     // halvings; the interval ends below a picosecond
+
+class WhatIfStudy {
+ public:
+  WhatIfStudy(const ExplainedRun& run, const StopFlag* stop) : run_(run), stop_(stop) {}
+
+  [[nodiscard]] WhatIfTable table() {
+    table_.trace = run_.trace.makespan();
+    table_.note = run_.no_replay;
+    if (!table_.note.empty()) return std::move(table_);
+    table_.replay = makespan(run_.problem(), run_.plan);
+    change_host();
+    change_launch();
+    fuse();
+    merge();
+    find_break_even();
+    return std::move(table_);
+  }
+
+ private:
+  [[nodiscard]] Duration makespan(const Problem& problem, const Plan& plan) {
+    simulator_.run_into(problem, plan, {.stop = stop_}, trace_);
+    return trace_.makespan();
+  }
+  [[nodiscard]] Duration on_platform(const Platform& platform, const Plan& plan) {
+    return makespan({run_.graph, platform, run_.costs}, plan);
+  }
+
+  /// A change that cannot be simulated says why.
+  void add(std::string name, std::string description, const std::function<Duration()>& simulate) {
+    WhatIf change{std::move(name), std::move(description), {}, {}};
+    try {
+      change.makespan = simulate();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::runtime_error& error) {  // InfeasibleError, InputError
+      const std::string message = error.what();
+      change.note = message.substr(0, message.find('\n'));
+    }
+    table_.changes.push_back(std::move(change));
+  }
+
+  [[nodiscard]] Platform with_hosts(const std::function<void(Host&)>& change) const {
+    Platform platform = run_.platform;
+    for (Host& host : platform.hosts) change(host);
+    return platform;
+  }
+
+  void expect_eager() const {
+    if (run_.plan.graphs.empty()) return;
+    throw InfeasibleError("the run launches device graphs already");
+  }
+
+  void change_host() {
+    add("host_twice_as_fast", "every host call costs half", [&] {
+      const auto halve = [](Host& host) { host.costs = scaled(host.costs, 0.5); };
+      return on_platform(with_hosts(halve), run_.plan);
+    });
+    add("ideal_host", "host calls cost nothing", [&] {
+      return on_platform(with_hosts([](Host& host) { host.costs = {}; }), run_.plan);
+    });
+  }
+
+  void change_launch() {
+    add("eager_two_thread", "the framework prepares launches on a thread of its own", [&] {
+      expect_eager();
+      if (run_.plan.hosts.size() != 1) {
+        throw InfeasibleError("a front end thread is simulated for one host");
+      }
+      if (run_.measured) {
+        throw InfeasibleError("a trace does not tell the framework's part of a launch");
+      }
+      Platform platform = run_.platform;
+      apply_launch_mode(LaunchMode::eager_two_thread, platform);
+      return on_platform(platform, run_.plan);
+    });
+    add("graph_mode",
+        "shapes and tilings known in advance, allocation and launch per operator",
+        [&] {
+          expect_eager();
+          if (run_.measured) {
+            throw InfeasibleError("a trace does not tell the framework's part of a launch");
+          }
+          Platform platform = run_.platform;
+          apply_launch_mode(LaunchMode::graph_mode, platform);
+          return on_platform(platform, run_.plan);
+        });
+    add("graph_launch", "one call for all tasks between two synchronizations", [&] {
+      expect_eager();
+      Platform platform = run_.platform;
+      apply_launch_mode(LaunchMode::graph_launch, platform);
+      return on_platform(platform, capture_graphs(run_.plan));
+    });
+    if (run_.measured) {
+      table_.changes.back().note = "a trace does not tell what launching a graph costs: free here";
+    }
+    add("sink", "the whole model on the device's streams, run by one task", [&] { return sink(); });
+  }
+
+  [[nodiscard]] Duration sink() {
+    expect_eager();
+    const auto known = [](const Host& host) { return host.sink != SinkCosts{}; };
+    if (!std::all_of(run_.platform.hosts.begin(), run_.platform.hosts.end(), known)) {
+      throw InfeasibleError("the machine has no costs of sunk models");
+    }
+    Platform platform = run_.platform;
+    const LaunchChoice choice{.mode = LaunchMode::sink};
+    apply_launch_mode(choice.mode, platform);
+    apply_sink(choice.sink, run_.graph, platform);
+    return on_platform(platform, launched_plan(run_.plan, choice, run_.graph.task_count()));
+  }
+
+  void fuse() {
+    for (const std::uint32_t count : {2U, 4U, 8U}) {
+      add(fmt::format("fused_{}", count),
+          fmt::format("up to {} consecutive operators of a stream launched as one", count),
+          [&] {
+            const FusedRun fused = fuse_operators(run_.problem(), run_.plan, count);
+            return makespan({fused.graph, run_.platform, fused.costs}, fused.plan);
+          });
+    }
+  }
+
+  void merge() {
+    const std::uint32_t streams = streams_in_use(run_.plan);
+    const auto on = [&](const char* name, std::uint32_t count) {
+      add(name, fmt::format("the same calls on {} of {} streams", count, streams), [&] {
+        if (streams <= count) throw InfeasibleError("the run uses one stream");
+        return on_platform(run_.platform, merge_streams(run_.plan, count));
+      });
+    };
+    if (streams > 2) on("streams_half", streams / 2);
+    on("streams_1", 1);
+  }
+
+  [[nodiscard]] Duration with_free_host(const Platform& free, double factor) {
+    IdVector<TaskId, Duration> durations = run_.costs.durations();
+    for (Duration& duration : durations) {
+      duration = Duration{std::llround(static_cast<double>(duration.count()) * factor)};
+    }
+    CostTable costs = run_.costs;
+    costs.set_task_durations(std::move(durations));
+    return makespan({run_.graph, free, costs}, run_.plan);
+  }
+
+  void find_break_even() {
+    if (run_.platform.device_count() != 1 || run_.plan.hosts.size() != 1) return;
+    const auto tasks = static_cast<std::int64_t>(run_.trace.tasks.size());
+    const Duration host = host_issue_time(run_.problem(), run_.plan, HostId{0});
+    Duration work{0};
+    for (const Duration duration : run_.costs.durations()) work += duration;
+    if (tasks == 0 || work == Duration{0} || host == Duration{0}) return;
+
+    const Platform free = with_hosts([](Host& one) { one.costs = {}; });
+    if (with_free_host(free, 0.0) >= host) return;  // sleeps or latencies alone take longer
+    BreakEven found;
+    found.mean_operator = work / tasks;
+    // Operators, with the gap after each, that run at once on average when the host is free.
+    const Duration gap = run_.platform.devices[DeviceId{0}].stream_gap;
+    const double at_once = to_us(work + gap * tasks) / to_us(with_free_host(free, 1.0));
+    found.closed_form =
+        std::max(Duration{0}, from_us(to_us(host) / static_cast<double>(tasks) * at_once) - gap);
+    // The device's time grows with the factor, so that halving the interval finds where they meet.
+    double low = 0;
+    double high = 1;
+    while (high < most_scaling && with_free_host(free, high) < host) high *= 2;
+    for (int i = 0; i < scaling_steps; ++i) {
+      const double middle = (low + high) / 2;
+      (with_free_host(free, middle) < host ? low : high) = middle;
+      if ((high - low) * static_cast<double>(found.mean_operator.count()) < 1) break;
+    }
+    found.simulated =
+        Duration{std::llround(static_cast<double>(found.mean_operator.count()) * high)};
+    table_.break_even = found;
+  }
+
+  const ExplainedRun& run_;
+  const StopFlag* stop_;
+  Simulator simulator_;
+  Trace trace_;
+  WhatIfTable table_;
+};
+
+}  // namespace
+
+double WhatIfTable::replay_error() const {
+  return trace == Duration{0} ? 0.0 : to_us(replay) / to_us(trace) - 1.0;
+}
+
+WhatIfTable what_if(const ExplainedRun& run, const StopFlag* stop) {
+  return WhatIfStudy{run, stop}.table();
+}
+
+}  // namespace schedlab

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/explain/explained_run.hpp"
+#include "sim/base/interrupt.hpp"
+#include "sim/base/units.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// One change to a run, and what the simulator says of it.
+struct WhatIf {
+  std::string name;         ///< "host_twice_as_fast", "fused_4", ...
+  std::string description;  ///< for readers
+  std::optional<Duration> makespan;
+  std::string note;  ///< why there is no makespan, or what was assumed
+};
+
+/// The device time per operator at which host and device cost meet: with shorter operators the
+/// device waits for the host, with longer ones the host for the device.
+struct BreakEven {
+  Duration mean_operator{0};  ///< of this run
+  /// Host cost per operator times the operators, each with its stream gap, that run at once on
+  /// average on a free host; minus the stream gap.
+  Duration closed_form{0};
+  /// All durations scaled until the run on a free host takes as long as the host's calls.
+  Duration simulated{0};
+};
+
+/// What the simulator says of a run and of changes to it.
+struct WhatIfTable {
+  Duration trace{0};   ///< makespan of the run itself
+  Duration replay{0};  ///< simulated again, unchanged: what gains refer to
+  std::vector<WhatIf> changes;
+  /// Of one device and one host, if operators of any size meet the host's time.
+  std::optional<BreakEven> break_even;
+  std::string note;  ///< why nothing was simulated; empty: it was
+
+  /// replay / trace - 1: how far the replay is from the run. 0 of a simulated run.
+  [[nodiscard]] double replay_error() const;
+};
+
+/// Simulates the run's plan again, unchanged and changed in one respect at a time:
+///   host_twice_as_fast  all call costs halved
+///   eager_two_thread, graph_mode, graph_launch, sink
+///                       the same plan in another launch mode; graphs and models exist already
+///   fused_2, _4, _8     so many consecutive operators of one stream launched as one
+///   streams_half, _1    the same calls on fewer streams
+///   ideal_host          calls cost nothing
+/// A policy that decides while it runs is not asked again: its recorded decisions stay.
+/// Throws Interrupted.
+[[nodiscard]] WhatIfTable what_if(const ExplainedRun& run, const StopFlag* stop = nullptr);
+
+}  // namespace schedlab

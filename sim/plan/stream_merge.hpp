@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/plan/plan.hpp"
+
+#include <cstdint>
+
+namespace schedlab {
+
+/// The same host calls on fewer streams: on each device the i-th stream becomes stream i modulo
+/// `count`. A merged stream has the most urgent priority among those it is made of, and exists from
+/// the start; creating and destroying streams is dropped, and so are waits for what is now in the
+/// same stream and records that nothing refers to. Other calls keep their order, so that what a
+/// wait refers to has always been submitted before: the plan can get slower on the device, not
+/// wrong.
+///
+/// Throws InfeasibleError for a plan of several hosts (calls of one stream would have no order),
+/// with device graphs or with a legacy default stream, ContractViolation for a count of 0.
+/// Cost O(calls).
+[[nodiscard]] Plan merge_streams(const Plan& plan, std::uint32_t count);
+
+/// The most streams that any device of the plan has calls for.
+[[nodiscard]] std::uint32_t streams_in_use(const Plan& plan);
+
+}  // namespace schedlab
