@@ -377,7 +377,14 @@ TEST_CASE("The load of others is a share, and not said of an instant") {
 }
 
 TEST_CASE("The specs for validation are valid, and their scenarios can be predicted") {
-  for (const char* name : {"validate_quick.json", "validate_cpu.json", "validate_graphs.json"}) {
+  for (const char* name : {"validate_quick.json",
+                           "validate_cpu.json",
+                           "validate_graphs.json",
+                           "cpu_backward.json",
+                           "gpu_validate.json",
+                           "gpu_backward.json",
+                           "gpu_numerics.json",
+                           "campaign_timeline.json"}) {
     CAPTURE(std::string{name});
     const Spec spec = load_spec((fs::path{SCHEDLAB_EXPERIMENTS} / name).string());
     const Grid grid(spec);
