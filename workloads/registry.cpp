@@ -15,6 +15,8 @@ const std::vector<WorkloadInfo>& workloads() {
       gnmt_workload(),                  // gnmt
       opennmt_workload(),               // opennmt
       sentiment_lstm_workload(),        // sentiment_lstm
+      llama_decode_workload(),          // llama_decode
+      llama_prefill_workload(),         // llama_prefill
       grid_workload(),                  // grid
       random_layered_workload(),        // random_layered
       erdos_renyi_workload(),           // erdos_renyi

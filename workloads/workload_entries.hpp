@@ -11,6 +11,8 @@ namespace schedlab {
 [[nodiscard]] WorkloadInfo gnmt_workload();
 [[nodiscard]] WorkloadInfo opennmt_workload();
 [[nodiscard]] WorkloadInfo sentiment_lstm_workload();
+[[nodiscard]] WorkloadInfo llama_decode_workload();
+[[nodiscard]] WorkloadInfo llama_prefill_workload();
 [[nodiscard]] WorkloadInfo grid_workload();
 [[nodiscard]] WorkloadInfo random_layered_workload();
 [[nodiscard]] WorkloadInfo erdos_renyi_workload();
