@@ -78,14 +78,21 @@ class Emission {
   }
   Value weights(std::string_view name, std::int64_t elements) { return given(name, elements); }
 
-  /// One operator: a task of one kernel that needs `inputs` and makes one tensor.
+  /// One operator: a task of one kernel that needs `inputs`.
+  TaskId emit_task(std::string_view name,
+                   const Kernel& kernel,
+                   std::initializer_list<Value> inputs) {
+    const OperationId operation = out_.operation(name, TaskClass::unclassified, {kernel});
+    const TaskId task = out_.task(operation, layer_, layer_ < 0 ? -1 : 0);
+    for (const Value& input : inputs) out_.needs(task, input);
+    return task;
+  }
+  /// The same with the tensor that it makes.
   Value emit(std::string_view name,
              const Kernel& kernel,
              std::initializer_list<Value> inputs,
              std::int64_t elements) {
-    const OperationId operation = out_.operation(name, TaskClass::unclassified, {kernel});
-    const TaskId task = out_.task(operation, layer_, layer_ < 0 ? -1 : 0);
-    for (const Value& input : inputs) out_.needs(task, input);
+    const TaskId task = emit_task(name, kernel, inputs);
     const TensorId tensor =
         out_.tensor(name, layer_, GraphEmitter::no_step, elements, name == "next_token");
     out_.writes(task, tensor);
@@ -167,8 +174,9 @@ Value Emission::rotate(std::string_view name, const Value& x, std::int64_t eleme
 
 /// Writes the new tokens' keys or values into the cache; what it returns is the whole cache.
 Value Emission::append(std::string_view name, const Value& cache, const Value& fresh) {
-  const Value done = pointwise(name, {fresh}, rows_ * kv_width_, 0);
-  return {.task = done.task, .tensor = cache.tensor};
+  const TaskId task = emit_task(name, gather_kernel(rows_ * kv_width_), {fresh});
+  out_.writes(task, cache.tensor);
+  return {.task = task, .tensor = cache.tensor};
 }
 
 Value Emission::unfused_attention(const Value& q, Value keys, Value values) {
@@ -222,11 +230,11 @@ Value Emission::add_attention(const Value& x) {
   if (fused()) {
     const std::int64_t turned = rows_ * (h + kv_width_);
     q = emit("rotary", pointwise_kernel(turned, 1, 3, spec_.type), {q, k}, turned);
-    const std::int64_t fresh = 2 * rows_ * kv_width_;
-    const Value done = pointwise("cache_append", {q, v}, fresh, 0);
-    result = attend(q,
-                    {.task = done.task, .tensor = keys.tensor},
-                    {.task = done.task, .tensor = values.tensor});
+    const TaskId done = emit_task("cache_append", gather_kernel(2 * rows_ * kv_width_), {q, v});
+    out_.writes(done, keys.tensor);
+    out_.writes(done, values.tensor);
+    result =
+        attend(q, {.task = done, .tensor = keys.tensor}, {.task = done, .tensor = values.tensor});
   } else {
     q = rotate("q_rotary", q, rows_ * h);
     k = rotate("k_rotary", k, rows_ * kv_width_);

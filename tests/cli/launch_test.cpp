@@ -6,6 +6,7 @@
 #include "hw_models/host_spec.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/repeat_plan.hpp"
+#include "workloads/registry.hpp"
 #include "workloads/transforms/repeat_runs.hpp"
 
 #include <doctest/doctest.h>
@@ -189,6 +190,8 @@ TEST_CASE("inputs and outputs are the tensors that reach beyond a run") {
   builder.reads(second, state);
   builder.writes(second, output);
   CHECK(io_tensor_count(std::move(builder).build()) == 3);  // all but `between`
+  // 32 layers of 9 weights and 2 caches; word vectors, last norm, classifier, tokens in and out.
+  CHECK(io_tensor_count(make_workload("llama_decode")) == 32 * 11 + 5);
 }
 
 TEST_CASE("runs of a graph keep its work, and each begins after the one before") {
