@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_execute.hpp"
 
+#include "cli/cmd_execute_cuda.hpp"
+#include "cli/cuda_execution.hpp"
 #include "cli/execution.hpp"
 #include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
@@ -29,18 +31,19 @@ namespace {
 
 constexpr std::uint32_t warm_up_runs = 1;
 
-void expect_device(const std::string& device) {
-  if (device == "cpu") return;
-  if (device == "cuda") {
-    throw DeviceError(
-        "this version has no executor for CUDA devices; --device cpu runs the same plan on this "
-        "computer's cores");
+/// Throws InputError for an unknown device, or an option of another one.
+void expect_cpu(const ExecuteOptions& options) {
+  const auto fail = [](const char* flag, const std::string& found, const char* expected) {
+    throw InputError(
+        {.file = flag, .pointer = {}, .found = found, .expected = expected, .hint = {}});
+  };
+  if (options.device != "cpu") {
+    fail("--device", fmt::format("\"{}\"", options.device), "cpu or cuda (cuda:1 for the second)");
   }
-  throw InputError({.file = "--device",
-                    .pointer = {},
-                    .found = fmt::format("\"{}\"", device),
-                    .expected = "cpu or cuda",
-                    .hint = {}});
+  const char* const expected = "--device cuda with it";
+  if (options.connections > 0) fail("--connections", "--device cpu", expected);
+  if (!options.precision.empty()) fail("--precision", "--device cpu", expected);
+  if (options.debug_sync) fail("--debug-sync", "--device cpu", expected);
 }
 
 /// All runs of one scenario, and the one in the middle.
@@ -167,7 +170,8 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
   CLI::App* verb = app.add_subcommand("execute", "Run one scenario for real on this computer");
   verb->add_option("SPEC", options.spec, "JSON spec of one scenario (no lists)")->required();
   verb->add_option("-o,--out", options.out, "Folder for the results")->required();
-  verb->add_option("--device", options.device, "What to run on: cpu")->capture_default_str();
+  verb->add_option("--device", options.device, "What to run on: cpu, cuda or cuda:1")
+      ->capture_default_str();
   verb->add_option("--workers", options.workers, "Worker threads; 0: one per core that is left");
   verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")
       ->check(CLI::IsMember(host_placement_names()))
@@ -177,19 +181,28 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
       ->capture_default_str();
   verb->add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
       ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
+  verb->add_option("--connections", options.connections, "CUDA: hardware connections")
+      ->check(CLI::Range(1U, 32U));
+  verb->add_option("--precision", options.precision, "CUDA: arithmetic of matrix products")
+      ->check(CLI::IsMember(cuda_precision_names()));
+  verb->add_flag(
+      "--debug-sync", options.debug_sync, "CUDA: wait for every task, to find the one that fails");
   verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "The plan that simulate would run, or the policy's own decisions in real time, on worker "
-      "threads.\nlstm and gru compute what they mean; the kernels of other workloads are matrix "
-      "products and copies\nof their shapes. The machine of the spec gives the costs that policies "
-      "plan with.");
+      "threads or on a\nCUDA device, which needs no --workers and no --host. lstm and gru compute "
+      "what they mean; the kernels of\nother workloads are matrix products and copies of their "
+      "shapes. The machine of the spec gives the costs that\npolicies plan with.");
   return verb;
 }
 
 int run(const ExecuteOptions& options, const Terminal& terminal) {
-  expect_device(options.device);
+  if (const auto device = cuda_device_from(options.device)) {
+    return run_on_cuda(options, *device, terminal);
+  }
+  expect_cpu(options);
   const Spec spec = load_spec(options.spec);
   const Grid grid(spec);
   expect_one_scenario(spec, grid);

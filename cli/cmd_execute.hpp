@@ -20,6 +20,9 @@ struct ExecuteOptions {
   std::string proxy{};  ///< "", "spin" or "shapes"
   std::uint32_t workers = 0;
   std::uint32_t repetitions = 5;
+  std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the environment says
+  std::string precision{};        ///< of a CUDA device: "", "fp32", "tf32" or "bf16"
+  bool debug_sync = false;        ///< of a CUDA device
   bool pin = true;
   bool overwrite = false;
   bool json = false;

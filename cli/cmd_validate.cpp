@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_validate.hpp"
 
+#include "cli/cuda_execution.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_files.hpp"
@@ -68,12 +69,15 @@ ValidationBounds bounds_of(const ValidateOptions& options) {
 }
 
 void expect_source(const ValidateOptions& options, const ValidateParts& parts) {
-  if (parts.measurer != nullptr || !options.recording.empty() || options.device == "cpu") return;
+  if (parts.measurer != nullptr || !options.recording.empty() || options.device == "cpu" ||
+      cuda_device_from(options.device)) {
+    return;
+  }
   throw InputError({.file = "--device",
                     .pointer = {},
                     .found = options.device.empty() ? "neither --device nor --recording"
                                                     : fmt::format("\"{}\"", options.device),
-                    .expected = "--device cpu, or a recording",
+                    .expected = "--device cpu, cuda or cuda:1, or a recording",
                     .hint = "--recording DIR replays what validate --record DIR has written"});
 }
 
@@ -149,6 +153,12 @@ class ValidateRun {
       space_.prepare_for_execution(settings.workers, settings.host);
       if (!options_.predict_only) {
         own_measurer_ = std::make_unique<CpuMeasurer>(space_, settings, terminal_.stop);
+        measurer_ = own_measurer_.get();
+      }
+    } else if (const auto device = cuda_device_from(options_.device)) {
+      if (!options_.predict_only) {
+        const CudaSettings settings{.device = *device, .proxy = proxy_from(options_.proxy)};
+        own_measurer_ = std::make_unique<CudaMeasurer>(space_, settings, terminal_.stop);
         measurer_ = own_measurer_.get();
       }
     }
@@ -295,7 +305,7 @@ class ValidateRun {
   Grid grid_;
   ScenarioSpace space_;
   ProfileCalibration profile_{space_};
-  std::unique_ptr<CpuMeasurer> own_measurer_;
+  std::unique_ptr<Measurer> own_measurer_;
   Measurer* measurer_ = nullptr;
   CalibrationLookup calibration_;
   std::optional<Baselines> library_;
@@ -351,7 +361,8 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
   CLI::App* verb =
       app.add_subcommand("validate", "Simulate and measure a grid of scenarios, then compare");
   verb->add_option("SPEC", options.spec, "JSON spec; a list anywhere in it is an axis")->required();
-  auto* device = verb->add_option("--device", options.device, "What runs the plans: cpu");
+  auto* device =
+      verb->add_option("--device", options.device, "What runs the plans: cpu, cuda or cuda:1");
   verb->add_option(
       "--workers", options.workers, "Worker threads; 0: as the machine was calibrated with");
   verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")

@@ -17,7 +17,7 @@ namespace schedlab {
 
 struct ValidateOptions {
   std::string spec{};
-  std::string device{};  ///< cpu
+  std::string device{};  ///< cpu, cuda or cuda:1
   std::string host{};    ///< placement; empty: see validation_settings()
   std::string proxy{};   ///< "", "spin" or "shapes"
   std::uint32_t workers = 0;

@@ -15,8 +15,6 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint64_t data_seed = 1;  // of weights and inputs
-
 CpuExecutorOptions executor_options(const ExecutionSettings& settings,
                                     std::uint32_t levels,
                                     const StopFlag* stop) {
@@ -114,7 +112,7 @@ CpuWork& ScenarioExecutor::work_of(std::uint64_t scenario,
     const auto spec = space_.components().recurrent_spec(workload, granularity);
     held.problem = std::make_shared<PreparedProblem>(problem);
     if (spec && !settings_.proxy) {
-      held.work = std::make_unique<RecurrentWork>(*spec, *held.problem->graph, data_seed);
+      held.work = std::make_unique<RecurrentWork>(*spec, *held.problem->graph, execution_data_seed);
       held.computes = true;
     } else {
       held.work = std::make_unique<ProxyWork>(

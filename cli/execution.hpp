@@ -26,6 +26,9 @@ struct ExecutionSettings {
   std::optional<ProxyKernels> proxy;
 };
 
+/// Of weights and inputs, on every device.
+inline constexpr std::uint64_t execution_data_seed = 1;
+
 /// As Linux names this computer's processor; "CPU" where it does not.
 [[nodiscard]] std::string processor_name();
 

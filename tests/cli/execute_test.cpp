@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_execute.hpp"
+#include "cli/cuda_execution.hpp"
+#include "real_exec/cuda_executor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/trace/chrome_json.hpp"
@@ -97,16 +99,36 @@ TEST_CASE("execute: what cannot run here is refused with what to do instead") {
   CHECK_THROWS_WITH_AS(
       static_cast<void>(session.call(options)), doctest::Contains("graph_launch"), InfeasibleError);
   CHECK_FALSE(fs::exists(session.target()));
-  options.device = "cuda";
-  CHECK_THROWS_AS(static_cast<void>(session.call(options)), DeviceError);
   options.device = "tpu";
   CHECK_THROWS_WITH_AS(
       static_cast<void>(session.call(options)), doctest::Contains("cpu or cuda"), InputError);
+  options.device = "cpu";
+  options.precision = "tf32";
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(session.call(options)), doctest::Contains("--device cuda"), InputError);
 
   const std::string captured = small_lstm + R"("critical_first", "launch": "graph_launch"})";
   options = options_for(session, captured);
   options.host = "preloaded";
   CHECK(session.call(options) == exit_done);
+}
+
+TEST_CASE("execute: a CUDA device that is not there is refused with the reason") {
+  Session session;
+  ExecuteOptions options = options_for(session, small_lstm + "\"critical_first\"}");
+  options.device = "cuda:999";
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(session.call(options)), cuda_available(999).reason.c_str(), DeviceError);
+  CHECK_FALSE(fs::exists(session.target()));
+}
+
+TEST_CASE("words for CUDA devices") {
+  CHECK(cuda_device_from("cuda") == 0);
+  CHECK(cuda_device_from("cuda:3") == 3);
+  for (const char* word : {"cpu", "cuda3", "cuda:", "cuda:-1", "cuda:1x", "CUDA"}) {
+    CAPTURE(word);
+    CHECK_FALSE(cuda_device_from(word).has_value());
+  }
 }
 
 TEST_CASE("execute: a stopped run throws, and nothing takes the folder's name") {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_execute_cuda.hpp"
+
+#include "cli/cuda_execution.hpp"
+#include "cli/one_scenario.hpp"
+#include "cli/output_folder.hpp"
+#include "cli/run_files.hpp"
+#include "cli/scenario.hpp"
+#include "cli/spec.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/trace/document.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+constexpr std::uint32_t warm_up_runs = 2;  // assumed: the clock rate rises within the first
+
+CudaSettings settings_from(const ExecuteOptions& options, int device) {
+  CudaSettings settings{.device = device,
+                        .connections = std::nullopt,
+                        .precision = cuda_precision_from(options.precision),
+                        .proxy = proxy_from(options.proxy),
+                        .debug_sync = options.debug_sync};
+  if (options.connections > 0) settings.connections = options.connections;
+  return settings;
+}
+
+struct CudaRuns {
+  std::vector<double> makespans_us;  // untimed, in order of size
+  Execution timed;
+
+  [[nodiscard]] double median_us() const { return makespans_us[(makespans_us.size() - 1) / 2]; }
+};
+
+CudaRuns repeat(CudaScenarioExecutor& executor, std::uint32_t repetitions) {
+  CudaRuns runs;
+  Execution run;
+  for (std::uint32_t i = 0; i < warm_up_runs + repetitions; ++i) {
+    executor.execute(0, TaskTiming::none, run);
+    if (i >= warm_up_runs) runs.makespans_us.push_back(to_us(run.trace.makespan()));
+  }
+  std::sort(runs.makespans_us.begin(), runs.makespans_us.end());
+  executor.execute(0, TaskTiming::events, runs.timed);
+  return runs;
+}
+
+void print(const Terminal& terminal,
+           const ExecuteOptions& options,
+           CudaScenarioExecutor& executor,
+           const std::string& title,
+           const CudaRuns& runs,
+           const Metrics& metrics,
+           const RunFiles& files) {
+  const double timed_us = to_us(runs.timed.trace.makespan());
+  if (options.json) {
+    const nlohmann::ordered_json summary{{"verb", "execute"},
+                                         {"title", title},
+                                         {"out", options.out},
+                                         {"files", files.files},
+                                         {"device", "cuda"},
+                                         {"device_name", executor.device().name},
+                                         {"computes", executor.computes(0)},
+                                         {"repetitions", options.repetitions},
+                                         {"makespan_us_median", runs.median_us()},
+                                         {"makespan_us_min", runs.makespans_us.front()},
+                                         {"makespan_us_max", runs.makespans_us.back()},
+                                         {"timed_makespan_us", timed_us},
+                                         {"utilization", metrics.utilization}};
+    terminal.out << summary.dump(2) << '\n';
+    return;
+  }
+  terminal.out << fmt::format(
+      "{}\n  measured on {}: makespan {:.3f} us (median of {} runs, {:.3f} to {:.3f}); {:.3f} us "
+      "with every task timed\n  {} tasks, {} streams, {} events, {} host calls; {}\n  {}: {}\n",
+      title,
+      executor.device().name,
+      runs.median_us(),
+      options.repetitions,
+      runs.makespans_us.front(),
+      runs.makespans_us.back(),
+      timed_us,
+      metrics.tasks,
+      metrics.streams,
+      metrics.events,
+      metrics.host_calls,
+      executor.computes(0) ? "real kernels, matrix products by cuBLAS"
+                           : "stand-ins for the kernels",
+      options.out,
+      fmt::join(files.files, ", "));
+}
+
+}  // namespace
+
+int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& terminal) {
+  const Spec spec = load_spec(options.spec);
+  const Grid grid(spec);
+  expect_one_scenario(spec, grid);
+  ScenarioSpace space(spec, grid);
+  space.components().check_all();
+  CudaScenarioExecutor executor(space, settings_from(options, device), terminal.stop);
+  OutputFolder folder(options.out, options.overwrite);
+
+  const std::string title = fmt::format(
+      "{}: {} on {}", spec.name, grid.part_label(Part::policy, 0), executor.device().name);
+  const CudaRuns runs = repeat(executor, options.repetitions);
+  const auto measured = executor.measured(0, runs.timed);
+  const Problem problem = measured.problem();
+  const Metrics metrics = compute_metrics(problem, runs.timed.plan, runs.timed.trace);
+  const TraceDocument document =
+      make_document(problem, runs.timed.plan, runs.timed.trace, title, "measured cuda");
+  const RunFiles files =
+      write_run_files(folder.path(),
+                      {.problem = problem, .plan = runs.timed.plan, .samples = nullptr},
+                      document,
+                      metrics);
+  folder.publish();
+  for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
+  print(terminal, options, executor, title, runs, metrics, files);
+  return exit_done;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/execution.hpp"
+#include "cli/scenario.hpp"
+#include "cli/validate/measurement.hpp"
+#include "real_exec/cuda_executor.hpp"
+#include "sim/base/interrupt.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace schedlab {
+
+/// How scenarios are run on a CUDA device.
+struct CudaSettings {
+  int device = 0;
+  std::optional<std::uint32_t> connections{};  ///< nullopt: as the environment says
+  std::optional<CudaPrecision> precision{};    ///< nullopt: as the workload's data type
+  /// Of workloads whose own kernels are not here; nullopt: of the kernels' shapes.
+  std::optional<ProxyKernels> proxy{};
+  bool debug_sync = false;
+};
+
+/// The number in "cuda" (0) or "cuda:2"; nullopt: not a CUDA device.
+[[nodiscard]] std::optional<int> cuda_device_from(std::string_view word);
+
+/// Executes scenarios of a space on a CUDA device, as ScenarioExecutor does on this computer's
+/// cores. The space must not be prepared for workers: graphs keep the grids that they have.
+class CudaScenarioExecutor {
+ public:
+  /// `space` must outlive this. Throws what CudaExecutor throws.
+  CudaScenarioExecutor(ScenarioSpace& space,
+                       const CudaSettings& settings,
+                       const StopFlag* stop = nullptr);
+  ~CudaScenarioExecutor();
+
+  [[nodiscard]] const DeviceProperties& device() const { return executor_.properties(); }
+  /// Does the scenario compute what its workload means, or only something of the same shapes?
+  [[nodiscard]] bool computes(std::uint64_t scenario);
+
+  /// One run. A policy that decides while it runs does so in real time, unless its plan is captured
+  /// into device graphs: then it decides in the simulator. Plans are checked before they run, as a
+  /// device would not notice a missing dependency.
+  /// Throws what making the scenario and CudaExecutor::run throw, InfeasibleError for a plan with
+  /// findings; `out` is filled also then, if the run has begun.
+  void execute(std::uint64_t scenario, TaskTiming timing, Execution& out);
+
+  /// Gives back what was made for the scenarios so far, their tasks' data above all.
+  void forget();
+
+  /// The scenario on its own machine, with each task's measured duration as its cost.
+  struct Measured {
+    std::shared_ptr<const PreparedProblem> prepared;
+    CostTable costs;
+    [[nodiscard]] Problem problem() const {
+      return {*prepared->graph, prepared->machine->platform, costs};
+    }
+  };
+  [[nodiscard]] Measured measured(std::uint64_t scenario, const Execution& run);
+
+ private:
+  struct Prepared {
+    std::shared_ptr<const PreparedProblem> problem;
+    std::optional<Plan> plan;  // none: an online policy decides
+    CudaWork* work = nullptr;
+    bool computes = false;
+  };
+  Prepared& prepared(std::uint64_t scenario);
+  CudaWork& work_of(std::uint64_t scenario, const PreparedProblem& problem, bool& computes);
+
+  ScenarioSpace& space_;
+  CudaSettings settings_;
+  CudaExecutor executor_;
+  ScenarioRunner planner_;
+  std::map<std::uint64_t, Prepared> scenarios_;
+  struct Work {
+    std::shared_ptr<const PreparedProblem> problem;  // whose graph the work refers to
+    std::unique_ptr<CudaWork> work;
+    bool computes = false;
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Work> works_;  // workload, granularity
+};
+
+/// A CUDA device for `validate`: every run has the times of its tasks, from timing events.
+class CudaMeasurer final : public Measurer {
+ public:
+  /// `space` must outlive this. Throws what CudaExecutor throws.
+  CudaMeasurer(ScenarioSpace& space, const CudaSettings& settings, const StopFlag* stop)
+      : executor_(space, settings, stop) {}
+
+  [[nodiscard]] std::string device() const override;
+  [[nodiscard]] MeasuredRun measure(const MeasureRequest& request) override;
+  void begin_group() override { executor_.forget(); }
+
+ private:
+  CudaScenarioExecutor executor_;
+  Execution run_;
+};
+
+}  // namespace schedlab
