@@ -30,15 +30,14 @@ inline std::optional<std::filesystem::path> reference_data(const std::string& na
 
 using CsvRow = std::map<std::string, std::string>;
 
-/// Rows of a CSV file without quotes, as maps from column name to text.
-inline std::vector<CsvRow> read_csv(const std::filesystem::path& path) {
+/// Rows of a CSV text without quotes, as maps from column name to text.
+inline std::vector<CsvRow> read_csv(std::istream& file) {
   const auto split = [](const std::string& line) {
     std::vector<std::string> cells;
     std::istringstream stream{line};
     for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
     return cells;
   };
-  std::ifstream file{path};
   std::string line;
   std::getline(file, line);
   const std::vector<std::string> columns = split(line);
@@ -52,6 +51,10 @@ inline std::vector<CsvRow> read_csv(const std::filesystem::path& path) {
     rows.push_back(std::move(row));
   }
   return rows;
+}
+inline std::vector<CsvRow> read_csv(const std::filesystem::path& path) {
+  std::ifstream file{path};
+  return read_csv(file);
 }
 
 /// Signed relative errors, predicted / measured - 1, and what tables say of them.
