@@ -118,11 +118,16 @@ int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& termi
   const Metrics metrics = compute_metrics(problem, runs.timed.plan, runs.timed.trace);
   const TraceDocument document =
       make_document(problem, runs.timed.plan, runs.timed.trace, title, "measured cuda");
-  const RunFiles files =
-      write_run_files(folder.path(),
-                      {.problem = problem, .plan = runs.timed.plan, .samples = nullptr},
-                      document,
-                      metrics);
+  const RunFiles files = write_run_files(folder.path(),
+                                         folder.target(),
+                                         {.problem = problem,
+                                          .plan = runs.timed.plan,
+                                          .origin = {.verb = "execute",
+                                                     .spec = spec.text,
+                                                     .spec_file = spec.file,
+                                                     .spec_folder = spec.folder}},
+                                         document,
+                                         metrics);
   folder.publish();
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
   print(terminal, options, executor, title, runs, metrics, files);
