@@ -3,6 +3,9 @@
 
 #include "cli/calibrate/calibration.hpp"
 #include "cli/calibrate/cpu_bench.hpp"
+#include "cli/calibrate/cuda_bench.hpp"
+#include "cli/calibrate/device_calibration.hpp"
+#include "cli/calibrate/rule_sheet.hpp"
 #include "cli/progress.hpp"
 #include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
@@ -15,8 +18,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 #include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace schedlab {
@@ -39,6 +45,23 @@ void expect_writable(const std::string& path) {
                                  : fmt::format("no folder \"{}\"", parent.string()),
                     .expected = "the path of a machine file to write",
                     .hint = {}});
+}
+
+void print_classes(const ProfileFits& fits, const Terminal& terminal) {
+  terminal.out << "\n  error on shapes that were left out of the fit\n";
+  terminal.out << fmt::format(
+      "  {:<18} {:>7} {:>9} {:>9}   {}\n", "operation", "kernels", "median %", "90 % <", "shapes");
+  for (const KernelClass& one : fits.classes()) {
+    const std::string errors =
+        one.held_out()
+            ? fmt::format("{:>9.1f} {:>9.1f}", 100 * one.error(0.5), 100 * one.error(0.9))
+            : fmt::format("{:>9} {:>9}", "-", "-");
+    const std::string name = one.type() == DataType::fp32
+                                 ? one.operation()
+                                 : fmt::format("{} {}", one.operation(), to_string(one.type()));
+    terminal.out << fmt::format(
+        "  {:<18} {:>7} {}   {}\n", name, one.samples().size(), errors, one.hull_text());
+  }
 }
 
 void print_text(const MachineSpec& machine,
@@ -67,18 +90,26 @@ void print_text(const MachineSpec& machine,
                                 fmt::format("slow-down beside others/{}", to_string(one.kind)),
                                 one.factor);
   }
-  terminal.out << "\n  error on shapes that were left out of the fit\n";
-  terminal.out << fmt::format(
-      "  {:<18} {:>7} {:>9} {:>9}   {}\n", "operation", "kernels", "median %", "90 % <", "shapes");
-  for (const KernelClass& one : fits.classes()) {
-    const std::string errors =
-        one.held_out()
-            ? fmt::format("{:>9.1f} {:>9.1f}", 100 * one.error(0.5), 100 * one.error(0.9))
-            : fmt::format("{:>9} {:>9}", "-", "-");
-    terminal.out << fmt::format(
-        "  {:<18} {:>7} {}   {}\n", one.operation(), one.samples().size(), errors, one.hull_text());
-  }
+  print_classes(fits, terminal);
   terminal.out << fmt::format("\nwrote {}\n", out);
+}
+
+Json classes_json(const ProfileFits& fits) {
+  Json classes = Json::array();
+  for (const KernelClass& one : fits.classes()) {
+    Json entry{{"operation", one.operation()},
+               {"kind", std::string{to_string(one.kind())}},
+               {"type", std::string{to_string(one.type())}},
+               {"samples", one.samples().size()},
+               {"valid", one.hull_text()},
+               {"held_out", one.held_out()}};
+    if (one.held_out()) {
+      entry["error_median"] = one.error(0.5);
+      entry["error_p90"] = one.error(0.9);
+    }
+    classes.push_back(std::move(entry));
+  }
+  return classes;
 }
 
 void print_json(const MachineSpec& machine,
@@ -94,20 +125,65 @@ void print_json(const MachineSpec& machine,
                {"noise", profile.noise},
                {"flops_per_block", profile.cut.flops_per_block},
                {"bytes_per_block", profile.cut.bytes_per_block},
-               {"classes", Json::array()}};
-  for (const KernelClass& one : fits.classes()) {
-    Json entry{{"operation", one.operation()},
-               {"kind", std::string{to_string(one.kind())}},
-               {"samples", one.samples().size()},
-               {"valid", one.hull_text()},
-               {"held_out", one.held_out()}};
-    if (one.held_out()) {
-      entry["error_median"] = one.error(0.5);
-      entry["error_p90"] = one.error(0.9);
-    }
-    summary["classes"].push_back(std::move(entry));
-  }
+               {"classes", classes_json(fits)}};
   terminal.out << summary.dump(2) << '\n';
+}
+
+/// "out/mine.json" -> "out/mine.rule_sheet" + `ending`
+std::string beside(const std::string& out, const std::string& ending) {
+  return std::filesystem::path{out}.replace_extension("rule_sheet" + ending).string();
+}
+
+Json names_of(const RuleSheet& sheet, RuleVerdict verdict) {
+  Json names = Json::array();
+  for (const MeasuredRule& rule : sheet.rules) {
+    if (rule.verdict == verdict) names.push_back(rule.name);
+  }
+  return names;
+}
+
+void print_device_json(const DeviceCalibration& made,
+                       const ProfileFits& fits,
+                       const std::string& out,
+                       double seconds,
+                       const Terminal& terminal) {
+  Json rules = Json::object();
+  for (const RuleVerdict verdict : {RuleVerdict::agrees,
+                                    RuleVerdict::differs,
+                                    RuleVerdict::not_measured,
+                                    RuleVerdict::not_simulated}) {
+    rules[std::string{to_string(verdict)}] = names_of(made.rules, verdict);
+  }
+  const Json summary{{"machine", made.machine.name},
+                     {"out", out},
+                     {"rule_sheet", beside(out, ".json")},
+                     {"seconds", seconds},
+                     {"rules", std::move(rules)},
+                     {"classes", classes_json(fits)}};
+  terminal.out << summary.dump(2) << '\n';
+}
+
+void print_device_text(const DeviceCalibration& made,
+                       const ProfileFits& fits,
+                       const std::string& out,
+                       double seconds,
+                       const Terminal& terminal) {
+  terminal.out << rule_sheet_text(made.rules);
+  print_classes(fits, terminal);
+  terminal.out << fmt::format("\n{} kernels in {:.0f} s\nwrote {}, {} and {}\n",
+                              made.machine.platform.devices[DeviceId{0}].profile->samples.size(),
+                              seconds,
+                              out,
+                              beside(out, ".json"),
+                              beside(out, ".md"));
+}
+
+RuleProgress shown(Progress& progress, const Terminal& terminal) {
+  return [&progress, &terminal](std::string_view, std::size_t done, std::size_t total) {
+    if (stop_requested(terminal.stop)) throw Interrupted("interrupted; nothing was written");
+    progress.set_total(total);
+    progress.update(done);
+  };
 }
 
 }  // namespace
@@ -115,15 +191,26 @@ void print_json(const MachineSpec& machine,
 CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
   CLI::App* verb =
       app.add_subcommand("calibrate", "Measure this computer and write a machine file");
-  verb->add_option("--device", options.device, "What to measure: cpu")
-      ->check(CLI::IsMember(std::set<std::string>{"cpu"}))
+  verb->add_option("--device",
+                   options.device,
+                   "What to measure: cpu, or cuda, which also writes a rule sheet beside FILE")
+      ->check(CLI::IsMember(std::set<std::string>{"cpu", "cuda"}))
       ->capture_default_str();
   verb->add_option(
           "-o,--out", options.out, "Machine file to write, .json; an older one is replaced")
       ->required();
-  verb->add_option("--name", options.name, "Name of the machine")->capture_default_str();
+  verb->add_option("--name", options.name, "Name of the machine; without: cpu, or gpu");
   verb->add_option("--workers", options.workers, "Cores that run kernels; 0 = all")
       ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  verb->add_option("--base",
+                   options.base,
+                   "cuda: the machine that the device is compared with, and whose numbers stay "
+                   "where nothing is measured; without: by the device's name");
+  verb->add_option("--connections",
+                   options.connections,
+                   "cuda: hardware connections of this run; 0 = CUDA's own choice")
+      ->check(CLI::Range(0, 32))
       ->capture_default_str();
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_flag("--json", options.json, std::string{json_help});
@@ -135,6 +222,12 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
   expect_writable(options.out);
+  if (options.device == "cuda") {
+    const auto connections =
+        options.connections == 0 ? std::nullopt : std::optional{options.connections};
+    CudaBench bench{options.base, connections, terminal.stop};
+    return run(options, bench, bench.base(), terminal);
+  }
   CpuBench bench{options.workers, terminal.stop};
   return run(options, bench, terminal);
 }
@@ -144,20 +237,39 @@ int run(const CalibrateOptions& options, CalibrationBench& bench, const Terminal
   const Clock::time_point begin = Clock::now();
   expect_writable(options.out);
   Progress progress{terminal, 0, 0, "experiments"};
-  const MachineSpec machine = calibrate(bench,
-                                        {.name = options.name, .quick = options.quick},
-                                        [&](std::string_view, std::size_t done, std::size_t total) {
-                                          if (stop_requested(terminal.stop)) {
-                                            throw Interrupted("interrupted; nothing was written");
-                                          }
-                                          progress.set_total(total);
-                                          progress.update(done);
-                                        });
+  const MachineSpec machine =
+      calibrate(bench,
+                {.name = options.name.empty() ? "cpu" : options.name, .quick = options.quick},
+                shown(progress, terminal));
   progress.finish();
   write_file_atomically(options.out, write_machine(machine));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const ProfileFits fits{*machine.platform.devices[DeviceId{0}].profile};
   (options.json ? print_json : print_text)(machine, fits, options.out, seconds, terminal);
+  return exit_done;
+}
+
+int run(const CalibrateOptions& options,
+        DeviceBench& bench,
+        const MachineSpec& base,
+        const Terminal& terminal) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  expect_writable(options.out);
+  Progress progress{terminal, 0, 0, "experiments"};
+  const DeviceCalibration made = calibrate_device(
+      bench,
+      base,
+      {.name = options.name.empty() ? "gpu" : options.name, .quick = options.quick},
+      shown(progress, terminal));
+  progress.finish();
+  write_file_atomically(options.out, write_machine(made.machine));
+  write_file_atomically(beside(options.out, ".json"), rule_sheet_json(made.rules));
+  write_file_atomically(beside(options.out, ".md"), rule_sheet_markdown(made.rules));
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const ProfileFits fits{*made.machine.platform.devices[DeviceId{0}].profile};
+  (options.json ? print_device_json : print_device_text)(
+      made, fits, options.out, seconds, terminal);
   return exit_done;
 }
 

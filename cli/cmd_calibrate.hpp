@@ -2,7 +2,9 @@
 #pragma once
 
 #include "cli/calibrate/bench.hpp"
+#include "cli/calibrate/device_bench.hpp"
 #include "cli/terminal.hpp"
+#include "hw_models/machine_spec.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,8 +18,10 @@ namespace schedlab {
 struct CalibrateOptions {
   std::string device = "cpu";
   std::string out{};
-  std::string name = "cpu";
+  std::string name{};  ///< of the machine; empty: cpu, or gpu
   std::uint32_t workers = 0;
+  std::string base{};  ///< machine that the device resembles; empty: by the device's name
+  std::uint32_t connections = 0;  ///< hardware connections; 0 = CUDA's choice
   bool quick = false;
   bool json = false;
 };
@@ -29,6 +33,12 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options);
 /// The same on another bench.
 [[nodiscard]] int run(const CalibrateOptions& options,
                       CalibrationBench& bench,
+                      const Terminal& terminal);
+/// Measures a device: its machine file, and beside it FILE.rule_sheet.json and FILE.rule_sheet.md
+/// without FILE's ".json". `base`: the machine it is believed to be.
+[[nodiscard]] int run(const CalibrateOptions& options,
+                      DeviceBench& bench,
+                      const MachineSpec& base,
                       const Terminal& terminal);
 
 }  // namespace schedlab

@@ -2,6 +2,7 @@
 #include "cli/cmd_schema.hpp"
 
 #include "cli/baseline.hpp"
+#include "cli/calibrate/rule_sheet.hpp"
 #include "cli/explain/explanation.hpp"
 #include "cli/explain/run_origin.hpp"
 #include "cli/file_schemas.hpp"
@@ -21,8 +22,8 @@ CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
   CLI::App* verb = app.add_subcommand("schema", "Print the JSON Schema of specs and files");
   verb->add_option("WHICH",
                    options.which,
-                   "spec, machine, graph, plan, run, results, explanation, system, reproduction or "
-                   "baseline")
+                   "spec, machine, graph, plan, run, results, explanation, system, reproduction, "
+                   "baseline or rule_sheet")
       ->check(CLI::IsMember(std::set<std::string>{"spec",
                                                   "machine",
                                                   "graph",
@@ -32,7 +33,8 @@ CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
                                                   "explanation",
                                                   "system",
                                                   "reproduction",
-                                                  "baseline"}))
+                                                  "baseline",
+                                                  "rule_sheet"}))
       ->capture_default_str();
   verb->add_flag("--json", options.json, "No effect: a schema is JSON");
   verb->footer("Editors that know JSON Schema complete and check specs with it.");
@@ -59,6 +61,8 @@ int run(const SchemaOptions& options, const Terminal& terminal) {
     text = reproduction_schema();
   } else if (options.which == "baseline") {
     text = baseline_schema();
+  } else if (options.which == "rule_sheet") {
+    text = rule_sheet_schema();
   } else {
     text = spec_schema();
   }

@@ -193,7 +193,7 @@ std::vector<RuleReading> measure_stream_gap(DeviceBench& bench, const ProbeEffor
            .unit = "us",
            .pointer = "/device/stream_gap_us",
            .values = std::move(gaps),
-           .note = "what a kernel of known duration takes longer in a row of them"}};
+           .note = "what a spinning kernel takes beyond its spin in a row of them"}};
 }
 
 std::vector<RuleReading> measure_device_graph(DeviceBench& bench, const ProbeEffort& effort) {
@@ -224,7 +224,8 @@ std::vector<RuleReading> measure_device_graph(DeviceBench& bench, const ProbeEff
            .question = "How long is the device idle between two nodes of a graph in a row?",
            .unit = "us",
            .pointer = "/device/graph_node_gap_us",
-           .values = std::move(gaps)},
+           .values = std::move(gaps),
+           .note = "likewise, in a row of nodes"},
           {.name = "graph_launch",
            .question = "What does launching a device graph cost the host, without its nodes?",
            .unit = "us",

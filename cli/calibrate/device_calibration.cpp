@@ -3,12 +3,14 @@
 
 #include "cli/calibrate/simulated_device_bench.hpp"
 #include "hw_models/profile_fits.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "workloads/recurrent_kernels.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -23,6 +25,21 @@ constexpr ProbeEffort quick_effort{.runs = 5};
 // four bytes: assumed, libraries do not say how they cut.
 constexpr CutRule assumed_cut{.flops_per_block = 2.0 * 128 * 128 * 256,
                               .bytes_per_block = 8.0 * 4 * 2048};
+
+/// " nvidia h200 ": lower case, words between single spaces.
+std::string in_words(std::string_view name) {
+  std::string words = " ";
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) {
+      words += static_cast<char>(std::tolower(letter));
+    } else if (words.back() != ' ') {
+      words += ' ';
+    }
+  }
+  if (words.back() != ' ') words += ' ';
+  return words;
+}
 
 bool is_host_copy(TaskKind kind) {
   return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
@@ -104,6 +121,24 @@ KernelProfile profile_of(DeviceBench& bench,
 }
 
 }  // namespace
+
+MachineSpec base_machine(std::string_view device_name, const std::string& chosen) {
+  if (!chosen.empty()) return load_machine(chosen);
+  const std::string name = in_words(device_name);
+  std::string best;
+  for (const std::string& machine : machine_names()) {
+    if (name.find(in_words(machine)) == std::string::npos) continue;
+    if (machine.size() > best.size()) best = machine;
+  }
+  if (best.empty()) {
+    throw InputError({.file = "--base",
+                      .pointer = {},
+                      .found = fmt::format("device \"{}\"", device_name),
+                      .expected = "a machine that it resembles",
+                      .hint = fmt::format("name one of: {}", fmt::join(machine_names(), ", "))});
+  }
+  return load_machine(best);
+}
 
 std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
   const std::int64_t step = quick ? 16 : 4;

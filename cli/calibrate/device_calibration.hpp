@@ -8,6 +8,7 @@
 #include "sim/machine/kernel_profile.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -22,6 +23,11 @@ struct DeviceCalibration {
   RuleSheet rules;
   MachineSpec machine;  ///< `base` with what was measured, and a profile of kernels
 };
+
+/// The machine that a device is believed to be: `chosen` (a name or a path, as load_machine takes
+/// it), or else the longest of the library's names that the device's name has as a word, so that
+/// "NVIDIA H200" is h200. Throws InputError if there is none.
+[[nodiscard]] MachineSpec base_machine(std::string_view device_name, const std::string& chosen);
 
 /// Measures the rules of a device and the durations of its kernels. `base`: the machine that the
 /// device is believed to be; its numbers stay where nothing was measured, and it is what the

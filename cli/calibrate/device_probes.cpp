@@ -84,12 +84,10 @@ KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits
           .compute_share = 0};
 }
 
-KernelGrid whole_units(std::uint32_t blocks, const SmLimits& limits) {
-  KernelGrid grid = part_units(blocks, 1.0, limits);
-  // Where a block cannot ask for most of a unit's shared memory, threads fill it.
-  if (limits.known() && occupancy(grid.block, limits).blocks > 1) {
-    grid.block.threads = most_threads_per_block;
-  }
+KernelGrid whole_units(std::uint32_t units, const SmLimits& limits) {
+  KernelGrid grid = part_units(units, 1.0, limits);
+  // Where one block cannot ask for most of a unit's shared memory, several fill it.
+  if (limits.known()) grid.blocks *= std::max(1U, occupancy(grid.block, limits).blocks);
   return grid;
 }
 

@@ -51,8 +51,8 @@ class ProbeMaker {
   std::vector<HostCall> calls_;
 };
 
-/// A grid of blocks each of which leaves no room on its unit for another that wants shared memory.
-[[nodiscard]] KernelGrid whole_units(std::uint32_t blocks, const SmLimits& limits);
+/// As many blocks as fill that many units: beside them none that wants shared memory finds room.
+[[nodiscard]] KernelGrid whole_units(std::uint32_t units, const SmLimits& limits);
 /// Blocks that take this share of a unit's shared memory.
 [[nodiscard]] KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits);
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
 
 namespace schedlab {
@@ -19,22 +18,25 @@ bool spins(const TaskGraph& graph) {
                      [](const Operation& operation) { return operation.kind == TaskKind::fixed; });
 }
 
-CostTable costs_of(const TaskGraph& graph, const Platform& platform) {
-  if (spins(graph)) return {graph, platform, FixedCost{}};
-  return {graph, platform, *make_cost_model(default_cost_model)};
-}
-
 }  // namespace
 
-SimulatedDeviceBench::SimulatedDeviceBench(Platform platform, double variation)
-    : platform_(std::move(platform)), variation_(variation) {
-  for (Device& device : platform_.devices) {
+Platform with_spinning_units(Platform platform) {
+  for (Device& device : platform.devices) {
     auto& spinning = device.unit_class_of[static_cast<std::size_t>(TaskKind::fixed)];
     if (!spinning.valid()) {
       spinning = device.unit_class_of[static_cast<std::size_t>(TaskKind::pointwise)];
     }
   }
+  return platform;
 }
+
+CostTable probe_costs(const TaskGraph& graph, const Platform& platform) {
+  if (spins(graph)) return {graph, platform, FixedCost{}};
+  return {graph, platform, *make_cost_model(default_cost_model)};
+}
+
+SimulatedDeviceBench::SimulatedDeviceBench(Platform platform, double variation)
+    : platform_(with_spinning_units(std::move(platform))), variation_(variation) {}
 
 DeviceFacts SimulatedDeviceBench::facts() const {
   const Device& device = platform_.device(DeviceId{0});
@@ -52,7 +54,7 @@ const SmLimits& SimulatedDeviceBench::limits() const {
 
 void SimulatedDeviceBench::run(const DeviceProbe& probe,
                                const std::function<bool(const ProbeRun&)>& again) {
-  CostTable costs = costs_of(probe.graph, platform_);
+  CostTable costs = probe_costs(probe.graph, platform_);
   const IdVector<TaskId, Duration> exact = costs.durations();
   ProbeRun made;
   do {

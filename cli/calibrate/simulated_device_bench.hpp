@@ -2,16 +2,20 @@
 #pragma once
 
 #include "cli/calibrate/device_bench.hpp"
-#include "sim/base/rng.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 
 namespace schedlab {
+
+/// The platform with kernels that spin on the units of point-wise kernels, where they have none.
+[[nodiscard]] Platform with_spinning_units(Platform platform);
+/// Of the tasks of a probe: kernels that spin last what they are told, all others what the cost
+/// model `tiled_gemm` says.
+[[nodiscard]] CostTable probe_costs(const TaskGraph& graph, const Platform& platform);
 
 /// The simulator of one machine as a device: what a rule sheet says a device should do, and a
 /// device of known parameters to try the rules on. Spinning kernels run on the units of point-wise

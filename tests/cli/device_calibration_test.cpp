@@ -3,15 +3,20 @@
 
 #include "cli/calibrate/rule_sheet.hpp"
 #include "cli/calibrate/simulated_device_bench.hpp"
-#include "cli/schema_check.hpp"
+#include "cli/cmd_calibrate.hpp"
 #include "hw_models/measured.hpp"
 #include "hw_models/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 #include "sim/machine/cost_model.hpp"
+#include "tests/cli/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -46,6 +51,22 @@ TEST_CASE("a device that is what it is believed to be agrees in every rule that 
   }
   CHECK(rule(sheet, "connections").value == 8.0);
   CHECK(rule(sheet, "empty_units_first").verdict == RuleVerdict::not_measured);
+}
+
+TEST_CASE("the rules can be read off every GPU that ships") {
+  for (const char* name : {"m40", "p100", "v100", "a100", "h100", "h200"}) {
+    CAPTURE(name);
+    const Platform platform = load_machine(name).platform;
+    const Device& device = platform.devices[DeviceId{0}];
+    const RuleSheet sheet = sheet_of(platform, platform);
+    CHECK(rule(sheet, "connections").value == device.connections);
+    CHECK(rule(sheet, "priority_levels").value == device.priority_levels);
+    CHECK(rule(sheet, "resident_kernels").value == device.resident_kernels);
+    CHECK(rule(sheet, "launch_queue_depth").value == platform.hosts[HostId{0}].launch_queue_depth);
+    CHECK(*rule(sheet, "stream_gap").value == doctest::Approx(to_us(device.stream_gap)));
+    CHECK(*rule(sheet, "event_latency").value == doctest::Approx(to_us(device.event_latency)));
+    CHECK(rule(sheet, "starts_in_tail").value == 1.0);
+  }
 }
 
 TEST_CASE("a device that differs is told where, and its machine gets what was measured") {
@@ -144,6 +165,55 @@ TEST_CASE("a calibrated machine predicts kernels between those that were measure
   const Duration predicted = Measured{}.estimate(operation, device).duration;
   // Four sides of 64 to 4096 in steps of 16 are few, and tiles have steps: within a half.
   CHECK(to_us(predicted) == doctest::Approx(to_us(truth)).epsilon(0.5));
+}
+
+TEST_CASE("a device is known by the machine in its name") {
+  CHECK(base_machine("NVIDIA H200", "").name == "h200");
+  CHECK(base_machine("NVIDIA A100-SXM4-80GB", "").name == "a100");
+  CHECK(base_machine("Tesla V100-SXM2-16GB", "").name == "v100");
+  CHECK(base_machine("NVIDIA H200", "p100").name == "p100");  // what is asked for
+  try {
+    (void)base_machine("NVIDIA RTX 9999", "");
+    FAIL("a machine was found for an unknown device");
+  } catch (const InputError& error) {
+    CHECK(error.problem().file == "--base");
+    CHECK(error.problem().hint.find("h200") != std::string::npos);
+  }
+}
+
+TEST_CASE("calibrating a device writes its machine and the rule sheet beside it") {
+  const testing::TemporaryFolder folder;
+  const std::string out = (folder.path() / "mine.json").string();
+  const MachineSpec base = load_machine("h200");
+  SimulatedDeviceBench bench{base.platform};
+  std::ostringstream text;
+  std::ostringstream notes;
+  REQUIRE(run(CalibrateOptions{.device = "cuda", .out = out, .quick = true},
+              bench,
+              base,
+              Terminal{text, notes}) == exit_done);
+  CHECK(load_machine(out).name == "gpu");
+  const auto sheet = nlohmann::json::parse(read_file(folder.path() / "mine.rule_sheet.json"));
+  CHECK(sheet["machine"] == "h200");
+  CHECK(read_file(folder.path() / "mine.rule_sheet.md").find("| question |") != std::string::npos);
+  CHECK(text.str().find("connections") != std::string::npos);
+  CHECK(text.str().find("gemm tf32") != std::string::npos);
+}
+
+TEST_CASE("a device calibration that is stopped writes nothing") {
+  const testing::TemporaryFolder folder;
+  const std::string out = (folder.path() / "mine.json").string();
+  const MachineSpec base = load_machine("h200");
+  SimulatedDeviceBench bench{base.platform};
+  std::ostringstream text;
+  std::ostringstream notes;
+  const StopFlag stop{true};
+  CHECK_THROWS_AS((void)run(CalibrateOptions{.device = "cuda", .out = out, .quick = true},
+                            bench,
+                            base,
+                            Terminal{text, notes, false, &stop}),
+                  Interrupted);
+  CHECK(std::filesystem::is_empty(folder.path()));
 }
 
 }  // namespace schedlab

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/calibrate/cuda_bench.hpp"
+
+#include "cli/calibrate/device_calibration.hpp"
+#include "cli/calibrate/simulated_device_bench.hpp"
+#include "cli/wall_clock.hpp"
+#include "profiler/cupti_session.hpp"
+#include "real_exec/execution.hpp"
+
+#include <utility>
+
+namespace schedlab {
+
+CudaBench::CudaBench(const std::string& base,
+                     std::optional<std::uint32_t> connections,
+                     const StopFlag* stop)
+    : executor_({.device = 0, .connections = connections, .run = {.stop = stop}}),
+      base_(base_machine(executor_.properties().name, base)),
+      platform_(with_spinning_units(base_.platform)) {}
+
+DeviceFacts CudaBench::facts() const {
+  const DeviceProperties& device = executor_.properties();
+  const std::string version = profiler_available().version;
+  constexpr std::size_t day = 10;  // characters of 2026-11-21
+  return {.name = device.name,
+          .software = version.empty() ? "CUDA" : "CUDA with CUPTI " + version,
+          .date = now_utc().substr(0, day),
+          .units = device.units,
+          .priority_levels =
+              static_cast<std::uint32_t>(device.least_priority - device.greatest_priority + 1)};
+}
+
+const SmLimits& CudaBench::limits() const {
+  return platform_.device(DeviceId{0}).sm_limits;
+}
+
+void CudaBench::run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) {
+  const CostTable costs = probe_costs(probe.graph, platform_);
+  CudaProxyOptions options;
+  options.record_blocks = probe.place_blocks;
+  CudaProxyWork work{executor_, probe.graph, costs, options};
+  executor_.run_options().timing = probe.time_tasks ? TaskTiming::events : TaskTiming::none;
+  Execution execution;
+  ProbeRun made;
+  do {
+    executor_.run(probe.graph, probe.plan, work, execution);
+    made.trace = std::move(execution.trace);
+    made.placements.clear();
+    for (const CudaBlockRecord& block : work.block_records()) {
+      BlockPlacement& placed = made.placements.emplace_back();
+      placed.task = block.task;
+      placed.unit = block.unit;
+      placed.blocks = 1;
+    }
+  } while (again(made));
+}
+
+}  // namespace schedlab

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/calibrate/device_bench.hpp"
+#include "hw_models/machine_spec.hpp"
+#include "real_exec/cuda_executor.hpp"
+#include "sim/base/interrupt.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace schedlab {
+
+/// A CUDA device of this computer, through CudaExecutor: spinning kernels spin, all others run
+/// stand-ins of their shapes (CudaProxyWork).
+class CudaBench final : public DeviceBench {
+ public:
+  /// `base`: the machine that the device is believed to be; empty: the one in the device's name.
+  /// `connections`: of this process, nullopt: CUDA's own choice.
+  /// Throws DeviceError if there is no device, InputError for an unknown machine, or if the
+  /// device's name has none in it.
+  CudaBench(const std::string& base,
+            std::optional<std::uint32_t> connections,
+            const StopFlag* stop);
+
+  [[nodiscard]] const MachineSpec& base() const { return base_; }
+  [[nodiscard]] DeviceFacts facts() const override;
+  [[nodiscard]] const SmLimits& limits() const override;
+  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
+
+ private:
+  CudaExecutor executor_;
+  MachineSpec base_;
+  Platform platform_;  // of base_, where kernels that spin have units
+};
+
+}  // namespace schedlab
