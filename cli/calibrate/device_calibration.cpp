@@ -142,6 +142,7 @@ MachineSpec base_machine(std::string_view device_name, const std::string& chosen
 
 std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
   const std::int64_t step = quick ? 16 : 4;
+  constexpr std::int64_t most_kib = std::int64_t{64} << 10U;
   std::vector<Kernel> kernels;
   for (const DataType type : {DataType::fp32, DataType::tf32, DataType::bf16}) {
     if (device.rates.matrix[static_cast<std::size_t>(type)].count() == 0.0) continue;
@@ -152,21 +153,23 @@ std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
         }
       }
     }
+    for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
+      for (std::int64_t kib = 4; kib <= most_kib; kib *= step) {
+        for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
+          kernels.push_back({.kind = kind,
+                             .type = type,
+                             .flops = Flops{static_cast<double>(kib * 256)},
+                             .bytes_read = Bytes{kib * 1024},
+                             .bytes_written = Bytes{kib * 1024 / parts}});
+        }
+      }
+    }
   }
-  for (const TaskKind kind : {TaskKind::pointwise,
-                              TaskKind::reduction,
-                              TaskKind::copy_device_to_device,
+  for (const TaskKind kind : {TaskKind::copy_device_to_device,
                               TaskKind::copy_host_to_device,
                               TaskKind::copy_device_to_host}) {
-    const bool computes = kind == TaskKind::pointwise || kind == TaskKind::reduction;
-    for (std::int64_t kib = 4; kib <= std::int64_t{64} << 10U; kib *= step) {
-      for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
-        if (parts > 1 && !computes) continue;
-        kernels.push_back({.kind = kind,
-                           .flops = Flops{computes ? static_cast<double>(kib * 256) : 0.0},
-                           .bytes_read = Bytes{kib * 1024},
-                           .bytes_written = Bytes{kib * 1024 / parts}});
-      }
+    for (std::int64_t kib = 4; kib <= most_kib; kib *= step) {
+      kernels.push_back(copy_kernel(kind, kib * 1024, DataType::fp32));
     }
   }
   return kernels;
