@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifdef SCHEDLAB_WITH_CUDNN
 #include "real_exec/cuda/cudnn_network.hpp"
 
 #include "real_exec/recurrent_inputs.hpp"
@@ -21,8 +20,15 @@ namespace {
 
 std::string last_message() {
   std::array<char, 512> text{};
-  cudnnGetLastErrorString(text.data(), text.size());
+  cudnn().cudnnGetLastErrorString(text.data(), text.size());
   return std::string{text.data()};
+}
+
+template <class Owned, class Create>
+Owned made(Create create, const char* call) {
+  typename Owned::pointer object = nullptr;
+  check_cudnn(create(&object), call);
+  return Owned{object};
 }
 
 void check_supported(const RecurrentSpec& spec) {
@@ -39,16 +45,10 @@ void check_supported(const RecurrentSpec& spec) {
 
 }  // namespace
 
-void check(cudaError_t code, const char* call) {
-  if (code == cudaSuccess) return;
-  throw DeviceError(
-      fmt::format("{}: {}, {}", call, cudaGetErrorName(code), cudaGetErrorString(code)));
-}
-
-void check(cudnnStatus_t status, const char* call) {
+void check_cudnn(cudnnStatus_t status, const char* call) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   const std::string what =
-      fmt::format("{}: {} {}", call, cudnnGetErrorString(status), last_message());
+      fmt::format("{}: {} {}", call, cudnn().cudnnGetErrorString(status), last_message());
   // A wrong argument is how some algorithms refuse a shape.
   if (unsupported(status) || status == CUDNN_STATUS_BAD_PARAM) throw InfeasibleError(what);
   throw DeviceError(what);
@@ -74,7 +74,8 @@ CudnnNumber cudnn_number(DataType type) {
 
 void copy_to_device(const CudnnNumber& number, const std::vector<float>& values, void* to) {
   const auto copy = [&](const void* from) {
-    check(cudaMemcpy(to, from, values.size() * number.bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+    check_cuda(cudaMemcpy(to, from, values.size() * number.bytes, cudaMemcpyHostToDevice),
+               "cudaMemcpy");
   };
   if (number.type == CUDNN_DATA_FLOAT) {
     copy(values.data());
@@ -92,7 +93,7 @@ void copy_to_device(const CudnnNumber& number, const std::vector<float>& values,
 std::vector<float> copy_to_host(const CudnnNumber& number, const void* from, std::size_t count) {
   std::vector<float> values(count);
   const auto copy = [&](void* to) {
-    check(cudaMemcpy(to, from, count * number.bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    check_cuda(cudaMemcpy(to, from, count * number.bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
   };
   if (number.type == CUDNN_DATA_FLOAT) {
     copy(values.data());
@@ -113,73 +114,69 @@ CudnnNetwork::CudnnNetwork(const RecurrentSpec& given, cudnnRNNAlgo_t algorithm)
       number(cudnn_number(given.type)),
       directions(static_cast<std::size_t>(layer_directions(given, 0))) {
   check_supported(spec);
-  stream = made<Stream>(
-      [](cudaStream_t* s) { return cudaStreamCreateWithFlags(s, cudaStreamNonBlocking); },
-      "cudaStreamCreateWithFlags");
-  handle = made<Handle>([](cudnnHandle_t* h) { return cudnnCreate(h); }, "cudnnCreate");
-  check(cudnnSetStream(handle.get(), stream.get()), "cudnnSetStream");
+  stream = make_stream(0);
+  handle = made<CudnnHandle>(cudnn().cudnnCreate, "cudnnCreate");
+  check_cudnn(cudnn().cudnnSetStream(handle.get(), stream.get()), "cudnnSetStream");
   describe(algorithm);
 }
 
 void CudnnNetwork::describe(cudnnRNNAlgo_t algorithm) {
-  dropout = made<DropoutDescriptor>(
-      [](cudnnDropoutDescriptor_t* d) { return cudnnCreateDropoutDescriptor(d); },
-      "cudnnCreateDropoutDescriptor");
-  check(cudnnSetDropoutDescriptor(dropout.get(), handle.get(), 0.0F, nullptr, 0, 0),
-        "cudnnSetDropoutDescriptor");
-  rnn = made<RnnDescriptor>([](cudnnRNNDescriptor_t* d) { return cudnnCreateRNNDescriptor(d); },
-                            "cudnnCreateRNNDescriptor");
+  dropout =
+      made<DropoutDescriptor>(cudnn().cudnnCreateDropoutDescriptor, "cudnnCreateDropoutDescriptor");
+  check_cudnn(cudnn().cudnnSetDropoutDescriptor(dropout.get(), handle.get(), 0.0F, nullptr, 0, 0),
+              "cudnnSetDropoutDescriptor");
+  rnn = made<RnnDescriptor>(cudnn().cudnnCreateRNNDescriptor, "cudnnCreateRNNDescriptor");
   const bool lstm = spec.cell == RecurrentCell::lstm;
   const auto hidden = static_cast<std::int32_t>(spec.hidden);
-  check(cudnnSetRNNDescriptor_v8(rnn.get(),
-                                 algorithm,
-                                 lstm ? CUDNN_LSTM : CUDNN_GRU,
-                                 lstm ? CUDNN_RNN_SINGLE_INP_BIAS : CUDNN_RNN_DOUBLE_BIAS,
-                                 directions == 2 ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
-                                 CUDNN_LINEAR_INPUT,
-                                 number.type,
-                                 CUDNN_DATA_FLOAT,
-                                 number.math,
-                                 static_cast<std::int32_t>(spec.input),
-                                 hidden,
-                                 hidden,  // no projection
-                                 static_cast<std::int32_t>(spec.layers),
-                                 dropout.get(),
-                                 CUDNN_RNN_PADDED_IO_DISABLED),
-        "cudnnSetRNNDescriptor_v8");
+  check_cudnn(
+      cudnn().cudnnSetRNNDescriptor_v8(rnn.get(),
+                                       algorithm,
+                                       lstm ? CUDNN_LSTM : CUDNN_GRU,
+                                       lstm ? CUDNN_RNN_SINGLE_INP_BIAS : CUDNN_RNN_DOUBLE_BIAS,
+                                       directions == 2 ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
+                                       CUDNN_LINEAR_INPUT,
+                                       number.type,
+                                       CUDNN_DATA_FLOAT,
+                                       number.math,
+                                       static_cast<std::int32_t>(spec.input),
+                                       hidden,
+                                       hidden,  // no projection
+                                       static_cast<std::int32_t>(spec.layers),
+                                       dropout.get(),
+                                       CUDNN_RNN_PADDED_IO_DISABLED),
+      "cudnnSetRNNDescriptor_v8");
   x_shape = data_descriptor(static_cast<std::size_t>(spec.input));
   y_shape = data_descriptor(directions * static_cast<std::size_t>(spec.hidden));
-  state_shape = made<TensorDescriptor>(
-      [](cudnnTensorDescriptor_t* d) { return cudnnCreateTensorDescriptor(d); },
-      "cudnnCreateTensorDescriptor");
+  state_shape =
+      made<TensorDescriptor>(cudnn().cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
   const std::array<int, 3> sizes{static_cast<int>(chain_count(spec)),
                                  static_cast<int>(spec.batch),
                                  static_cast<int>(spec.hidden)};
   const std::array<int, 3> strides{sizes[1] * sizes[2], sizes[2], 1};
-  check(cudnnSetTensorNdDescriptor(state_shape.get(), number.type, 3, sizes.data(), strides.data()),
-        "cudnnSetTensorNdDescriptor");
+  check_cudnn(cudnn().cudnnSetTensorNdDescriptor(
+                  state_shape.get(), number.type, 3, sizes.data(), strides.data()),
+              "cudnnSetTensorNdDescriptor");
   if (algorithm == CUDNN_RNN_ALGO_PERSIST_DYNAMIC) {
-    check(cudnnBuildRNNDynamic(handle.get(), rnn.get(), static_cast<int>(spec.batch)),
-          "cudnnBuildRNNDynamic");
+    check_cudnn(cudnn().cudnnBuildRNNDynamic(handle.get(), rnn.get(), static_cast<int>(spec.batch)),
+                "cudnnBuildRNNDynamic");
   }
 }
 
 /// Packed, as all sequences are of the same length: [steps, batch, width], nothing between.
 DataDescriptor CudnnNetwork::data_descriptor(std::size_t width) const {
-  auto descriptor = made<DataDescriptor>(
-      [](cudnnRNNDataDescriptor_t* d) { return cudnnCreateRNNDataDescriptor(d); },
-      "cudnnCreateRNNDataDescriptor");
+  auto descriptor =
+      made<DataDescriptor>(cudnn().cudnnCreateRNNDataDescriptor, "cudnnCreateRNNDataDescriptor");
   const std::vector<int> lengths(static_cast<std::size_t>(spec.batch),
                                  static_cast<int>(spec.steps));
-  check(cudnnSetRNNDataDescriptor(descriptor.get(),
-                                  number.type,
-                                  CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED,
-                                  static_cast<int>(spec.steps),
-                                  static_cast<int>(spec.batch),
-                                  static_cast<int>(width),
-                                  lengths.data(),
-                                  nullptr),
-        "cudnnSetRNNDataDescriptor");
+  check_cudnn(cudnn().cudnnSetRNNDataDescriptor(descriptor.get(),
+                                                number.type,
+                                                CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED,
+                                                static_cast<int>(spec.steps),
+                                                static_cast<int>(spec.batch),
+                                                static_cast<int>(width),
+                                                lengths.data(),
+                                                nullptr),
+              "cudnnSetRNNDataDescriptor");
   return descriptor;
 }
 
@@ -188,9 +185,8 @@ void CudnnNetwork::visit_weights(std::size_t chain,
                                  CudnnChainWeights& weights,
                                  const Visit& action) const {
   const auto descriptor = [] {
-    return made<TensorDescriptor>(
-        [](cudnnTensorDescriptor_t* d) { return cudnnCreateTensorDescriptor(d); },
-        "cudnnCreateTensorDescriptor");
+    return made<TensorDescriptor>(cudnn().cudnnCreateTensorDescriptor,
+                                  "cudnnCreateTensorDescriptor");
   };
   const TensorDescriptor matrix_shape = descriptor();
   const TensorDescriptor bias_shape = descriptor();
@@ -199,9 +195,9 @@ void CudnnNetwork::visit_weights(std::size_t chain,
     int dimensions = 0;
     std::array<int, 3> sizes{};
     std::array<int, 3> strides{};
-    check(cudnnGetTensorNdDescriptor(
-              shape.get(), 3, &type, &dimensions, sizes.data(), strides.data()),
-          "cudnnGetTensorNdDescriptor");
+    check_cudnn(cudnn().cudnnGetTensorNdDescriptor(
+                    shape.get(), 3, &type, &dimensions, sizes.data(), strides.data()),
+                "cudnnGetTensorNdDescriptor");
     std::size_t count = 1;
     for (const int size : sizes) count *= static_cast<std::size_t>(size);
     return count;
@@ -209,17 +205,17 @@ void CudnnNetwork::visit_weights(std::size_t chain,
   for (std::size_t layer = 0; layer < weights.matrices.size(); ++layer) {
     void* matrix = nullptr;
     void* bias = nullptr;
-    check(cudnnGetRNNWeightParams(handle.get(),
-                                  rnn.get(),
-                                  static_cast<std::int32_t>(chain),
-                                  space.bytes(),
-                                  space.get(),
-                                  static_cast<std::int32_t>(layer),
-                                  matrix_shape.get(),
-                                  &matrix,
-                                  bias_shape.get(),
-                                  &bias),
-          "cudnnGetRNNWeightParams");
+    check_cudnn(cudnn().cudnnGetRNNWeightParams(handle.get(),
+                                                rnn.get(),
+                                                static_cast<std::int32_t>(chain),
+                                                space.bytes(),
+                                                space.data(),
+                                                static_cast<std::int32_t>(layer),
+                                                matrix_shape.get(),
+                                                &matrix,
+                                                bias_shape.get(),
+                                                &bias),
+                "cudnnGetRNNWeightParams");
     SCHEDLAB_EXPECTS(matrix != nullptr, "cuDNN has no matrix where ours has one");
     action(weights.matrices[layer], matrix, elements(matrix_shape));
     SCHEDLAB_EXPECTS((bias == nullptr) == weights.biases[layer].empty(),
@@ -229,4 +225,3 @@ void CudnnNetwork::visit_weights(std::size_t chain,
 }
 
 }  // namespace schedlab::detail
-#endif

@@ -4,11 +4,10 @@
 // What the CUDA run-time and cuDNN give out, owned, and every call checked. Included only where
 // cuDNN is there.
 
+#include "real_exec/cuda/cuda_handles.hpp"
 #include "real_exec/cuda/cudnn_layout.hpp"
+#include "real_exec/cuda/cudnn_library.hpp"
 #include "workloads/recurrent.hpp"
-
-#include <cuda_runtime_api.h>
-#include <cudnn.h>
 
 #include <cstddef>
 #include <functional>
@@ -18,62 +17,30 @@
 
 namespace schedlab::detail {
 
-/// Throws DeviceError naming `call`.
-void check(cudaError_t code, const char* call);
 /// Throws DeviceError naming `call`; InfeasibleError where cuDNN says that it does not do this.
-void check(cudnnStatus_t status, const char* call);
+void check_cudnn(cudnnStatus_t status, const char* call);
 
-/// What frees an object of the run-time or of cuDNN; errors at that point have nowhere to go.
-template <auto Destroy>
-struct Destroyer {
+/// What gives a descriptor or handle of cuDNN back; errors at that point have nowhere to go.
+template <auto CudnnLibrary::*Destroy>
+struct CudnnDestroyer {
   template <class Object>
   void operator()(Object* object) const {
-    static_cast<void>(Destroy(object));
+    static_cast<void>((cudnn().*Destroy)(object));
   }
 };
-template <class Handle, auto Destroy>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<Destroy>>;
+template <class Handle, auto CudnnLibrary::*Destroy>
+using CudnnOwned = std::unique_ptr<std::remove_pointer_t<Handle>, CudnnDestroyer<Destroy>>;
 
-using Stream = Owned<cudaStream_t, &cudaStreamDestroy>;
-using GraphExec = Owned<cudaGraphExec_t, &cudaGraphExecDestroy>;
-using Graph = Owned<cudaGraph_t, &cudaGraphDestroy>;
-using Handle = Owned<cudnnHandle_t, &cudnnDestroy>;
-using RnnDescriptor = Owned<cudnnRNNDescriptor_t, &cudnnDestroyRNNDescriptor>;
-using DataDescriptor = Owned<cudnnRNNDataDescriptor_t, &cudnnDestroyRNNDataDescriptor>;
-using TensorDescriptor = Owned<cudnnTensorDescriptor_t, &cudnnDestroyTensorDescriptor>;
-using DropoutDescriptor = Owned<cudnnDropoutDescriptor_t, &cudnnDestroyDropoutDescriptor>;
-
-template <class Object, class Create>
-Object made(const Create& create, const char* call) {
-  typename Object::pointer object = nullptr;
-  check(create(&object), call);
-  return Object{object};
-}
-
-/// Memory of the device.
-class Memory {
- public:
-  Memory() = default;
-  explicit Memory(std::size_t bytes) : bytes_(bytes) {
-    if (bytes == 0) return;
-    void* pointer = nullptr;
-    check(cudaMalloc(&pointer, bytes), "cudaMalloc");
-    pointer_.reset(pointer);
-  }
-  [[nodiscard]] void* get() const { return pointer_.get(); }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// 0xFF in every byte is a NaN in each of our types.
-  void set(int byte) const {
-    if (bytes_ > 0) check(cudaMemset(get(), byte, bytes_), "cudaMemset");
-  }
-
- private:
-  struct Free {
-    void operator()(void* pointer) const { static_cast<void>(cudaFree(pointer)); }
-  };
-  std::unique_ptr<void, Free> pointer_;
-  std::size_t bytes_ = 0;
-};
+using CudnnHandle = CudnnOwned<cudnnHandle_t, &CudnnLibrary::cudnnDestroy>;
+using RnnDescriptor = CudnnOwned<cudnnRNNDescriptor_t, &CudnnLibrary::cudnnDestroyRNNDescriptor>;
+using DataDescriptor =
+    CudnnOwned<cudnnRNNDataDescriptor_t, &CudnnLibrary::cudnnDestroyRNNDataDescriptor>;
+using TensorDescriptor =
+    CudnnOwned<cudnnTensorDescriptor_t, &CudnnLibrary::cudnnDestroyTensorDescriptor>;
+using DropoutDescriptor =
+    CudnnOwned<cudnnDropoutDescriptor_t, &CudnnLibrary::cudnnDestroyDropoutDescriptor>;
+/// Of the device.
+using Memory = DeviceArray<std::byte>;
 
 /// The type of sequences, states and weights, and what cuDNN may compute with.
 struct CudnnNumber {
@@ -107,8 +74,8 @@ class CudnnNetwork {
   RecurrentSpec spec;
   CudnnNumber number;
   std::size_t directions;
-  Stream stream;
-  Handle handle;
+  CudaStream stream;
+  CudnnHandle handle;
   DropoutDescriptor dropout;
   RnnDescriptor rnn;
   DataDescriptor x_shape;

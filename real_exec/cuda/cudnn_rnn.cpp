@@ -5,6 +5,7 @@
 
 #ifdef SCHEDLAB_WITH_CUDNN
 #include "real_exec/cuda/cudnn_network.hpp"
+#include "real_exec/cuda_executor.hpp"
 
 #include <fmt/format.h>
 
@@ -28,6 +29,10 @@ namespace {
 RecurrentSpec with_input(RecurrentSpec spec) {
   if (spec.input == 0) spec.input = spec.hidden;
   return spec;
+}
+
+void fill_bytes(const Memory& memory, int byte) {
+  if (!memory.empty()) check_cuda(cudaMemset(memory.data(), byte, memory.bytes()), "cudaMemset");
 }
 
 class CudnnRnn final : public LibraryRnn {
@@ -61,10 +66,11 @@ class CudnnRnn final : public LibraryRnn {
   CudnnNetwork net_;
   std::size_t input_;
   std::vector<RecurrentChainInputs<float>> given_;
-  Memory lengths_, x_, y_, dy_, dx_;
+  DeviceArray<std::int32_t> lengths_;
+  Memory x_, y_, dy_, dx_;
   Memory h0_, c0_, h_last_, c_last_, dh_last_, dc_last_, dh0_, dc0_;
   Memory weights_, gradients_, workspace_, reserve_;
-  std::array<GraphExec, rnn_call_count> graphs_;
+  std::array<CudaGraphExec, rnn_call_count> graphs_;
   bool captured_ = false;
 };
 
@@ -85,7 +91,7 @@ CudnnRnn::CudnnRnn(const RecurrentSpec& given,
 void CudnnRnn::allocate() {
   const auto hidden = static_cast<std::size_t>(spec_.hidden);
   const auto states = static_cast<std::size_t>(chain_count(spec_) * spec_.batch) * hidden;
-  const auto elements = [&](std::size_t count) { return Memory{count * net_.number.bytes}; };
+  const auto elements = [&](std::size_t count) { return Memory(count * net_.number.bytes); };
   x_ = elements(sequence(input_));
   y_ = elements(sequence(net_.directions * hidden));
   for (Memory* state : {&h0_, &c0_, &h_last_, &c_last_}) *state = elements(states);
@@ -95,33 +101,33 @@ void CudnnRnn::allocate() {
     for (Memory* state : {&dh_last_, &dc_last_, &dh0_, &dc0_}) *state = elements(states);
   }
   std::size_t bytes = 0;
-  check(cudnnGetRNNWeightSpaceSize(net_.handle.get(), net_.rnn.get(), &bytes),
-        "cudnnGetRNNWeightSpaceSize");
-  weights_ = Memory{bytes};
-  if (backward_too()) gradients_ = Memory{bytes};
+  check_cudnn(cudnn().cudnnGetRNNWeightSpaceSize(net_.handle.get(), net_.rnn.get(), &bytes),
+              "cudnnGetRNNWeightSpaceSize");
+  weights_ = Memory(bytes);
+  if (backward_too()) gradients_ = Memory(bytes);
   std::size_t work = 0;
   std::size_t reserve = 0;
-  check(
-      cudnnGetRNNTempSpaceSizes(net_.handle.get(),
-                                net_.rnn.get(),
-                                backward_too() ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE,
-                                net_.x_shape.get(),
-                                &work,
-                                &reserve),
-      "cudnnGetRNNTempSpaceSizes");
-  workspace_ = Memory{work};
-  reserve_ = Memory{reserve};
-  lengths_ = Memory{static_cast<std::size_t>(spec_.batch) * sizeof(std::int32_t)};
+  check_cudnn(cudnn().cudnnGetRNNTempSpaceSizes(
+                  net_.handle.get(),
+                  net_.rnn.get(),
+                  backward_too() ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE,
+                  net_.x_shape.get(),
+                  &work,
+                  &reserve),
+              "cudnnGetRNNTempSpaceSizes");
+  workspace_ = Memory(work);
+  reserve_ = Memory(reserve);
+  lengths_ = DeviceArray<std::int32_t>(static_cast<std::size_t>(spec_.batch));
 }
 
 void CudnnRnn::fill(const RecurrentInputs<float>& inputs) {
   const std::vector<std::int32_t> lengths(static_cast<std::size_t>(spec_.batch),
                                           static_cast<std::int32_t>(spec_.steps));
-  check(cudaMemcpy(lengths_.get(), lengths.data(), lengths_.bytes(), cudaMemcpyHostToDevice),
-        "cudaMemcpy");
-  copy_to_device(net_.number, inputs.x, x_.get());
-  if (backward_too()) copy_to_device(net_.number, inputs.dy, dy_.get());
-  weights_.set(0);
+  check_cuda(cudaMemcpy(lengths_.data(), lengths.data(), lengths_.bytes(), cudaMemcpyHostToDevice),
+             "cudaMemcpy");
+  copy_to_device(net_.number, inputs.x, x_.data());
+  if (backward_too()) copy_to_device(net_.number, inputs.dy, dy_.data());
+  fill_bytes(weights_, 0);
   std::vector<float> h0, c0, dh_last, dc_last;
   const auto append = [](std::vector<float>& all, const std::vector<float>& part) {
     all.insert(all.end(), part.begin(), part.end());
@@ -139,90 +145,91 @@ void CudnnRnn::fill(const RecurrentInputs<float>& inputs) {
           copy_to_device(net_.number, values, to);
         });
   }
-  copy_to_device(net_.number, h0, h0_.get());
-  if (!c0.empty()) copy_to_device(net_.number, c0, c0_.get());
+  copy_to_device(net_.number, h0, h0_.data());
+  if (!c0.empty()) copy_to_device(net_.number, c0, c0_.data());
   if (!backward_too()) return;
-  copy_to_device(net_.number, dh_last, dh_last_.get());
-  if (!dc_last.empty()) copy_to_device(net_.number, dc_last, dc_last_.get());
+  copy_to_device(net_.number, dh_last, dh_last_.data());
+  if (!dc_last.empty()) copy_to_device(net_.number, dc_last, dc_last_.data());
 }
 
 void CudnnRnn::poison() {
-  constexpr int not_a_number = 0xFF;
+  constexpr int not_a_number = 0xFF;  // in every byte, of each of our types
   for (const Memory* output : {&y_, &h_last_, &c_last_, &dx_, &dh0_, &dc0_}) {
-    output->set(not_a_number);
+    fill_bytes(*output, not_a_number);
   }
-  gradients_.set(0);
-  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  fill_bytes(gradients_, 0);
+  check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 void CudnnRnn::enqueue_forward() {
-  check(cudnnRNNForward(net_.handle.get(),
-                        net_.rnn.get(),
-                        backward_too() ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE,
-                        static_cast<const std::int32_t*>(lengths_.get()),
-                        net_.x_shape.get(),
-                        x_.get(),
-                        net_.y_shape.get(),
-                        y_.get(),
-                        net_.state_shape.get(),
-                        h0_.get(),
-                        h_last_.get(),
-                        net_.state_shape.get(),
-                        c0_.get(),
-                        c_last_.get(),
-                        weights_.bytes(),
-                        weights_.get(),
-                        workspace_.bytes(),
-                        workspace_.get(),
-                        reserve_.bytes(),
-                        reserve_.get()),
-        "cudnnRNNForward");
+  check_cudnn(
+      cudnn().cudnnRNNForward(net_.handle.get(),
+                              net_.rnn.get(),
+                              backward_too() ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE,
+                              lengths_.data(),
+                              net_.x_shape.get(),
+                              x_.data(),
+                              net_.y_shape.get(),
+                              y_.data(),
+                              net_.state_shape.get(),
+                              h0_.data(),
+                              h_last_.data(),
+                              net_.state_shape.get(),
+                              c0_.data(),
+                              c_last_.data(),
+                              weights_.bytes(),
+                              weights_.data(),
+                              workspace_.bytes(),
+                              workspace_.data(),
+                              reserve_.bytes(),
+                              reserve_.data()),
+      "cudnnRNNForward");
 }
 
 void CudnnRnn::enqueue_backward_data() {
-  check(cudnnRNNBackwardData_v8(net_.handle.get(),
-                                net_.rnn.get(),
-                                static_cast<const std::int32_t*>(lengths_.get()),
-                                net_.y_shape.get(),
-                                y_.get(),
-                                dy_.get(),
-                                net_.x_shape.get(),
-                                dx_.get(),
-                                net_.state_shape.get(),
-                                h0_.get(),
-                                dh_last_.get(),
-                                dh0_.get(),
-                                net_.state_shape.get(),
-                                c0_.get(),
-                                dc_last_.get(),
-                                dc0_.get(),
-                                weights_.bytes(),
-                                weights_.get(),
-                                workspace_.bytes(),
-                                workspace_.get(),
-                                reserve_.bytes(),
-                                reserve_.get()),
-        "cudnnRNNBackwardData_v8");
+  check_cudnn(cudnn().cudnnRNNBackwardData_v8(net_.handle.get(),
+                                              net_.rnn.get(),
+                                              lengths_.data(),
+                                              net_.y_shape.get(),
+                                              y_.data(),
+                                              dy_.data(),
+                                              net_.x_shape.get(),
+                                              dx_.data(),
+                                              net_.state_shape.get(),
+                                              h0_.data(),
+                                              dh_last_.data(),
+                                              dh0_.data(),
+                                              net_.state_shape.get(),
+                                              c0_.data(),
+                                              dc_last_.data(),
+                                              dc0_.data(),
+                                              weights_.bytes(),
+                                              weights_.data(),
+                                              workspace_.bytes(),
+                                              workspace_.data(),
+                                              reserve_.bytes(),
+                                              reserve_.data()),
+              "cudnnRNNBackwardData_v8");
 }
 
 void CudnnRnn::enqueue_backward_weights() {
-  check(cudnnRNNBackwardWeights_v8(net_.handle.get(),
-                                   net_.rnn.get(),
-                                   CUDNN_WGRAD_MODE_ADD,
-                                   static_cast<const std::int32_t*>(lengths_.get()),
-                                   net_.x_shape.get(),
-                                   x_.get(),
-                                   net_.state_shape.get(),
-                                   h0_.get(),
-                                   net_.y_shape.get(),
-                                   y_.get(),
-                                   gradients_.bytes(),
-                                   gradients_.get(),
-                                   workspace_.bytes(),
-                                   workspace_.get(),
-                                   reserve_.bytes(),
-                                   reserve_.get()),
-        "cudnnRNNBackwardWeights_v8");
+  check_cudnn(cudnn().cudnnRNNBackwardWeights_v8(net_.handle.get(),
+                                                 net_.rnn.get(),
+                                                 CUDNN_WGRAD_MODE_ADD,
+                                                 lengths_.data(),
+                                                 net_.x_shape.get(),
+                                                 x_.data(),
+                                                 net_.state_shape.get(),
+                                                 h0_.data(),
+                                                 net_.y_shape.get(),
+                                                 y_.data(),
+                                                 gradients_.bytes(),
+                                                 gradients_.data(),
+                                                 workspace_.bytes(),
+                                                 workspace_.data(),
+                                                 reserve_.bytes(),
+                                                 reserve_.data()),
+              "cudnnRNNBackwardWeights_v8");
 }
 
 void CudnnRnn::enqueue(RnnCall call) {
@@ -249,8 +256,8 @@ void CudnnRnn::capture() {
   for (const RnnCall call : calls) static_cast<void>(run(call));
   poison();
   for (const RnnCall call : calls) {
-    check(cudaStreamBeginCapture(net_.stream.get(), cudaStreamCaptureModeThreadLocal),
-          "cudaStreamBeginCapture");
+    check_cuda(cudaStreamBeginCapture(net_.stream.get(), cudaStreamCaptureModeThreadLocal),
+               "cudaStreamBeginCapture");
     std::string failure;
     try {
       enqueue(call);
@@ -259,7 +266,7 @@ void CudnnRnn::capture() {
     }
     cudaGraph_t captured = nullptr;
     const cudaError_t ended = cudaStreamEndCapture(net_.stream.get(), &captured);
-    const Graph graph{captured};
+    const CudaGraph graph(captured);
     if (!failure.empty() || ended != cudaSuccess) {
       static_cast<void>(cudaGetLastError());  // or the next call reports it again
       throw InfeasibleError(
@@ -268,11 +275,11 @@ void CudnnRnn::capture() {
                       failure.empty() ? cudaGetErrorString(ended) : failure.c_str()));
     }
     cudaGraphExec_t exec = nullptr;
-    check(cudaGraphInstantiate(&exec, graph.get(), 0), "cudaGraphInstantiate");
-    graphs_[static_cast<std::size_t>(call)].reset(exec);
-    check(cudaGraphUpload(exec, net_.stream.get()), "cudaGraphUpload");
+    check_cuda(cudaGraphInstantiate(&exec, graph.get(), 0), "cudaGraphInstantiate");
+    graphs_[static_cast<std::size_t>(call)] = CudaGraphExec(exec);
+    check_cuda(cudaGraphUpload(exec, net_.stream.get()), "cudaGraphUpload");
   }
-  check(cudaStreamSynchronize(net_.stream.get()), "cudaStreamSynchronize");
+  check_cuda(cudaStreamSynchronize(net_.stream.get()), "cudaStreamSynchronize");
   captured_ = true;
 }
 
@@ -280,12 +287,12 @@ Duration CudnnRnn::run(RnnCall call) {
   SCHEDLAB_EXPECTS(has(call), "a network made for the forward pass has no gradients");
   const auto start = std::chrono::steady_clock::now();
   if (captured_) {
-    check(cudaGraphLaunch(graphs_[static_cast<std::size_t>(call)].get(), net_.stream.get()),
-          "cudaGraphLaunch");
+    check_cuda(cudaGraphLaunch(graphs_[static_cast<std::size_t>(call)].get(), net_.stream.get()),
+               "cudaGraphLaunch");
   } else {
     enqueue(call);
   }
-  check(cudaStreamSynchronize(net_.stream.get()), "cudaStreamSynchronize");
+  check_cuda(cudaStreamSynchronize(net_.stream.get()), "cudaStreamSynchronize");
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - start);
 }
 
@@ -293,9 +300,9 @@ RecurrentResults<float> CudnnRnn::results() {
   RecurrentResults<float> all;
   const auto hidden = static_cast<std::size_t>(spec_.hidden);
   const std::size_t state = static_cast<std::size_t>(spec_.batch) * hidden;
-  all.y = copy_to_host(net_.number, y_.get(), sequence(net_.directions * hidden));
+  all.y = copy_to_host(net_.number, y_.data(), sequence(net_.directions * hidden));
   all.dx.resize(sequence(input_));
-  if (backward_too()) all.dx = copy_to_host(net_.number, dx_.get(), sequence(input_));
+  if (backward_too()) all.dx = copy_to_host(net_.number, dx_.data(), sequence(input_));
   for (std::size_t c = 0; c < given_.size(); ++c) {
     const RecurrentChainInputs<float>& given = given_[c];
     RecurrentChainResults<float>& chain = all.chains.emplace_back();
@@ -310,9 +317,7 @@ RecurrentResults<float> CudnnRnn::results() {
           });
       from_cudnn(spec_, gradients, chain);
       const auto part = [&](const Memory& states) {
-        return copy_to_host(net_.number,
-                            static_cast<const char*>(states.get()) + c * state * net_.number.bytes,
-                            state);
+        return copy_to_host(net_.number, states.data() + c * state * net_.number.bytes, state);
       };
       chain.dh0 = part(dh0_);
       if (!given.c0.empty()) chain.dc0 = part(dc0_);
@@ -329,27 +334,22 @@ RecurrentResults<float> CudnnRnn::results() {
 
 /// Throws DeviceError with what is missing.
 void expect_device() {
-  int count = 0;
-  const cudaError_t found = cudaGetDeviceCount(&count);
-  if (found != cudaSuccess || count == 0) {
-    throw DeviceError(
-        fmt::format("no CUDA device: {}",
-                    found == cudaSuccess ? "the driver lists none" : cudaGetErrorString(found)));
-  }
+  const CudaAvailability found = cuda_available();
+  if (!found.available) throw DeviceError(found.reason);
 }
 
 }  // namespace
 
+std::string cudnn_version() {
+  const std::size_t version = cudnn().cudnnGetVersion();
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
 std::string describe_cudnn() {
   expect_device();
   cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
-  const std::size_t version = cudnnGetVersion();
-  return fmt::format("cuDNN {}.{}.{} on {}",
-                     version / 10000,
-                     version / 100 % 100,
-                     version % 100,
-                     static_cast<const char*>(device.name));
+  check_cuda(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
+  return fmt::format("cuDNN {} on {}", cudnn_version(), static_cast<const char*>(device.name));
 }
 
 std::unique_ptr<LibraryRnn> make_cudnn_rnn(const RecurrentSpec& spec,
@@ -365,16 +365,25 @@ std::unique_ptr<LibraryRnn> make_cudnn_rnn(const RecurrentSpec& spec,
 
 #else
 
+namespace {
+
+constexpr const char* missing =
+    "built without cuDNN: install the CUDA toolkit with cuDNN 9 and configure again";
+
+}  // namespace
+
+std::string cudnn_version() {
+  throw DeviceError(missing);
+}
+
 std::string describe_cudnn() {
-  throw DeviceError(
-      "built without cuDNN: install the CUDA toolkit with cuDNN 9 and configure again");
+  throw DeviceError(missing);
 }
 
 std::unique_ptr<LibraryRnn> make_cudnn_rnn(const RecurrentSpec& /*spec*/,
                                            const RecurrentInputs<float>& /*inputs*/,
                                            const RnnVariant& /*variant*/) {
-  throw DeviceError(
-      "built without cuDNN: install the CUDA toolkit with cuDNN 9 and configure again");
+  throw DeviceError(missing);
 }
 
 #endif

@@ -12,6 +12,10 @@ namespace schedlab::detail {
 /// The words for cudnnRNNAlgo_t, in its order.
 [[nodiscard]] const std::vector<std::string>& cudnn_algorithm_names();
 
+/// "9.19.0"; loads the library, for which no device is needed. DeviceError if it is not there or
+/// lacks a function that is used, or if this was built without it.
+[[nodiscard]] std::string cudnn_version();
+
 /// "cuDNN 9.19.0 on NVIDIA H200"; DeviceError if this was built without it or there is no device.
 [[nodiscard]] std::string describe_cudnn();
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cuda/cudnn_layout.hpp"
 
+#include "real_exec/cuda/cudnn_rnn.hpp"
 #include "real_exec/recurrent_inputs.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/skip.hpp"
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 using namespace schedlab;
@@ -80,5 +84,16 @@ TEST_CASE("gradients come back from cuDNN's layout to where the parameters were"
       CHECK(back.dwh == chain.wh);
       CHECK(back.dbias == chain.bias);
     }
+  }
+}
+
+TEST_CASE(
+    "cuDNN is loaded by name, with every function that is used, or its absence has a reason") {
+  try {
+    const std::string version = detail::cudnn_version();
+    CHECK(version.starts_with("9."));
+  } catch (const DeviceError& error) {
+    CHECK(std::string{error.what()}.find("cuDNN") != std::string::npos);
+    testing::skip(error.what());
   }
 }
