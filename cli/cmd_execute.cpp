@@ -44,6 +44,7 @@ void expect_cpu(const ExecuteOptions& options) {
   if (options.connections > 0) fail("--connections", "--device cpu", expected);
   if (!options.precision.empty()) fail("--precision", "--device cpu", expected);
   if (options.debug_sync) fail("--debug-sync", "--device cpu", expected);
+  if (options.profile) fail("--profile", "--device cpu", expected);
 }
 
 /// All runs of one scenario, and the one in the middle.
@@ -187,6 +188,9 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
       ->check(CLI::IsMember(cuda_precision_names()));
   verb->add_flag(
       "--debug-sync", options.debug_sync, "CUDA: wait for every task, to find the one that fails");
+  verb->add_flag("--profile",
+                 options.profile,
+                 "CUDA: times of tasks from the profiler (CUPTI), and its records as kineto.json");
   verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
   verb->add_flag("--json", options.json, std::string{json_help});

@@ -23,6 +23,7 @@ struct ExecuteOptions {
   std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the environment says
   std::string precision{};        ///< of a CUDA device: "", "fp32", "tf32" or "bf16"
   bool debug_sync = false;        ///< of a CUDA device
+  bool profile = false;           ///< of a CUDA device
   bool pin = true;
   bool overwrite = false;
   bool json = false;

@@ -7,7 +7,10 @@
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
+#include "profiler/kineto_json.hpp"
+#include "real_exec/profiled_run.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/trace/document.hpp"
 
@@ -16,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -35,14 +39,49 @@ CudaSettings settings_from(const ExecuteOptions& options, int device) {
   return settings;
 }
 
+constexpr const char* kineto_file = "kineto.json";
+
+/// Before the runs, and not after them.
+void expect_profiler() {
+  const ProfilerStatus status = profiler_available();
+  if (!status.available) throw DeviceError("--profile: " + status.reason);
+}
+
+void write_kineto(const std::filesystem::path& folder,
+                  const TaskGraph& graph,
+                  const ActivityLog& log) {
+  const KinetoOptions options{.name_of = [&graph](WorkId work) {
+    return work.kind() == WorkId::Kind::task ? graph.name(work.task())
+                                             : fmt::format("graph {}", work.graph());
+  }};
+  write_file_atomically(folder / kineto_file, kineto_json(log, options));
+}
+
 struct CudaRuns {
   std::vector<double> makespans_us;  // untimed, in order of size
   Execution timed;
+  ActivityLog log;  // of the timed run, if it was profiled
 
   [[nodiscard]] double median_us() const { return makespans_us[(makespans_us.size() - 1) / 2]; }
 };
 
-CudaRuns repeat(CudaScenarioExecutor& executor, std::uint32_t repetitions) {
+/// One run under the profiler, which this process then cannot get rid of: nothing runs after it.
+void profile(CudaScenarioExecutor& executor, CudaRuns& runs) {
+  const CpuClock clock;
+  CuptiSession session{{}, clock};
+  LaunchProfiler observer{session};
+  const auto idle = [] {};  // a run returns with the device idle
+  executor.observe(&observer);
+  executor.execute(0, TaskTiming::none, runs.timed);
+  session.discard(idle);
+  executor.execute(0, TaskTiming::profiler, runs.timed);
+  executor.observe(nullptr);
+  runs.log = session.finish(idle);
+  const TaskGraph& graph = *executor.measured(0, {}).prepared->graph;
+  (void)set_profiled_times(runs.timed, graph, runs.log);
+}
+
+CudaRuns repeat(CudaScenarioExecutor& executor, std::uint32_t repetitions, bool profiled) {
   CudaRuns runs;
   Execution run;
   for (std::uint32_t i = 0; i < warm_up_runs + repetitions; ++i) {
@@ -50,7 +89,11 @@ CudaRuns repeat(CudaScenarioExecutor& executor, std::uint32_t repetitions) {
     if (i >= warm_up_runs) runs.makespans_us.push_back(to_us(run.trace.makespan()));
   }
   std::sort(runs.makespans_us.begin(), runs.makespans_us.end());
-  executor.execute(0, TaskTiming::events, runs.timed);
+  if (profiled) {
+    profile(executor, runs);
+  } else {
+    executor.execute(0, TaskTiming::events, runs.timed);
+  }
   return runs;
 }
 
@@ -107,27 +150,32 @@ int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& termi
   expect_one_scenario(spec, grid);
   ScenarioSpace space(spec, grid);
   space.components().check_all();
+  if (options.profile) expect_profiler();
   CudaScenarioExecutor executor(space, settings_from(options, device), terminal.stop);
   OutputFolder folder(options.out, options.overwrite);
 
   const std::string title = fmt::format(
       "{}: {} on {}", spec.name, grid.part_label(Part::policy, 0), executor.device().name);
-  const CudaRuns runs = repeat(executor, options.repetitions);
+  const CudaRuns runs = repeat(executor, options.repetitions, options.profile);
   const auto measured = executor.measured(0, runs.timed);
   const Problem problem = measured.problem();
   const Metrics metrics = compute_metrics(problem, runs.timed.plan, runs.timed.trace);
   const TraceDocument document =
       make_document(problem, runs.timed.plan, runs.timed.trace, title, "measured cuda");
-  const RunFiles files = write_run_files(folder.path(),
-                                         folder.target(),
-                                         {.problem = problem,
-                                          .plan = runs.timed.plan,
-                                          .origin = {.verb = "execute",
-                                                     .spec = spec.text,
-                                                     .spec_file = spec.file,
-                                                     .spec_folder = spec.folder}},
-                                         document,
-                                         metrics);
+  RunFiles files = write_run_files(folder.path(),
+                                   folder.target(),
+                                   {.problem = problem,
+                                    .plan = runs.timed.plan,
+                                    .origin = {.verb = "execute",
+                                               .spec = spec.text,
+                                               .spec_file = spec.file,
+                                               .spec_folder = spec.folder}},
+                                   document,
+                                   metrics);
+  if (options.profile) {
+    write_kineto(folder.path(), problem.graph, runs.log);
+    files.files.emplace_back(kineto_file);
+  }
   folder.publish();
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
   print(terminal, options, executor, title, runs, metrics, files);

@@ -51,6 +51,9 @@ class CudaScenarioExecutor {
   /// findings; `out` is filled also then, if the run has begun.
   void execute(std::uint64_t scenario, TaskTiming timing, Execution& out);
 
+  /// Who is told of the launches of later runs; must outlive them. nullptr: nobody.
+  void observe(LaunchObserver* observer) { executor_.run_options().observer = observer; }
+
   /// Gives back what was made for the scenarios so far, their tasks' data above all.
   void forget();
 

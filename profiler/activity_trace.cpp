@@ -48,6 +48,20 @@ bool leaves_no_record(HostCallKind kind) {
   return kind == HostCallKind::sleep || concerns_message(kind);
 }
 
+/// What the calls of a host launch, asked in their order. A graph is launched by one host.
+class Launches {
+ public:
+  /// WorkId{} for a call that launches nothing.
+  WorkId work_of(HostCall call) {
+    if (call.kind() == HostCallKind::launch) return WorkId::task(call.task());
+    if (call.kind() != HostCallKind::graph_launch) return {};
+    return WorkId::graph_launch(call.graph(), count_[call.graph()]++);
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::uint32_t> count_;  // by graph
+};
+
 class TraceMaker {
  public:
   TraceMaker(const ActivityLog& log, const TaskGraph& graph, const Plan& plan, Time origin)
@@ -156,17 +170,15 @@ class TraceMaker {
   }
 
   void add_tasks(HostId host) {
+    Launches launches;
     for (const HostCall call : plan_->hosts[host].calls) {
-      if (call.kind() == HostCallKind::launch) {
-        add_task(call.task(), call.stream(), host, WorkId::task(call.task()));
-      } else if (call.kind() == HostCallKind::graph_launch) {
+      const WorkId work = launches.work_of(call);
+      if (work.kind() == WorkId::Kind::task) {
+        add_task(call.task(), call.stream(), host, work);
+      } else if (work.kind() == WorkId::Kind::graph_launch) {
         const DeviceGraph& graph = plan_->graphs[call.graph()];
-        const std::uint32_t launch = launches_[call.graph()]++;
         for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-          add_task(graph.task(launch, node),
-                   graph.stream(node),
-                   host,
-                   WorkId::graph_launch(call.graph(), launch));
+          add_task(graph.task(work.index(), node), graph.stream(node), host, work);
         }
       }
     }
@@ -174,17 +186,9 @@ class TraceMaker {
 
   /// The thread of the process that made the host's launches.
   [[nodiscard]] std::optional<std::uint32_t> thread_of(HostId host) const {
-    std::unordered_map<std::uint32_t, std::uint32_t> launches;
+    Launches launches;
     for (const HostCall call : plan_->hosts[host].calls) {
-      WorkId work;
-      if (call.kind() == HostCallKind::launch) {
-        work = WorkId::task(call.task());
-      } else if (call.kind() == HostCallKind::graph_launch) {
-        work = WorkId::graph_launch(call.graph(), launches[call.graph()]++);
-      } else {
-        continue;
-      }
-      const auto found = thread_of_.find(work.bits());
+      const auto found = thread_of_.find(launches.work_of(call).bits());
       if (found != thread_of_.end()) return found->second;
     }
     return std::nullopt;
@@ -201,10 +205,9 @@ class TraceMaker {
     return calls;
   }
 
-  [[nodiscard]] bool is(const ApiActivity& activity, HostCall call) const {
-    if (call.kind() == HostCallKind::launch) {
-      return work_of(activity.correlation) == WorkId::task(call.task());
-    }
+  /// `work`: what the call launches, if anything.
+  [[nodiscard]] bool is(const ApiActivity& activity, HostCall call, WorkId work) const {
+    if (work.kind() != WorkId::Kind::none) return work_of(activity.correlation) == work;
     if (call.kind() == HostCallKind::synchronize) return activity.name.ends_with("Synchronize");
     return activity.name.starts_with(activity_name_of(call.kind()));
   }
@@ -215,10 +218,12 @@ class TraceMaker {
     const std::vector<const ApiActivity*> made = calls_of(*thread);
     std::size_t next = 0;
     const auto& calls = plan_->hosts[host].calls;
+    Launches launches;
     for (std::uint32_t i = 0; i < calls.size(); ++i) {
       if (leaves_no_record(calls[i].kind())) continue;
+      const WorkId work = launches.work_of(calls[i]);
       std::size_t first = next;
-      while (first < made.size() && !is(*made[first], calls[i])) ++first;
+      while (first < made.size() && !is(*made[first], calls[i], work)) ++first;
       if (first == made.size()) {
         result_.problems.add(Severity::notice,
                              fmt::format("{}_without_record", to_string(calls[i].kind())),
@@ -228,7 +233,7 @@ class TraceMaker {
       next = first + 1;
       // The launches of a task with several kernels are one call of the plan.
       while (calls[i].kind() == HostCallKind::launch && next < made.size() &&
-             is(*made[next], calls[i])) {
+             is(*made[next], calls[i], work)) {
         ++next;
       }
       const Time started = time_of(made[first]->started);
@@ -252,7 +257,6 @@ class TraceMaker {
   std::unordered_map<std::uint32_t, WorkId> work_of_;           // by correlation
   std::unordered_map<std::uint64_t, ActivityTime> submitted_;   // by WorkId
   std::unordered_map<std::uint64_t, std::uint32_t> thread_of_;  // by WorkId
-  std::unordered_map<std::uint32_t, std::uint32_t> launches_;   // of each graph so far
 };
 
 }  // namespace

@@ -23,7 +23,9 @@ struct ProfiledTrace {
 ///
 /// Host spans are the calls of the run-time in the order of the plan's calls, one host thread of
 /// the plan for one of the process; a launch of several kernels is one span. The process's other
-/// calls are left out. Sleeps and messages leave no record.
+/// calls are left out. Sleeps and messages leave no record. Calls other than launches are told
+/// apart by their kind and order alone: what prepares a run (streams, graphs) belongs before the
+/// log begins.
 ///
 /// `origin`: time 0 of the trace, on the clock that the log is mapped to.
 ///

@@ -134,6 +134,7 @@ TEST_CASE("kernels of a graph belong to the tasks of the launch they ran in") {
   CHECK(made.trace.tasks[2].started == Time{2000ns});
   REQUIRE(made.trace.hosts.size() == 3);
   CHECK(made.trace.hosts[0].what.kind() == HostCallKind::graph_load);
+  CHECK(made.trace.hosts[2].started == Time{300ns});
 }
 
 TEST_CASE("a task without a record is named, and the missing nodes suspected") {
