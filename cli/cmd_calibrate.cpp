@@ -6,6 +6,7 @@
 #include "cli/calibrate/cuda_bench.hpp"
 #include "cli/calibrate/device_calibration.hpp"
 #include "cli/calibrate/rule_sheet.hpp"
+#include "cli/cuda_execution.hpp"
 #include "cli/progress.hpp"
 #include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
@@ -20,7 +21,6 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -191,10 +191,11 @@ RuleProgress shown(Progress& progress, const Terminal& terminal) {
 CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
   CLI::App* verb =
       app.add_subcommand("calibrate", "Measure this computer and write a machine file");
-  verb->add_option("--device",
-                   options.device,
-                   "What to measure: cpu, or cuda, which also writes a rule sheet beside FILE")
-      ->check(CLI::IsMember(std::set<std::string>{"cpu", "cuda"}))
+  verb->add_option(
+          "--device",
+          options.device,
+          "What to measure: cpu, or cuda (cuda:1 for the second), which also writes a rule "
+          "sheet beside FILE")
       ->capture_default_str();
   verb->add_option(
           "-o,--out", options.out, "Machine file to write, .json; an older one is replaced")
@@ -222,11 +223,18 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
   expect_writable(options.out);
-  if (options.device == "cuda") {
+  if (const auto device = cuda_device_from(options.device)) {
     const auto connections =
         options.connections == 0 ? std::nullopt : std::optional{options.connections};
-    CudaBench bench{options.base, connections, terminal.stop};
+    CudaBench bench{*device, options.base, connections, terminal.stop};
     return run(options, bench, bench.base(), terminal);
+  }
+  if (options.device != "cpu") {
+    throw InputError({.file = "--device",
+                      .pointer = {},
+                      .found = fmt::format("\"{}\"", options.device),
+                      .expected = "cpu or cuda (cuda:1 for the second)",
+                      .hint = {}});
   }
   CpuBench bench{options.workers, terminal.stop};
   return run(options, bench, terminal);

@@ -11,10 +11,11 @@
 
 namespace schedlab {
 
-CudaBench::CudaBench(const std::string& base,
+CudaBench::CudaBench(int device,
+                     const std::string& base,
                      std::optional<std::uint32_t> connections,
                      const StopFlag* stop)
-    : executor_({.device = 0, .connections = connections, .run = {.stop = stop}}),
+    : executor_({.device = device, .connections = connections, .run = {.stop = stop}}),
       base_(base_machine(executor_.properties().name, base)),
       platform_(with_spinning_units(base_.platform)) {}
 

@@ -18,10 +18,11 @@ namespace schedlab {
 class CudaBench final : public DeviceBench {
  public:
   /// `base`: the machine that the device is believed to be; empty: the one in the device's name.
-  /// `connections`: of this process, nullopt: CUDA's own choice.
+  /// `device`: its number. `connections`: of this process, nullopt: CUDA's own choice.
   /// Throws DeviceError if there is no device, InputError for an unknown machine, or if the
   /// device's name has none in it.
-  CudaBench(const std::string& base,
+  CudaBench(int device,
+            const std::string& base,
             std::optional<std::uint32_t> connections,
             const StopFlag* stop);
 

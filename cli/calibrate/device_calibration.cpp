@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/device_calibration.hpp"
 
-#include "cli/calibrate/simulated_device_bench.hpp"
 #include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
@@ -43,29 +42,6 @@ std::string in_words(std::string_view name) {
 
 bool is_host_copy(TaskKind kind) {
   return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
-}
-
-DeviceProbe kernel_graph(const Kernel& kernel, std::size_t count) {
-  ProbeMaker made{fmt::format("graph of {} kernels {}", count, to_string(kernel.kind))};
-  const StreamId stream = made.stream();
-  std::vector<TaskId> tasks;
-  std::vector<std::vector<std::uint32_t>> needs;
-  for (std::size_t i = 0; i < count; ++i) {
-    tasks.push_back(made.kernel(kernel));
-    needs.emplace_back();
-    if (i > 0) needs.back().push_back(static_cast<std::uint32_t>(i - 1));
-  }
-  made.graph(stream, tasks, needs);
-  return std::move(made).build();
-}
-
-std::vector<double> after_launch_us(DeviceBench& bench,
-                                    const DeviceProbe& probe,
-                                    const ProbeEffort& effort) {
-  constexpr std::size_t launch_call = 1;  // after graph_load
-  return read_runs(bench, probe, effort, [](const ProbeRun& run) {
-    return to_us(run.trace.hosts.back().ended - call_span(run, launch_call).ended);
-  });
 }
 
 void set_number(MachineSpec& machine, NumberSource number) {
@@ -183,9 +159,10 @@ KernelSample measure_kernel(DeviceBench& bench,
                             std::uint32_t units) {
   constexpr std::size_t few = 5;
   constexpr std::size_t many = 25;
-  std::vector<double> durations = slopes(after_launch_us(bench, kernel_graph(kernel, few), effort),
-                                         after_launch_us(bench, kernel_graph(kernel, many), effort),
-                                         many - few);
+  std::vector<double> durations =
+      slopes(read_runs(bench, graph_chain(few, kernel), effort, after_graph_launch_us),
+             read_runs(bench, graph_chain(many, kernel), effort, after_graph_launch_us),
+             many - few);
   // A kernel shorter than the scatter of the gap still takes some time.
   constexpr double shortest_us = 0.01;
   for (double& one : durations) one = std::max(one - node_gap_us, shortest_us);
@@ -226,9 +203,8 @@ DeviceCalibration calibrate_device(DeviceBench& bench,
                                    const RuleProgress& progress) {
   const DeviceFacts facts = bench.facts();
   DeviceCalibration made;
-  SimulatedDeviceBench assumed{base.platform};
   made.rules =
-      make_rule_sheet(bench, assumed, options.quick ? quick_effort : full_effort, progress);
+      make_rule_sheet(bench, base.platform, options.quick ? quick_effort : full_effort, progress);
 
   MachineSpec named = base;
   named.name = options.name;

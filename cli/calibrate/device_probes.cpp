@@ -91,18 +91,61 @@ KernelGrid whole_units(std::uint32_t units, const SmLimits& limits) {
   return grid;
 }
 
-DeviceProbe stream_chain(std::size_t count, const Kernel& kernel) {
-  ProbeMaker made{fmt::format("{} kernels {} in a row", count, to_string(kernel.kind))};
+namespace {
+
+/// Appends a task to a probe.
+using MakeTask = std::function<TaskId(ProbeMaker&)>;
+
+DeviceProbe stream_chain(std::size_t count, const MakeTask& task) {
+  ProbeMaker made{fmt::format("{} kernels in a row", count)};
   const StreamId stream = made.stream();
-  for (std::size_t i = 0; i < count; ++i) made.launch(stream, made.kernel(kernel));
+  for (std::size_t i = 0; i < count; ++i) made.launch(stream, task(made));
   return std::move(made).build();
 }
 
-DeviceProbe spin_chain(std::size_t count, Duration duration) {
-  ProbeMaker made{fmt::format("{} spins in a row", count)};
+DeviceProbe graph_chain(std::size_t count, const MakeTask& task) {
+  ProbeMaker made{fmt::format("graph of {} nodes in a row", count)};
   const StreamId stream = made.stream();
-  for (std::size_t i = 0; i < count; ++i) made.launch(stream, made.spin(duration));
+  std::vector<TaskId> tasks;
+  std::vector<std::vector<std::uint32_t>> needs;
+  for (std::size_t i = 0; i < count; ++i) {
+    tasks.push_back(task(made));
+    needs.emplace_back();
+    if (i > 0) needs.back().push_back(static_cast<std::uint32_t>(i - 1));
+  }
+  made.graph(stream, tasks, needs);
   return std::move(made).build();
+}
+
+MakeTask of_kernel(const Kernel& kernel) {
+  return [&kernel](ProbeMaker& made) { return made.kernel(kernel); };
+}
+MakeTask of_spin(Duration spin) {
+  return [spin](ProbeMaker& made) { return made.spin(spin); };
+}
+
+}  // namespace
+
+DeviceProbe stream_chain(std::size_t count, const Kernel& kernel) {
+  return stream_chain(count, of_kernel(kernel));
+}
+DeviceProbe stream_chain(std::size_t count, Duration spin) {
+  return stream_chain(count, of_spin(spin));
+}
+DeviceProbe graph_chain(std::size_t count, const Kernel& kernel) {
+  return graph_chain(count, of_kernel(kernel));
+}
+DeviceProbe graph_chain(std::size_t count, Duration spin) {
+  return graph_chain(count, of_spin(spin));
+}
+
+const HostSpan& graph_launch_span(const ProbeRun& run) {
+  constexpr std::size_t launch_call = 1;  // after graph_load
+  return call_span(run, launch_call);
+}
+
+double after_graph_launch_us(const ProbeRun& run) {
+  return to_us(run.trace.hosts.back().ended - graph_launch_span(run).ended);
 }
 
 std::vector<double> read_runs(DeviceBench& bench,

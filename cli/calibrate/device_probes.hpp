@@ -56,9 +56,11 @@ class ProbeMaker {
 /// Blocks that take this share of a unit's shared memory.
 [[nodiscard]] KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits);
 
-/// `count` equal tasks one after another in one stream.
+/// `count` equal tasks one after another: of one stream, or of one device graph.
 [[nodiscard]] DeviceProbe stream_chain(std::size_t count, const Kernel& kernel);
-[[nodiscard]] DeviceProbe spin_chain(std::size_t count, Duration duration);
+[[nodiscard]] DeviceProbe stream_chain(std::size_t count, Duration spin);
+[[nodiscard]] DeviceProbe graph_chain(std::size_t count, const Kernel& kernel);
+[[nodiscard]] DeviceProbe graph_chain(std::size_t count, Duration spin);
 
 /// One value per run that counts.
 [[nodiscard]] std::vector<double> read_runs(DeviceBench& bench,
@@ -76,6 +78,11 @@ class ProbeMaker {
 [[nodiscard]] std::vector<double> slopes(std::vector<double> shorter,
                                          std::vector<double> longer,
                                          std::size_t difference);
+
+/// The launch of the device graph of a graph_chain().
+[[nodiscard]] const HostSpan& graph_launch_span(const ProbeRun& run);
+/// Of a graph_chain(), from the return of its launch: the host takes no part in it.
+[[nodiscard]] double after_graph_launch_us(const ProbeRun& run);
 
 /// When the task ended, microseconds; the trace must have it.
 [[nodiscard]] double end_us(const ProbeRun& run, TaskId task);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/rule_sheet.hpp"
 
+#include "cli/calibrate/simulated_device_bench.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/base/robust_statistics.hpp"
@@ -66,6 +67,21 @@ MeasuredRule summarize(const RuleReading& reading, const RuleReading& assumed) {
   return rule;
 }
 
+/// One run each: without noise it says all. `reference` is asked what `simulator` cannot tell.
+std::vector<RuleReading> simulate(const DeviceExperiment& experiment,
+                                  DeviceBench& simulator,
+                                  DeviceBench* reference) {
+  std::vector<RuleReading> readings = experiment.measure(simulator, {.runs = 1});
+  const bool complete = std::all_of(
+      readings.begin(), readings.end(), [](const RuleReading& one) { return one.measured(); });
+  if (complete || reference == nullptr) return readings;
+  std::vector<RuleReading> others = experiment.measure(*reference, {.runs = 1});
+  for (std::size_t i = 0; i < readings.size() && i < others.size(); ++i) {
+    if (!readings[i].measured()) readings[i] = std::move(others[i]);
+  }
+  return readings;
+}
+
 /// "12.5 us", "at least 41", "yes".
 std::string value_text(const std::optional<double>& value, bool at_least, const std::string& unit) {
   if (!value) return "-";
@@ -108,21 +124,25 @@ const MeasuredRule* RuleSheet::find(std::string_view name) const {
 }
 
 RuleSheet make_rule_sheet(DeviceBench& device,
-                          DeviceBench& assumed,
+                          const Platform& believed,
                           const ProbeEffort& effort,
                           const RuleProgress& progress) {
   const DeviceFacts facts = device.facts();
   RuleSheet sheet{.device = facts.name,
                   .software = facts.software,
                   .date = facts.date,
-                  .machine = assumed.facts().name,
+                  .machine = believed.name,
                   .rules = {}};
+  SimulatedDeviceBench simulator{believed};
+  Platform by_block = believed;
+  by_block.sharing = SharingModel::blocks;
+  SimulatedDeviceBench reference{std::move(by_block)};
   const std::vector<DeviceExperiment> experiments = device_experiments();
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     progress(experiments[i].name, i, experiments.size());
     const std::vector<RuleReading> readings = experiments[i].measure(device, effort);
-    // Without noise one run says all.
-    const std::vector<RuleReading> simulated = experiments[i].measure(assumed, {.runs = 1});
+    const std::vector<RuleReading> simulated =
+        simulate(experiments[i], simulator, shares_units(believed.sharing) ? &reference : nullptr);
     SCHEDLAB_EXPECTS(readings.size() == simulated.size(),
                      fmt::format("experiment {}: other rules when simulated", experiments[i].name));
     for (std::size_t rule = 0; rule < readings.size(); ++rule) {

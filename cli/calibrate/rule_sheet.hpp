@@ -3,6 +3,7 @@
 
 #include "cli/calibrate/device_bench.hpp"
 #include "cli/calibrate/device_experiments.hpp"
+#include "sim/machine/platform.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -57,10 +58,10 @@ struct RuleSheet {
 /// Called before each experiment: its name, how many are done and how many there are.
 using RuleProgress = std::function<void(std::string_view, std::size_t, std::size_t)>;
 
-/// Runs all experiments on `device`, and each once more on `assumed`, the simulator of the machine
-/// that the device is believed to be.
+/// Runs all experiments on `device`, and each once more on the simulator of the machine that the
+/// device is believed to be; where its sharing model gives no answer, under the model `blocks`.
 [[nodiscard]] RuleSheet make_rule_sheet(DeviceBench& device,
-                                        DeviceBench& assumed,
+                                        const Platform& believed,
                                         const ProbeEffort& effort,
                                         const RuleProgress& progress);
 

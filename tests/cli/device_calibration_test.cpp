@@ -29,8 +29,7 @@ const RuleProgress quiet = [](std::string_view, std::size_t, std::size_t) {};
 
 RuleSheet sheet_of(const Platform& device, const Platform& believed) {
   SimulatedDeviceBench bench{device};
-  SimulatedDeviceBench assumed{believed};
-  return make_rule_sheet(bench, assumed, {.runs = 3}, quiet);
+  return make_rule_sheet(bench, believed, {.runs = 3}, quiet);
 }
 
 const MeasuredRule& rule(const RuleSheet& sheet, std::string_view name) {
@@ -50,7 +49,19 @@ TEST_CASE("a device that is what it is believed to be agrees in every rule that 
     CHECK((one.verdict == RuleVerdict::agrees || one.verdict == RuleVerdict::not_measured));
   }
   CHECK(rule(sheet, "connections").value == 8.0);
+  // `fluid` has no places of blocks, and no room beside a kernel that has its slots; `blocks` does.
   CHECK(rule(sheet, "empty_units_first").verdict == RuleVerdict::not_measured);
+  CHECK(rule(sheet, "empty_units_first").assumed == 1.0);
+  CHECK(rule(sheet, "priority_blocking").verdict == RuleVerdict::not_measured);
+  CHECK(rule(sheet, "priority_blocking").assumed == 1.0);
+
+  Platform by_block = h200;
+  by_block.sharing = SharingModel::blocks;
+  const RuleSheet whole = sheet_of(by_block, h200);
+  for (const char* name : {"empty_units_first", "head_of_line_blocking", "priority_blocking"}) {
+    CAPTURE(name);
+    CHECK(rule(whole, name).verdict == RuleVerdict::agrees);
+  }
 }
 
 TEST_CASE("the rules can be read off every GPU that ships") {
