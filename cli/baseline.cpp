@@ -2,6 +2,8 @@
 #include "cli/baseline.hpp"
 
 #include "cli/wall_clock.hpp"
+#include "profiler/cpu_clock.hpp"
+#include "profiler/cupti_session.hpp"
 #include "real_exec/cpu_executor.hpp"
 #include "real_exec/onednn_lstm.hpp"
 #include "real_exec/recurrent_differences.hpp"
@@ -54,12 +56,24 @@ void compare(const RecurrentResults<float>& found,
       });
 }
 
+/// When a variant's backward call ran.
+struct CallWindow {
+  BaselineVariant* variant = nullptr;
+  Time begin{};
+  Time end{};
+};
+
 /// All variants of one workload that run.
 class WorkloadRun {
  public:
-  WorkloadRun(const BaselineRequest& request, BaselineWorkload& workload)
+  WorkloadRun(const BaselineRequest& request,
+              BaselineWorkload& workload,
+              const CpuClock& clock,
+              std::vector<CallWindow>& windows)
       : request_(request),
         workload_(workload),
+        clock_(clock),
+        windows_(windows),
         inputs_(draw_recurrent_inputs(workload.spec, request.seed)) {
     for (const RnnVariant& variant : rnn_variants(request.library)) {
       workload_.variants.emplace_back().variant = variant;
@@ -89,7 +103,7 @@ class WorkloadRun {
     for (std::size_t i = 0; i < networks_.size(); ++i) {
       if (networks_[i] == nullptr) continue;
       try {
-        one_round(*networks_[i], workload_.variants[i], kept);
+        one_round(i, kept);
       } catch (const InfeasibleError& error) {
         workload_.variants[i].note = error.what();
         workload_.variants[i].calls.clear();
@@ -111,18 +125,27 @@ class WorkloadRun {
   }
 
   /// A gradient may overwrite what the forward pass has left for it, so each has one before it.
-  static void one_round(LibraryRnn& network, BaselineVariant& variant, bool kept) {
+  void one_round(std::size_t index, bool kept) {
+    LibraryRnn& network = *networks_[index];
+    BaselineVariant& variant = workload_.variants[index];
     for (CallTimes& call : variant.calls) {
       if (call.call == RnnCall::backward_data) {
         static_cast<void>(network.run(RnnCall::forward));
       }
+      const Time begin = clock_.now();
       const Duration time = network.run(call.call);
-      if (kept) call.runs.push_back(time);
+      if (!kept) continue;
+      call.runs.push_back(time);
+      if (call.call == RnnCall::backward) {
+        windows_.push_back({.variant = &variant, .begin = begin, .end = clock_.now()});
+      }
     }
   }
 
   const BaselineRequest& request_;
   BaselineWorkload& workload_;
+  const CpuClock& clock_;
+  std::vector<CallWindow>& windows_;
   RecurrentInputs<float> inputs_;
   std::vector<std::unique_ptr<LibraryRnn>> networks_;  // nullptr: does not run
   std::optional<RecurrentResults<double>> reference_;
@@ -174,29 +197,52 @@ std::vector<BaselineWorkload> baseline_workloads(const Grid& grid, const Compone
   return workloads;
 }
 
-Baselines measure_baselines(const BaselineRequest& request,
-                            std::vector<BaselineWorkload> workloads) {
-  Baselines all;
-  all.library = request.library;
-  all.description = describe(request.library);
-  all.date = now_utc();
-  all.repetitions = request.repetitions;
-  all.warm_up = request.warm_up;
-  all.seed = request.seed;
-  all.workloads = std::move(workloads);
-  const std::uint32_t threads = request.threads == 0 ? available_cores() : request.threads;
-  OnednnLstm::set_threads(static_cast<int>(threads));
+namespace {
+
+/// Timed rounds of all workloads, or with `profile` one recorded round of each.
+std::vector<CallWindow> run_rounds(const BaselineRequest& request,
+                                   Baselines& all,
+                                   const CpuClock& clock) {
+  std::vector<CallWindow> windows;
   std::uint64_t done = 0;
   for (BaselineWorkload& workload : all.workloads) {
-    WorkloadRun run(request, workload);
+    WorkloadRun run(request, workload, clock, windows);
     for (std::size_t v = 0; v < workload.variants.size(); ++v) {
       expect_not_stopped(request.stop);
       run.prepare(v);
       if (request.observer) request.observer(++done);
     }
-    for (std::uint32_t round = 0; round < request.warm_up + request.repetitions; ++round) {
+    for (std::uint32_t round = 0; round < all.warm_up + all.repetitions; ++round) {
       expect_not_stopped(request.stop);
-      run.round(round >= request.warm_up);
+      run.round(round >= all.warm_up);
+    }
+  }
+  return windows;
+}
+
+}  // namespace
+
+Baselines measure_baselines(const BaselineRequest& request,
+                            std::vector<BaselineWorkload> workloads) {
+  const CpuClock clock;
+  std::optional<CuptiSession> session;  // before the first call of CUDA
+  if (request.profile) session.emplace(ProfilerOptions{}, clock);
+  Baselines all;
+  all.library = request.library;
+  all.description = describe(request.library);
+  all.date = now_utc();
+  all.repetitions = request.profile ? 1 : request.repetitions;
+  all.warm_up = request.warm_up;
+  all.seed = request.seed;
+  all.profiled = request.profile;
+  all.workloads = std::move(workloads);
+  const std::uint32_t threads = request.threads == 0 ? available_cores() : request.threads;
+  OnednnLstm::set_threads(static_cast<int>(threads));
+  const std::vector<CallWindow> windows = run_rounds(request, all, clock);
+  if (session) {
+    all.log = session->finish([] {});  // every call has waited for its end
+    for (const CallWindow& window : windows) {
+      window.variant->in_flight = kernels_in_flight(*all.log, window.begin, window.end);
     }
   }
   return all;

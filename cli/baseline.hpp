@@ -3,6 +3,8 @@
 
 #include "cli/components.hpp"
 #include "cli/grid.hpp"
+#include "profiler/activity.hpp"
+#include "profiler/kernels_in_flight.hpp"
 #include "real_exec/library_rnn.hpp"
 #include "sim/base/interrupt.hpp"
 
@@ -23,6 +25,8 @@ struct BaselineRequest {
   /// Compare all outputs with the double-precision reference, which is slow: about a second for ten
   /// GFLOP.
   bool check = false;
+  /// Of a library for CUDA devices: one recorded round after the warm-up instead of timed ones.
+  bool profile = false;
   const StopFlag* stop = nullptr;
   /// Called after each variant, with the number of those that are done.
   std::function<void(std::uint64_t)> observer{};
@@ -44,6 +48,7 @@ struct BaselineVariant {
   /// Largest ‖output - reference‖ / ‖reference‖ of all outputs, and which it is; with `check`.
   std::optional<double> difference;
   std::string worst_output{};
+  std::optional<KernelsInFlight> in_flight;  ///< of the backward call, with `profile`
 
   /// nullptr: the library has no such call, or the variant did not run.
   [[nodiscard]] const CallTimes* find(RnnCall call) const;
@@ -66,7 +71,9 @@ struct Baselines {
   std::uint32_t repetitions = 0;
   std::uint32_t warm_up = 0;
   std::uint64_t seed = 0;
+  bool profiled = false;  ///< times include the profiler's cost
   std::vector<BaselineWorkload> workloads;
+  std::optional<ActivityLog> log;  ///< what was recorded; not in the file
 };
 
 /// Two networks that differ only in how they are cut into tasks are one for a library.
@@ -80,7 +87,8 @@ struct Baselines {
 
 /// Runs every variant of the library on every workload. A variant that does not do a network is
 /// noted; the runs of all others of one workload take turns.
-/// Throws DeviceError if the library or its device is missing, Interrupted.
+/// Throws DeviceError if the library or its device is missing, or with `profile` the profiler;
+/// Interrupted.
 [[nodiscard]] Baselines measure_baselines(const BaselineRequest& request,
                                           std::vector<BaselineWorkload> workloads);
 

@@ -45,6 +45,13 @@ Json to_json(const BaselineVariant& variant) {
     json["difference"] = *variant.difference;
     json["worst_output"] = variant.worst_output;
   }
+  if (variant.in_flight) {
+    json["kernels_in_flight"] = {{"kernels", variant.in_flight->kernels},
+                                 {"streams", variant.in_flight->streams},
+                                 {"busy_us", to_us(variant.in_flight->busy)},
+                                 {"mean", variant.in_flight->mean},
+                                 {"most", variant.in_flight->most}};
+  }
   return json;
 }
 
@@ -84,6 +91,7 @@ std::string baseline_json(const Baselines& baselines) {
                   {"repetitions", baselines.repetitions},
                   {"warm_up", baselines.warm_up},
                   {"seed", baselines.seed},
+                  {"profiled", baselines.profiled},
                   {"workloads", std::move(workloads)}};
   return json.dump(2) + '\n';
 }
@@ -100,12 +108,16 @@ std::string baseline_schema() {
                  {"max_us", time},
                  {"runs_us", list(time)}},
                 {"call", "median_us", "min_us", "max_us", "runs_us"});
+  const Json in_flight = object_of(
+      {{"kernels", count}, {"streams", count}, {"busy_us", time}, {"mean", time}, {"most", count}},
+      {"kernels", "streams", "busy_us", "mean", "most"});
   const Json variant = object_of({{"algorithm", text},
                                   {"launch", {{"enum", {"eager", "graph_launch"}}}},
                                   {"note", text},
                                   {"calls", list(call)},
                                   {"difference", {{"type", {"number", "null"}}}},
-                                  {"worst_output", text}},
+                                  {"worst_output", text},
+                                  {"kernels_in_flight", in_flight}},
                                  {"algorithm", "launch", "note", "calls"});
   const Json network{{"type", "object"},
                      {"properties", {{"kind", {{"enum", {"lstm", "gru"}}}}}},
@@ -125,6 +137,7 @@ std::string baseline_schema() {
                            {"repetitions", count},
                            {"warm_up", count},
                            {"seed", count},
+                           {"profiled", {{"type", "boolean"}}},
                            {"workloads", list(workload)}},
                           {"schedlab", "version", "library", "description", "workloads"}));
   return schema.dump(2);
@@ -159,7 +172,10 @@ std::string baseline_csv(const Baselines& baselines) {
 
 std::string baseline_text(const Baselines& baselines) {
   std::string text =
-      fmt::format("{}, median of {} runs, us\n", baselines.description, baselines.repetitions);
+      fmt::format("{}, {}, us\n",
+                  baselines.description,
+                  baselines.profiled ? std::string{"one run under the profiler, which costs time"}
+                                     : fmt::format("median of {} runs", baselines.repetitions));
   const auto out = std::back_inserter(text);
   for (const BaselineWorkload& workload : baselines.workloads) {
     fmt::format_to(out, "{}\n", workload.label);
@@ -174,6 +190,15 @@ std::string baseline_text(const Baselines& baselines) {
       }
       if (variant.difference) {
         fmt::format_to(out, "differs by {:.2g} ({})", *variant.difference, variant.worst_output);
+      }
+      if (variant.in_flight) {
+        fmt::format_to(
+            out,
+            "; backward: {} kernels in {} streams, {:.2f} at once on average, {} at most",
+            variant.in_flight->kernels,
+            variant.in_flight->streams,
+            variant.in_flight->mean,
+            variant.in_flight->most);
       }
       text += '\n';
     }

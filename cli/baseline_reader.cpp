@@ -37,6 +37,14 @@ BaselineVariant variant_from(const Json& json) {
     variant.difference = json.at("difference");
     variant.worst_output = json.value("worst_output", "");
   }
+  if (json.contains("kernels_in_flight")) {
+    const Json& found = json.at("kernels_in_flight");
+    variant.in_flight = {.kernels = found.at("kernels"),
+                         .streams = found.at("streams"),
+                         .busy = from_us(found.at("busy_us")),
+                         .mean = found.at("mean"),
+                         .most = found.at("most")};
+  }
   return variant;
 }
 
@@ -79,6 +87,7 @@ Baselines read_baselines(const std::string& file) {
   all.repetitions = json.value("repetitions", 0U);
   all.warm_up = json.value("warm_up", 0U);
   all.seed = json.value("seed", std::uint64_t{0});
+  all.profiled = json.value("profiled", false);
   const Json& workloads = json.at("workloads");
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     BaselineWorkload& workload = all.workloads.emplace_back();

@@ -5,8 +5,10 @@
 #include "cli/output_folder.hpp"
 #include "cli/progress.hpp"
 #include "cli/spec.hpp"
+#include "profiler/kineto_json.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/gzip.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -78,6 +80,10 @@ CLI::App* add_to(CLI::App& app, BaselineOptions& options) {
   verb->add_flag("--check",
                  options.check,
                  "Compare all outputs with a double-precision reference first (slow)");
+  verb->add_flag("--profile",
+                 options.profile,
+                 "cudnn: record one run of each variant instead of timing them: how many kernels "
+                 "run at once, and kineto.json.gz");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder");
   verb->add_flag("--json", options.json, std::string{json_help});
   return verb;
@@ -95,6 +101,13 @@ int run(const BaselineOptions& options, const Terminal& terminal) {
                       .expected = "a workload that libraries have routines for",
                       .hint = {}});
   }
+  if (options.profile && options.library != "cudnn") {
+    throw InputError({.file = "--profile",
+                      .pointer = {},
+                      .found = fmt::format("--library {}", options.library),
+                      .expected = "--library cudnn: CUPTI records what runs on CUDA devices",
+                      .hint = {}});
+  }
   OutputFolder folder(options.out, options.overwrite);
   BaselineRequest request;
   request.library = rnn_library_from(options.library).value();
@@ -103,6 +116,7 @@ int run(const BaselineOptions& options, const Terminal& terminal) {
   request.threads = options.threads;
   request.seed = options.seed;
   request.check = options.check;
+  request.profile = options.profile;
   request.stop = terminal.stop;
   const std::uint64_t total = workloads.size() * rnn_variants(request.library).size();
   Progress progress(terminal, total, 0, "variants");
@@ -111,12 +125,17 @@ int run(const BaselineOptions& options, const Terminal& terminal) {
   progress.finish();
   write_file_atomically(folder.path() / "baseline.json", baseline_json(baselines));
   write_file_atomically(folder.path() / "baseline.csv", baseline_csv(baselines));
+  if (baselines.log) {
+    write_file_atomically(folder.path() / "kineto.json.gz", gzip(kineto_json(*baselines.log)));
+  }
   folder.publish();
   if (options.json) {
     terminal.out << baseline_json(baselines);
   } else {
     terminal.out << baseline_text(baselines)
-                 << fmt::format("{}: baseline.json, baseline.csv\n", options.out);
+                 << fmt::format("{}: baseline.json, baseline.csv{}\n",
+                                options.out,
+                                baselines.log ? ", kineto.json.gz" : "");
   }
   return all_correct(baselines, terminal.err) ? exit_done : exit_failed;
 }

@@ -21,6 +21,7 @@ struct BaselineOptions {
   std::uint32_t threads = 0;
   std::uint64_t seed = 1;
   bool check = false;
+  bool profile = false;
   bool overwrite = false;
   bool json = false;
 };

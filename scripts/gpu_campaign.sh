@@ -153,6 +153,13 @@ section_numerics() {
   local folder=${tests:-$(dirname "$program")}
   if [ "$device" = cuda ] && [ -s "$folder/CTestTestfile.cmake" ]; then
     bounded ctest --test-dir "$folder" -L gpu --output-on-failure --no-tests=error
+  elif [ "$device" = cuda ]; then
+    local test
+    for test in "$folder"/gpu_*_test; do # of a packed program (pack_program.sh)
+      [ -x "$test" ] || continue
+      echo "$test"
+      bounded "$test"
+    done
   fi
   bounded "$program" baseline "$numerics_spec" --library "$library" --check --repetitions 1 --warm-up 0 \
     --out "$out/numerics" --overwrite
@@ -198,9 +205,17 @@ section_validate() {
   measure "$validate_spec" validation
 }
 
-# One step of the plan that was chosen, as pictures and for Perfetto.
+# One plan as a picture and for Perfetto, and how many kernels the library has in flight; last, as the profiler costs
+# time.
 section_traces() {
-  bounded "$program" execute "experiments/campaign_timeline.json" --device "$device" --out "$out/timeline" --overwrite
+  local profile=()
+  if [ "$device" = cuda ]; then
+    profile=(--profile)
+    bounded "$program" baseline "$backward_spec" --library "$library" --profile --warm-up 1 \
+      --out "$out/baseline_profile" --overwrite
+  fi
+  bounded "$program" execute "experiments/campaign_timeline.json" --device "$device" "${profile[@]}" \
+    --out "$out/timeline" --overwrite
 }
 
 section_summary() {
