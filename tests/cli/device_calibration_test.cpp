@@ -6,9 +6,12 @@
 #include "cli/cmd_calibrate.hpp"
 #include "hw_models/measured.hpp"
 #include "hw_models/registry.hpp"
+#include "real_exec/device_executor.hpp"
+#include "real_exec/recording_backend.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/machine/cost_model.hpp"
+#include "sim/plan/plan_check.hpp"
 #include "tests/cli/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -225,6 +228,63 @@ TEST_CASE("a device calibration that is stopped writes nothing") {
                             Terminal{text, notes, false, &stop}),
                   Interrupted);
   CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+namespace {
+
+/// DeviceExecutor on a backend that does nothing: what a device would be asked. Limits of an H200.
+class AskedOfADevice final : public DeviceBench {
+ public:
+  [[nodiscard]] DeviceFacts facts() const override {
+    return {.name = "none", .software = "none", .date = "no day", .units = 4, .priority_levels = 6};
+  }
+  [[nodiscard]] const SmLimits& limits() const override {
+    return h200_.platform.devices[DeviceId{0}].sm_limits;
+  }
+  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override {
+    CHECK(check(probe.graph, h200_.platform, probe.plan).empty());
+    backend_.times.clear();
+    if (probe.time_tasks) {
+      for (const TaskId task : probe.graph.tasks()) {
+        const Time ended{task.value() * 1us};
+        backend_.times.push_back({.task = task, .started = ended, .ended = ended});
+      }
+    }
+    DeviceExecutor executor{backend_,
+                            {.timing = probe.time_tasks ? TaskTiming::events : TaskTiming::none}};
+    Execution execution;
+    ProbeRun made;
+    do {
+      executor.run(probe.graph, probe.plan, execution);
+      made.trace = execution.trace;
+      ++runs;
+    } while (again(made));
+    CHECK(backend_.runs_ended() == runs);
+  }
+
+  std::uint32_t runs = 0;
+
+ private:
+  MachineSpec h200_ = load_machine("h200");
+  RecordingBackend backend_{
+      {.name = "none", .least_priority = 0, .greatest_priority = -5, .units = 4, .memory = {}}};
+};
+
+}  // namespace
+
+TEST_CASE("every probe is a plan without findings that an executor of devices takes") {
+  for (const DeviceExperiment& experiment : device_experiments()) {
+    CAPTURE(experiment.name);
+    AskedOfADevice bench;
+    const auto readings = experiment.measure(bench, {.runs = 1});
+    CHECK(bench.runs >= 2);  // one that counts, one that does not
+    CHECK_FALSE(readings.empty());
+  }
+  AskedOfADevice bench;
+  for (const Kernel& kernel :
+       profiled_kernels(load_machine("h200").platform.devices[DeviceId{0}], true)) {
+    (void)measure_kernel(bench, {.runs = 1}, kernel, 0, {}, 132);
+  }
 }
 
 }  // namespace schedlab
