@@ -23,8 +23,8 @@ struct CudaExecutorOptions {
   int device = 0;
   /// Hardware connections, 1 to 32: CUDA_DEVICE_MAX_CONNECTIONS of this process, set before the
   /// device's context is made. nullopt: as the environment says, else CUDA's 8.
-  std::optional<std::uint32_t> connections;
-  DeviceExecutorOptions run;
+  std::optional<std::uint32_t> connections{};
+  DeviceExecutorOptions run{};
 };
 
 /// Runs plans on a CUDA device: DeviceExecutor on a backend of streams that do not block, events

@@ -100,7 +100,7 @@ struct CudaBlockRecord {
 struct CudaProxyOptions {
   ProxyKernels kernels = ProxyKernels::shapes;
   /// Arithmetic of products whose kernels are fp32, tf32 or bf16; nullopt: as the kernel says.
-  std::optional<CudaPrecision> precision;
+  std::optional<CudaPrecision> precision{};
   bool record_blocks = false;  ///< of kernels that spin
 };
 

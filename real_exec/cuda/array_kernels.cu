@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cuda/array_kernels.hpp"
-#include "real_exec/cuda/cuda_check.hpp"
+#include "real_exec/cuda/kernel_launch.hpp"
 
 namespace schedlab::detail {
 namespace {
@@ -68,9 +68,9 @@ __global__ void loss_parts_kernel(DeviceLoss l) {
   if (threadIdx.x == 0) l.parts[blockIdx.x] = sum;
 }
 
-__global__ void loss_kernel(DeviceLoss l) {
-  static_assert(loss_threads == loss_parts, "one part for each thread");
-  const double sum = block_sum(l.parts[threadIdx.x]);
+__global__ void loss_kernel(DeviceLoss l, int parts) {
+  static_assert(loss_threads == loss_parts, "one thread for each part");
+  const double sum = block_sum(threadIdx.x < parts ? l.parts[threadIdx.x] : 0.0);
   if (threadIdx.x == 0) *l.loss = static_cast<float>(0.5 * sum / l.batch);
 }
 
@@ -120,31 +120,34 @@ unsigned blocks_for(long long elements) {
 void add_column_sums(const DeviceColumnSums& args, cudaStream_t stream) {
   const dim3 threads(sum_columns, sum_rows);
   const auto blocks = static_cast<unsigned>((args.columns + sum_columns - 1) / sum_columns);
-  column_sums_kernel<<<blocks, threads, 0, stream>>>(args);
-  check_launch("column_sums");
+  launch_kernel("column_sums", column_sums_kernel, {blocks, threads, stream}, args);
 }
 
 void add(const DeviceAddition& args, cudaStream_t stream) {
   const long long all = static_cast<long long>(args.rows) * args.columns;
-  add_kernel<<<blocks_for(all), threads_per_block, 0, stream>>>(args);
-  check_launch("add");
+  launch_kernel("add", add_kernel, {blocks_for(all), threads_per_block, stream}, args);
 }
 
 void squared_error(const DeviceLoss& args, cudaStream_t stream) {
-  loss_parts_kernel<<<loss_parts, loss_threads, 0, stream>>>(args);
-  check_launch("loss_parts");
-  loss_kernel<<<1, loss_threads, 0, stream>>>(args);
-  check_launch("loss");
+  const long long blocks = (args.elements + loss_threads - 1) / loss_threads;
+  const int parts = blocks > loss_parts ? loss_parts : static_cast<int>(blocks);
+  const auto grid = static_cast<unsigned>(parts);
+  launch_kernel("loss_parts", loss_parts_kernel, {grid, loss_threads, stream}, args);
+  launch_kernel("loss", loss_kernel, {1, loss_threads, stream}, args, parts);
 }
 
 void update_weights(const DeviceUpdate& args, cudaStream_t stream) {
-  update_kernel<<<blocks_for(args.elements), threads_per_block, 0, stream>>>(args);
-  check_launch("update");
+  launch_kernel(
+      "update", update_kernel, {blocks_for(args.elements), threads_per_block, stream}, args);
 }
 
 void round_to_bf16(const float* from, __nv_bfloat16* to, long long elements, cudaStream_t stream) {
-  round_kernel<<<blocks_for(elements), threads_per_block, 0, stream>>>(from, to, elements);
-  check_launch("round_to_bf16");
+  launch_kernel("round_to_bf16",
+                round_kernel,
+                {blocks_for(elements), threads_per_block, stream},
+                from,
+                to,
+                elements);
 }
 
 }  // namespace schedlab::detail

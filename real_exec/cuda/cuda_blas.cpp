@@ -3,7 +3,6 @@
 
 #include "sim/base/error.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <limits>
@@ -51,49 +50,7 @@ int blas_size(std::int64_t size, const char* what) {
   return static_cast<int>(size);
 }
 
-/// By its name, as the loader finds it, else where the toolkit of the build has it.
-void* open_blas(const std::string& name) {
-  void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library != nullptr) return library;
-  const std::string first_reason = dlerror();
-  const std::string path = std::string(SCHEDLAB_CUDA_LIBRARY_DIR) + "/" + name;
-  library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library != nullptr) return library;
-  throw DeviceError(fmt::format(
-      "cuBLAS cannot be loaded: {}\n  install the CUDA libraries of version {} or name their "
-      "folder in LD_LIBRARY_PATH",
-      first_reason,
-      CUBLAS_VER_MAJOR));
-}
-
-template <class Function>
-void find(void* library, Function& function, const char* name) {
-  void* const found = dlsym(library, name);
-  if (found == nullptr) throw DeviceError(fmt::format("cuBLAS has no function {}", name));
-  // POSIX's own way from an object pointer to a function.
-  function = reinterpret_cast<Function>(found);  // NOLINT(*-reinterpret-cast): see above
-}
-
 }  // namespace
-
-BlasLibrary::BlasLibrary() : library_(open_blas(fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR))) {
-  find(library_, create, "cublasCreate_v2");
-  find(library_, destroy, "cublasDestroy_v2");
-  find(library_, set_stream, "cublasSetStream_v2");
-  find(library_, set_workspace, "cublasSetWorkspace_v2");
-  find(library_, status_string, "cublasGetStatusString");
-  find(library_, gemm, "cublasGemmStridedBatchedEx");
-}
-
-BlasLibrary::~BlasLibrary() {
-  // Stays in memory: it holds state in the device's context, which may go later than this.
-}
-
-void BlasLibrary::check(cublasStatus_t status, const char* call) const {
-  if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
-    return;
-  throw DeviceError(fmt::format("{}: {}", call, status_string(status)));
-}
 
 CudaBlas::~CudaBlas() {
   if (handle_ != nullptr) static_cast<void>(library_.destroy(handle_));

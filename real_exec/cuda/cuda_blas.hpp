@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/cuda/blas_library.hpp"
 #include "real_exec/cuda/cuda_handles.hpp"
 #include "sim/graph/task.hpp"
 
@@ -10,53 +11,6 @@
 #include <cstdint>
 
 namespace schedlab::detail {
-
-/// The functions of cuBLAS that are used, from a library that is loaded when the first executor is
-/// made: a program without it, or without a device, still starts. Thread-safe.
-class BlasLibrary {
- public:
-  /// Throws DeviceError if the library, or a function in it, is not found.
-  BlasLibrary();
-  BlasLibrary(const BlasLibrary&) = delete;
-  BlasLibrary& operator=(const BlasLibrary&) = delete;
-  ~BlasLibrary();
-
-  /// Throws DeviceError with call and status unless `status` is success.
-  void check(cublasStatus_t status, const char* call) const;
-
-  // Named as cuBLAS names them.
-  decltype(&cublasCreate_v2) create = nullptr;
-  decltype(&cublasDestroy_v2) destroy = nullptr;
-  decltype(&cublasSetStream_v2) set_stream = nullptr;
-  decltype(&cublasSetWorkspace_v2) set_workspace = nullptr;
-  decltype(&cublasGetStatusString) status_string = nullptr;
-  cublasStatus_t (*gemm)(cublasHandle_t,
-                         cublasOperation_t,
-                         cublasOperation_t,
-                         int,
-                         int,
-                         int,
-                         const void*,
-                         const void*,
-                         cudaDataType,
-                         int,
-                         long long,
-                         const void*,
-                         cudaDataType,
-                         int,
-                         long long,
-                         const void*,
-                         void*,
-                         cudaDataType,
-                         int,
-                         long long,
-                         int,
-                         cublasComputeType_t,
-                         cublasGemmAlgo_t) = nullptr;  ///< cublasGemmStridedBatchedEx
-
- private:
-  void* library_ = nullptr;
-};
 
 /// A factor or the result of a product, row after row.
 struct BlasMatrix {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cuda/cuda_check.hpp"
+#include "real_exec/cuda/kernel_launch.hpp"
 #include "real_exec/cuda/proxy_kernels.hpp"
 
 namespace schedlab::detail {
@@ -68,8 +69,11 @@ unsigned blocks_for(long long elements) {
 }  // namespace
 
 void spin(const SpinGrid& grid, long long cycles, SpinRecord* records, cudaStream_t stream) {
-  spin_kernel<<<grid.blocks, grid.threads, grid.shared_memory, stream>>>(cycles, records);
-  check_launch("spin");
+  launch_kernel("spin",
+                spin_kernel,
+                {grid.blocks, grid.threads, stream, grid.shared_memory},
+                cycles,
+                records);
 }
 
 void allow_spin_shared_memory(std::size_t bytes) {
@@ -89,13 +93,15 @@ unsigned spin_blocks_per_unit(const SpinGrid& grid) {
 void stream_bytes(const StreamedBytes& args, cudaStream_t stream) {
   const long long most = args.read > args.written ? args.read : args.written;
   const unsigned blocks = args.blocks > 0 ? args.blocks : blocks_for(most);
-  stream_kernel<<<blocks, threads_per_block, 0, stream>>>(args);
-  check_launch("stream_bytes");
+  launch_kernel("stream_bytes", stream_kernel, {blocks, threads_per_block, stream}, args);
 }
 
 void fill_pattern(float* to, long long elements, cudaStream_t stream) {
-  pattern_kernel<<<blocks_for(elements), threads_per_block, 0, stream>>>(to, elements);
-  check_launch("fill_pattern");
+  launch_kernel("fill_pattern",
+                pattern_kernel,
+                {blocks_for(elements), threads_per_block, stream},
+                to,
+                elements);
 }
 
 }  // namespace schedlab::detail

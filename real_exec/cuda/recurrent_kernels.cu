@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/cuda/cuda_check.hpp"
+#include "real_exec/cuda/kernel_launch.hpp"
 #include "real_exec/cuda/recurrent_kernels.hpp"
 
 namespace schedlab::detail {
@@ -344,12 +344,7 @@ void launch_cell(void (*wide)(Args),
   const int width = args.hidden % 4 == 0 ? 4 : 1;
   const long long elements = static_cast<long long>(args.rows) * (args.hidden / width);
   const auto blocks = static_cast<unsigned>((elements + threads_per_block - 1) / threads_per_block);
-  if (width == 4) {
-    wide<<<blocks, threads_per_block, 0, stream>>>(args);
-  } else {
-    narrow<<<blocks, threads_per_block, 0, stream>>>(args);
-  }
-  check_launch(name);
+  launch_kernel(name, width == 4 ? wide : narrow, {blocks, threads_per_block, stream}, args);
 }
 
 }  // namespace

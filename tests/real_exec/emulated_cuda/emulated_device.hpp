@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+
+namespace schedlab::testing {
+
+// A CUDA device in memory of the host, behind the names of the run-time: what backend and works ask
+// of a device is done, on the processor, so that their logic is tested where there is no device.
+// Work that nothing orders is done in a random order, one piece at a time; new memory holds NaNs.
+// What it says nothing of: speed, code for devices, and whether NVIDIA's libraries agree.
+
+/// Puts a piece of work into a stream, or into the graph that is being captured from it.
+void enqueue(cudaStream_t stream, std::function<void()> work, bool is_kernel);
+
+/// The order in which unordered work is done from now on.
+void set_emulated_order(std::uint64_t seed);
+/// Fails the piece of work with this number from now, counted from 0, as a kernel that crashes
+/// does: the error shows at a later call, and stays. -1: none, and the error is gone.
+void fail_emulated_work(std::int64_t number);
+/// Pieces of work that have been done since the start.
+[[nodiscard]] std::uint64_t emulated_work_done();
+
+}  // namespace schedlab::testing

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device code of this file, compiled for the host.
+#include "real_exec/cuda/recurrent_kernels.cu"
