@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/recurrent_entries.hpp"
 #include "workloads/registry.hpp"
+#include "workloads/transformer_entries.hpp"
 
 #include <fmt/format.h>
 
@@ -163,6 +164,11 @@ std::optional<RecurrentSpec> Components::recurrent_spec(std::uint64_t workload,
                                                         Granularity granularity) const {
   const Choice choice = decided_choice(workload, granularity);
   return schedlab::recurrent_spec(choice.name, workload_options(choice));
+}
+
+std::optional<TensorParallel::Options> Components::tensor_parallel(std::uint64_t workload) const {
+  const Choice choice = workload_choice(workload);
+  return tensor_parallel_options(choice.name, workload_options(choice));
 }
 
 TaskGraph Components::graph(std::uint64_t workload, Granularity granularity) const {

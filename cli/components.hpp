@@ -13,6 +13,7 @@
 #include "sim/machine/cost_model.hpp"
 #include "sim/plan/policy.hpp"
 #include "workloads/recurrent.hpp"
+#include "workloads/transforms/tensor_parallel.hpp"
 
 #include <cstdint>
 #include <map>
@@ -37,6 +38,9 @@ class Components {
   /// Of a workload whose tasks can be computed and not only timed: what its graph was made from.
   [[nodiscard]] std::optional<RecurrentSpec> recurrent_spec(std::uint64_t workload,
                                                             Granularity granularity) const;
+  /// Of a workload that is one rank's part of a divided model: how the parts are joined.
+  [[nodiscard]] std::optional<TensorParallel::Options> tensor_parallel(
+      std::uint64_t workload) const;
   [[nodiscard]] MachineSpec machine(std::uint64_t index) const;
   /// nullptr: the spec does not say; default_cost_model_of the device is meant.
   [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t index) const;

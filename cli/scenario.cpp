@@ -8,6 +8,7 @@
 #include "workloads/transforms/cut_kernels.hpp"
 #include "workloads/transforms/data_parallel.hpp"
 #include "workloads/transforms/repeat_runs.hpp"
+#include "workloads/transforms/tensor_parallel.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -112,19 +113,34 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
   return made;
 }
 
-PreparedProblem ScenarioSpace::make_data_parallel(const ProblemKey& key, const RanksChoice& ranks) {
+PreparedProblem ScenarioSpace::make_ranks(const ProblemKey& key,
+                                          const Transform& transform,
+                                          std::uint32_t ranks) {
   PreparedProblem made;
   auto single = std::make_shared<PreparedProblem>(make_single(key));
-  made.graph = std::make_shared<TaskGraph>(DataParallel{
-      {.ranks = ranks.count,
-       .bucket = ranks.bucket,
-       .algorithm = ranks.algorithm}}.apply(*single->graph));
+  made.graph = std::make_shared<TaskGraph>(transform.apply(*single->graph));
   auto machine = std::make_shared<MachineSpec>(*single->machine);
-  machine->platform.ranks = ranks.count;
+  machine->platform.ranks = ranks;
   made.machine = std::move(machine);
   made.costs = CostTable(*made.graph, made.machine->platform, *cost_model(key[3], *made.machine));
   made.bounds = graph_lower_bounds(made.problem());
   made.single = std::move(single);
+  return made;
+}
+
+PreparedProblem ScenarioSpace::make_once(const ProblemKey& key) {
+  const RanksChoice ranks = components_.ranks(key[5]);
+  const auto parts = components_.tensor_parallel(key[0]);
+  if (parts && ranks.count != 1) {
+    throw InfeasibleError(
+        "a workload with tensor_parallel has its own ranks\n  leave out \"ranks\"");
+  }
+  if (parts) return make_ranks(key, TensorParallel{*parts}, parts->ranks);
+  if (ranks.count == 1) return make_single(key);
+  PreparedProblem made = make_ranks(
+      key,
+      DataParallel{{.ranks = ranks.count, .bucket = ranks.bucket, .algorithm = ranks.algorithm}},
+      ranks.count);
   made.overlap = ranks.overlap;
   return made;
 }
@@ -146,8 +162,7 @@ std::shared_ptr<const PreparedProblem> ScenarioSpace::prepared(const ProblemKey&
   return problems_.get(
       key,
       [&] {
-        const RanksChoice ranks = components_.ranks(key[5]);
-        PreparedProblem once = ranks.count == 1 ? make_single(key) : make_data_parallel(key, ranks);
+        PreparedProblem once = make_once(key);
         const std::uint32_t runs = key[4] == 0 ? 1 : components_.launch(key[4] - 1).runs;
         return runs == 1 ? once : make_repeated(std::move(once), runs, key[3]);
       },

@@ -82,7 +82,11 @@ class ScenarioSpace {
   [[nodiscard]] std::shared_ptr<const CostModel> cost_model(std::uint64_t index,
                                                             const MachineSpec& machine);
   [[nodiscard]] PreparedProblem make_single(const ProblemKey& key);
-  [[nodiscard]] PreparedProblem make_data_parallel(const ProblemKey& key, const RanksChoice& ranks);
+  /// The workload on one device, or as the spec and the workload divide it among ranks.
+  [[nodiscard]] PreparedProblem make_once(const ProblemKey& key);
+  [[nodiscard]] PreparedProblem make_ranks(const ProblemKey& key,
+                                           const Transform& transform,
+                                           std::uint32_t ranks);
   [[nodiscard]] PreparedProblem make_repeated(PreparedProblem once,
                                               std::uint32_t runs,
                                               std::uint64_t cost_model_index);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,11 @@ class Emission {
         out_(spec.type, spec.tensors, true),
         rows_(spec.batch * spec.tokens),
         head_(shape_.hidden / shape_.heads),
-        kv_width_(shape_.kv_heads * head_),
+        heads_(shape_.heads / spec.tensor_parallel),
+        kv_heads_(std::max<std::int64_t>(shape_.kv_heads / spec.tensor_parallel, 1)),
+        q_width_(heads_ * head_),
+        kv_width_(kv_heads_ * head_),
+        ffn_(shape_.ffn / spec.tensor_parallel),
         keys_(spec.context + spec.tokens) {}
 
   TaskGraph run() {
@@ -60,12 +65,15 @@ class Emission {
     layer_ = -1;
     x = norm("last_norm", x);
     // Only the last token of each sequence is asked what comes next.
-    const std::int64_t v = shape_.vocabulary;
+    const std::int64_t words = shape_.vocabulary / spec_.tensor_parallel;  // of this rank
     const Value logits = emit("logits",
-                              gemm_kernel(spec_.batch, v, h, spec_.type, false),
-                              {x, weights("W_logits", v * h)},
-                              spec_.batch * v);
-    emit("next_token", row_reduction_kernel(spec_.batch, v, spec_.type), {logits}, spec_.batch);
+                              gemm_kernel(spec_.batch, words, h, spec_.type, false),
+                              {x, weights("W_logits", words * h)},
+                              spec_.batch * words);
+    emit("next_token",
+         row_reduction_kernel(spec_.batch, shape_.vocabulary, spec_.type),
+         {logits},
+         spec_.batch);
     return std::move(out_).build();
   }
 
@@ -134,7 +142,11 @@ class Emission {
   GraphEmitter out_;
   std::int64_t rows_;      // new tokens of all sequences
   std::int64_t head_;      // width of one head
+  std::int64_t heads_;     // of this rank
+  std::int64_t kv_heads_;  // likewise
+  std::int64_t q_width_;   // of the queries of one token
   std::int64_t kv_width_;  // of the keys (or values) of one token
+  std::int64_t ffn_;       // of this rank
   std::int64_t keys_;      // tokens that attention reads, of one sequence
   std::int64_t layer_ = -1;
 };
@@ -180,9 +192,9 @@ Value Emission::append(std::string_view name, const Value& cache, const Value& f
 }
 
 Value Emission::unfused_attention(const Value& q, Value keys, Value values) {
-  const std::int64_t pairs = spec_.batch * shape_.heads;
-  const std::int64_t cached = spec_.batch * keys_ * shape_.hidden;
-  if (shape_.kv_heads != shape_.heads) {
+  const std::int64_t pairs = spec_.batch * heads_;
+  const std::int64_t cached = spec_.batch * keys_ * q_width_;
+  if (kv_heads_ != heads_) {
     // Each query head gets keys and values of its own, as ports to frameworks do it.
     keys = pointwise("repeat_keys", {keys}, cached, 0);
     values = pointwise("repeat_values", {values}, cached, 0);
@@ -198,7 +210,7 @@ Value Emission::unfused_attention(const Value& q, Value keys, Value values) {
       "softmax", softmax_kernel(pairs * spec_.tokens, keys_, DataType::fp32), {masked}, weights);
   const Value narrow =
       emit("weights", cast_kernel(weights, DataType::fp32, spec_.type), {softmax}, weights);
-  const std::int64_t elements = rows_ * shape_.hidden;
+  const std::int64_t elements = rows_ * q_width_;
   const Value result = emit("weighted_values", product(head_, keys_), {narrow, values}, elements);
   return pointwise("join_heads", {result}, elements, 0);
 }
@@ -207,10 +219,10 @@ Value Emission::unfused_attention(const Value& q, Value keys, Value values) {
 /// reads queries, keys and values, writes the result; 2 products over the keys each token sees and
 /// 5 FLOP for the softmax of each weight.
 Value Emission::attend(const Value& q, const Value& k, const Value& v) {
-  const std::int64_t pairs = spec_.batch * shape_.heads * spec_.tokens;
+  const std::int64_t pairs = spec_.batch * heads_ * spec_.tokens;
   const double seen =
       static_cast<double>(spec_.context) + (static_cast<double>(spec_.tokens) + 1) / 2;
-  const std::int64_t elements = rows_ * shape_.hidden;
+  const std::int64_t elements = rows_ * q_width_;
   Kernel kernel = gemm_kernel(pairs, keys_, head_, spec_.type, false);
   kernel.flops = Flops{static_cast<double>(pairs) * seen * (4.0 * static_cast<double>(head_) + 5)};
   kernel.bytes_read = Bytes{out_.bytes(elements + 2 * spec_.batch * keys_ * kv_width_)};
@@ -220,7 +232,7 @@ Value Emission::attend(const Value& q, const Value& k, const Value& v) {
 
 Value Emission::add_attention(const Value& x) {
   const std::int64_t h = shape_.hidden;
-  Value q = project("q_projection", "W_q", x, h, h);
+  Value q = project("q_projection", "W_q", x, q_width_, h);
   Value k = project("k_projection", "W_k", x, kv_width_, h);
   const Value v = project("v_projection", "W_v", x, kv_width_, h);
   const std::int64_t cached = spec_.batch * keys_ * kv_width_;
@@ -228,7 +240,7 @@ Value Emission::add_attention(const Value& x) {
   const Value values = given("value_cache", cached);
   Value result;
   if (fused()) {
-    const std::int64_t turned = rows_ * (h + kv_width_);
+    const std::int64_t turned = rows_ * (q_width_ + kv_width_);
     q = emit("rotary", pointwise_kernel(turned, 1, 3, spec_.type), {q, k}, turned);
     const TaskId done = emit_task("cache_append", gather_kernel(2 * rows_ * kv_width_), {q, v});
     out_.writes(done, keys.tensor);
@@ -236,15 +248,15 @@ Value Emission::add_attention(const Value& x) {
     result =
         attend(q, {.task = done, .tensor = keys.tensor}, {.task = done, .tensor = values.tensor});
   } else {
-    q = rotate("q_rotary", q, rows_ * h);
+    q = rotate("q_rotary", q, rows_ * q_width_);
     k = rotate("k_rotary", k, rows_ * kv_width_);
     result = unfused_attention(q, append("key_append", keys, k), append("value_append", values, v));
   }
-  return project("output_projection", "W_o", result, h, h);
+  return project("output_projection", "W_o", result, h, q_width_);
 }
 
 Value Emission::add_ffn(const Value& x) {
-  const std::int64_t f = shape_.ffn;
+  const std::int64_t f = ffn_;
   const Value gate = project("gate_projection", "W_gate", x, f, shape_.hidden);
   const Value up = project("up_projection", "W_up", x, f, shape_.hidden);
   // silu(x) = x / (1 + exp(-x)): 4 FLOP; then the product with the other half.
@@ -279,7 +291,8 @@ void check(const TransformerSpec& spec) {
                                     {s.ffn, "ffn"},
                                     {s.vocabulary, "vocabulary"},
                                     {spec.batch, "batch"},
-                                    {spec.tokens, "tokens"}}) {
+                                    {spec.tokens, "tokens"},
+                                    {spec.tensor_parallel, "tensor_parallel"}}) {
     SCHEDLAB_EXPECTS(value >= 1, fmt::format("transformer: {} is {}", name, value));
   }
   if (s.hidden % s.heads != 0 || s.heads % s.kv_heads != 0) {
@@ -289,6 +302,18 @@ void check(const TransformerSpec& spec) {
                     s.heads,
                     s.hidden,
                     s.kv_heads));
+  }
+  const std::int64_t ranks = spec.tensor_parallel;
+  const bool shared_keys = s.kv_heads % ranks == 0 || ranks % s.kv_heads == 0;
+  if (s.heads % ranks != 0 || s.ffn % ranks != 0 || s.vocabulary % ranks != 0 || !shared_keys) {
+    throw InfeasibleError(fmt::format(
+        "transformer: {} heads ({} of keys and values), ffn {} and vocabulary {} cannot "
+        "be divided among {} ranks\n  change tensor_parallel",
+        s.heads,
+        s.kv_heads,
+        s.ffn,
+        s.vocabulary,
+        ranks));
   }
   constexpr std::int64_t most_kernels = 48;
   detail::check_nodes("transformer", s.layers, most_kernels + spec.small_operators);
@@ -337,6 +362,12 @@ const std::vector<TransformerModel>& transformer_models() {
 TaskGraph transformer_forward(const TransformerSpec& spec) {
   check(spec);
   return Emission{spec}.run();
+}
+
+std::vector<TensorParallel::Join> transformer_joins() {
+  return {{.operation = "output_projection", .op = CollectiveOp::all_reduce},
+          {.operation = "down_projection", .op = CollectiveOp::all_reduce},
+          {.operation = "logits", .op = CollectiveOp::all_gather}};
 }
 
 std::int64_t parameter_count(const TransformerShape& s) {

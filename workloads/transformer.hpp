@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/graph/task_graph.hpp"
+#include "workloads/transforms/tensor_parallel.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -50,12 +51,21 @@ struct TransformerSpec {
   /// types, copies that a compiler puts in).
   std::int64_t small_operators = 0;
   bool tensors = true;
+  /// Ranks that the layers are divided among: the pass is the part of one of them. Heads, the
+  /// feed-forward network's width and the vocabulary are divided; word vectors, norms and residuals
+  /// are on each rank; fewer heads of keys and values than ranks are on several.
+  std::int64_t tensor_parallel = 1;
 };
+
+/// Operations of such a part whose results have to be joined over the ranks: two sums a layer, and
+/// the logits put side by side.
+[[nodiscard]] std::vector<TensorParallel::Join> transformer_joins();
 
 /// Embedding, layers, last norm, logits and choice of the next token of each sequence. The cache is
 /// written in place. Attention of several new tokens: unfused over all keys with a mask, as eager
 /// code does, fused over those that a token may see.
-/// Throws InfeasibleError for sizes that cannot be counted. ContractViolation for sizes below 1.
+/// Throws InfeasibleError for sizes that cannot be counted or divided. ContractViolation for sizes
+/// below 1.
 [[nodiscard]] TaskGraph transformer_forward(const TransformerSpec& spec);
 
 /// Parameters: 2VH + L (2 H^2 + 2 H K H/A + 3 H F + 2 H) + H with V vocabulary, H hidden, K

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/transformer_entries.hpp"
+
 #include "workloads/entry_options.hpp"
 #include "workloads/transformer.hpp"
 #include "workloads/workload_entries.hpp"
@@ -45,6 +47,12 @@ std::vector<OptionSpec> transformer_options(std::vector<OptionSpec> more) {
                      .allowed = detail::allowed(operators_words)});
   options.push_back(size_option(
       "small_operators", -1, "more point-wise kernels a layer; -1: the model's", -1, 10'000));
+  options.push_back(
+      size_option("tensor_parallel",
+                  1,
+                  "ranks that each layer is divided among; the machine needs a network",
+                  1,
+                  4096));
   options.push_back({.name = "include_tensors",
                      .default_value = true,
                      .doc = "weights, caches and intermediate results with their life times"});
@@ -74,10 +82,20 @@ TransformerSpec transformer_from(const Options& o) {
   const std::int64_t small = o.integer("small_operators");
   spec.small_operators = small < 0 ? model->small_operators : small;
   spec.tensors = o.flag("include_tensors");
+  spec.tensor_parallel = o.integer("tensor_parallel");
   return spec;
 }
 
 }  // namespace
+
+std::optional<TensorParallel::Options> tensor_parallel_options(std::string_view kind,
+                                                               const Options& options) {
+  if (kind != "llama_decode" && kind != "llama_prefill") return std::nullopt;
+  const std::int64_t ranks = options.integer("tensor_parallel");
+  if (ranks == 1) return std::nullopt;
+  return TensorParallel::Options{.ranks = static_cast<std::uint32_t>(ranks),
+                                 .joins = transformer_joins()};
+}
 
 WorkloadInfo llama_decode_workload() {
   return {.name = "llama_decode",

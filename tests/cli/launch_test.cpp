@@ -210,6 +210,20 @@ TEST_CASE("runs of a graph keep its work, and each begins after the one before")
   CHECK(thrice.name(TaskId{b.value() + 3}) == once.name(b) + "#1");
 }
 
+TEST_CASE("a divided model runs in every launch mode with clean plans, and faster than whole") {
+  const auto runs = run_all(R"({
+    "workload": {"kind": "llama_decode", "layers": 2, "tensor_parallel": [1, 4]},
+    "machine": {"base": "h200", "host": "pytorch_eager"}, "policy": "single_stream",
+    "launch": ["graph_launch", "eager", {"name": "graph_launch", "runs": 2}]})");
+  CHECK(runs[3].makespan < runs[0].makespan);
+  CHECK(runs[3].tasks == 4 * (runs[0].tasks + 2 * 2 + 1));  // two sums a layer, one for logits
+  CHECK(runs[4].makespan > runs[3].makespan);
+  CHECK(runs[5].tasks == 2 * runs[3].tasks);
+  CHECK(note_of(R"({"workload": {"kind": "llama_decode", "layers": 1, "tensor_parallel": 2},
+                    "machine": "h200", "policy": "single_stream", "ranks": 2})")
+            .find("leave out \"ranks\"") != std::string::npos);
+}
+
 TEST_CASE("a host by name gives its numbers, and single numbers are changed after it") {
   MachineSpec machine = load_machine("h200");
   const Duration launch = machine.platform.hosts[HostId{0}].costs.launch;

@@ -106,6 +106,30 @@ TEST_CASE("a prompt does the work of its tokens at once; fused attention skips w
   CHECK(flops(TransformerOperators::fused) == doctest::Approx(dense + 8.0 * 55 * (4 * 16 + 5)));
 }
 
+TEST_CASE("a part of a divided model has its share of the products, and the sums join all parts") {
+  const TransformerShape shape = model("llama_2_70b").shape;
+  const auto part = [&](std::int64_t ranks) {
+    return transformer_forward({.shape = shape, .context = 99, .tensor_parallel = ranks});
+  };
+  const double whole = totals_of(part(1)).matmul_flops;
+  CHECK(totals_of(part(8)).matmul_flops == doctest::Approx(whole / 8));
+  // 8 heads of keys and values: on 16 ranks each head is on two, whose projections are as long.
+  const double keys = 80.0 * 2 * 2 * 8192 * 1024 / 16;
+  CHECK(totals_of(part(16)).matmul_flops == doctest::Approx(whole / 16 + keys));
+  const TaskGraph all = TensorParallel{{.ranks = 8, .joins = transformer_joins()}}.apply(part(8));
+  // Two sums a layer and the logits, on each of 8 ranks.
+  CHECK(all.collectives().size() == 2 * 80 + 1);
+  CHECK(all.task_count() == 8 * (80 * 15 + 4 + 2 * 80 + 1));
+  CHECK(all.rank_count() == 8);
+  for (const CollectiveId id : all.collectives().ids()) {
+    const CollectiveSpec& spec = all.collectives().spec(id);
+    CHECK(all.collectives().tasks(id).size() == 8);
+    // A hidden state of 8192, or 32000 logits, of 2 bytes.
+    CHECK(spec.bytes == Bytes{spec.op == CollectiveOp::all_reduce ? 2 * 8192 : 2 * 32000});
+  }
+  CHECK_THROWS_AS(part(7), InfeasibleError);
+}
+
 TEST_CASE("heads that do not divide are refused with what to change") {
   CHECK_THROWS_WITH_AS(
       static_cast<void>(make_workload("llama_decode", {{"heads", std::int64_t{7}}})),

@@ -2,7 +2,7 @@
 #include "workloads/transforms/data_parallel.hpp"
 
 #include "sim/base/error.hpp"
-#include "workloads/transforms/copy_graph.hpp"
+#include "workloads/transforms/join_over_ranks.hpp"
 
 #include <fmt/format.h>
 
@@ -69,57 +69,6 @@ std::vector<Bucket> fill_buckets(const TaskGraph& graph, Bytes size) {
   return buckets;
 }
 
-/// One rank: the graph's tasks, edges and tensors, then its parts of the buckets.
-void add_rank(const TaskGraph& graph,
-              const std::vector<Bucket>& buckets,
-              std::uint32_t rank,
-              OperationId first_all_reduce,
-              const std::vector<CollectiveId>& collectives,
-              TaskGraphBuilder& builder) {
-  const auto first = static_cast<std::uint32_t>(builder.task_count());
-  const bool named = graph.has_explicit_names();
-  for (const TaskId task : graph.tasks()) {
-    const OperationId operation = graph.operation_id(task);
-    const TaskId copy = named ? builder.add_task(operation, graph.tags(task), graph.name(task))
-                              : builder.add_task(operation, graph.tags(task));
-    if (graph.has_task_durations()) builder.set_duration(copy, graph.fixed_duration(task));
-    builder.set_rank(copy, rank);
-  }
-  const auto copy_of = [&](TaskId task) { return TaskId{first + task.value()}; };
-  for (const TaskId task : graph.tasks()) {
-    for (const TaskId after : graph.successors(task)) {
-      builder.add_edge(copy_of(task), copy_of(after));
-    }
-  }
-  const TensorTable& tensors = graph.tensors();
-  IdVector<TensorId, TensorId> tensor_copy(tensors.size());
-  for (const TensorId id : tensors.ids()) {
-    const TensorId copy = builder.add_tensor({.name = rank == 0 ? tensors.name(id) : std::string{},
-                                              .bytes = tensors.bytes(id),
-                                              .accumulate = tensors.accumulate(id),
-                                              .persistent = tensors.persistent(id)});
-    for (const TaskId task : tensors.writers(id)) builder.writes(copy_of(task), copy);
-    for (const TaskId task : tensors.readers(id)) builder.reads(copy_of(task), copy);
-    tensor_copy[id] = copy;
-  }
-  for (std::uint32_t b = 0; b < buckets.size(); ++b) {
-    const TaskId part = builder.add_task(
-        OperationId{first_all_reduce.value() + b},
-        {},
-        rank == 0 ? fmt::format("all_reduce_{}", b) : fmt::format("all_reduce_{}@{}", b, rank));
-    builder.set_rank(part, rank);
-    builder.joins(part, collectives[b]);
-    for (const TensorId gradient : buckets[b].gradients) {
-      builder.reads(part, tensor_copy[gradient]);
-      const auto writers = tensors.writers(gradient);
-      for (const TaskId reader : tensors.readers(gradient)) {
-        const bool writes = std::find(writers.begin(), writers.end(), reader) != writers.end();
-        if (!writes) builder.add_edge(part, copy_of(reader));
-      }
-    }
-  }
-}
-
 }  // namespace
 
 TaskGraph DataParallel::apply(const TaskGraph& graph) const {
@@ -136,21 +85,14 @@ TaskGraph DataParallel::apply(const TaskGraph& graph) const {
         "weight_gradient write; without such tasks persistent tensors that accumulate)\n  use a "
         "backward pass or a training step");
   }
-  TaskGraphBuilder builder;
-  builder.reserve(options_.ranks * (graph.task_count() + buckets.size()),
-                  options_.ranks * graph.edge_count());
-  for (const Operation& operation : graph.operations()) builder.add_operation(operation);
-  const OperationId first_all_reduce{static_cast<std::uint32_t>(graph.operations().size())};
-  std::vector<CollectiveId> collectives;
+  std::vector<detail::JoinedTensors> joined;
   for (const Bucket& bucket : buckets) {
-    builder.add_operation({.name = "all_reduce", .kind = TaskKind::collective});
-    collectives.push_back(builder.add_collective(
-        {.op = CollectiveOp::all_reduce, .bytes = bucket.bytes, .algorithm = options_.algorithm}));
+    joined.push_back({.tensors = bucket.gradients,
+                      .spec = {.op = CollectiveOp::all_reduce,
+                               .bytes = bucket.bytes,
+                               .algorithm = options_.algorithm}});
   }
-  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
-    add_rank(graph, buckets, rank, first_all_reduce, collectives, builder);
-  }
-  return std::move(builder).build();
+  return detail::join_over_ranks(graph, options_.ranks, joined);
 }
 
 }  // namespace schedlab

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/options.hpp"
+#include "workloads/transforms/tensor_parallel.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace schedlab {
+
+/// Of a workload that is one rank's part of a model divided among several: how the parts are
+/// joined. nullopt: the workload is whole. `options` must be complete.
+[[nodiscard]] std::optional<TensorParallel::Options> tensor_parallel_options(
+    std::string_view kind, const Options& options);
+
+}  // namespace schedlab
