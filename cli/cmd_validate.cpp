@@ -43,10 +43,28 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t most_scenarios = 2000;
 constexpr const char* default_baseline = "single_stream";
 
+/// The machine of a spec on another base: what it overrides stays.
+nlohmann::ordered_json rebased(const nlohmann::ordered_json& machine, const std::string& path) {
+  if (machine.is_array() && std::any_of(machine.begin(), machine.end(), [](const auto& one) {
+        return one.is_object();
+      })) {
+    auto all = nlohmann::ordered_json::array();
+    for (const auto& one : machine) all.push_back(rebased(one, path));
+    return all;
+  }
+  if (!machine.is_object()) return path;
+  nlohmann::ordered_json made{{"path", path}};
+  for (const auto& [key, value] : machine.items()) {
+    if (key != "base" && key != "path") made[key] = value;
+  }
+  return made;
+}
+
 /// The spec with its machine replaced by a file.
 Spec with_machine(const Spec& spec, const std::string& machine) {
   auto json = nlohmann::ordered_json::parse(spec.text);
-  json["machine"] = fs::absolute(machine).string();
+  json["machine"] =
+      rebased(json.value("machine", nlohmann::ordered_json{}), fs::absolute(machine).string());
   return parse_spec(json.dump(2), spec.file, spec.folder);
 }
 
@@ -117,7 +135,9 @@ class ValidateRun {
     }
     const std::string baseline = spec_.baseline.empty() ? default_baseline : spec_.baseline;
     const Validation validation = validate(space_, predicted_, measured_, baseline, options_.seed);
-    ValidationReport report{spec_, grid_, predicted_, measured_, validation, {}, {}, warnings_, 0};
+    ValidationReport report{
+        spec_, grid_, predicted_, measured_, validation, {}, {}, {}, warnings_, 0};
+    report.launch = launch_gains(space_, predicted_, validation);
     if (library_) report.library = compare_with_library(space_, validation, *library_);
     report.broken = broken_bounds(validation, bounds);
     report.shown = shown_outcome(validation);

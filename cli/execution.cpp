@@ -160,6 +160,12 @@ void ScenarioExecutor::forget() {
 
 void ScenarioExecutor::execute(std::uint64_t scenario, Execution& out) {
   Prepared& run = prepared(scenario);
+  const Host& host = run.problem->machine->platform.host(HostId{0});
+  if (host.front_end_thread && host.costs.preparation() > Duration{0}) {
+    throw InfeasibleError(
+        "the CPU executor prepares and launches on one thread; \"launch\": \"eager\" does so");
+  }
+  executor_.set_front_end(host.costs.preparation());
   if (run.plan) {
     executor_.run(*run.problem->graph, *run.plan, *run.work, out);
     return;

@@ -72,6 +72,11 @@ std::uint32_t CpuExecutor::workers() const {
   return impl_->threads.workers();
 }
 
+void CpuExecutor::set_front_end(Duration per_kernel) {
+  SCHEDLAB_EXPECTS(per_kernel >= Duration{0}, "a negative cost of the front end");
+  impl_->threads.set_front_end(per_kernel);
+}
+
 void CpuExecutor::run(const TaskGraph& graph, const Plan& plan, CpuWork& work, Execution& out) {
   out = {};
   detail::expect_one_host(plan, "the CPU executor");

@@ -40,6 +40,9 @@ struct CpuExecutorOptions {
   /// How long an idle thread looks for work before it sleeps. On a core that it shares it gives
   /// way at every look.
   Duration spin = std::chrono::microseconds{200};
+  /// What the host thread spends on each kernel of a task before it launches it, as a framework
+  /// does: it computes for that long. Nothing for tasks of a device graph, or preloaded.
+  Duration front_end{0};
   bool record_blocks = true;  ///< fill Execution::blocks
   bool record_hosts = true;   ///< fill Trace::hosts
   const StopFlag* stop = nullptr;
@@ -60,6 +63,8 @@ class CpuExecutor {
   ~CpuExecutor();
 
   [[nodiscard]] std::uint32_t workers() const;
+  /// CpuExecutorOptions::front_end of the runs from now on.
+  void set_front_end(Duration per_kernel);
 
   /// Runs the plan. `out` is filled also if this throws.
   ///

@@ -265,6 +265,13 @@ void CpuThreads::sleep_until(Time until) const {
   }
 }
 
+/// Spends the front end's time of a launch, which lasts until the run is stopped at most.
+void CpuThreads::prepare_launch(TaskId task, Time started) const {
+  if (options_.front_end == Duration{0} || options_.host == HostPlacement::preloaded) return;
+  const Time until = started + options_.front_end * graph_->operation(task).launches();
+  while (clock_.now() < until && !stop_requested(options_.stop)) relax();
+}
+
 void CpuThreads::make_call(const OnlineStep& step, const CallSource& calls, HostSpan& span) {
   const HostCallKind kind = step.call.kind();
   host_calling_ = kind != HostCallKind::sleep && kind != HostCallKind::synchronize;
@@ -299,6 +306,7 @@ void CpuThreads::make_call(const OnlineStep& step, const CallSource& calls, Host
     default:
       break;
   }
+  if (kind == HostCallKind::launch) prepare_launch(call.task(), span.started);
   const Guard guard(lock_);
   // What is preloaded happens before time 0.
   const auto now = [&] {

@@ -31,6 +31,7 @@ class CpuThreads {
 
   [[nodiscard]] std::uint32_t workers() const { return workers_; }
   [[nodiscard]] const CpuExecutorOptions& options() const { return options_; }
+  void set_front_end(Duration per_kernel) { options_.front_end = per_kernel; }
 
   /// Fills out.trace, out.blocks and out.recording_overhead, also if it throws.
   void run(const TaskGraph& graph,
@@ -61,6 +62,7 @@ class CpuThreads {
   void make_calls(const CallSource& calls, Execution& out);
   void make_call(const OnlineStep& step, const CallSource& calls, HostSpan& span);
   void sleep_until(Time until) const;
+  void prepare_launch(TaskId task, Time started) const;
   void wait_for(const HostWait& wait);
   [[nodiscard]] bool satisfied(const HostWait& wait) const;
   void release_workers();

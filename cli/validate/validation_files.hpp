@@ -3,6 +3,7 @@
 
 #include "cli/grid.hpp"
 #include "cli/spec.hpp"
+#include "cli/validate/launch_gains.hpp"
 #include "cli/validate/library_comparison.hpp"
 #include "cli/validate/measurement.hpp"
 #include "cli/validate/prediction.hpp"
@@ -23,6 +24,7 @@ struct ValidationReport {
   const std::vector<PredictedScenario>& predicted;
   const Measurements& measured;
   const Validation& validation;
+  LaunchGains launch;                 ///< of scenarios that are run eagerly and as device graphs
   std::vector<LibraryRow> library;    ///< against a library's routine, if that was asked for
   std::vector<std::string> broken;    ///< bounds that were not kept, a sentence each
   std::vector<std::string> warnings;  ///< shown at the top

@@ -57,6 +57,7 @@ class ValidationPage {
       write_summary();
       figure(makespans_picture(report_));
       figure(policies_picture(report_));
+      write_launch();
       write_library();
       write_order();
       write_probabilities();
@@ -134,6 +135,41 @@ class ValidationPage {
                         percent(all_.coverage.low),
                         percent(all_.coverage.high),
                         percent(all_.run_coverage.value)));
+  }
+
+  void write_launch() {
+    const LaunchGains& launch = report_.launch;
+    if (launch.gains.empty()) return;
+    element("h2", "What loading beforehand gains");
+    head({"eager scenario", "mean operator", "predicted gain", "measured gain"});
+    for (const LaunchGain& gain : launch.gains) {
+      row({all_.scenarios[gain.eager].name,
+           time_of(gain.operator_us),
+           fmt::format("{:.3f}", gain.predicted_gain),
+           fmt::format("{:.3f}", gain.measured_gain)},
+          1);
+    }
+    end();
+    element("p", "Gain: eager makespan over that of the same tasks in device graphs.", "note");
+    if (launch.crossovers.empty()) return;
+    head({"scenarios",
+          "break-even operator, predicted",
+          "measured",
+          "of the fastest runs",
+          "error"});
+    for (const LaunchCrossover& crossover : launch.crossovers) {
+      const auto size = [](const std::optional<double>& us) {
+        return us ? time_of(*us) : std::string{"not within the grid"};
+      };
+      const auto error = crossover.error();
+      row({crossover.name,
+           size(crossover.predicted_us),
+           size(crossover.measured_us),
+           size(crossover.fastest_us),
+           error ? signed_percent(*error) : std::string{}},
+          1);
+    }
+    end();
   }
 
   void write_library() {

@@ -204,6 +204,27 @@ Json summary_json(const ValidationReport& report) {
   return json;
 }
 
+Json launch_json(const ValidationReport& report) {
+  Json gains = Json::array();
+  for (const LaunchGain& gain : report.launch.gains) {
+    gains.push_back({{"eager_scenario", report.validation.scenarios[gain.eager].scenario},
+                     {"graph_launch_scenario", report.validation.scenarios[gain.loaded].scenario},
+                     {"operator_us", gain.operator_us},
+                     {"predicted_gain", gain.predicted_gain},
+                     {"measured_gain", gain.measured_gain}});
+  }
+  Json crossovers = Json::array();
+  for (const LaunchCrossover& crossover : report.launch.crossovers) {
+    crossovers.push_back({{"name", crossover.name},
+                          {"sizes", crossover.sizes},
+                          {"predicted_us", optional(crossover.predicted_us)},
+                          {"measured_us", optional(crossover.measured_us)},
+                          {"fastest_us", optional(crossover.fastest_us)},
+                          {"error", optional(crossover.error())}});
+  }
+  return {{"gains", std::move(gains)}, {"crossovers", std::move(crossovers)}};
+}
+
 Json library_json(const ValidationReport& report) {
   Json json = Json::array();
   for (const LibraryRow& row : report.library) {
@@ -230,6 +251,7 @@ std::string validation_json(const ValidationReport& report) {
             {"summary", summary_json(report)},
             {"groups", groups_json(report.validation)},
             {"speed_ups", speed_ups_json(report.validation)},
+            {"launch", launch_json(report)},
             {"library", library_json(report)},
             {"scenarios", scenarios_json(report.validation)}};
   return json.dump(1) + "\n";

@@ -97,6 +97,20 @@ constexpr std::size_t least_runs = 15;
 constexpr double much_scatter = 0.1;
 constexpr double much_other_load = 0.05;
 
+std::string crossover_line(const LaunchCrossover& crossover) {
+  const auto size = [](const std::optional<double>& us) {
+    return us ? fmt::format("{:.2f} us", *us) : std::string{"not within the grid"};
+  };
+  const auto error = crossover.error();
+  return fmt::format("  {:<23}predicted {}, measured {}{}, of the fastest runs {}{}\n",
+                     "break-even operator",
+                     size(crossover.predicted_us),
+                     size(crossover.measured_us),
+                     error ? fmt::format(" ({:+.1f} %)", 100 * *error) : std::string{},
+                     size(crossover.fastest_us),
+                     crossover.name.empty() ? std::string{} : "; " + crossover.name);
+}
+
 }  // namespace
 
 std::vector<std::string> validation_warnings(const ValidationReport& report) {
@@ -163,6 +177,9 @@ std::string validation_text(const ValidationReport& report) {
     add_order(text, all);
     add_intervals(text, all);
     add_budget(text, all);
+  }
+  for (const LaunchCrossover& crossover : report.launch.crossovers) {
+    text += crossover_line(crossover);
   }
   for (const std::string& broken : report.broken) text += fmt::format("  not kept: {}\n", broken);
   return text;

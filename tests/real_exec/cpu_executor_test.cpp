@@ -53,6 +53,31 @@ void expect_order(const TaskGraph& graph, const Trace& trace) {
 
 }  // namespace
 
+TEST_CASE(
+    "the host spends the front end's time on every kernel it launches, and on no other call") {
+  const Scene scene(schedlab::testing::gradient_grid(2, 3), Duration{1});
+  constexpr Duration front_end = std::chrono::microseconds{50};
+  CpuExecutor executor(options_for(1, HostPlacement::own_core));
+  executor.set_front_end(front_end);
+  FakeWork work(scene.graph);
+  Execution run;
+  const Plan plan = make_policy("diagonal")->plan(scene.problem());
+  executor.run(scene.graph, plan, work, run);
+  Time until{};
+  for (const HostSpan& span : run.trace.hosts) {
+    CHECK(span.started >= until);
+    until = span.ended;
+    if (span.what.kind() == HostCallKind::launch) CHECK(span.ended - span.started >= front_end);
+  }
+  // Six launches one after another are a lower bound of the run.
+  CHECK(run.trace.makespan() >= 6 * front_end);
+
+  // In a device graph nothing of it is left: one call, without a launch.
+  executor.run(scene.graph, capture_graphs(plan), work, run);
+  for (const HostSpan& span : run.trace.hosts) CHECK(span.what.kind() != HostCallKind::launch);
+  CHECK(work.all_ran_once());
+}
+
 TEST_CASE("every policy's plan runs each task once and in order, wherever the host is") {
   const Scene scene(schedlab::testing::gradient_grid(4, 6), Duration{1});
   for (const HostPlacement host :
