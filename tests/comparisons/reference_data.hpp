@@ -30,12 +30,20 @@ inline std::optional<std::filesystem::path> reference_data(const std::string& na
 
 using CsvRow = std::map<std::string, std::string>;
 
-/// Rows of a CSV text without quotes, as maps from column name to text.
+/// Rows of a CSV text, as maps from column name to text. Commas within quotes belong to the field.
 inline std::vector<CsvRow> read_csv(std::istream& file) {
   const auto split = [](const std::string& line) {
-    std::vector<std::string> cells;
-    std::istringstream stream{line};
-    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+    std::vector<std::string> cells(line.empty() ? 0 : 1);
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') {
+        quoted = !quoted;
+      } else if (c == ',' && !quoted) {
+        cells.emplace_back();
+      } else {
+        cells.back() += c;
+      }
+    }
     return cells;
   };
   std::string line;
