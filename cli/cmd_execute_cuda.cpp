@@ -178,6 +178,13 @@ int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& termi
   }
   folder.publish();
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
+  for (const auto& [name, problem_of_log] : runs.log.problems.entries()) {
+    if (problem_of_log.severity < Severity::data_loss) continue;
+    terminal.err << fmt::format("note: the profiler lost records: {} {}, the first: {}\n",
+                                problem_of_log.count,
+                                name,
+                                problem_of_log.example);
+  }
   print(terminal, options, executor, title, runs, metrics, files);
   return exit_done;
 }

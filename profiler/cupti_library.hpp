@@ -15,6 +15,7 @@ class CuptiLibrary {
   /// Throws DeviceError with the loader's reason if the library or one of the functions is missing.
   CuptiLibrary();
 
+  // NOLINTBEGIN(readability-identifier-naming): the library's own names
   decltype(&::cuptiGetVersion) cuptiGetVersion = nullptr;
   decltype(&::cuptiGetErrorMessage) cuptiGetErrorMessage = nullptr;
   decltype(&::cuptiGetResultString) cuptiGetResultString = nullptr;
@@ -42,6 +43,7 @@ class CuptiLibrary {
       nullptr;
   decltype(&::cuptiActivityPopExternalCorrelationId) cuptiActivityPopExternalCorrelationId =
       nullptr;
+  // NOLINTEND(readability-identifier-naming)
 
   /// Throws DeviceError with the call, the error's name and what to do, unless `result` is success.
   void expect_success(CUptiResult result, const std::string& call) const;

@@ -263,7 +263,7 @@ class KinetoWriter {
   template <class Activity>
   void transfer_arguments(const Activity& activity) {
     place(activity.place, activity.correlation);
-    const double nanoseconds = static_cast<double>((activity.ended - activity.started).count());
+    const auto nanoseconds = static_cast<double>((activity.ended - activity.started).count());
     out_ << ",\"bytes\":" << activity.bytes.count() << ",\"memory bandwidth (GB/s)\":"
          << (nanoseconds > 0 ? static_cast<double>(activity.bytes.count()) / nanoseconds : 0.0);
     node(activity.node);
