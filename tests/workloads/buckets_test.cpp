@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+#include "workloads/buckets/boundaries.hpp"
+#include "workloads/buckets/data_pass.hpp"
+#include "workloads/buckets/lengths.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace schedlab;
+using doctest::Approx;
+
+namespace {
+
+double plain_length(std::int64_t length) {
+  return static_cast<double>(length);
+}
+
+std::string problem(const std::string& text) {
+  try {
+    (void)read_lengths(text, "lengths.csv");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// Every way to place `count` - 1 boundaries below the longest length.
+double least_by_trying_all(const LengthDistribution& lengths,
+                           std::int64_t count,
+                           const LengthCost& cost) {
+  const std::int64_t longest = lengths.longest();
+  double least = expected_cost(lengths, {longest}, cost);
+  for (std::uint64_t chosen = 0; chosen < (std::uint64_t{1} << (longest - 1)); ++chosen) {
+    BucketBoundaries boundaries;
+    for (std::int64_t length = 1; length < longest; ++length) {
+      if (((chosen >> (length - 1)) & 1U) != 0) boundaries.push_back(length);
+    }
+    boundaries.push_back(longest);
+    if (static_cast<std::int64_t>(boundaries.size()) > count) continue;
+    least = std::min(least, expected_cost(lengths, boundaries, cost));
+  }
+  return least;
+}
+
+LengthDistribution random_histogram(std::int64_t longest, Rng& rng) {
+  std::vector<std::pair<std::int64_t, double>> weights;
+  for (std::int64_t length = 1; length <= longest; ++length) {
+    weights.emplace_back(length, rng.below(3) == 0 ? 0.0 : rng.uniform());
+  }
+  weights.back().second = 1;
+  return LengthDistribution::histogram(weights);
+}
+
+std::vector<LengthDistribution> tried_distributions() {
+  std::vector<LengthDistribution> all{LengthDistribution::uniform(1, 2000),
+                                      LengthDistribution::uniform(300, 700),
+                                      LengthDistribution::power_law(2000, 0.5),
+                                      LengthDistribution::power_law(2000, 0.29),
+                                      LengthDistribution::power_law(500, 3),
+                                      LengthDistribution::log_normal(1500, 200, 0.8)};
+  Rng rng{5};
+  for (int i = 0; i < 5; ++i) all.push_back(random_histogram(60, rng));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a distribution knows its mean, shares and quantiles") {
+  const auto uniform = LengthDistribution::uniform(1, 8);
+  CHECK(uniform.mean() == Approx(4.5));  // (1 + 8) / 2
+  CHECK(uniform.quantile(0.25) == 2);
+  CHECK(uniform.quantile(0.5) == 4);
+  CHECK(uniform.quantile(1) == 8);
+  CHECK(uniform.quantile(0) == 1);
+  CHECK(uniform.probability(3) == Approx(0.125));
+  // F(x) = sqrt(x / 400): the mean of the continuous law is 400 (1 - 2/3), rounding up adds 1/2.
+  const auto root = LengthDistribution::power_law(400, 0.5);
+  CHECK(root.mean() == Approx(400.0 / 3 + 0.5).epsilon(0.003));
+  CHECK(root.quantile(0.5) == 100);
+  const auto skewed = LengthDistribution::histogram({{10, 1}, {2, 3}, {20, 0}});
+  CHECK(skewed.longest() == 10);      // nothing has length 20
+  CHECK(skewed.mean() == Approx(4));  // (3 * 2 + 10) / 4
+  // Half of the lengths are below the median; the cut at 10^5 takes next to nothing away.
+  CHECK(LengthDistribution::log_normal(100'000, 300, 0.5).quantile(0.5) == 300);
+}
+
+TEST_CASE("draws follow the distribution and the seed") {
+  const auto root = LengthDistribution::power_law(2000, 0.5);
+  const auto lengths = root.draw(100'000, 7);
+  CHECK(lengths == root.draw(100'000, 7));
+  CHECK(lengths != root.draw(100'000, 8));
+  const double sum = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+  // Standard deviation of one is about 600, of the mean of 10^5 about 2.
+  CHECK(sum / 100'000 == Approx(root.mean()).epsilon(0.015));
+  CHECK(*std::min_element(lengths.begin(), lengths.end()) >= 1);
+  CHECK(*std::max_element(lengths.begin(), lengths.end()) <= 2000);
+}
+
+TEST_CASE("lengths are read from one column, or by header with counts") {
+  CHECK(read_lengths("3\n1\r\n\n# note\n2\n", "a") == std::vector<std::int64_t>{3, 1, 2});
+  CHECK(read_lengths("name,count,length\nx,2,7\n\"y\",1,9\n", "a") ==
+        std::vector<std::int64_t>{7, 7, 9});
+}
+
+TEST_CASE("a bad line of a length file is named with what is wrong with it") {
+  CHECK(problem("3\n0\n").find("lengths.csv: line 2: found \"0\", expected a length") == 0);
+  CHECK(problem("3\n-4\n").find("line 2: found \"-4\"") != std::string::npos);
+  CHECK(problem("length\n1000001\n").find("line 2: found \"1000001\"") != std::string::npos);
+  CHECK(problem("99999999999999999999\n").find("line 1") != std::string::npos);
+  CHECK(problem("length,count\n3\n").find("line 2: found nothing in column 2") !=
+        std::string::npos);
+  CHECK(problem("length\n12x\n").find("\"12x\"") != std::string::npos);
+  CHECK(problem("frames\n12\n").find("without the column length") != std::string::npos);
+  CHECK(problem("length,count\n3,50000000\n3,1\n").find("line 3: found more than") !=
+        std::string::npos);
+  CHECK(problem("\n").find("no lengths") != std::string::npos);
+}
+
+TEST_CASE("parameters out of range are refused by name") {
+  CHECK_THROWS_WITH_AS(static_cast<void>(LengthDistribution::uniform(9, 8)),
+                       doctest::Contains("/shortest"),
+                       InputError);
+  CHECK_THROWS_AS(static_cast<void>(LengthDistribution::power_law(0, 0.5)), InputError);
+  CHECK_THROWS_AS(static_cast<void>(LengthDistribution::power_law(10, 0)), InputError);
+  CHECK_THROWS_AS(static_cast<void>(LengthDistribution::log_normal(10, 1e9, 0.1)), InputError);
+  CHECK_THROWS_AS(static_cast<void>(LengthDistribution::histogram({{3, 0}})), InputError);
+}
+
+TEST_CASE("the three published rules place boundaries as stated") {
+  const auto root = LengthDistribution::power_law(1600, 0.5);
+  const auto place = [&](BoundaryRule rule) {
+    return bucket_boundaries(rule, root, 4, plain_length);
+  };
+  CHECK(place(BoundaryRule::fixed_step) == BucketBoundaries{400, 800, 1200, 1600});
+  // F^-1(m / 4) = 1600 (m / 4)^2.
+  CHECK(place(BoundaryRule::by_distribution) == BucketBoundaries{100, 400, 900, 1600});
+  // 1600 m (m + 1) / 20.
+  CHECK(place(BoundaryRule::increasing_step) == BucketBoundaries{160, 480, 960, 1600});
+  // Three lengths give at most three buckets.
+  CHECK(bucket_boundaries(
+            BoundaryRule::fixed_step, LengthDistribution::uniform(1, 3), 8, plain_length) ==
+        BucketBoundaries{1, 2, 3});
+}
+
+TEST_CASE("a sequence goes into the first bucket that is not shorter") {
+  const BucketBoundaries boundaries{10, 20};
+  CHECK(bucket_of(boundaries, 1) == 0);
+  CHECK(bucket_of(boundaries, 10) == 0);
+  CHECK(bucket_of(boundaries, 11) == 1);
+  CHECK_THROWS_AS(static_cast<void>(bucket_of(boundaries, 21)), ContractViolation);
+}
+
+TEST_CASE("optimal boundaries cost what trying all of them finds") {
+  Rng rng{3};
+  for (int round = 0; round < 20; ++round) {
+    const auto lengths = random_histogram(10, rng);
+    // Costs that rise with jumps, as whole tiles make them.
+    std::vector<double> costs(10);
+    double sum = 5;
+    for (double& cost : costs) cost = sum += static_cast<double>(rng.below(4));
+    const LengthCost cost = [&](std::int64_t length) {
+      return costs[static_cast<std::size_t>(length - 1)];
+    };
+    for (std::int64_t count = 1; count <= 10; ++count) {
+      CAPTURE(round);
+      CAPTURE(count);
+      const auto found = bucket_boundaries(BoundaryRule::optimal, lengths, count, cost);
+      CHECK(static_cast<std::int64_t>(found.size()) <= count);
+      CHECK(found.back() == lengths.longest());
+      CHECK(expected_cost(lengths, found, cost) ==
+            Approx(least_by_trying_all(lengths, count, cost)).epsilon(1e-12));
+    }
+  }
+  const LengthCost falling = [](std::int64_t length) { return static_cast<double>(-length); };
+  CHECK_THROWS_AS(static_cast<void>(bucket_boundaries(
+                      BoundaryRule::optimal, LengthDistribution::uniform(1, 4), 2, falling)),
+                  ContractViolation);
+}
+
+TEST_CASE("optimal boundaries are never worse than those of another rule") {
+  const LengthCost with_start = [](std::int64_t length) {
+    return 50 + static_cast<double>(length);
+  };
+  for (const LengthDistribution& lengths : tried_distributions()) {
+    for (const std::int64_t count : {1, 2, 3, 8, 32}) {
+      const auto best = bucket_boundaries(BoundaryRule::optimal, lengths, count, with_start);
+      const double least = expected_cost(lengths, best, with_start);
+      for (const auto rule : {BoundaryRule::fixed_step,
+                              BoundaryRule::by_distribution,
+                              BoundaryRule::increasing_step}) {
+        const auto other = bucket_boundaries(rule, lengths, count, with_start);
+        CHECK(least <= expected_cost(lengths, other, with_start) * (1 + 1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("with a square-root distribution 32 increasing buckets gain 2.87, and over fixed 1.003") {
+  const auto root = LengthDistribution::power_law(2000, 0.5);
+  const auto cost_of = [&](BoundaryRule rule, std::int64_t count) {
+    return expected_cost(root, bucket_boundaries(rule, root, count, plain_length), plain_length);
+  };
+  const double increasing = cost_of(BoundaryRule::increasing_step, 32);
+  CHECK(2000 / increasing == Approx(2.87).epsilon(0.002));
+  CHECK(cost_of(BoundaryRule::fixed_step, 32) / increasing == Approx(1.003).epsilon(0.001));
+  // No number of buckets gains more than longest over mean, here 3.
+  CHECK(2000 / root.mean() == Approx(3).epsilon(0.003));
+}
+
+TEST_CASE("a pass sorts chunks, fills batches and pads them to their bucket") {
+  // Two chunks of four: {1, 2, 5, 9} and {3, 3, 4, 10}; batches of two by length.
+  const std::vector<std::int64_t> lengths{5, 1, 9, 2, 10, 3, 4, 3};
+  const auto pass = make_data_pass(lengths, {4, 10}, {.batch = 2, .chunk = 4, .seed = 1});
+  CHECK(pass.chunks.size() == 2);
+  CHECK(pass.batches.size() == 4);
+  CHECK(pass.real_steps == 37);
+  // {1, 2} and {3, 3} to 4, {5, 9} and {4, 10} to 10: 2 * (4 + 4 + 10 + 10).
+  CHECK(pass.padded_steps == 56);
+  CHECK(pass.padding_share() == Approx(1 - 37.0 / 56));
+  CHECK(batches_per_bucket(pass) == std::vector<std::int64_t>{2, 2});
+  // One chunk of eight: {1, 2}, {3, 3}, {4, 5}, {9, 10}: the same here, but other batches.
+  CHECK(make_data_pass(lengths, {4, 10}, {.batch = 2}).padded_steps == 56);
+}
+
+TEST_CASE("incomplete batches are computed like full ones, or left out") {
+  const std::vector<std::int64_t> lengths{4, 4, 4, 4, 4};
+  const auto kept = make_data_pass(lengths, {4}, {.batch = 2});
+  CHECK(kept.batches.size() == 3);
+  CHECK(kept.padded_steps == 24);  // three batches of two, though one has one sequence
+  const auto dropped = make_data_pass(lengths, {4}, {.batch = 2, .drop_incomplete = true});
+  CHECK(dropped.batches.size() == 2);
+  CHECK(dropped.left_out == 1);
+  CHECK(dropped.padding_share() == 0);
+}
+
+TEST_CASE("both shuffles keep every sequence, and depend on the seed alone") {
+  const auto lengths = LengthDistribution::uniform(1, 50).draw(1000, 1);
+  const PassOptions options{.batch = 4, .chunk = 100, .seed = 1};
+  const auto pass = make_data_pass(lengths, {25, 50}, options);
+  CHECK(pass.sequences == 1000);
+  CHECK(pass.real_steps == std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
+  const auto longest = [](const DataPass& one) {
+    std::vector<std::int64_t> all;
+    for (const SequenceBatch& batch : one.batches) all.push_back(batch.longest);
+    return all;
+  };
+  CHECK(longest(pass) == longest(make_data_pass(lengths, {25, 50}, options)));
+  const auto other = make_data_pass(lengths, {25, 50}, {.batch = 4, .chunk = 100, .seed = 2});
+  CHECK(longest(pass) != longest(other));
+  CHECK_FALSE(std::is_sorted(pass.batches.begin(),
+                             pass.batches.begin() + 25,
+                             [](const auto& a, const auto& b) { return a.longest < b.longest; }));
+}
+
+TEST_CASE("reading hides behind training when it is the faster of the two") {
+  // Three chunks of one batch each of 10 steps. One step takes 1 us, so a batch 10 us.
+  const auto pass = make_data_pass({10, 10, 10}, {10}, {.batch = 1, .chunk = 1});
+  const StepTime step = [](std::int64_t length) { return 1us * length; };
+  ChunkReading reading{.latency = 4us, .chunks_ahead = 1};
+  // Only the first read, 4 us, is not hidden.
+  auto time = pass_time(pass, step, {}, reading);
+  CHECK(time.total == 34us);
+  CHECK(time.training == 30us);
+  CHECK(time.waiting == 4us);
+  // Reads of 15 us end at 15, 30, 45 and each is followed by 10 us: the last ends at 55.
+  reading.latency = 15us;
+  CHECK(pass_time(pass, step, {}, reading).total == 55us);
+  // Nothing read ahead: 3 * (15 + 10).
+  reading.chunks_ahead = 0;
+  CHECK(pass_time(pass, step, {}, reading).total == 75us);
+  // 10 steps of 200 bytes at 1 GB/s are 2 us; with 4 us before, 6 us.
+  const ChunkReading by_bytes{1_GB_per_s, 200, 4us, 1};
+  CHECK(pass_time(pass, step, {}, by_bytes).waiting == 6us);
+}
+
+TEST_CASE("models are built once per bucket, or for every batch beside the last step or not") {
+  // Two batches of lengths 5 and 10, in one bucket of 10.
+  const auto pass = make_data_pass({5, 10}, {10}, {.batch = 1});
+  const StepTime step = [](std::int64_t length) { return 1us * length; };
+  // One model of 7 us, two steps of 10 us.
+  auto time = pass_time(pass, step, {.build = 7us, .stored = true}, {});
+  CHECK(time.total == 27us);
+  CHECK(time.building == 7us);
+  // Two models, steps of 5 and 10 us in either order.
+  CHECK(pass_time(pass, step, {.build = 7us, .stored = false}, {}).total == 29us);
+  // The second is built during the first step; 2 us remain if that is the short one.
+  time = pass_time(pass, step, {.build = 7us, .stored = false, .overlapped = true}, {});
+  const bool short_first = pass.batches.front().longest == 5;
+  CHECK(time.building == (short_first ? 9us : 7us));
+  CHECK(time.total == 15us + time.building);
+}
+
+TEST_CASE("a length is simulated once, and a sum beyond the range of time is refused") {
+  const auto pass = make_data_pass(std::vector<std::int64_t>(100, 10), {10}, {.batch = 1});
+  int calls = 0;
+  const StepTime counted = [&](std::int64_t) {
+    ++calls;
+    return 1us;
+  };
+  CHECK(pass_time(pass, counted, {}, {}).total == 100us);
+  CHECK(calls == 1);
+  const StepTime endless = [](std::int64_t) { return Duration::max() / 2; };
+  CHECK_THROWS_WITH_AS(static_cast<void>(pass_time(pass, endless, {}, {})),
+                       doctest::Contains("106 days"),
+                       InfeasibleError);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+#include "workloads/buckets/checkpoints.hpp"
+#include "workloads/buckets/recurrent_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+using namespace schedlab;
+using doctest::Approx;
+
+namespace {
+
+double gigabytes(Bytes bytes) {
+  return static_cast<double>(bytes.count()) / 1e9;
+}
+
+/// Cheapest way over all states of memory: which states are kept, where the chain stands, what is
+/// left to do. Knows nothing of intervals.
+double least_by_search(const std::vector<double>& costs, std::size_t slots) {
+  const auto steps = static_cast<unsigned>(costs.size());
+  // Kept states as bits (bit 0, the input, always), the state at hand, steps not yet run backward.
+  using State = std::tuple<unsigned, unsigned, unsigned>;
+  using Entry = std::pair<double, State>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+  std::map<State, double> known;
+  const auto reach = [&](double cost, const State& state) {
+    const auto [at, fresh] = known.try_emplace(state, cost);
+    if (!fresh && at->second <= cost) return;
+    at->second = cost;
+    open.emplace(cost, state);
+  };
+  reach(0, {1U, 0U, steps});
+  while (!open.empty()) {
+    const auto [cost, state] = open.top();
+    open.pop();
+    if (known.at(state) < cost) continue;
+    const auto [kept, at, left] = state;
+    if (left == 0) return cost;
+    for (unsigned from = 0; from < steps; ++from) {  // go back to a kept state
+      if (((kept >> from) & 1U) != 0) reach(cost, {kept, from, left});
+    }
+    for (unsigned bit = 1; bit < steps; ++bit) {  // forget one
+      if (((kept >> bit) & 1U) != 0) reach(cost, {kept & ~(1U << bit), at, left});
+    }
+    const auto held = static_cast<std::size_t>(__builtin_popcount(kept)) - 1;
+    if (((kept >> at) & 1U) == 0 && held < slots) reach(cost, {kept | (1U << at), at, left});
+    if (at + 1 == left) reach(cost + costs[at], {kept, at, left - 1});  // forward, then backward
+    if (at + 1 < left) reach(cost + costs[at], {kept, at + 1, left});
+  }
+  return -1;
+}
+
+/// The network of the published experiment.
+RecurrentNetwork speech_network() {
+  return {.layers = 3, .hidden = 2048, .projection = 512, .input = 40, .classes = 8991};
+}
+
+}  // namespace
+
+TEST_CASE("the worked example: 2.5 MB a cell, 7.5 GB for 1000 steps of 3 layers") {
+  const UnrolledLstm lstm{.layers = 3, .steps = 1000, .batch = 8, .hidden = 2048};
+  // 2 * 19 * 8 * 2048 values of 4 bytes.
+  CHECK(lstm_cell_bytes(KeptValues::all, lstm).count() == 2'490'368);
+  const Bytes cells = lstm_cell_bytes(KeptValues::all, lstm) * 3000;
+  CHECK(gigabytes(cells) == Approx(7.5).epsilon(0.005));
+  // The parameters of the closed form add 2 * (4 * 2048^2 + 2048) * 4 bytes.
+  CHECK((unrolled_lstm_bytes(KeptValues::all, lstm) - cells).count() == 134'234'112);
+}
+
+TEST_CASE("data drop needs about 30 percent of what backward needs") {
+  const UnrolledLstm lstm{.layers = 3, .steps = 2000, .batch = 16, .hidden = 2048};
+  const double share = unrolled_lstm_bytes(KeptValues::data_drop, lstm) /
+                       unrolled_lstm_bytes(KeptValues::for_backward, lstm);
+  CHECK(share == Approx(2.0 / 7).epsilon(0.04));
+  CHECK(share > 0.28);
+  CHECK(share < 0.31);
+}
+
+TEST_CASE("the closed forms alone allow batches of 16 and 60 in 12 GB") {
+  const auto largest = [](KeptValues kept) {
+    return largest_batch(Bytes{12'000'000'000}, 4, [&](std::int64_t batch) {
+      return unrolled_lstm_bytes(kept,
+                                 {.layers = 3, .steps = 2000, .batch = batch, .hidden = 2048});
+    });
+  };
+  CHECK(largest(KeptValues::for_backward) == 16);
+  CHECK(largest(KeptValues::data_drop) == 60);
+}
+
+TEST_CASE("training memory is the sum of its parts, worked out for one cell") {
+  const RecurrentNetwork small{.layers = 1, .hidden = 8, .projection = 2, .input = 3, .classes = 5};
+  // Gates: 32 (3 + 2 + 1), projection 8 * 2, classes 5 (2 + 1).
+  CHECK(parameter_count(small) == 192 + 16 + 15);
+  const auto parts = training_memory(small, KeptValues::data_drop, 4, 10);
+  REQUIRE(parts.size() == 5);
+  CHECK(parts[0].bytes.count() == 10 * 4 * 3 * 4);
+  CHECK(parts[1].bytes.count() == 2 * (8 + 2) * 10 * 4 * 4);
+  CHECK(parts[2].bytes.count() == 2 * (7 * 8 + 2 - 10) * 4 * 4);  // the rest of one cell
+  CHECK(parts[3].bytes.count() == 2 * 10 * 4 * 5 * 4);
+  CHECK(parts[4].bytes.count() == 3 * 223 * 4);
+  CHECK(total(parts).count() == 480 + 3200 + 1536 + 1600 + 2676);
+}
+
+TEST_CASE("with output layer and projection the published pair of batches does not come out") {
+  const auto largest = [](KeptValues kept, std::int64_t output_copies) {
+    RecurrentNetwork network = speech_network();
+    network.output_copies = output_copies;
+    return largest_batch(Bytes{12'000'000'000}, 4, [&](std::int64_t batch) {
+      return total(training_memory(network, kept, batch, 2000));
+    });
+  };
+  // Published: 16 and 32. Three arrays of scores explain 32 but leave 12 of 16.
+  CHECK(largest(KeptValues::for_backward, 2) == 12);
+  CHECK(largest(KeptValues::data_drop, 2) == 40);
+  CHECK(largest(KeptValues::for_backward, 3) == 12);
+  CHECK(largest(KeptValues::data_drop, 3) == 32);
+}
+
+TEST_CASE("the largest batch fits and the next one does not") {
+  const auto linear = [](std::int64_t batch) { return Bytes{100 + 7 * batch}; };
+  for (std::int64_t capacity = 90; capacity < 400; ++capacity) {
+    const std::int64_t found = largest_batch(Bytes{capacity}, 3, linear);
+    CAPTURE(capacity);
+    CHECK(found % 3 == 0);
+    if (found > 0) CHECK(linear(found).count() <= capacity);
+    CHECK(linear(found + 3).count() > capacity);
+  }
+}
+
+TEST_CASE("segments near the square root need least memory") {
+  // 100 steps, equal sizes: 100 / s + s is least at 10.
+  const auto best = least_memory_segments(100, 1_KiB, 1_KiB);
+  CHECK(best.segment == 10);
+  CHECK(best.bytes == 20_KiB);
+  // Values of 25 states: sqrt(100 / 25) = 2 steps a segment, 50 + 2 * 25 states.
+  CHECK(least_memory_segments(100, 1_KiB, 25_KiB).bytes == 100_KiB);
+  CHECK(least_memory_segments(1, 1_KiB, 1_KiB).segment == 1);
+}
+
+TEST_CASE("cheapest checkpoints cost what a search over all memory states finds") {
+  Rng rng{11};
+  for (int round = 0; round < 12; ++round) {
+    std::vector<double> costs(2 + rng.below(5));
+    for (double& cost : costs) cost = static_cast<double>(1 + rng.below(9));
+    for (std::size_t slots = 0; slots < costs.size(); ++slots) {
+      CAPTURE(round);
+      CAPTURE(slots);
+      CHECK(cheapest_checkpoints(costs, static_cast<std::int64_t>(slots)).forward_cost ==
+            least_by_search(costs, slots));
+    }
+  }
+}
+
+TEST_CASE("for equal steps the programme and the closed form agree") {
+  for (std::int64_t steps = 1; steps <= 40; ++steps) {
+    const std::vector<double> costs(static_cast<std::size_t>(steps), 1.0);
+    for (const std::int64_t slots : {0, 1, 2, 3, 5, 8, 50}) {
+      CAPTURE(steps);
+      CAPTURE(slots);
+      CHECK(cheapest_checkpoints(costs, slots).forward_cost ==
+            static_cast<double>(fewest_forward_steps(steps, slots)));
+    }
+  }
+  // No state but the first: 1 + 2 + ... + n. All states: each step but the last twice.
+  CHECK(fewest_forward_steps(2000, 0) == 2000 * 2001 / 2);
+  CHECK(fewest_forward_steps(2000, 2000) == 3999);
+  CHECK_THROWS_AS(static_cast<void>(cheapest_checkpoints({}, 1)), ContractViolation);
+}
+
+TEST_CASE("the states kept on the first run are as many as the slots and ascend") {
+  const auto plan = cheapest_checkpoints(std::vector<double>(30, 1.0), 4);
+  CHECK(plan.kept_first.size() == 4);
+  CHECK(std::is_sorted(plan.kept_first.begin(), plan.kept_first.end()));
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/buckets/data_pass.hpp"
+
+#include "sim/base/ceil_div.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Fisher and Yates, so that the order is the same with every library.
+template <class Item>
+void shuffle(std::span<Item> items, Rng& rng) {
+  for (std::size_t i = items.size(); i > 1; --i) {
+    std::swap(items[i - 1], items[rng.below(i)]);
+  }
+}
+
+/// Adds the batches of one chunk, whose sequences are sorted, to the pass.
+void add_chunk(std::span<const std::int64_t> sorted,
+               const PassOptions& options,
+               Rng& rng,
+               DataPass& pass) {
+  const auto full = static_cast<std::size_t>(options.batch);
+  const std::size_t first = pass.batches.size();
+  for (std::size_t at = 0; at < sorted.size(); at += full) {
+    const auto members = sorted.subspan(at, std::min(full, sorted.size() - at));
+    if (members.size() < full && options.drop_incomplete) {
+      pass.left_out += static_cast<std::int64_t>(members.size());
+      break;
+    }
+    SequenceBatch batch;
+    batch.sequences = static_cast<std::uint32_t>(members.size());
+    batch.longest = members.back();
+    batch.real_steps = std::accumulate(members.begin(), members.end(), std::int64_t{0});
+    batch.bucket = static_cast<std::uint32_t>(bucket_of(pass.boundaries, batch.longest));
+    pass.batches.push_back(batch);
+    pass.sequences += static_cast<std::int64_t>(members.size());
+    pass.real_steps += batch.real_steps;
+    pass.padded_steps += options.batch * pass.boundaries[batch.bucket];
+  }
+  shuffle(std::span{pass.batches}.subspan(first), rng);
+  pass.chunks.push_back(
+      {.batches = pass.batches.size() - first,
+       .real_steps = std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0})});
+}
+
+/// Simulates each length once.
+class RememberedSteps {
+ public:
+  explicit RememberedSteps(const StepTime& step) : step_(step) {}
+  Duration operator()(std::int64_t length) {
+    const auto [found, fresh] = known_.try_emplace(length, 0);
+    if (fresh) found->second = step_(length);
+    return found->second;
+  }
+
+ private:
+  const StepTime& step_;
+  std::map<std::int64_t, Duration> known_;
+};
+
+Duration checked_sum(Duration a, Duration b) {
+  if (b > Duration::max() - a) {
+    throw InfeasibleError("one pass over the data takes longer than 106 days of simulated time");
+  }
+  return a + b;
+}
+
+Duration reading_time(const DataChunk& chunk, const ChunkReading& reading) {
+  Duration time = reading.latency;
+  if (reading.bandwidth.count() > 0) {
+    time += Bytes{chunk.real_steps * reading.bytes_per_step} / reading.bandwidth;
+  }
+  return time;
+}
+
+}  // namespace
+
+DataPass make_data_pass(const std::vector<std::int64_t>& lengths,
+                        const BucketBoundaries& boundaries,
+                        const PassOptions& options) {
+  SCHEDLAB_EXPECTS(options.batch >= 1 && options.chunk >= 0,
+                   fmt::format("batch {}, chunk {}", options.batch, options.chunk));
+  DataPass pass;
+  pass.batch = options.batch;
+  pass.boundaries = boundaries;
+  const auto size = options.chunk == 0 ? lengths.size() : static_cast<std::size_t>(options.chunk);
+  std::vector<std::size_t> starts;
+  for (std::size_t at = 0; at < lengths.size(); at += size) starts.push_back(at);
+  Rng rng{options.seed};
+  shuffle(std::span{starts}, rng);
+  std::vector<std::int64_t> chunk;
+  for (const std::size_t start : starts) {
+    const auto members = std::span{lengths}.subspan(start, std::min(size, lengths.size() - start));
+    chunk.assign(members.begin(), members.end());
+    std::sort(chunk.begin(), chunk.end());
+    add_chunk(chunk, options, rng, pass);
+  }
+  return pass;
+}
+
+std::vector<std::int64_t> batches_per_bucket(const DataPass& pass) {
+  std::vector<std::int64_t> counts(pass.boundaries.size(), 0);
+  for (const SequenceBatch& batch : pass.batches) ++counts[batch.bucket];
+  return counts;
+}
+
+PassTime pass_time(const DataPass& pass,
+                   const StepTime& step,
+                   const ModelBuilding& building,
+                   const ChunkReading& reading) {
+  RememberedSteps steps{step};
+  PassTime time;
+  if (building.stored) {
+    time.building = building.build * static_cast<std::int64_t>(pass.boundaries.size());
+  }
+  Duration now = time.building;
+  Duration read_end{0};        // of the chunk that was read last
+  std::vector<Duration> done;  // chunk by chunk: when it was trained
+  Duration step_before{0};     // how long the step before took
+  std::size_t next = 0;
+  for (const DataChunk& chunk : pass.chunks) {
+    // The reader starts on a chunk once there is room for it.
+    const auto ahead = static_cast<std::size_t>(reading.chunks_ahead) + 1;
+    const Duration room = done.size() >= ahead ? done[done.size() - ahead] : Duration{0};
+    read_end = checked_sum(std::max(read_end, room), reading_time(chunk, reading));
+    if (read_end > now) {
+      time.waiting += read_end - now;
+      now = read_end;
+      step_before = Duration{0};  // nothing to build while it waits: the lengths come with the data
+    }
+    for (const std::size_t end = next + chunk.batches; next < end; ++next) {
+      const SequenceBatch& batch = pass.batches[next];
+      if (!building.stored) {
+        const Duration hidden = building.overlapped ? step_before : Duration{0};
+        const Duration delay = std::max(building.build - hidden, Duration{0});
+        time.building += delay;
+        now = checked_sum(now, delay);
+      }
+      step_before = steps(building.stored ? pass.boundaries[batch.bucket] : batch.longest);
+      now = checked_sum(now, step_before);
+      time.training += step_before;
+    }
+    done.push_back(now);
+  }
+  time.total = now;
+  return time;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/units.hpp"
+#include "workloads/buckets/boundaries.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace schedlab {
+
+/// Sequences that are trained together, padded to one bucket.
+struct SequenceBatch {
+  std::uint32_t bucket = 0;
+  std::uint32_t sequences = 0;  ///< fewer than the batch size in the last batch of a chunk
+  std::int64_t longest = 0;     ///< of its sequences
+  std::int64_t real_steps = 0;  ///< sum of their lengths
+};
+
+/// Consecutive sequences that are read together.
+struct DataChunk {
+  std::size_t batches = 0;      ///< how many batches it gave, in the order of DataPass::batches
+  std::int64_t real_steps = 0;  ///< sum of the lengths of its sequences, left out ones included
+};
+
+/// One pass over a data set in the order of training.
+struct DataPass {
+  std::int64_t batch = 0;  ///< sequences of a full batch; an incomplete one is computed like it
+  BucketBoundaries boundaries;
+  std::vector<SequenceBatch> batches;
+  std::vector<DataChunk> chunks;  ///< in the order of reading
+  std::int64_t sequences = 0;     ///< that are trained
+  std::int64_t left_out = 0;      ///< in incomplete batches that were dropped
+  std::int64_t real_steps = 0;    ///< of the sequences that are trained
+  std::int64_t padded_steps = 0;  ///< computed: batch times bucket length, over all batches
+  [[nodiscard]] double padding_share() const {
+    return 1 - static_cast<double>(real_steps) / static_cast<double>(padded_steps);
+  }
+};
+
+struct PassOptions {
+  std::int64_t batch = 8;
+  std::int64_t chunk = 0;  ///< sequences of a chunk; 0: all
+  std::uint64_t seed = 1;
+  bool drop_incomplete = false;  ///< leave out batches that a chunk does not fill
+};
+
+/// Chunks of consecutive sequences are read in random order; the sequences of one are sorted by
+/// length and cut into batches, whose order is then random; a batch goes into the first bucket that
+/// is not shorter than its longest sequence. The same for equal seeds on every machine.
+/// ContractViolation for sizes below 1 and for a sequence longer than the last bucket.
+/// Source  system S2 (boundaries.hpp), its three steps of sequence bucketing.
+[[nodiscard]] DataPass make_data_pass(const std::vector<std::int64_t>& lengths,
+                                      const BucketBoundaries& boundaries,
+                                      const PassOptions& options);
+
+/// Batches per bucket.
+[[nodiscard]] std::vector<std::int64_t> batches_per_bucket(const DataPass& pass);
+
+/// How chunks come from storage: one reader, ahead of training by up to `chunks_ahead` chunks.
+struct ChunkReading {
+  Bandwidth bandwidth{0};           ///< 0: reading takes no time
+  std::int64_t bytes_per_step = 0;  ///< of one sequence
+  Duration latency{0};              ///< per chunk
+  std::int64_t chunks_ahead = 1;    ///< besides the one in training; 0: read, train, read, ...
+};
+
+/// How unrolled models come about.
+struct ModelBuilding {
+  Duration build{0};        ///< of one model
+  bool stored = true;       ///< one per bucket, built at the start; else built for every batch,
+                            ///< unrolled to its longest sequence
+  bool overlapped = false;  ///< not stored: the next model is built while the last one trains
+};
+
+/// Where the time of a pass goes. total = building + training + waiting.
+struct PassTime {
+  Duration total{0};
+  Duration training{0};  ///< devices train
+  Duration building{0};  ///< training waits for models
+  Duration waiting{0};   ///< training waits for data
+};
+
+/// Time of a training step that is unrolled to this length.
+using StepTime = std::function<Duration(std::int64_t)>;
+
+/// The pass batch by batch; steps follow each other without a gap. Exact in picoseconds: equal to
+/// simulating each batch by itself, with one simulation for each length.
+/// Throws InfeasibleError if the sum leaves the range of Duration (about 106 days).
+[[nodiscard]] PassTime pass_time(const DataPass& pass,
+                                 const StepTime& step,
+                                 const ModelBuilding& building,
+                                 const ChunkReading& reading);
+
+}  // namespace schedlab

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/units.hpp"
+#include "sim/graph/task.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// What the forward pass of an LSTM leaves behind for the backward pass.
+enum class KeptValues : std::uint8_t {
+  all,           ///< every intermediate result: 19 values per unit
+  for_backward,  ///< what comes out of activations: 7 values per unit
+  data_drop,     ///< hidden and cell state; backward computes a cell's rest anew, cell by cell
+};
+inline constexpr std::size_t kept_values_count = 3;
+[[nodiscard]] std::string_view to_string(KeptValues kept);
+[[nodiscard]] std::vector<std::string> kept_values_names();
+
+/// An unrolled LSTM as the closed forms see it: input as wide as the hidden state.
+struct UnrolledLstm {
+  std::int64_t layers = 1;
+  std::int64_t steps = 1;
+  std::int64_t batch = 1;
+  std::int64_t hidden = 1;
+  DataType type = DataType::fp32;
+};
+
+/// 2 * {19, 7, 2} B H elements: one cell, values and their gradients.
+/// Source  system S2 (boundaries.hpp): 19 B H with everything kept, 7 B H and 2 B H in its
+/// equations (13) and (14).
+[[nodiscard]] Bytes lstm_cell_bytes(KeptValues kept, const UnrolledLstm& lstm);
+
+/// 2 ({19, 7, 2} L N B H + 4 H^2 + H) elements: equation (13) for `for_backward`, (14) for
+/// `data_drop`. They count the parameters of one layer once and nothing outside the cells; for real
+/// networks see training_memory().
+[[nodiscard]] Bytes unrolled_lstm_bytes(KeptValues kept, const UnrolledLstm& lstm);
+
+/// A network in training: LSTM layers, each with an optional low-rank projection of its output, and
+/// an optional softmax over classes at every step.
+struct RecurrentNetwork {
+  std::int64_t layers = 3;
+  std::int64_t hidden = 2048;
+  std::int64_t projection = 0;  ///< width of a layer's output; 0: hidden
+  std::int64_t input = 40;
+  std::int64_t classes = 0;         ///< 0: no output layer
+  std::int64_t output_copies = 2;   ///< arrays of [steps, batch, classes]: scores that become
+                                    ///< probabilities in place, and their gradient
+  std::int64_t weight_copies = 3;   ///< weights, gradients and momentum
+  std::int64_t reserved_bytes = 0;  ///< context of the driver, work space of libraries
+  DataType type = DataType::fp32;
+};
+
+/// LSTM layers with biases and projections, and the output layer with its bias.
+[[nodiscard]] std::int64_t parameter_count(const RecurrentNetwork& network);
+
+struct MemoryPart {
+  std::string name;
+  Bytes bytes{};
+};
+
+/// What training holds at its fullest, when backward begins at the last step, by parts: input,
+/// cells (values and as many gradients, as in the closed forms; with a projection each cell keeps
+/// its projected output as well, and data drop the projected output instead of the hidden state),
+/// scratch (data drop: the rest of one cell, shared by all), output, weights, reserved.
+/// ContractViolation for sizes below 1.
+[[nodiscard]] std::vector<MemoryPart> training_memory(const RecurrentNetwork& network,
+                                                      KeptValues kept,
+                                                      std::int64_t batch,
+                                                      std::int64_t steps);
+[[nodiscard]] Bytes total(const std::vector<MemoryPart>& parts);
+
+/// The largest multiple of `multiple` that fits; 0: not even the first does. `bytes` must not fall
+/// with the batch. Cost: about 2 log2(result) calls.
+[[nodiscard]] std::int64_t largest_batch(Bytes capacity,
+                                         std::int64_t multiple,
+                                         const std::function<Bytes(std::int64_t)>& bytes);
+
+}  // namespace schedlab
