@@ -13,13 +13,13 @@
 namespace schedlab {
 namespace {
 
-constexpr std::string_view own = "own";
+constexpr std::string_view own_host = "own";
 
 }  // namespace
 
 const std::vector<std::string>& host_names() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> all{std::string{own}};
+    std::vector<std::string> all{std::string{own_host}};
     for (const MachineText& host : host_texts()) all.emplace_back(host.name);
     return all;
   }();
@@ -47,7 +47,7 @@ HostSpec host_spec(std::string_view name) {
 }
 
 void apply_host(MachineSpec& machine, std::string_view name) {
-  if (name == own) return;
+  if (name == own_host) return;
   for (const NumberSource& number : host_spec(name).numbers) {
     for (const MachineNumber& field : machine_numbers()) {
       if (number.pointer != fmt::format("/{}/{}", field.section, field.name)) continue;

@@ -11,7 +11,7 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view unlimited_units = "unlimited_units";
-constexpr std::string_view host = "host";
+constexpr std::string_view host_word = "host";
 constexpr std::string_view sharing = "sharing";
 constexpr std::string_view topology = "topology";
 
@@ -68,7 +68,7 @@ const std::vector<OptionSpec>& machine_options() {
         {.name = std::string{unlimited_units},
          .default_value = false,
          .doc = "Takes the limit off every class of units: each kernel runs as if alone."});
-    result.push_back({.name = std::string{host},
+    result.push_back({.name = std::string{host_word},
                       .default_value = host_names().front(),
                       .doc = "What a framework costs the host (schedlab list hosts); own: what the "
                              "machine's file says.",
@@ -91,7 +91,7 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
   if (given.empty()) return;
   const Options options =
       resolve_options(fmt::format("machine {}", machine.name), options_to_check(given), given);
-  if (given.contains(std::string{host})) apply_host(machine, options.text(host));
+  if (given.contains(std::string{host_word})) apply_host(machine, options.text(host_word));
   for (const MachineNumber& field : machine_numbers()) {
     // A sweep changes one or two of many numbers, for each of its machines.
     if (std::none_of(
