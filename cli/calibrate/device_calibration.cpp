@@ -40,6 +40,9 @@ std::string in_words(std::string_view name) {
   return words;
 }
 
+// A kernel shorter than the scatter of the gap still takes some time.
+constexpr double shortest_us = 0.01;
+
 bool is_host_copy(TaskKind kind) {
   return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
 }
@@ -85,6 +88,10 @@ KernelProfile profile_of(DeviceBench& bench,
     spreads.push_back(profile.samples.back().spread);
   }
   profile.noise = median(std::move(spreads));
+  for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
+    profile.co_run.push_back(measure_kernel_co_run(
+        bench, quick ? quick_effort : full_effort, kind, node_gap_us, profile.cut, profile.units));
+  }
   const ProfileFits fits{profile};
   for (const KernelClass& one : fits.classes()) {
     profile.valid += fmt::format("{}{} {}: {}",
@@ -151,6 +158,33 @@ std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
   return kernels;
 }
 
+CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
+                                    const ProbeEffort& effort,
+                                    TaskKind kind,
+                                    double node_gap_us,
+                                    const CutRule& cut,
+                                    std::uint32_t units) {
+  constexpr std::uint32_t most_chains = 16;
+  constexpr std::size_t few = 5;
+  constexpr std::size_t many = 25;
+  const std::uint32_t chains = std::min(most_chains, units);
+  // Each chain has an equal part of the units: half of the bytes are read, half written.
+  const auto bytes =
+      static_cast<std::int64_t>(cut.bytes_per_block / 2) * std::max(1U, units / chains);
+  const Kernel kernel{.kind = kind,
+                      .flops = Flops{static_cast<double>(bytes) / 4},
+                      .bytes_read = Bytes{bytes},
+                      .bytes_written = Bytes{bytes}};
+  const auto per_kernel = [&](std::size_t side_by_side) {
+    const std::vector<double> each = slopes(
+        read_runs(bench, graph_chains(side_by_side, few, kernel), effort, after_graph_launch_us),
+        read_runs(bench, graph_chains(side_by_side, many, kernel), effort, after_graph_launch_us),
+        many - few);
+    return std::max(median(each) - node_gap_us, shortest_us);
+  };
+  return {.kind = kind, .factor = std::max(1.0, per_kernel(chains) / per_kernel(1))};
+}
+
 KernelSample measure_kernel(DeviceBench& bench,
                             const ProbeEffort& effort,
                             const Kernel& kernel,
@@ -163,8 +197,6 @@ KernelSample measure_kernel(DeviceBench& bench,
       slopes(read_runs(bench, graph_chain(few, kernel), effort, after_graph_launch_us),
              read_runs(bench, graph_chain(many, kernel), effort, after_graph_launch_us),
              many - few);
-  // A kernel shorter than the scatter of the gap still takes some time.
-  constexpr double shortest_us = 0.01;
   for (double& one : durations) one = std::max(one - node_gap_us, shortest_us);
   const RobustSummary summary = robust_summary(durations);
   KernelSample sample{.operation = std::string{to_string(kernel.kind)},

@@ -46,6 +46,15 @@ struct DeviceCalibration {
 /// point-wise kernels, reductions and copies.
 [[nodiscard]] std::vector<Kernel> profiled_kernels(const Device& device, bool quick);
 
+/// How much longer small memory-bound kernels of a kind take while others like them keep all units
+/// busy: as many chains of them side by side as the units can run, over one chain. At least 1.
+[[nodiscard]] CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
+                                                  const ProbeEffort& effort,
+                                                  TaskKind kind,
+                                                  double node_gap_us,
+                                                  const CutRule& cut,
+                                                  std::uint32_t units);
+
 /// The kernel's duration, by what a device graph of more of them in a row takes longer, less
 /// `node_gap_us` for each: the host takes no part in it.
 [[nodiscard]] KernelSample measure_kernel(DeviceBench& bench,

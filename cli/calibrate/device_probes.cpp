@@ -103,15 +103,15 @@ DeviceProbe stream_chain(std::size_t count, const MakeTask& task) {
   return std::move(made).build();
 }
 
-DeviceProbe graph_chain(std::size_t count, const MakeTask& task) {
-  ProbeMaker made{fmt::format("graph of {} nodes in a row", count)};
+DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MakeTask& task) {
+  ProbeMaker made{fmt::format("graph of {} times {} nodes in a row", chains, count)};
   const StreamId stream = made.stream();
   std::vector<TaskId> tasks;
   std::vector<std::vector<std::uint32_t>> needs;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < chains * count; ++i) {
     tasks.push_back(task(made));
     needs.emplace_back();
-    if (i > 0) needs.back().push_back(static_cast<std::uint32_t>(i - 1));
+    if (i >= chains) needs.back().push_back(static_cast<std::uint32_t>(i - chains));
   }
   made.graph(stream, tasks, needs);
   return std::move(made).build();
@@ -133,10 +133,13 @@ DeviceProbe stream_chain(std::size_t count, Duration spin) {
   return stream_chain(count, of_spin(spin));
 }
 DeviceProbe graph_chain(std::size_t count, const Kernel& kernel) {
-  return graph_chain(count, of_kernel(kernel));
+  return graph_chains(1, count, of_kernel(kernel));
+}
+DeviceProbe graph_chains(std::size_t chains, std::size_t count, const Kernel& kernel) {
+  return graph_chains(chains, count, of_kernel(kernel));
 }
 DeviceProbe graph_chain(std::size_t count, Duration spin) {
-  return graph_chain(count, of_spin(spin));
+  return graph_chains(1, count, of_spin(spin));
 }
 
 const HostSpan& graph_launch_span(const ProbeRun& run) {

@@ -79,6 +79,9 @@ class ProbeMaker {
                                          std::vector<double> longer,
                                          std::size_t difference);
 
+/// `chains` of them side by side in one device graph.
+[[nodiscard]] DeviceProbe graph_chains(std::size_t chains, std::size_t count, const Kernel& kernel);
+
 /// The launch of the device graph of a graph_chain().
 [[nodiscard]] const HostSpan& graph_launch_span(const ProbeRun& run);
 /// Of a graph_chain(), from the return of its launch: the host takes no part in it.

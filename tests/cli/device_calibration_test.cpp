@@ -160,6 +160,27 @@ TEST_CASE("the duration of a kernel is that without the gaps around it") {
   CHECK(sample.repetitions == 3);
 }
 
+TEST_CASE("small kernels slow each other down as far as they share memory bandwidth") {
+  Platform platform = load_machine("h200").platform;
+  Device& device = platform.devices[DeviceId{0}];
+  const auto factor = [&](double memory, double unit) {
+    device.rates.memory = Bandwidth{memory};
+    device.rates.unit_bandwidth = Bandwidth{unit};
+    device.rates.l2 = Bytes{};
+    SimulatedDeviceBench bench{platform};
+    const CutRule cut{.flops_per_block = 1e9, .bytes_per_block = 65536};
+    return measure_kernel_co_run(
+               bench, {.runs = 1}, TaskKind::pointwise, to_us(device.graph_node_gap), cut, 132)
+        .factor;
+  };
+  device.kernel_floor = Duration{0};
+  device.rates.memory_efficiency = 1.0;
+  // 16 kernels on 8 units each; a unit moves 10 GB/s, all 128 of them 1280 GB/s.
+  CHECK(factor(10'000e9, 10e9) == doctest::Approx(1.0).epsilon(0.02));
+  CHECK(factor(640e9, 10e9) == doctest::Approx(2.0).epsilon(0.05));
+  CHECK(factor(320e9, 10e9) == doctest::Approx(4.0).epsilon(0.05));
+}
+
 TEST_CASE("a calibrated machine predicts kernels between those that were measured") {
   const MachineSpec base = load_machine("h200");
   SimulatedDeviceBench bench{base.platform};
