@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -64,10 +65,12 @@ double per_round_us(const ProbeRun& run, Duration (*read)(const ProbeRun&, std::
 
 DeviceProbe ping_pong(std::size_t hops, Duration duration) {
   ProbeMaker made{fmt::format("{} hops between two streams", hops)};
-  const StreamId streams[] = {made.stream(), made.stream()};
+  StreamId here = made.stream();
+  StreamId there = made.stream();
   for (std::size_t i = 0; i < hops; ++i) {
-    made.launch(streams[i % 2], made.spin(duration));
-    made.after(streams[i % 2], streams[(i + 1) % 2]);
+    made.launch(here, made.spin(duration));
+    made.after(here, there);
+    std::swap(here, there);
   }
   return std::move(made).build();
 }
@@ -85,7 +88,9 @@ DeviceProbe launches_behind_blockers(std::size_t streams, std::size_t launches) 
     held.push_back(made.stream());
     made.launch(held.back(), made.spin(blocker));
   }
-  for (std::size_t i = 0; i < launches; ++i) made.launch(held[i % streams], made.spin(1us));
+  for (std::size_t made_so_far = 0; made_so_far < launches; made_so_far += streams) {
+    for (const StreamId stream : held) made.launch(stream, made.spin(1us));
+  }
   return std::move(made).build();
 }
 
@@ -106,11 +111,11 @@ std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& ef
     const char* name;
     const char* question;
   };
-  constexpr Asked all[] = {
-      {HostCallKind::launch, "launch", "What does launching a kernel cost the host?"},
-      {HostCallKind::record, "record", "What does recording an event cost the host?"},
-      {HostCallKind::wait, "wait", "What does making a stream wait for an event cost the host?"},
-      {HostCallKind::query, "query", "What does asking whether a stream is idle cost the host?"}};
+  constexpr std::array<Asked, 4> all{
+      {{HostCallKind::launch, "launch", "What does launching a kernel cost the host?"},
+       {HostCallKind::record, "record", "What does recording an event cost the host?"},
+       {HostCallKind::wait, "wait", "What does making a stream wait for an event cost the host?"},
+       {HostCallKind::query, "query", "What does asking whether a stream is idle cost the host?"}}};
   std::map<HostCallKind, std::vector<double>> pitches;
   (void)read_runs(bench, many_calls(), effort, [&](const ProbeRun& run) {
     for (const Asked& one : all) pitches[one.kind].push_back(pitch_us(run, one.kind));
@@ -146,6 +151,7 @@ std::vector<RuleReading> measure_round_trip(DeviceBench& bench, const ProbeEffor
       });
   const double typical = median(latency);
   std::vector<double> wake_up;
+  wake_up.reserve(whole.size());
   for (const double one : whole) wake_up.push_back(one - typical);
   return {{.name = "launch_latency",
            .question = "How long after the call does a kernel start on an idle device?",

@@ -43,6 +43,33 @@ std::string in_words(std::string_view name) {
 // A kernel shorter than the scatter of the gap still takes some time.
 constexpr double shortest_us = 0.01;
 
+constexpr std::int64_t least_kib = 4;
+constexpr std::int64_t most_kib = std::int64_t{64} << 10U;
+
+void add_products(DataType type, std::int64_t step, std::vector<Kernel>& kernels) {
+  for (std::int64_t m = 64; m <= 4096; m *= step) {
+    for (std::int64_t n = 64; n <= 4096; n *= step) {
+      for (std::int64_t k = 256; k <= 4096; k *= 4) {
+        kernels.push_back(gemm_kernel(m, n, k, type, false));
+      }
+    }
+  }
+}
+
+void add_memory_bound(DataType type, std::int64_t step, std::vector<Kernel>& kernels) {
+  for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
+    for (std::int64_t kib = least_kib; kib <= most_kib; kib *= step) {
+      for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
+        kernels.push_back({.kind = kind,
+                           .type = type,
+                           .flops = Flops{static_cast<double>(kib * 256)},
+                           .bytes_read = Bytes{kib * 1024},
+                           .bytes_written = Bytes{kib * 1024 / parts}});
+      }
+    }
+  }
+}
+
 bool is_host_copy(TaskKind kind) {
   return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
 }
@@ -125,33 +152,16 @@ MachineSpec base_machine(std::string_view device_name, const std::string& chosen
 
 std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
   const std::int64_t step = quick ? 16 : 4;
-  constexpr std::int64_t most_kib = std::int64_t{64} << 10U;
   std::vector<Kernel> kernels;
   for (const DataType type : {DataType::fp32, DataType::tf32, DataType::bf16}) {
     if (device.rates.matrix[static_cast<std::size_t>(type)].count() == 0.0) continue;
-    for (std::int64_t m = 64; m <= 4096; m *= step) {
-      for (std::int64_t n = 64; n <= 4096; n *= step) {
-        for (std::int64_t k = 256; k <= 4096; k *= 4) {
-          kernels.push_back(gemm_kernel(m, n, k, type, false));
-        }
-      }
-    }
-    for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
-      for (std::int64_t kib = 4; kib <= most_kib; kib *= step) {
-        for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
-          kernels.push_back({.kind = kind,
-                             .type = type,
-                             .flops = Flops{static_cast<double>(kib * 256)},
-                             .bytes_read = Bytes{kib * 1024},
-                             .bytes_written = Bytes{kib * 1024 / parts}});
-        }
-      }
-    }
+    add_products(type, step, kernels);
+    add_memory_bound(type, step, kernels);
   }
   for (const TaskKind kind : {TaskKind::copy_device_to_device,
                               TaskKind::copy_host_to_device,
                               TaskKind::copy_device_to_host}) {
-    for (std::int64_t kib = 4; kib <= most_kib; kib *= step) {
+    for (std::int64_t kib = least_kib; kib <= most_kib; kib *= step) {
       kernels.push_back(copy_kernel(kind, kib * 1024, DataType::fp32));
     }
   }

@@ -136,6 +136,22 @@ DeviceProbe independent_kernels(std::uint32_t count, Duration duration) {
   return std::move(made).build();
 }
 
+/// Of the blocks of `after`, those on units without a block of `before`; nullopt: none was seen.
+std::optional<double> share_on_empty_units(const ProbeRun& run, TaskId before, TaskId after) {
+  std::set<std::uint32_t> taken;
+  for (const BlockPlacement& one : run.placements) {
+    if (one.blocks > 0 && one.task == before) taken.insert(one.unit);
+  }
+  double placed = 0;
+  double on_empty = 0;
+  for (const BlockPlacement& one : run.placements) {
+    if (one.blocks <= 0 || one.task != after) continue;
+    placed += one.blocks;
+    if (!taken.contains(one.unit)) on_empty += one.blocks;
+  }
+  return placed > 0 ? std::optional{on_empty / placed} : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<RuleReading> measure_connections(DeviceBench& bench, const ProbeEffort& effort) {
@@ -272,20 +288,9 @@ std::vector<RuleReading> measure_placement(DeviceBench& bench, const ProbeEffort
   bool seen = false;
   std::vector<double> shares =
       read_runs(bench, std::move(made).with_placements(), effort, [&](const ProbeRun& run) {
-        std::set<std::uint32_t> taken;
-        double placed = 0;
-        double on_empty = 0;
-        for (const BlockPlacement& one : run.placements) {
-          if (one.blocks <= 0) continue;
-          if (one.task == before) taken.insert(one.unit);
-        }
-        for (const BlockPlacement& one : run.placements) {
-          if (one.blocks <= 0 || one.task != after) continue;
-          placed += one.blocks;
-          if (taken.count(one.unit) == 0) on_empty += one.blocks;
-        }
-        seen = seen || placed > 0;
-        return placed > 0 ? on_empty / placed : 0.0;
+        const std::optional<double> on_empty = share_on_empty_units(run, before, after);
+        seen = seen || on_empty.has_value();
+        return on_empty.value_or(0.0);
       });
   if (seen) {
     reading.values = std::move(shares);

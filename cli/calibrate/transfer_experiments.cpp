@@ -48,6 +48,7 @@ DeviceProbe side_by_side(const Kernel& a,
 
 std::vector<double> ratios(double of, const std::vector<double>& to) {
   std::vector<double> result;
+  result.reserve(to.size());
   for (const double one : to) result.push_back(of / one);
   return result;
 }
