@@ -100,7 +100,7 @@ std::string why_not_replayed(const ExplainedRun& run) {
           host.calls.begin(), host.calls.end(), [&](HostCall call) { return wanted(call.kind()); });
     });
   };
-  if (run.trace.hosts.empty()) return "the trace has no host calls";
+  if (run.plan.call_count() == 0) return "the trace has no host calls";
   if (has([](HostCallKind kind) {
         return kind == HostCallKind::graph_launch || kind == HostCallKind::graph_load;
       }) &&
@@ -115,6 +115,7 @@ std::string why_not_replayed(const ExplainedRun& run) {
 /// Costs and machine become those that the trace shows.
 void use_measured_costs(ExplainedRun& run, const TraceDocument& document, std::uint32_t units) {
   run.measured = true;
+  run.front_end_known = false;
   run.platform = measured_platform(run.graph, run.trace, document.devices.size(), units);
   run.platform.name = document.machine;
   run.costs = CostTable{run.graph, run.platform, LabelledCosts{run.graph, document}};
@@ -165,9 +166,14 @@ class Waits {
 HostCosts measured_host_costs(const TaskGraph& graph, const Trace& trace) {
   std::array<Duration, host_call_kind_count> total{};
   std::array<std::int64_t, host_call_kind_count> count{};
-  for (const HostSpan& span : trace.hosts) {
+  for (std::size_t i = 0; i < trace.hosts.size(); ++i) {
+    const HostSpan& span = trace.hosts[i];
+    // Up to the next call of the thread: what it does between two calls belongs to them.
+    const bool followed = i + 1 < trace.hosts.size() && trace.hosts[i + 1].host == span.host &&
+                          trace.hosts[i + 1].started >= span.ended;
+    const Time end = followed ? trace.hosts[i + 1].started : span.ended;
     const auto kind = static_cast<std::size_t>(span.what.kind());
-    total[kind] += span.ended - span.started - span.blocked;
+    total[kind] += end - span.started - span.blocked;
     count[kind] +=
         span.what.kind() == HostCallKind::launch ? graph.operation(span.what.task()).launches() : 1;
   }
@@ -186,6 +192,20 @@ HostCosts measured_host_costs(const TaskGraph& graph, const Trace& trace) {
   costs.graph_load = mean(HostCallKind::graph_load);
   costs.graph_launch = mean(HostCallKind::graph_launch);
   return costs;
+}
+
+/// Of an executed run the framework's part of a launch is known: what the executor was told to
+/// spend.
+void tell_front_end(ExplainedRun& run, const HostCosts& spent) {
+  HostCosts& costs = run.platform.hosts[HostId{0}].costs;
+  if (costs.launch < spent.preparation()) return;  // nothing was spent: preloaded, or a graph
+  costs.launch -= spent.preparation();
+  costs.front_end = spent.front_end;
+  costs.conversion = spent.conversion;
+  costs.shape_inference = spent.shape_inference;
+  costs.tiling = spent.tiling;
+  costs.allocation = spent.allocation;
+  run.front_end_known = true;
 }
 
 /// What the run was made of, from its origin.
@@ -277,7 +297,11 @@ ExplainedRun load_explained_run(const fs::path& path) {
   run.trace = document.trace;
   run.graph = labelled_graph(document);
   make_again(run, *origin, path);
-  if (origin->verb == "execute") use_measured_costs(run, document, origin->workers);
+  if (origin->verb == "execute") {
+    const HostCosts spent = run.platform.host(HostId{0}).costs;
+    use_measured_costs(run, document, origin->workers);
+    tell_front_end(run, spent);
+  }
   return run;
 }
 

@@ -24,7 +24,8 @@ struct ExplainedRun {
   CostTable costs;
   Plan plan;
   Trace trace;
-  bool measured = false;  ///< costs are the trace's own: durations, host calls, latencies
+  bool measured = false;        ///< costs are the trace's own: durations, host calls, latencies
+  bool front_end_known = true;  ///< the framework's part of a launch is told from the driver's
   /// Why it cannot be simulated again; empty: it can.
   std::string no_replay;
   std::vector<std::string> notes;  ///< what is not known, for the reader
@@ -43,10 +44,10 @@ struct ExplainedRun {
 /// Throws InputError; what making the scenario throws.
 [[nodiscard]] ExplainedRun load_explained_run(const std::filesystem::path& path);
 
-/// The machine as a measured trace shows it: mean cost of each kind of host call (of a launch: per
-/// kernel); medians of launch latency, stream gap and event latency, each over the tasks that
-/// waited for nothing else last, while the device was idle. `units`: of the device, 0 = not known,
-/// no limit.
+/// The machine as a measured trace shows it: mean cost of each kind of host call up to the next one
+/// (of a launch: per kernel); medians of launch latency, stream gap and event latency, each over
+/// the tasks that waited for nothing else last, while the device was idle. `units`: of the device,
+/// 0 = not known, no limit.
 [[nodiscard]] Platform measured_platform(const TaskGraph& graph,
                                          const Trace& trace,
                                          std::size_t devices,

@@ -171,44 +171,58 @@ std::vector<WaitCauses::Part> WaitCauses::parts(std::uint32_t span, Time from) c
   return all;
 }
 
-void WaitCauses::wait_for_units(std::uint32_t index, Time ready, std::vector<Part>& out) const {
+/// Everybody of the device who is there in [ready, start of the span) and wants what it wants.
+std::vector<std::uint32_t> WaitCauses::beside(std::uint32_t index, Time ready) const {
   const TaskSpan& span = trace_.tasks[index];
   const auto& device = present_[span.device.value()];
-  // Everybody who is present in [ready, started); causes change only where one comes or goes.
   auto one =
       std::lower_bound(device.begin(), device.end(), span.started, [](const Presence& p, Time t) {
         return p.ready < t;
       });
   std::vector<std::uint32_t> present;
-  std::vector<Time> changes{ready, span.started};
   while (one != device.begin()) {
     --one;
     if (one->ended_so_far <= ready) break;
-    if (one->ended <= ready || one->span == index || !compete(index, one->span)) continue;
-    present.push_back(one->span);
-    for (const Time time : {ready_[one->span], trace_.tasks[one->span].started, one->ended}) {
-      if (ready < time && time < span.started) changes.push_back(time);
+    if (one->ended > ready && one->span != index && compete(index, one->span)) {
+      present.push_back(one->span);
+    }
+  }
+  return present;
+}
+
+WaitCause WaitCauses::cause_at(std::uint32_t index,
+                               Time ready,
+                               Time at,
+                               const std::vector<std::uint32_t>& present) const {
+  const bool copy =
+      copies_for_host(problem_.graph.operation(trace_.tasks[index].task).kind);  // of one engine
+  bool busy = false;
+  for (const std::uint32_t by : present) {
+    const TaskSpan& other = trace_.tasks[by];
+    if (at >= other.ended || at < ready_[by]) continue;
+    const bool runs = at >= other.started;
+    const bool overtakes = !runs || other.started >= ready;
+    if (!copy && level(by) < level(index) && overtakes) return WaitCause::priority;
+    busy = busy || runs;
+  }
+  if (!busy) return WaitCause::other;
+  return copy ? WaitCause::copy_engine : WaitCause::resource;
+}
+
+void WaitCauses::wait_for_units(std::uint32_t index, Time ready, std::vector<Part>& out) const {
+  const Time started = trace_.tasks[index].started;
+  const std::vector<std::uint32_t> present = beside(index, ready);
+  // Causes change only where somebody comes, starts or goes.
+  std::vector<Time> changes{ready, started};
+  for (const std::uint32_t by : present) {
+    for (const Time time : {ready_[by], trace_.tasks[by].started, trace_.tasks[by].ended}) {
+      if (ready < time && time < started) changes.push_back(time);
     }
   }
   std::sort(changes.begin(), changes.end());
   changes.erase(std::unique(changes.begin(), changes.end()), changes.end());
-
-  const bool copy = copies_for_host(problem_.graph.operation(span.task).kind);
-  const auto cause_at = [&](Time at) {
-    bool busy = false;
-    for (const std::uint32_t by : present) {
-      const TaskSpan& beside = trace_.tasks[by];
-      if (at >= beside.ended || at < ready_[by]) continue;
-      const bool runs = at >= beside.started;
-      const bool overtakes = !runs || beside.started >= ready;
-      if (!copy && level(by) < level(index) && overtakes) return WaitCause::priority;
-      busy = busy || runs;
-    }
-    if (!busy) return WaitCause::other;
-    return copy ? WaitCause::copy_engine : WaitCause::resource;
-  };
   for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
-    const WaitCause cause = cause_at(changes[i]);
+    const WaitCause cause = cause_at(index, ready, changes[i], present);
     if (!out.empty() && out.back().cause == cause && out.back().end == changes[i]) {
       out.back().end = changes[i + 1];
     } else {

@@ -32,12 +32,17 @@ class WaitCauses {
   void follow_graph_order();
   void follow_connections();
   /// When everything before the units was there: the parts up to it, if `out` is given.
-  [[nodiscard]] Time until_ready(std::uint32_t span, Time from, std::vector<Part>* out) const;
-  void wait_for_units(std::uint32_t span, Time ready, std::vector<Part>& out) const;
+  [[nodiscard]] Time until_ready(std::uint32_t index, Time from, std::vector<Part>* out) const;
+  [[nodiscard]] std::vector<std::uint32_t> beside(std::uint32_t index, Time ready) const;
+  [[nodiscard]] WaitCause cause_at(std::uint32_t index,
+                                   Time ready,
+                                   Time at,
+                                   const std::vector<std::uint32_t>& present) const;
+  void wait_for_units(std::uint32_t index, Time ready, std::vector<Part>& out) const;
   [[nodiscard]] bool compete(std::uint32_t a, std::uint32_t b) const;
-  [[nodiscard]] std::uint32_t level(std::uint32_t span) const;
-  [[nodiscard]] Time end_of_needs(std::uint32_t span) const;
-  [[nodiscard]] Time end_of_latency(std::uint32_t span) const;
+  [[nodiscard]] std::uint32_t level(std::uint32_t index) const;
+  [[nodiscard]] Time end_of_needs(std::uint32_t index) const;
+  [[nodiscard]] Time end_of_latency(std::uint32_t index) const;
 
   /// From readiness to the end: while a task is there for others to see.
   struct Presence {

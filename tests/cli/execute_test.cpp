@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_execute.hpp"
 #include "cli/cuda_execution.hpp"
+#include "cli/explain/explanation.hpp"
 #include "real_exec/cuda_executor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -54,6 +55,32 @@ ExecuteOptions options_for(const Session& session, const std::string& text) {
   options.overwrite = true;
   options.json = true;
   return options;
+}
+
+TEST_CASE("execute: what ran can be explained and simulated again with what was measured") {
+  Session session;
+  for (const std::string launch : {"eager", "graph_launch"}) {
+    CAPTURE(launch);
+    ExecuteOptions options = options_for(session, R"({
+      "machine": {"base": "manycore_cpu", "front_end_us": 5}, "policy": "diagonal",
+      "workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 3, "batch": 4, "hidden": 24},
+      "launch": ")" + launch + "\"}");
+    REQUIRE(session.call(options) == exit_done);
+    const Explanation explanation = explain(load_explained_run(session.target()));
+    CHECK(explanation.run.measured);
+    CHECK(explanation.run.no_replay.empty());
+    CHECK(explanation.run.graph.edge_count() > 0);  // the scenario's graph, not the trace's labels
+    const WhatIfTable table = what_if(explanation.run);
+    CHECK(table.trace == explanation.run.trace.makespan());
+    CHECK(table.replay > Duration{0});
+    if (launch != "eager") continue;
+    // Really spent on every kernel, so part of each launch.
+    const HostCosts& costs = explanation.run.platform.hosts[HostId{0}].costs;
+    CHECK(costs.front_end == std::chrono::microseconds{5});
+    for (const WhatIf& change : table.changes) {
+      if (change.name == "eager_two_thread") CHECK(change.makespan.has_value());
+    }
+  }
 }
 
 TEST_CASE("execute: a measured trace with the files of a simulated one") {
