@@ -128,6 +128,7 @@ void use_measured_costs(ExplainedRun& run, const TraceDocument& document, std::u
 /// The units that limit a trace on its own: as many as its tasks' shares are parts of, if the run
 /// kept to them; 0 = no limit known.
 std::uint32_t shown_units(const TraceDocument& document) {
+  if (document.devices.size() != 1) return 0;
   constexpr std::uint32_t parts = 1000;  // of a device: shares are told apart by a thousandth
   constexpr double rounding = 1e-6;
   std::vector<std::pair<Time, double>> changes;
@@ -280,7 +281,7 @@ ExplainedRun run_of_trace(TraceDocument document) {
   run.graph = labelled_graph(document);
   run.plan = recorded_plan(document);
   run.trace = document.trace;
-  use_measured_costs(run, document, document.devices.size() == 1 ? shown_units(document) : 0);
+  use_measured_costs(run, document, shown_units(document));
   run.notes.emplace_back(
       "of a trace alone: dependencies are the waits it shows, the machine is what it measured");
   return run;
@@ -299,8 +300,9 @@ ExplainedRun load_explained_run(const fs::path& path) {
   make_again(run, *origin, path);
   if (origin->verb == "execute") {
     const HostCosts spent = run.platform.host(HostId{0}).costs;
-    use_measured_costs(run, document, origin->workers);
-    tell_front_end(run, spent);
+    const bool by_workers = origin->workers > 0;  // of this computer's cores
+    use_measured_costs(run, document, by_workers ? origin->workers : shown_units(document));
+    if (by_workers) tell_front_end(run, spent);
   }
   return run;
 }
