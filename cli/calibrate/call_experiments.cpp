@@ -122,6 +122,7 @@ std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& ef
     return 0.0;
   });
   std::vector<RuleReading> readings;
+  readings.reserve(all.size());
   for (const Asked& one : all) {
     readings.push_back({.name = fmt::format("host_{}", one.name),
                         .question = one.question,
