@@ -42,7 +42,8 @@ BlasLibrary::BlasLibrary() : library_(open_blas(fmt::format("libcublas.so.{}", C
   find(library_, set_stream, "cublasSetStream_v2");
   find(library_, set_workspace, "cublasSetWorkspace_v2");
   find(library_, status_string, "cublasGetStatusString");
-  find(library_, gemm, "cublasGemmStridedBatchedEx");
+  find(library_, gemm, "cublasGemmEx");
+  find(library_, batched_gemm, "cublasGemmStridedBatchedEx");
 }
 
 BlasLibrary::~BlasLibrary() {

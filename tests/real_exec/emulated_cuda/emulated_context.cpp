@@ -65,29 +65,29 @@ struct Factor {
   }
 };
 
-cublasStatus_t multiply(cublasHandle_t handle,
-                        cublasOperation_t transpose_a,
-                        cublasOperation_t transpose_b,
-                        int m,
-                        int n,
-                        int k,
-                        const void* alpha,
-                        const void* a,
-                        cudaDataType a_type,
-                        int a_stride,
-                        long long a_product,
-                        const void* b,
-                        cudaDataType b_type,
-                        int b_stride,
-                        long long b_product,
-                        const void* beta,
-                        void* c,
-                        cudaDataType c_type,
-                        int c_stride,
-                        long long c_product,
-                        int count,
-                        cublasComputeType_t compute,
-                        cublasGemmAlgo_t /*algorithm*/) {
+cublasStatus_t multiply_batch(cublasHandle_t handle,
+                              cublasOperation_t transpose_a,
+                              cublasOperation_t transpose_b,
+                              int m,
+                              int n,
+                              int k,
+                              const void* alpha,
+                              const void* a,
+                              cudaDataType a_type,
+                              int a_stride,
+                              long long a_product,
+                              const void* b,
+                              cudaDataType b_type,
+                              int b_stride,
+                              long long b_product,
+                              const void* beta,
+                              void* c,
+                              cudaDataType c_type,
+                              int c_stride,
+                              long long c_product,
+                              int count,
+                              cublasComputeType_t compute,
+                              cublasGemmAlgo_t /*algorithm*/) {
   // A handle without a workspace of its own would share one with others.
   if (handle->workspace == nullptr || c_type != CUDA_R_32F) {
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -118,6 +118,50 @@ cublasStatus_t multiply(cublasHandle_t handle,
   return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t multiply(cublasHandle_t handle,
+                        cublasOperation_t transpose_a,
+                        cublasOperation_t transpose_b,
+                        int m,
+                        int n,
+                        int k,
+                        const void* alpha,
+                        const void* a,
+                        cudaDataType a_type,
+                        int a_stride,
+                        const void* b,
+                        cudaDataType b_type,
+                        int b_stride,
+                        const void* beta,
+                        void* c,
+                        cudaDataType c_type,
+                        int c_stride,
+                        cublasComputeType_t compute,
+                        cublasGemmAlgo_t algorithm) {
+  return multiply_batch(handle,
+                        transpose_a,
+                        transpose_b,
+                        m,
+                        n,
+                        k,
+                        alpha,
+                        a,
+                        a_type,
+                        a_stride,
+                        0,
+                        b,
+                        b_type,
+                        b_stride,
+                        0,
+                        beta,
+                        c,
+                        c_type,
+                        c_stride,
+                        0,
+                        1,
+                        compute,
+                        algorithm);
+}
+
 }  // namespace
 
 CudaAvailability cuda_available(int device) {
@@ -133,7 +177,8 @@ BlasLibrary::BlasLibrary()
       set_stream(set_handle_stream),
       set_workspace(set_handle_workspace),
       status_string(status_text),
-      gemm(multiply) {}
+      gemm(multiply),
+      batched_gemm(multiply_batch) {}
 BlasLibrary::~BlasLibrary() = default;
 void BlasLibrary::check(cublasStatus_t status, const char* call) const {
   if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError(fmt::format("{} failed", call));
