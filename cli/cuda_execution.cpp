@@ -113,6 +113,12 @@ void CudaScenarioExecutor::forget() {
 
 void CudaScenarioExecutor::execute(std::uint64_t scenario, TaskTiming timing, Execution& out) {
   Prepared& run = prepared(scenario);
+  const Host& host = run.problem->machine->platform.host(HostId{0});
+  if (host.front_end_thread && host.costs.preparation() > Duration{0}) {
+    throw InfeasibleError(
+        "the CUDA executor prepares and launches on one thread; \"launch\": \"eager\" does so");
+  }
+  executor_.run_options().front_end = host.costs.preparation();
   executor_.run_options().timing = timing;
   if (run.plan) {
     executor_.run(*run.problem->graph, *run.plan, *run.work, out);

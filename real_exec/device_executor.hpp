@@ -26,6 +26,9 @@ struct DeviceExecutorOptions {
   /// of the task just launched. Makes a plan serial; for finding faults.
   bool debug_sync = false;
   bool record_hosts = true;  ///< fill Trace::hosts
+  /// What the host thread spends on each kernel of a task before it launches it, as a framework
+  /// does: it computes for that long. Nothing for tasks of a device graph.
+  Duration front_end{0};
   LaunchObserver* observer = nullptr;
   const StopFlag* stop = nullptr;
 };

@@ -190,7 +190,7 @@ void DeviceRun::synchronize(HostCall call) {
 }
 
 /// Looks at the clock all the time: a sleep of the system takes 50 us longer than asked for.
-void DeviceRun::sleep_until(Time until) const {
+void DeviceRun::spin_until(Time until) const {
   while (clock_.now() < until && !stop_requested(options_.stop)) std::this_thread::yield();
 }
 
@@ -203,6 +203,10 @@ void DeviceRun::make_call(const OnlineStep& step, const CallSource& calls, HostS
     case HostCallKind::destroy_stream:
       return backend_.destroy_stream(stream);
     case HostCallKind::launch:
+      if (options_.front_end > Duration{0}) {
+        const std::uint32_t kernels = graph_.operation(call.task()).launches();
+        spin_until(span.started + options_.front_end * kernels);
+      }
       return launch(stream, call.task());
     case HostCallKind::record:
       backend_.record(stream, call.event());
@@ -216,7 +220,7 @@ void DeviceRun::make_call(const OnlineStep& step, const CallSource& calls, HostS
       return;
     }
     case HostCallKind::sleep:
-      sleep_until(span.started + call.sleep_time());
+      spin_until(span.started + call.sleep_time());
       span.blocked = clock_.now() - span.started;
       return;
     case HostCallKind::synchronize:

@@ -43,7 +43,7 @@ class DeviceRun {
   void launch_graph(StreamId stream, std::uint32_t graph);
   [[nodiscard]] bool query(StreamId stream);
   void synchronize(HostCall call);
-  void sleep_until(Time until) const;
+  void spin_until(Time until) const;
   /// What to throw for an error of a call that may be that of a task launched before.
   [[noreturn]] void fail(const DeviceError& error) const;
 

@@ -212,6 +212,20 @@ TEST_CASE("an observer is told of every launch, node and graph") {
   CHECK(captured.graphs == 1);
 }
 
+TEST_CASE("the front end's time is spent before each launch, and on nothing else") {
+  const TwoStreams scene;
+  RecordingBackend backend(two_levels());
+  const Duration front_end = std::chrono::milliseconds{1};
+  Execution run;
+  DeviceExecutor(backend, {.front_end = front_end}).run(scene.graph, scene.plan, run);
+  for (const HostSpan& span : run.trace.hosts) {
+    // Tasks of one kernel each.
+    if (span.what.kind() == HostCallKind::launch) CHECK(span.ended - span.started >= front_end);
+  }
+  // Three launches, and three calls that take no such time.
+  CHECK(run.trace.makespan() >= 3 * front_end);
+}
+
 TEST_CASE("times of tasks become spans on the plan's streams, no later submitted than started") {
   const TwoStreams scene;
   RecordingBackend backend(two_levels());
