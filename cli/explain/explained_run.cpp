@@ -274,7 +274,7 @@ Platform measured_platform(const TaskGraph& graph,
   return platform;
 }
 
-ExplainedRun run_of_trace(TraceDocument document) {
+ExplainedRun run_of_trace(const TraceDocument& document) {
   ExplainedRun run;
   run.title = document.title;
   run.origin = document.origin;
@@ -289,9 +289,9 @@ ExplainedRun run_of_trace(TraceDocument document) {
 
 ExplainedRun load_explained_run(const fs::path& path) {
   const bool folder = fs::is_directory(path);
-  TraceDocument document = load_trace(path);
+  const TraceDocument document = load_trace(path);
   const auto origin = folder ? read_run_origin(path) : std::nullopt;
-  if (!origin) return run_of_trace(std::move(document));
+  if (!origin) return run_of_trace(document);
   ExplainedRun run;
   run.title = document.title;
   run.origin = document.origin;

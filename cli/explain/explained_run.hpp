@@ -36,7 +36,7 @@ struct ExplainedRun {
 /// A trace on its own: what it tells is its graph (tasks without dependencies), its plan (the
 /// recorded host calls) and its machine (its durations and the costs of its calls).
 /// Throws ContractViolation for a trace that contradicts its own lists.
-[[nodiscard]] ExplainedRun run_of_trace(TraceDocument document);
+[[nodiscard]] ExplainedRun run_of_trace(const TraceDocument& document);
 
 /// The folder of simulate, execute or validate, or a trace.json. Of a folder with run.json the
 /// scenario is made again, so that graph, plan and machine are those of the run; a measured run

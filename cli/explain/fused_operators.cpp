@@ -21,7 +21,7 @@ bool can_be_fused(TaskKind kind) {
 
 /// Which tasks become one, in the order of their launches.
 std::vector<Group> groups_of(const Problem& problem, const Plan& plan, std::uint32_t most) {
-  constexpr std::size_t closed = static_cast<std::size_t>(-1);
+  constexpr auto closed = static_cast<std::size_t>(-1);
   std::vector<Group> groups;
   std::vector<std::size_t> open(plan.streams.size(), closed);
   for (const HostCall call : plan.hosts[HostId{0}].calls) {

@@ -82,7 +82,7 @@ class GainCollector {
   }
 
   void pair_up() {
-    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    constexpr auto none = static_cast<std::size_t>(-1);
     std::map<std::vector<std::uint64_t>, std::pair<std::size_t, std::size_t>> pairs;
     for (std::size_t i = 0; i < validation_.scenarios.size(); ++i) {
       const ScenarioOutcome& outcome = validation_.scenarios[i];

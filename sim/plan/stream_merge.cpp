@@ -31,7 +31,7 @@ namespace {
 /// no call refers to then.
 [[nodiscard]] std::vector<HostCall> without_needless_events(const std::vector<HostCall>& calls,
                                                             std::uint32_t events) {
-  constexpr std::size_t none = static_cast<std::size_t>(-1);
+  constexpr auto none = static_cast<std::size_t>(-1);
   std::vector<std::size_t> record_of(events, none);  // the latest, by event
   std::vector<bool> dropped(calls.size(), false);
   for (std::size_t i = 0; i < calls.size(); ++i) {
