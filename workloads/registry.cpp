@@ -17,6 +17,12 @@ const std::vector<WorkloadInfo>& workloads() {
       sentiment_lstm_workload(),        // sentiment_lstm
       llama_decode_workload(),          // llama_decode
       llama_prefill_workload(),         // llama_prefill
+      alexnet_workload(),               // alexnet
+      vgg16_workload(),                 // vgg16
+      resnet50_workload(),              // resnet50
+      resnet101_workload(),             // resnet101
+      inception_v3_workload(),          // inception_v3
+      inception_v4_workload(),          // inception_v4
       grid_workload(),                  // grid
       random_layered_workload(),        // random_layered
       erdos_renyi_workload(),           // erdos_renyi

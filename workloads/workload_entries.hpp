@@ -13,6 +13,12 @@ namespace schedlab {
 [[nodiscard]] WorkloadInfo sentiment_lstm_workload();
 [[nodiscard]] WorkloadInfo llama_decode_workload();
 [[nodiscard]] WorkloadInfo llama_prefill_workload();
+[[nodiscard]] WorkloadInfo alexnet_workload();
+[[nodiscard]] WorkloadInfo vgg16_workload();
+[[nodiscard]] WorkloadInfo resnet50_workload();
+[[nodiscard]] WorkloadInfo resnet101_workload();
+[[nodiscard]] WorkloadInfo inception_v3_workload();
+[[nodiscard]] WorkloadInfo inception_v4_workload();
 [[nodiscard]] WorkloadInfo grid_workload();
 [[nodiscard]] WorkloadInfo random_layered_workload();
 [[nodiscard]] WorkloadInfo erdos_renyi_workload();
