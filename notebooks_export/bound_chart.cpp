@@ -113,6 +113,14 @@ class BoundChart {
     return rows_top + row_step * static_cast<double>(row);
   }
 
+  /// 0: the host, 1: the device, -1: nobody.
+  [[nodiscard]] static int winner(const std::array<Slices, 2>& decides, std::size_t slice) {
+    const double host = decides[0].share(slice);
+    const double device = decides[1].share(slice);
+    if (host == 0 && device == 0) return -1;
+    return host > device ? 0 : 1;
+  }
+
   /// Behind the tracks of whoever decides for most of a slice.
   void shade(Svg& svg) const {
     std::array<Slices, 2> decides{Slices{attribution_.makespan}, Slices{attribution_.makespan}};
@@ -120,16 +128,11 @@ class BoundChart {
       if (span.bound == PathBound::dependency) continue;
       decides[span.bound == PathBound::host ? 0 : 1].cover(span.begin, span.end);
     }
-    const auto winner = [&](std::size_t slice) {
-      const double host = decides[0].share(slice);
-      const double device = decides[1].share(slice);
-      return host == 0 && device == 0 ? -1 : host > device ? 0 : 1;
-    };
     const double step = inner() / slices;
     for (std::size_t i = 0; i < slices;) {
-      const int who = winner(i);
+      const int who = winner(decides, i);
       std::size_t end = i + 1;
-      while (end < slices && winner(end) == who) ++end;
+      while (end < slices && winner(decides, end) == who) ++end;
       const std::size_t rows = who == 0 ? hosts_ : devices_;
       if (who >= 0 && rows > 0) {
         svg.rect(left + step * static_cast<double>(i),
@@ -142,11 +145,11 @@ class BoundChart {
     }
   }
 
-  void row(Svg& svg,
-           std::size_t at,
-           const std::string& name,
-           const Slices& busy,
-           std::string_view color) const {
+  static void row(Svg& svg,
+                  std::size_t at,
+                  const std::string& name,
+                  const Slices& busy,
+                  std::string_view color) {
     const double top = row_y(at);
     svg.text({left - 8, top + row_height / 2 + 4},
              fitted(name, left - 16, 11),
