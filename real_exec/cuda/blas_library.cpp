@@ -15,6 +15,7 @@ namespace {
 void* open_blas(const std::string& name) {
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the message is the calling thread's own in glibc
   const std::string first_reason = dlerror();
   const std::string path = std::string(SCHEDLAB_CUDA_LIBRARY_DIR) + "/" + name;
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -44,10 +45,6 @@ BlasLibrary::BlasLibrary() : library_(open_blas(fmt::format("libcublas.so.{}", C
   find(library_, status_string, "cublasGetStatusString");
   find(library_, gemm, "cublasGemmEx");
   find(library_, batched_gemm, "cublasGemmStridedBatchedEx");
-}
-
-BlasLibrary::~BlasLibrary() {
-  // Stays in memory: it holds state in the device's context, which may go later than this.
 }
 
 void BlasLibrary::check(cublasStatus_t status, const char* call) const {

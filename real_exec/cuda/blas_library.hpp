@@ -13,7 +13,8 @@ class BlasLibrary {
   BlasLibrary();
   BlasLibrary(const BlasLibrary&) = delete;
   BlasLibrary& operator=(const BlasLibrary&) = delete;
-  ~BlasLibrary();
+  /// The library stays in memory: it holds state in the device's context, which may go later.
+  ~BlasLibrary() = default;
 
   /// Throws DeviceError with call and status unless `status` is success.
   void check(cublasStatus_t status, const char* call) const;

@@ -11,12 +11,6 @@
 namespace schedlab::detail {
 namespace {
 
-struct BlasTypes {
-  cudaDataType factor;
-  cudaDataType result;
-  cublasComputeType_t compute;
-};
-
 BlasTypes blas_types(DataType type) {
   switch (type) {
     case DataType::fp32:
@@ -38,6 +32,10 @@ BlasTypes blas_types(DataType type) {
           std::string(to_string(type)),
           "fp32");
   }
+}
+
+cublasOperation_t operation(const BlasMatrix& factor) {
+  return factor.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
 int blas_size(std::int64_t size, const char* what) {
@@ -73,6 +71,64 @@ void CudaBlas::bind(cudaStream_t stream) {
   bound_ = stream;
 }
 
+// cuBLAS has columns one after another: to it all matrices are their transposes, and C^T = B^T A^T.
+
+void CudaBlas::multiply_one(const BlasProduct& p,
+                            const BlasTypes& types,
+                            const void* alpha,
+                            const void* beta) const {
+  library_.check(library_.gemm(handle_,
+                               operation(p.b),
+                               operation(p.a),
+                               blas_size(p.n, "n"),
+                               blas_size(p.m, "m"),
+                               blas_size(p.k, "k"),
+                               alpha,
+                               p.b.data,
+                               types.factor,
+                               blas_size(p.b.stride, "stride of B"),
+                               p.a.data,
+                               types.factor,
+                               blas_size(p.a.stride, "stride of A"),
+                               beta,
+                               p.c,
+                               types.result,
+                               blas_size(p.c_stride, "stride of C"),
+                               types.compute,
+                               CUBLAS_GEMM_DEFAULT),
+                 "cublasGemmEx");
+}
+
+void CudaBlas::multiply_batch(const BlasProduct& p,
+                              const BlasTypes& types,
+                              const void* alpha,
+                              const void* beta) const {
+  library_.check(library_.batched_gemm(handle_,
+                                       operation(p.b),
+                                       operation(p.a),
+                                       blas_size(p.n, "n"),
+                                       blas_size(p.m, "m"),
+                                       blas_size(p.k, "k"),
+                                       alpha,
+                                       p.b.data,
+                                       types.factor,
+                                       blas_size(p.b.stride, "stride of B"),
+                                       p.b.product,
+                                       p.a.data,
+                                       types.factor,
+                                       blas_size(p.a.stride, "stride of A"),
+                                       p.a.product,
+                                       beta,
+                                       p.c,
+                                       types.result,
+                                       blas_size(p.c_stride, "stride of C"),
+                                       p.c_product,
+                                       blas_size(p.count, "count"),
+                                       types.compute,
+                                       CUBLAS_GEMM_DEFAULT),
+                 "cublasGemmStridedBatchedEx");
+}
+
 void CudaBlas::multiply(const BlasProduct& p, cudaStream_t stream) {
   const BlasTypes types = blas_types(p.type);
   bind(stream);
@@ -85,64 +141,12 @@ void CudaBlas::multiply(const BlasProduct& p, cudaStream_t stream) {
   const void* const beta =
       p.add ? alpha
             : (wide ? static_cast<const void*>(&zero_double) : static_cast<const void*>(&zero));
-  // cuBLAS has columns one after another: to it all matrices are their transposes, and C^T = B^T
-  // A^T.
-  const cublasOperation_t of_a = p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const cublasOperation_t of_b = p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const int m = blas_size(p.m, "m");
-  const int n = blas_size(p.n, "n");
-  const int k = blas_size(p.k, "k");
-  const int a_stride = blas_size(p.a.stride, "stride of A");
-  const int b_stride = blas_size(p.b.stride, "stride of B");
-  const int c_stride = blas_size(p.c_stride, "stride of C");
   // Not a batch of one: cuBLAS may choose otherwise for batches.
   if (p.count == 1) {
-    library_.check(library_.gemm(handle_,
-                                 of_b,
-                                 of_a,
-                                 n,
-                                 m,
-                                 k,
-                                 alpha,
-                                 p.b.data,
-                                 types.factor,
-                                 b_stride,
-                                 p.a.data,
-                                 types.factor,
-                                 a_stride,
-                                 beta,
-                                 p.c,
-                                 types.result,
-                                 c_stride,
-                                 types.compute,
-                                 CUBLAS_GEMM_DEFAULT),
-                   "cublasGemmEx");
-    return;
+    multiply_one(p, types, alpha, beta);
+  } else {
+    multiply_batch(p, types, alpha, beta);
   }
-  library_.check(library_.batched_gemm(handle_,
-                                       of_b,
-                                       of_a,
-                                       n,
-                                       m,
-                                       k,
-                                       alpha,
-                                       p.b.data,
-                                       types.factor,
-                                       b_stride,
-                                       p.b.product,
-                                       p.a.data,
-                                       types.factor,
-                                       a_stride,
-                                       p.a.product,
-                                       beta,
-                                       p.c,
-                                       types.result,
-                                       c_stride,
-                                       p.c_product,
-                                       blas_size(p.count, "count"),
-                                       types.compute,
-                                       CUBLAS_GEMM_DEFAULT),
-                 "cublasGemmStridedBatchedEx");
 }
 
 }  // namespace schedlab::detail

@@ -36,6 +36,13 @@ struct BlasProduct {
   std::int64_t count = 1;
 };
 
+/// A product's types as cuBLAS names them.
+struct BlasTypes {
+  cudaDataType factor = CUDA_R_32F;
+  cudaDataType result = CUDA_R_32F;
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+};
+
 /// A handle of cuBLAS with a workspace of its own, for work that runs one after another: tasks of
 /// one stream. Two that may run at once must not share one.
 class CudaBlas {
@@ -56,6 +63,14 @@ class CudaBlas {
 
  private:
   void bind(cudaStream_t stream);
+  void multiply_one(const BlasProduct& p,
+                    const BlasTypes& types,
+                    const void* alpha,
+                    const void* beta) const;
+  void multiply_batch(const BlasProduct& p,
+                      const BlasTypes& types,
+                      const void* alpha,
+                      const void* beta) const;
 
   const BlasLibrary& library_;
   std::size_t workspace_bytes_;

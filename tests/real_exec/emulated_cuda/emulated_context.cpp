@@ -179,7 +179,6 @@ BlasLibrary::BlasLibrary()
       status_string(status_text),
       gemm(multiply),
       batched_gemm(multiply_batch) {}
-BlasLibrary::~BlasLibrary() = default;
 void BlasLibrary::check(cublasStatus_t status, const char* call) const {
   if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError(fmt::format("{} failed", call));
 }
