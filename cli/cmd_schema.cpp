@@ -2,6 +2,8 @@
 #include "cli/cmd_schema.hpp"
 
 #include "cli/baseline.hpp"
+#include "cli/buckets/bucket_files.hpp"
+#include "cli/buckets/bucket_spec.hpp"
 #include "cli/calibrate/rule_sheet.hpp"
 #include "cli/explain/explanation.hpp"
 #include "cli/explain/run_origin.hpp"
@@ -23,7 +25,7 @@ CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
   verb->add_option("WHICH",
                    options.which,
                    "spec, machine, graph, plan, run, results, explanation, system, reproduction, "
-                   "baseline or rule_sheet")
+                   "baseline, rule_sheet, buckets or bucket_results")
       ->check(CLI::IsMember(std::set<std::string>{"spec",
                                                   "machine",
                                                   "graph",
@@ -34,7 +36,9 @@ CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
                                                   "system",
                                                   "reproduction",
                                                   "baseline",
-                                                  "rule_sheet"}))
+                                                  "rule_sheet",
+                                                  "buckets",
+                                                  "bucket_results"}))
       ->capture_default_str();
   verb->add_flag("--json", options.json, "No effect: a schema is JSON");
   verb->footer("Editors that know JSON Schema complete and check specs with it.");
@@ -63,6 +67,10 @@ int run(const SchemaOptions& options, const Terminal& terminal) {
     text = baseline_schema();
   } else if (options.which == "rule_sheet") {
     text = rule_sheet_schema();
+  } else if (options.which == "buckets") {
+    text = bucket_spec_schema();
+  } else if (options.which == "bucket_results") {
+    text = bucket_results_schema();
   } else {
     text = spec_schema();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_baseline.hpp"
+#include "cli/cmd_buckets.hpp"
 #include "cli/cmd_calibrate.hpp"
 #include "cli/cmd_execute.hpp"
 #include "cli/cmd_explain.hpp"
@@ -47,6 +48,7 @@ struct Verbs {
   ExecuteOptions execute;
   ValidateOptions validate;
   BaselineOptions baseline;
+  BucketsOptions buckets;
   ExplainOptions explain;
   ReproduceOptions reproduce;
   PlotOptions plot;
@@ -94,6 +96,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.execute, terminal, chosen);
   add_verb(app, verbs.validate, terminal, chosen);
   add_verb(app, verbs.baseline, terminal, chosen);
+  add_verb(app, verbs.buckets, terminal, chosen);
   add_verb(app, verbs.explain, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.calibrate, terminal, chosen);

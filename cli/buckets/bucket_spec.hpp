@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/buckets/boundaries.hpp"
+#include "workloads/buckets/data_pass.hpp"
+#include "workloads/buckets/lengths.hpp"
+#include "workloads/buckets/recurrent_memory.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// One data set: its sequences, and what they were drawn from.
+struct SequenceData {
+  std::string label;  ///< "power_law 0.5", "file lengths.csv"
+  LengthDistribution distribution;
+  std::vector<std::int64_t> lengths;  ///< of all sequences, in the order of the data set
+};
+
+/// One way to train: how many sequences at once, and what is kept for the backward pass.
+struct TrainingSetup {
+  std::int64_t batch = 8;  ///< of each rank
+  KeptValues kept = KeptValues::for_backward;
+  std::int64_t ranks = 1;  ///< data parallel; each trains a batch of its own
+
+  friend auto operator<=>(const TrainingSetup&, const TrainingSetup&) = default;
+};
+
+/// What `schedlab buckets` reads. Lists of data sets, setups, rules and counts are all combined.
+struct BucketSpec {
+  std::string file;              ///< for messages
+  std::filesystem::path folder;  ///< paths inside are relative to it
+  std::string name;
+  std::string description;
+  std::vector<SequenceData> data;
+  std::vector<TrainingSetup> training;
+  std::vector<BoundaryRule> rules;
+  std::vector<std::int64_t> counts;
+  std::string scenario;  ///< JSON text: workload, machine, policy, ... of one training step
+  std::int64_t chunk_sequences = 0;
+  std::uint64_t seed = 1;
+  bool drop_incomplete = false;
+  ChunkReading reading;
+  ModelBuilding models;          ///< of stored models
+  std::int64_t model_bytes = 0;  ///< of one stored model
+  bool per_batch = false;        ///< compare with models that are built for every batch
+  bool overlapped = false;       ///< of those: beside the step before
+  std::map<std::string, std::int64_t> network;  ///< sizes that the workload does not say
+};
+
+/// Throws InputError with file, pointer, found and expected: what the schema forbids, lengths that
+/// cannot be, a file of lengths with a wrong line.
+[[nodiscard]] BucketSpec parse_bucket_spec(const std::string& text,
+                                           const std::string& file,
+                                           const std::filesystem::path& folder = ".");
+[[nodiscard]] BucketSpec load_bucket_spec(const std::string& path);
+
+/// JSON Schema (draft 7) of the file.
+[[nodiscard]] std::string bucket_spec_schema();
+
+}  // namespace schedlab

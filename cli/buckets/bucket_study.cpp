@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/buckets/bucket_study.hpp"
+
+#include "cli/buckets/step_simulation.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::int64_t interpolation_points = 9;  // assumed: times are nearly linear in the length
+
+/// Step times between simulated lengths, in picoseconds; they never fall with the length.
+class InterpolatedSteps {
+ public:
+  InterpolatedSteps(std::int64_t longest, StepSimulation& steps) {
+    double most = 0;
+    for (std::int64_t i = 0; i < interpolation_points; ++i) {
+      const std::int64_t length = 1 + (longest - 1) * i / (interpolation_points - 1);
+      most = std::max(most, static_cast<double>(steps(length).count()));
+      known_[length] = most;
+    }
+  }
+
+  [[nodiscard]] double operator()(std::int64_t length) const {
+    const auto above = known_.lower_bound(length);
+    SCHEDLAB_EXPECTS(above != known_.end(), fmt::format("length {}", length));
+    if (above->first == length) return above->second;
+    const auto below = std::prev(above);
+    const double share = static_cast<double>(length - below->first) /
+                         static_cast<double>(above->first - below->first);
+    return below->second + share * (above->second - below->second);
+  }
+
+ private:
+  std::map<std::int64_t, double> known_;
+};
+
+/// All rows of one setup.
+class SetupStudy {
+ public:
+  SetupStudy(const BucketSpec& spec, const TrainingSetup& setup, const StopFlag* stop)
+      : spec_(spec), setup_(setup), stop_(stop), steps_(spec, setup, stop) {}
+
+  [[nodiscard]] StepSimulation& steps() { return steps_; }
+
+  template <class Done>
+  [[nodiscard]] std::vector<BucketRow> rows_of(std::size_t data, const Done& done) {
+    const LengthDistribution& lengths = spec_.data[data].distribution;
+    const InterpolatedSteps between{lengths.longest(), steps_};
+    std::vector<BucketRow> rows;
+    for (const BoundaryRule rule : spec_.rules) {
+      for (const std::int64_t count : spec_.counts) {
+        const auto boundaries = bucket_boundaries(
+            rule, lengths, count, [&](std::int64_t length) { return between(length); });
+        rows.push_back(row_of(data, boundaries, spec_.models, std::ref(steps_)));
+        rows.back().rule = to_string(rule);
+        rows.back().buckets = count;
+        done();
+      }
+    }
+    if (spec_.per_batch) {
+      const ModelBuilding anew{
+          .build = spec_.models.build, .stored = false, .overlapped = spec_.overlapped};
+      const StepTime interpolated = [&](std::int64_t length) {
+        return Duration{static_cast<std::int64_t>(between(length))};
+      };
+      rows.push_back(row_of(data, every_length(lengths), anew, interpolated));
+      rows.back().rule = "per_batch";
+      done();
+    }
+    compare(rows);
+    return rows;
+  }
+
+ private:
+  static BucketBoundaries every_length(const LengthDistribution& lengths) {
+    BucketBoundaries all;
+    for (std::int64_t length = 1; length <= lengths.longest(); ++length) all.push_back(length);
+    return all;
+  }
+
+  BucketRow row_of(std::size_t data,
+                   const BucketBoundaries& boundaries,
+                   const ModelBuilding& building,
+                   const StepTime& steps) {
+    if (stop_requested(stop_)) throw Interrupted("stopped");
+    const DataPass pass = make_data_pass(spec_.data[data].lengths,
+                                         boundaries,
+                                         {.batch = setup_.batch * setup_.ranks,
+                                          .chunk = spec_.chunk_sequences,
+                                          .seed = spec_.seed,
+                                          .drop_incomplete = spec_.drop_incomplete});
+    BucketRow row;
+    row.data = data;
+    row.setup = setup_;
+    row.iterations = static_cast<std::int64_t>(pass.batches.size());
+    row.sequences = pass.sequences;
+    row.padding_share = pass.batches.empty() ? 0 : pass.padding_share();
+    row.time = pass_time(pass, steps, building, spec_.reading);
+    // Beside the one that trains the next one is built.
+    const auto models = building.stored       ? static_cast<std::int64_t>(boundaries.size())
+                        : building.overlapped ? std::int64_t{2}
+                                              : std::int64_t{1};
+    row.memory =
+        total(training_memory(steps_.network(), setup_.kept, setup_.batch, boundaries.back())) +
+        Bytes{spec_.model_bytes * models};
+    row.fits = steps_.capacity().count() == 0 || row.memory <= steps_.capacity();
+    if (building.stored) {
+      row.boundaries = boundaries;
+      row.batches = batches_per_bucket(pass);
+    }
+    return row;
+  }
+
+  static void compare(std::vector<BucketRow>& rows) {
+    const auto single = std::find_if(
+        rows.begin(), rows.end(), [](const BucketRow& row) { return row.buckets == 1; });
+    BucketRow* best = nullptr;
+    for (BucketRow& row : rows) {
+      if (single != rows.end()) {
+        row.speed_up = to_seconds(single->time.total) / to_seconds(row.time.total);
+      }
+      if (row.fits && (best == nullptr || row.time.total < best->time.total)) best = &row;
+    }
+    if (best != nullptr) best->chosen = true;
+  }
+
+  const BucketSpec& spec_;
+  TrainingSetup setup_;
+  const StopFlag* stop_;
+  StepSimulation steps_;
+};
+
+}  // namespace
+
+std::uint64_t row_count(const BucketSpec& spec) {
+  const std::uint64_t each = spec.rules.size() * spec.counts.size() + (spec.per_batch ? 1 : 0);
+  return spec.data.size() * spec.training.size() * each;
+}
+
+BucketStudy run_bucket_study(const BucketSpec& spec,
+                             const StopFlag* stop,
+                             const BucketObserver& observer) {
+  BucketStudy study;
+  study.spec = &spec;
+  std::uint64_t done = 0;
+  const std::uint64_t all = row_count(spec);
+  std::int64_t longest = 1;
+  for (const SequenceData& data : spec.data) {
+    longest = std::max(longest, data.distribution.longest());
+  }
+  for (const TrainingSetup& setup : spec.training) {
+    SetupStudy one{spec, setup, stop};
+    for (std::size_t data = 0; data < spec.data.size(); ++data) {
+      for (BucketRow& row : one.rows_of(data, [&] { observer(++done, all); })) {
+        study.rows.push_back(std::move(row));
+      }
+    }
+    study.simulated += one.steps().simulated();
+    study.capacity = one.steps().capacity();
+    if (study.capacity.count() > 0) {
+      study.largest_batch[setup] = largest_batch(study.capacity, 1, [&](std::int64_t batch) {
+        return total(training_memory(one.steps().network(), setup.kept, batch, longest));
+      });
+    }
+  }
+  return study;
+}
+
+Table bucket_table(const BucketStudy& study) {
+  Table table;
+  for (const char* axis : {"lengths", "batch", "kept_values", "ranks", "rule", "buckets"}) {
+    table.columns.push_back({axis, ColumnRole::axis});
+  }
+  for (const char* metric : {"iterations",
+                             "sequences",
+                             "padding_share",
+                             "pass_s",
+                             "training_s",
+                             "building_s",
+                             "waiting_s",
+                             "iteration_us",
+                             "sequences_per_s",
+                             "speed_up",
+                             "memory_bytes",
+                             "fits",
+                             "chosen"}) {
+    table.columns.push_back({metric, ColumnRole::metric});
+  }
+  table.columns.push_back({"boundaries", ColumnRole::note});
+  for (const BucketRow& row : study.rows) {
+    const double seconds = to_seconds(row.time.total);
+    const auto iterations = static_cast<double>(std::max<std::int64_t>(row.iterations, 1));
+    table.rows.push_back({study.spec->data[row.data].label,
+                          row.setup.batch,
+                          std::string{to_string(row.setup.kept)},
+                          row.setup.ranks,
+                          row.rule,
+                          row.buckets,
+                          row.iterations,
+                          row.sequences,
+                          row.padding_share,
+                          seconds,
+                          to_seconds(row.time.training),
+                          to_seconds(row.time.building),
+                          to_seconds(row.time.waiting),
+                          to_us(row.time.training) / iterations,
+                          seconds > 0 ? static_cast<double>(row.sequences) / seconds : 0.0,
+                          row.speed_up ? Cell{*row.speed_up} : Cell{},
+                          row.memory.count(),
+                          std::int64_t{row.fits ? 1 : 0},
+                          std::int64_t{row.chosen ? 1 : 0},
+                          fmt::format("{}", fmt::join(row.boundaries, " "))});
+  }
+  return table;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/buckets/bucket_spec.hpp"
+#include "sim/base/interrupt.hpp"
+#include "sim/sweep/table.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// One pass over one data set in one setup.
+struct BucketRow {
+  std::size_t data = 0;  ///< index into BucketSpec::data
+  TrainingSetup setup;
+  std::string rule;          ///< of boundaries, or "per_batch": a model for every batch
+  std::int64_t buckets = 0;  ///< asked for; 0 with a model for every batch
+  BucketBoundaries boundaries;
+  std::vector<std::int64_t> batches;  ///< per bucket
+  std::int64_t iterations = 0;
+  std::int64_t sequences = 0;  ///< trained
+  double padding_share = 0;
+  PassTime time;
+  Bytes memory{};  ///< of one rank: network at the longest length, and stored models
+  bool fits = true;
+  std::optional<double> speed_up;  ///< over one bucket of the same data and setup, if it was asked
+  bool chosen = false;             ///< the fastest of its data and setup that fits
+};
+
+struct BucketStudy {
+  const BucketSpec* spec = nullptr;
+  std::vector<BucketRow> rows;
+  std::map<TrainingSetup, std::int64_t> largest_batch;  ///< at the longest length, without models
+  Bytes capacity{};                                     ///< of a device; 0: unlimited
+  std::size_t simulated = 0;                            ///< steps of different length and setup
+};
+
+/// Called with finished rows and how many there will be.
+using BucketObserver = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+/// Number of rows of a study.
+[[nodiscard]] std::uint64_t row_count(const BucketSpec& spec);
+
+/// Boundaries, passes, times and memory of every combination. Steps are simulated at the lengths of
+/// the buckets; `optimal` boundaries and models per batch use times that are interpolated between
+/// nine simulated lengths. Refers to `spec`.
+/// Throws InputError and InfeasibleError like StepSimulation, Interrupted when asked to stop.
+[[nodiscard]] BucketStudy run_bucket_study(const BucketSpec& spec,
+                                           const StopFlag* stop,
+                                           const BucketObserver& observer);
+
+/// One line per row: axes lengths, batch, kept_values, ranks, rule, buckets; then the numbers.
+[[nodiscard]] Table bucket_table(const BucketStudy& study);
+
+}  // namespace schedlab

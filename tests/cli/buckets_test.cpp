@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/buckets/bucket_files.hpp"
+#include "cli/buckets/bucket_spec.hpp"
+#include "cli/buckets/bucket_study.hpp"
+#include "cli/buckets/step_simulation.hpp"
+#include "cli/cmd_buckets.hpp"
+#include "cli/scenario.hpp"
+#include "cli/schema_check.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "tests/cli/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using nlohmann::json;
+using testing::TemporaryFolder;
+
+const std::string small_workload = R"("kind": "lstm", "layers": 2, "hidden": 64)";
+
+/// Lengths 1 to 12, 40 sequences, on an M40; `rest` replaces or adds members.
+json small_study(const std::string& rest = "{}") {
+  json study = json::parse(R"({
+    "schedlab": "buckets", "version": 1, "name": "small",
+    "lengths": {"kind": "uniform", "longest": 12, "sequences": 40},
+    "training": {"batch": 4},
+    "rule": ["fixed_step", "optimal"], "buckets": [1, 3],
+    "scenario": {"workload": {)" +
+                           small_workload + R"(}, "machine": "m40", "policy": "diagonal"}})");
+  study.merge_patch(json::parse(rest));
+  return study;
+}
+
+BucketSpec parsed(const json& study) {
+  return parse_bucket_spec(study.dump(), "study.json");
+}
+
+BucketStudy studied(const BucketSpec& spec) {
+  return run_bucket_study(spec, nullptr, [](std::uint64_t, std::uint64_t) {});
+}
+
+/// One step by itself, from a spec of its own.
+Duration simulated(std::int64_t steps, std::int64_t batch, const std::string& pass) {
+  const Spec spec =
+      parse_spec(fmt::format(R"({{"workload": {{{}, "pass": "{}", "steps": {}, "batch": {}}},
+                       "machine": "m40", "policy": "diagonal"}})",
+                             small_workload,
+                             pass,
+                             steps,
+                             batch),
+                 "one.json");
+  const Grid grid(spec);
+  ScenarioSpace space(spec, grid);
+  ScenarioRunner runner(space);
+  return runner.run_fully(0).trace.makespan();
+}
+
+std::string problem(const json& study) {
+  try {
+    const BucketSpec spec = parsed(study);
+    static_cast<void>(studied(spec));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_CASE("a pass takes exactly what simulating every batch by itself takes") {
+  const BucketSpec spec = parsed(small_study());
+  const BucketStudy study = studied(spec);
+  REQUIRE(study.rows.size() == 4);
+  for (const BucketRow& row : study.rows) {
+    // The long way: sort, cut into batches of four, one simulation for each.
+    std::vector<std::int64_t> lengths = spec.data[0].lengths;
+    std::sort(lengths.begin(), lengths.end());
+    Duration sum{0};
+    for (std::size_t last = 3; last < lengths.size(); last += 4) {
+      const auto bucket =
+          std::lower_bound(row.boundaries.begin(), row.boundaries.end(), lengths[last]);
+      sum += simulated(*bucket, 4, "training");
+    }
+    CAPTURE(row.rule);
+    CHECK(row.iterations == 10);
+    CHECK(row.time.total == sum);
+  }
+}
+
+TEST_CASE("data drop adds the forward pass of every step") {
+  const BucketSpec spec = parsed(small_study(
+      R"({"training": {"batch": 4, "kept_values": "data_drop"}, "rule": "fixed_step", "buckets": 1})"));
+  const BucketStudy study = studied(spec);
+  CHECK(study.rows.front().time.total ==
+        10 * (simulated(12, 4, "training") + simulated(12, 4, "forward")));
+}
+
+TEST_CASE("on two ranks a pass has half the iterations, which sum gradients besides") {
+  const BucketSpec spec = parsed(small_study(
+      R"({"training": [{"batch": 4}, {"batch": 4, "ranks": 2}], "rule": "fixed_step",
+          "buckets": 1, "scenario": {"machine": "h200"}})"));
+  const BucketStudy study = studied(spec);
+  REQUIRE(study.rows.size() == 2);
+  CHECK(study.rows[0].iterations == 10);
+  CHECK(study.rows[1].iterations == 5);
+  CHECK(study.rows[1].time.total * 2 > study.rows[0].time.total);
+  CHECK(study.rows[0].memory == study.rows[1].memory);
+}
+
+TEST_CASE("the fastest pass that fits is chosen, and stored models count in memory") {
+  // A model of 5 GB: one fits into 12 GiB, three do not.
+  const BucketSpec spec = parsed(small_study(R"({"models": {"bytes": 5000000000}})"));
+  const BucketStudy study = studied(spec);
+  for (const BucketRow& row : study.rows) {
+    CHECK(row.fits == (row.buckets == 1));
+    CHECK(row.chosen == (row.buckets == 1 && row.rule == "fixed_step"));
+    if (row.buckets == 3) CHECK(row.speed_up.value() > 1);
+  }
+  const BucketSpec light = parsed(small_study());
+  const BucketStudy free = studied(light);
+  CHECK(std::count_if(free.rows.begin(), free.rows.end(), [](const BucketRow& row) {
+          return row.chosen && row.buckets == 3;
+        }) == 1);
+}
+
+TEST_CASE("models for every batch have no padding but that within a batch, and cost their time") {
+  const BucketSpec spec = parsed(small_study(
+      R"({"training": {"batch": 1}, "models": {"build_us": 1000, "per_batch": "serial"}})"));
+  const BucketStudy study = studied(spec);
+  const BucketRow& last = study.rows.back();
+  CHECK(last.rule == "per_batch");
+  CHECK(last.padding_share == 0);
+  CHECK(last.time.building == 40 * Duration{1'000'000'000});
+  // Stored: one model per bucket.
+  CHECK(study.rows.front().time.building == Duration{1'000'000'000});
+}
+
+TEST_CASE("buckets writes its files, and its results fit their schema") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "study.json";
+  write_file_atomically(path, small_study().dump());
+  std::ostringstream out;
+  std::ostringstream err;
+  const std::string target = (folder.path() / "out").string();
+  CHECK(run(BucketsOptions{.spec = path.string(), .out = target, .json = true},
+            Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr}) == exit_done);
+  check_schema(parse_json_node(out.str(), "buckets.json"), out.str(), bucket_results_schema(), "x");
+  CHECK(json::parse(out.str()).at("rows").size() == 4);
+  for (const char* name :
+       {"buckets.json", "buckets.csv", "report.html", "boundaries.svg", "pass_time.svg"}) {
+    CHECK(std::filesystem::exists(std::filesystem::path{target} / name));
+  }
+}
+
+TEST_CASE("what is wrong with a study is named by file and place") {
+  CHECK(problem(small_study(R"({"lengths": {"longest": 0}})")).find("study.json: /lengths") == 0);
+  CHECK(problem(small_study(R"({"lengths": {"shortest": 20}})"))
+            .find("study.json: /lengths/shortest: found 20, expected at most the longest") == 0);
+  CHECK(problem(small_study(R"({"lengths": {"kind": "file", "path": "no.csv", "longest": null,
+                                            "sequences": null}})"))
+            .find("no.csv: found no such file") != std::string::npos);
+  CHECK(problem(small_study(R"({"rule": "optimall"})")).find("/rule") != std::string::npos);
+  CHECK(problem(small_study(R"({"scenario": {"workload": {"kind": "grid"}}})"))
+            .find("study.json: /scenario: /workload") == 0);
+  CHECK(problem(small_study(R"({"scenario": {"machine": ["m40", "v100"]}})"))
+            .find("expected one scenario") != std::string::npos);
+  CHECK(problem(small_study(R"({"training": {"kept_values": "data_drop"},
+                                "scenario": {"workload": {"kind": "sentiment_lstm"}}})"))
+            .find("/scenario/workload: found a workload without a forward pass") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace schedlab
