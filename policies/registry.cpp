@@ -12,7 +12,9 @@
 #include "policies/peft.hpp"
 #include "policies/plan_file.hpp"
 #include "policies/random_order.hpp"
+#include "policies/round_robin_fifo.hpp"
 #include "policies/single_stream.hpp"
+#include "policies/successor_first.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +36,8 @@ const std::vector<PolicyInfo>& policies() {
       bottom_level_info(),           // "bottom_level"
       eager_fifo_info(),             // "eager_fifo"
       greedy_stages_info(),          // "greedy_stages"
+      round_robin_fifo_info(),       // "round_robin_fifo"
+      successor_first_info(),        // "successor_first"
       random_order_info(),           // "random"
       plan_file_info(),              // "plan_file"
   };

@@ -6,6 +6,7 @@
 #include "sim/plan/plan_check.hpp"
 #include "tests/policies/planning_policies.hpp"
 #include "tests/support/scenes.hpp"
+#include "workloads/conv_nets.hpp"
 #include "workloads/lstm.hpp"
 #include "workloads/models.hpp"
 
@@ -103,6 +104,22 @@ TEST_CASE("every policy makes sound plans for two directions and for GRU cells")
           }
         }
       }
+    }
+  }
+}
+
+TEST_CASE("every policy makes sound plans for a network of convolutions, whole and split") {
+  for (const std::int64_t split : {1, 2}) {
+    ConvNetSpec spec;
+    spec.network = ConvNetwork::alexnet;
+    spec.batch = 3;
+    spec.image = 67;
+    spec.split = split;
+    const Scene scene{conv_net(spec), Rng{13}};
+    for (const PolicyInfo& info : testing::planning_policies()) {
+      CAPTURE(split);
+      CAPTURE(info.name);
+      expect_sound(scene, info);
     }
   }
 }

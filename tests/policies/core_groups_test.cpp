@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two policies of swFLOWpro for chips of several core groups.
+#include "policies/round_robin_fifo.hpp"
+#include "policies/successor_first.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/plan/plan_check.hpp"
+#include "tests/support/scenes.hpp"
+#include "workloads/conv_nets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Scene;
+
+TaskGraph graph_of(const std::vector<Duration>& durations,
+                   const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "task", .kernels = {}});
+  for (const Duration duration : durations) {
+    builder.set_duration(builder.add_task(operation), duration);
+  }
+  for (const auto& [from, to] : edges) builder.add_edge(TaskId{from}, TaskId{to});
+  return std::move(builder).build();
+}
+
+/// The stream of each task, by task.
+std::map<std::uint32_t, std::uint32_t> streams_of(const Plan& plan) {
+  std::map<std::uint32_t, std::uint32_t> result;
+  for (const HostCall& call : plan.hosts[HostId{0}].calls) {
+    if (call.kind() == HostCallKind::launch) result[call.task().value()] = call.stream().value();
+  }
+  return result;
+}
+
+TEST_CASE("round_robin_fifo deals operators in turn and never moves one to an idle group") {
+  // 0, 1, 2, 3 are ready at once: groups 0, 1, 0, 1. Group 1 is idle from 2 us on; 2 waits for 0.
+  const Scene scene{graph_of({5us, 1us, 3us, 1us}, {})};
+  const Plan plan = RoundRobinFifo{2}.plan(scene.problem());
+  CHECK(streams_of(plan) == std::map<std::uint32_t, std::uint32_t>{{0, 0}, {1, 1}, {2, 0}, {3, 1}});
+  CHECK(simulate(scene.problem(), plan).makespan() == 8us);
+}
+
+TEST_CASE("round_robin_fifo deals what becomes ready later where the turn is") {
+  // 0 and 1 go to groups 0 and 1; 1 ends at 1 us and makes 2 ready: group 2. 0 ends at 2 us and
+  // makes 3 and 4 ready: groups 0 and 1.
+  const Scene scene{graph_of({2us, 1us, 1us, 1us, 1us}, {{1, 2}, {0, 3}, {0, 4}})};
+  CHECK(streams_of(RoundRobinFifo{3}.plan(scene.problem())) ==
+        std::map<std::uint32_t, std::uint32_t>{{0, 0}, {1, 1}, {2, 2}, {3, 0}, {4, 1}});
+}
+
+TEST_CASE("successor_first stays on the successors, then beside them, then takes the oldest") {
+  // 0 -> 2 -> 5 and 0 -> 3, 0 -> 4 on one group; 1 has been ready from the start.
+  const Scene scene{graph_of({1us, 1us, 1us, 1us, 1us, 1us}, {{0, 2}, {0, 3}, {0, 4}, {2, 5}})};
+  const Plan plan = SuccessorFirst{1}.plan(scene.problem());
+  std::vector<std::uint32_t> order;
+  for (const HostCall& call : plan.hosts[HostId{0}].calls) {
+    if (call.kind() == HostCallKind::launch) order.push_back(call.task().value());
+  }
+  // 0; its successor 2; 2's successor 5; 5's predecessor 2 has no other ready successor: the
+  // oldest, 1; nothing near 1: 3, then beside it 4.
+  CHECK(order == std::vector<std::uint32_t>{0, 2, 5, 1, 3, 4});
+}
+
+TEST_CASE("successor_first takes another successor of its predecessor before older operators") {
+  // 0 -> 2, 0 -> 3; 1 is older than 3.
+  const Scene scene{graph_of({1us, 1us, 1us, 1us}, {{0, 2}, {0, 3}})};
+  const Plan plan = SuccessorFirst{1}.plan(scene.problem());
+  std::vector<std::uint32_t> order;
+  for (const HostCall& call : plan.hosts[HostId{0}].calls) {
+    if (call.kind() == HostCallKind::launch) order.push_back(call.task().value());
+  }
+  CHECK(order == std::vector<std::uint32_t>{0, 2, 3, 1});
+}
+
+ConvNetSpec small_net(ConvNetwork network, std::int64_t split) {
+  ConvNetSpec spec;
+  spec.network = network;
+  spec.batch = 4;
+  spec.split = split;
+  spec.image = 67;
+  spec.classes = 10;
+  return spec;
+}
+
+TEST_CASE("successor_first keeps each slice of a split batch on its group, in the forward pass") {
+  ConvNetSpec spec = small_net(ConvNetwork::resnet50, 4);
+  spec.pass = ConvNetPass::forward;
+  // Equal tasks, so that no group runs dry while others are behind.
+  const Scene scene{conv_net(spec), 10us};
+  const auto streams = streams_of(SuccessorFirst{4}.plan(scene.problem()));
+  std::map<std::int32_t, std::set<std::uint32_t>> used;
+  for (const auto& [task, stream] : streams) {
+    used[scene.graph.tags(TaskId{task}).microbatch].insert(stream);
+  }
+  CHECK(used.size() == 4);
+  for (const auto& [slice, groups] : used) {
+    CAPTURE(slice);
+    CHECK(groups.size() == 1);
+  }
+}
+
+TEST_CASE("both policies make sound plans for networks whole and split") {
+  for (const ConvNetwork network : {ConvNetwork::alexnet, ConvNetwork::resnet50}) {
+    for (const std::int64_t split : {1, 3}) {
+      ConvNetSpec spec = small_net(network, split);
+      spec.statistics = split == 3 ? BatchStatistics::synchronized : BatchStatistics::per_slice;
+      const Scene scene{conv_net(spec), Rng{5}};
+      for (const Plan& plan :
+           {RoundRobinFifo{}.plan(scene.problem()), SuccessorFirst{}.plan(scene.problem())}) {
+        CAPTURE(plan.policy);
+        CHECK(check(scene.graph, scene.platform, plan).empty());
+        CHECK(simulate(scene.problem(), plan).tasks.size() == scene.graph.task_count());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace schedlab
