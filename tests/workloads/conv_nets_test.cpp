@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/registry.hpp"
+#include "workloads/transforms/data_parallel.hpp"
 
 #include <doctest/doctest.h>
 
@@ -215,4 +216,17 @@ TEST_CASE("images that are too small are refused with the network and the window
     message = error.what();
   }
   CHECK(message.find("inception_v3: an image of 40 x 40 is too small; a window of 3 x 3") == 0);
+}
+
+TEST_CASE("data parallelism sums the gradient of every parameter, those of normalisations too") {
+  for (const std::int64_t split : {1, 2}) {
+    ConvNetSpec spec = spec_of(ConvNetwork::resnet50, 2);
+    spec.split = split;
+    const TaskGraph ranks = DataParallel{{.ranks = 2}}.apply(conv_net(spec));
+    std::int64_t bytes = 0;
+    for (const CollectiveId id : ranks.collectives().ids()) {
+      bytes += ranks.collectives().spec(id).bytes.count();
+    }
+    CHECK(bytes == 4 * 25'557'032);  // of fp32
+  }
 }

@@ -37,8 +37,13 @@ bool is_sum_of_gradients(const TaskGraph& graph, TensorId tensor) {
     const bool writes = std::find(writers.begin(), writers.end(), task) != writers.end();
     return makes_gradients(task) && !writes;
   });
+  // Also what an update reads that a task made beside data (batch normalisation).
+  const auto updates = [&](TaskId task) {
+    return graph.operation(task).task_class == TaskClass::update;
+  };
   return !writers.empty() && !partial &&
-         std::all_of(writers.begin(), writers.end(), makes_gradients);
+         (std::all_of(writers.begin(), writers.end(), makes_gradients) ||
+          std::any_of(readers.begin(), readers.end(), updates));
 }
 
 std::vector<Bucket> fill_buckets(const TaskGraph& graph, Bytes size) {

@@ -13,10 +13,10 @@ namespace schedlab {
 ///
 /// Task t of the graph becomes task r * (tasks + buckets) + t on rank r; behind the tasks of a rank
 /// come its parts of the buckets' all-reduces. Gradients are the tensors that only tasks of class
-/// weight_gradient write and no other such task reads; they are put into buckets in the order in
-/// which their last writers can have been run, each bucket closed once it has `bucket` bytes (as
-/// PyTorch's DistributedDataParallel does; Li et al., VLDB 13(12), 2020). A part waits for all
-/// writers of its bucket, the readers of a gradient for its bucket's part.
+/// weight_gradient write or an update reads, and that no other such task reads; they are put into
+/// buckets in the order in which their last writers can have been run, each bucket closed once it
+/// has `bucket` bytes (as PyTorch's DistributedDataParallel does; Li et al., VLDB 13(12), 2020). A
+/// part waits for all writers of its bucket, the readers of a gradient for its bucket's part.
 ///
 /// Keeps the work of each rank; adds the all-reduces. Cost O(ranks * (tasks + edges)).
 class DataParallel final : public Transform {
