@@ -196,6 +196,7 @@ std::string bucket_results_schema() {
     row[key] = number;
   }
   row["speed_up"] = {{"type", {"number", "null"}}};
+  row["largest_batch"] = {{"type", {"integer", "null"}}};
   row["boundaries"] = integers;
   row["batches"] = integers;
   const Json setup = object(

@@ -129,6 +129,7 @@ BucketSpec parse_bucket_spec(const std::string& text,
   for (const auto& [json, pointer] : one_or_more(root.at("buckets"), "/buckets")) {
     spec.counts.push_back(json);
   }
+  spec.batch_multiple = root.value("batch_multiple", spec.batch_multiple);
   spec.scenario = root.at("scenario").dump();
   if (root.contains("network")) {
     for (const auto& [key, value] : root.at("network").items()) spec.network[key] = value;

@@ -40,6 +40,7 @@ struct BucketSpec {
   std::vector<TrainingSetup> training;
   std::vector<BoundaryRule> rules;
   std::vector<std::int64_t> counts;
+  std::int64_t batch_multiple = 1;  ///< of which the largest batch is one
   std::string scenario;  ///< JSON text: workload, machine, policy, ... of one training step
   std::int64_t chunk_sequences = 0;
   std::uint64_t seed = 1;

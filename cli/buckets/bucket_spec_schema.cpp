@@ -145,6 +145,7 @@ std::string bucket_spec_schema() {
               {"training", one_or_more(training)},
               {"rule", one_or_more(word(boundary_rule_names(), "all if left out"))},
               {"buckets", one_or_more(integer(1, 4096, "number of buckets"))},
+              {"batch_multiple", integer(1, 4096, "the largest batch is a multiple of it; 1")},
               {"scenario", scenario},
               {"network", network()},
               {"chunk_sequences", integer(0, most_sequences, "read and sorted together; 0: all")},

@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
+constexpr std::string_view per_batch_rule = "per_batch";
 constexpr std::int64_t interpolation_points = 9;  // assumed: times are nearly linear in the length
 
 /// Step times between simulated lengths, in picoseconds; they never fall with the length.
@@ -73,7 +75,7 @@ class SetupStudy {
         return Duration{static_cast<std::int64_t>(between(length))};
       };
       rows.push_back(row_of(data, every_length(lengths), anew, interpolated));
-      rows.back().rule = "per_batch";
+      rows.back().rule = per_batch_rule;
       done();
     }
     compare(rows);
@@ -167,37 +169,63 @@ BucketStudy run_bucket_study(const BucketSpec& spec,
     study.simulated += one.steps().simulated();
     study.capacity = one.steps().capacity();
     if (study.capacity.count() > 0) {
-      study.largest_batch[setup] = largest_batch(study.capacity, 1, [&](std::int64_t batch) {
-        return total(training_memory(one.steps().network(), setup.kept, batch, longest));
-      });
+      study.largest_batch[setup] =
+          largest_batch(study.capacity, spec.batch_multiple, [&](std::int64_t batch) {
+            return total(training_memory(one.steps().network(), setup.kept, batch, longest));
+          });
     }
   }
   return study;
 }
 
+const std::vector<Column>& bucket_columns() {
+  static const std::vector<Column> columns = [] {
+    std::vector<Column> all;
+    for (const char* axis : {"lengths", "batch", "kept_values", "ranks", "rule", "buckets"}) {
+      all.push_back({axis, ColumnRole::axis});
+    }
+    for (const char* metric : {"iterations",
+                               "sequences",
+                               "padding_share",
+                               "pass_s",
+                               "training_s",
+                               "building_s",
+                               "waiting_s",
+                               "iteration_us",
+                               "sequences_per_s",
+                               "speed_up",
+                               "memory_bytes",
+                               "largest_batch",
+                               "fits",
+                               "chosen"}) {
+      all.push_back({metric, ColumnRole::metric});
+    }
+    all.push_back({"boundaries", ColumnRole::note});
+    return all;
+  }();
+  return columns;
+}
+
+std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec) {
+  std::vector<std::vector<Cell>> values(bucket_columns().size());
+  for (const SequenceData& data : spec.data) values[0].emplace_back(data.label);
+  for (const TrainingSetup& setup : spec.training) {
+    values[1].emplace_back(setup.batch);
+    values[2].emplace_back(std::string{to_string(setup.kept)});
+    values[3].emplace_back(setup.ranks);
+  }
+  for (const BoundaryRule rule : spec.rules) values[4].emplace_back(std::string{to_string(rule)});
+  if (spec.per_batch) values[4].emplace_back(std::string{per_batch_rule});
+  for (const std::int64_t count : spec.counts) values[5].emplace_back(count);
+  return values;
+}
+
 Table bucket_table(const BucketStudy& study) {
   Table table;
-  for (const char* axis : {"lengths", "batch", "kept_values", "ranks", "rule", "buckets"}) {
-    table.columns.push_back({axis, ColumnRole::axis});
-  }
-  for (const char* metric : {"iterations",
-                             "sequences",
-                             "padding_share",
-                             "pass_s",
-                             "training_s",
-                             "building_s",
-                             "waiting_s",
-                             "iteration_us",
-                             "sequences_per_s",
-                             "speed_up",
-                             "memory_bytes",
-                             "fits",
-                             "chosen"}) {
-    table.columns.push_back({metric, ColumnRole::metric});
-  }
-  table.columns.push_back({"boundaries", ColumnRole::note});
+  table.columns = bucket_columns();
   for (const BucketRow& row : study.rows) {
     const double seconds = to_seconds(row.time.total);
+    const auto largest = study.largest_batch.find(row.setup);
     const auto iterations = static_cast<double>(std::max<std::int64_t>(row.iterations, 1));
     table.rows.push_back({study.spec->data[row.data].label,
                           row.setup.batch,
@@ -216,6 +244,7 @@ Table bucket_table(const BucketStudy& study) {
                           seconds > 0 ? static_cast<double>(row.sequences) / seconds : 0.0,
                           row.speed_up ? Cell{*row.speed_up} : Cell{},
                           row.memory.count(),
+                          largest == study.largest_batch.end() ? Cell{} : Cell{largest->second},
                           std::int64_t{row.fits ? 1 : 0},
                           std::int64_t{row.chosen ? 1 : 0},
                           fmt::format("{}", fmt::join(row.boundaries, " "))});

@@ -54,7 +54,11 @@ using BucketObserver = std::function<void(std::uint64_t done, std::uint64_t tota
                                            const StopFlag* stop,
                                            const BucketObserver& observer);
 
-/// One line per row: axes lengths, batch, kept_values, ranks, rule, buckets; then the numbers.
+/// Axes lengths, batch, kept_values, ranks, rule, buckets; then the numbers.
+[[nodiscard]] const std::vector<Column>& bucket_columns();
+/// The values that occur, one list per column; empty for those that are no axis.
+[[nodiscard]] std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec);
+/// One line per row.
 [[nodiscard]] Table bucket_table(const BucketStudy& study);
 
 }  // namespace schedlab

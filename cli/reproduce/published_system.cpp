@@ -115,6 +115,7 @@ SystemGrid grid_of(const Json& object, std::string pointer) {
   grid.about = object.value("about", "");
   Json spec = object.at("spec");
   if (!spec.contains("name")) spec["name"] = grid.name;
+  grid.passes = spec.value("schedlab", "") == "buckets";
   grid.spec = spec.dump(2);
   if (object.contains("quick")) spec.merge_patch(object.at("quick"));
   grid.quick_spec = spec.dump(2);

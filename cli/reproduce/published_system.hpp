@@ -67,12 +67,13 @@ struct Claim {
   std::vector<PublishedPoint> published;
 };
 
-/// Scenarios that answer claims: a sweep like any other.
+/// Scenarios that answer claims: a sweep like any other, or passes over data.
 struct SystemGrid {
   std::string name;
   std::string about;
   std::string spec;        ///< text of a spec file
   std::string quick_spec;  ///< the same with fewer values
+  bool passes = false;     ///< passes over data, as `schedlab buckets` has them
   std::string pointer;
 };
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/reproduce/reproduction.hpp"
 
+#include "cli/buckets/bucket_study.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/result_columns.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/scenario.hpp"
 #include "cli/sweep_run.hpp"
+#include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 
 #include <fmt/format.h>
 
@@ -25,11 +28,15 @@ namespace fs = std::filesystem;
 constexpr const char* result_file = "reproduction.json";
 constexpr const char* grids_folder = "grids";
 
+/// Messages name the system's file and the grid.
+std::string label_of(const PublishedSystem& system, const SystemGrid& source) {
+  return fmt::format("{}: grid {}", system.file, source.name);
+}
+
 /// Everything a sweep needs, in the order in which it refers to each other.
-struct GridJob {
-  GridJob(const PublishedSystem& system, const SystemGrid& source, bool quick)
-      : spec(parse_spec(quick ? source.quick_spec : source.spec,
-                        fmt::format("{}: grid {}", system.file, source.name))),
+struct SweepJob {
+  SweepJob(const PublishedSystem& system, const SystemGrid& source, bool quick)
+      : spec(parse_spec(quick ? source.quick_spec : source.spec, label_of(system, source))),
         grid(spec, reserved()),
         space(spec, grid) {
     space.components().check_all();
@@ -46,9 +53,36 @@ struct GridJob {
   ScenarioSpace space;
 };
 
+/// What a grid needs: a sweep, or passes over data.
+struct GridJob {
+  GridJob(const PublishedSystem& system, const SystemGrid& source, bool quick) {
+    if (source.passes) {
+      passes = std::make_unique<BucketSpec>(
+          parse_bucket_spec(quick ? source.quick_spec : source.spec, label_of(system, source)));
+    } else {
+      sweep = std::make_unique<SweepJob>(system, source, quick);
+    }
+  }
+  [[nodiscard]] std::uint64_t size() const {
+    return passes != nullptr ? row_count(*passes) : sweep->grid.size();
+  }
+
+  std::unique_ptr<SweepJob> sweep;
+  std::unique_ptr<BucketSpec> passes;
+};
+
 /// The columns of the results, and the values that occur in those of axes.
 struct GridColumns {
-  explicit GridColumns(const Grid& grid) {
+  explicit GridColumns(const GridJob& job) {
+    if (job.passes == nullptr) {
+      of_sweep(job.sweep->grid);
+      return;
+    }
+    columns = bucket_columns();
+    values = bucket_axis_values(*job.passes);
+  }
+
+  void of_sweep(const Grid& grid) {
     columns.push_back({"scenario", ColumnRole::note});
     for (const AxisColumn& axis : grid.axes()) columns.push_back({axis.name, ColumnRole::axis});
     for (const ResultColumn& column : result_columns(false)) {
@@ -88,12 +122,12 @@ void prepare_folder(const ReproductionRequest& request) {
   make_folder(out / grids_folder);
 }
 
-GridResult run_grid(const SystemGrid& source,
-                    GridJob& job,
-                    const ReproductionRequest& request,
-                    const StopFlag* stop,
-                    const SweepObserver& observer,
-                    bool& interrupted) {
+GridResult run_sweep(const SystemGrid& source,
+                     SweepJob& job,
+                     const ReproductionRequest& request,
+                     const StopFlag* stop,
+                     const SweepObserver& observer,
+                     bool& interrupted) {
   GridResult result;
   result.name = source.name;
   result.scenarios = job.grid.size();
@@ -111,6 +145,30 @@ GridResult run_grid(const SystemGrid& source,
   result.with_findings = digest.with_findings;
   result.first_note = digest.first_note;
   result.table = results_table(store, std::nullopt, std::numeric_limits<std::uint64_t>::max());
+  return result;
+}
+
+/// Takes seconds, so nothing of it is kept for --resume.
+GridResult run_passes(const SystemGrid& source,
+                      const BucketSpec& spec,
+                      const ReproductionRequest& request,
+                      const StopFlag* stop,
+                      const SweepObserver& observer,
+                      bool& interrupted) {
+  GridResult result;
+  result.name = source.name;
+  result.scenarios = row_count(spec);
+  try {
+    const BucketStudy study =
+        run_bucket_study(spec, stop, [&](std::uint64_t done, std::uint64_t) { observer(done); });
+    result.table = bucket_table(study);
+    result.done = study.rows.size();
+    const fs::path folder = request.out / grids_folder / source.name;
+    make_folder(folder);
+    write_file_atomically(folder / results_csv, table_csv(result.table));
+  } catch (const Interrupted&) {
+    interrupted = true;
+  }
   return result;
 }
 
@@ -135,7 +193,7 @@ void check_system(const PublishedSystem& system) {
   for (const SystemGrid& source : system.grids) {
     static_cast<void>(GridJob{system, source, true});
     const GridJob job{system, source, false};
-    const GridColumns columns{job.grid};
+    const GridColumns columns{job};
     for (const Claim& claim : system.claims) {
       if (claim.grid == source.name) check_claim(system, claim, columns.columns, columns.values);
     }
@@ -151,7 +209,7 @@ Reproduction reproduce(const PublishedSystem& system,
   std::uint64_t total = 0;
   for (const SystemGrid& source : system.grids) {
     jobs.push_back(std::make_unique<GridJob>(system, source, request.quick));
-    total += jobs.back()->grid.size();
+    total += jobs.back()->size();
   }
   prepare_folder(request);
   Reproduction all;
@@ -160,9 +218,12 @@ Reproduction reproduce(const PublishedSystem& system,
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < jobs.size() && !stop_requested(stop); ++i) {
     const auto advance = [&](std::uint64_t done) { observer(before + done, total); };
+    GridJob& job = *jobs[i];
     all.grids.push_back(
-        run_grid(system.grids[i], *jobs[i], request, stop, advance, all.interrupted));
-    before += jobs[i]->grid.size();
+        job.passes != nullptr
+            ? run_passes(system.grids[i], *job.passes, request, stop, advance, all.interrupted)
+            : run_sweep(system.grids[i], *job.sweep, request, stop, advance, all.interrupted));
+    before += job.size();
     jobs[i].reset();
   }
   all.interrupted = all.interrupted || all.grids.size() < jobs.size();

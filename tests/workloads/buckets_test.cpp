@@ -214,6 +214,19 @@ TEST_CASE("with a square-root distribution 32 increasing buckets gain 2.87, and 
   CHECK(2000 / root.mean() == Approx(3).epsilon(0.003));
 }
 
+TEST_CASE("an exponent of 0.29, which gives a gain of 4.2, also gives 1.1 over fixed steps") {
+  const auto steep = LengthDistribution::power_law(2000, 0.29);
+  const auto cost_of = [&](BoundaryRule rule, std::int64_t count) {
+    return expected_cost(steep, bucket_boundaries(rule, steep, count, plain_length), plain_length);
+  };
+  CHECK(2000 / cost_of(BoundaryRule::increasing_step, 32) == Approx(4.2).epsilon(0.02));
+  // The exponent was not chosen for this one. At 8 buckets:
+  const double over_fixed =
+      cost_of(BoundaryRule::fixed_step, 8) / cost_of(BoundaryRule::increasing_step, 8);
+  CHECK(over_fixed > 1.05);
+  CHECK(over_fixed < 1.2);
+}
+
 TEST_CASE("a pass sorts chunks, fills batches and pads them to their bucket") {
   // Two chunks of four: {1, 2, 5, 9} and {3, 3, 4, 10}; batches of two by length.
   const std::vector<std::int64_t> lengths{5, 1, 9, 2, 10, 3, 4, 3};
