@@ -155,7 +155,7 @@ section_numerics() {
     bounded ctest --test-dir "$folder" -L gpu --output-on-failure --no-tests=error
   elif [ "$device" = cuda ]; then
     local test
-    for test in "$folder"/gpu_*_test; do # of a packed program (pack_program.sh)
+    for test in "$folder"/cuda_device_test; do # of a packed program (pack_program.sh)
       [ -x "$test" ] || continue
       echo "$test"
       bounded "$test"

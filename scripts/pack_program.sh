@@ -18,7 +18,7 @@ mkdir -p "$target/lib" "$target/bin"
 programs=("$build/schedlab")
 while read -r test; do
   programs+=("$test")
-done < <(find "$build/tests" -type f -name 'gpu_*_test' -perm -u+x 2>/dev/null || true)
+done < <(find "$build/tests" -type f -name 'cuda_device_test' -perm -u+x 2>/dev/null || true)
 
 for program in "${programs[@]}"; do
   name=$(basename "$program")

@@ -67,9 +67,6 @@ class BlasLibrary {
                                  int,
                                  cublasComputeType_t,
                                  cublasGemmAlgo_t) = nullptr;  ///< cublasGemmStridedBatchedEx
-
- private:
-  void* library_ = nullptr;
 };
 
 }  // namespace schedlab::detail
