@@ -144,8 +144,11 @@ std::string CudaMeasurer::device() const {
 }
 
 MeasuredRun CudaMeasurer::measure(const MeasureRequest& request) {
-  executor_.execute(request.scenario, TaskTiming::events, run_);
   MeasuredRun measured;
+  executor_.execute(request.scenario, TaskTiming::none, run_);
+  measured.makespan = run_.trace.makespan();
+  run_ = {};
+  executor_.execute(request.scenario, TaskTiming::events, run_);
   measured.trace = std::move(run_.trace);
   if (request.online != nullptr) measured.plan = std::move(run_.plan);
   run_ = {};

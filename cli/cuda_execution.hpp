@@ -90,7 +90,8 @@ class CudaScenarioExecutor {
   std::map<std::pair<std::uint64_t, std::uint64_t>, Work> works_;  // workload, granularity
 };
 
-/// A CUDA device for `validate`: every run has the times of its tasks, from timing events.
+/// A CUDA device for `validate`: each run twice, once for the makespan, with nothing between the
+/// tasks, and once with timing events for the times of the tasks.
 class CudaMeasurer final : public Measurer {
  public:
   /// `space` must outlive this. Throws what CudaExecutor throws.

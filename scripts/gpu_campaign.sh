@@ -154,12 +154,9 @@ section_numerics() {
   if [ "$device" = cuda ] && [ -s "$folder/CTestTestfile.cmake" ]; then
     bounded ctest --test-dir "$folder" -L gpu --output-on-failure --no-tests=error
   elif [ "$device" = cuda ]; then
-    local test
-    for test in "$folder"/cuda_device_test; do # of a packed program (pack_program.sh)
-      [ -x "$test" ] || continue
-      echo "$test"
-      bounded "$test"
-    done
+    if [ -x "$folder/cuda_device_test" ]; then # of a packed program (pack_program.sh)
+      bounded "$folder/cuda_device_test"
+    fi
   fi
   bounded "$program" baseline "$numerics_spec" --library "$library" --check --repetitions 1 --warm-up 0 \
     --out "$out/numerics" --overwrite

@@ -60,7 +60,8 @@ class GroupRun {
       if (!scenario.note.empty()) continue;
       try {
         MeasuredRun run = measure(group_[member]);
-        const RunRecord record{number, position++, run.trace.makespan()};
+        const Duration makespan = run.makespan.value_or(run.trace.makespan());
+        const RunRecord record{number, position++, makespan};
         if (!warm_up) round.entries.push_back({member, record, std::move(run)});
       } catch (const Interrupted&) {
         return false;

@@ -27,6 +27,9 @@ struct MeasureRequest {
 struct MeasuredRun {
   Trace trace;               ///< from the start of the run at time 0, host calls and flows too
   std::optional<Plan> plan;  ///< what ran, if an online policy decided it
+  /// Of another run of the same, in which tasks were not timed, where timing them costs time;
+  /// nullopt: the trace's.
+  std::optional<Duration> makespan{};
 };
 
 /// A device that runs plans for real. Called by one thread.

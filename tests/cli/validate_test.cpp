@@ -109,6 +109,14 @@ TEST_CASE("validate: a device that is as simulated has no error anywhere") {
   CHECK(session.file("report.html").find("small <v") == std::string::npos);  // escaped
 }
 
+TEST_CASE("validate: what timing the tasks costs is not in the makespans") {
+  Session session;
+  SimulatedDevice device({.timing_cost = from_us(50)});
+  CHECK(session.validate({.repetitions = 2, .max_median_error = "0%", .json = true}, device) ==
+        exit_done);
+  CHECK(json::parse(session.out.str()).at("makespan_error").at("most") == 0);
+}
+
 TEST_CASE("validate: longer kernels are found as such, and break the bounds") {
   Session session;
   SimulatedDevice device(
