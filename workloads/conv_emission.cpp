@@ -91,7 +91,7 @@ class ConvEmission {
   void make(std::string_view name,
             TaskClass task_class,
             const Kernel& kernel,
-            std::vector<Value> needs) {
+            const std::vector<Value>& needs) {
     values_[now_] = made_by(task(name, task_class, {kernel}, needs), "x", shapes().outputs());
   }
 

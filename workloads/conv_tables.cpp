@@ -85,8 +85,8 @@ ConvLayers alexnet_layers(std::int64_t image, std::int64_t classes) {
 // Table 1, column D: 13 convolutions of 3 x 3 in five stages.
 ConvLayers vgg16_layers(std::int64_t image, std::int64_t classes) {
   struct Stage {
-    std::int64_t channels;
-    int convolutions;
+    std::int64_t channels = 0;
+    int convolutions = 0;
   };
   constexpr std::array<Stage, 5> stages{{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
   ConvLayers net{"vgg16", image};

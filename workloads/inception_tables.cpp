@@ -11,7 +11,7 @@ using Layer = ConvLayers::Number;
 
 /// One convolution of a branch: `channels` of r x s, followed by batch normalisation and ReLU.
 struct Step {
-  std::int64_t channels;
+  std::int64_t channels = 0;
   std::int64_t r = 1;
   std::int64_t s = 1;
   std::int64_t stride = 1;

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,12 +66,12 @@ std::vector<std::string> predecessor_names(const TaskGraph& graph, std::string_v
   return names;
 }
 
-constexpr ConvNetwork all_networks[]{ConvNetwork::alexnet,
-                                     ConvNetwork::vgg16,
-                                     ConvNetwork::resnet50,
-                                     ConvNetwork::resnet101,
-                                     ConvNetwork::inception_v3,
-                                     ConvNetwork::inception_v4};
+constexpr std::array<ConvNetwork, 6> all_networks{ConvNetwork::alexnet,
+                                                  ConvNetwork::vgg16,
+                                                  ConvNetwork::resnet50,
+                                                  ConvNetwork::resnet101,
+                                                  ConvNetwork::inception_v3,
+                                                  ConvNetwork::inception_v4};
 
 }  // namespace
 

@@ -105,6 +105,7 @@ class BatchSplitter {
   void add_edges(std::size_t slice);
   void join(TensorId tensor);
   void add_tensors(std::size_t slice);
+  void add_uses(TensorId tensor, std::size_t slice);
   TensorId copy_of(TensorId tensor, std::size_t slice);
 
   const BatchSplit& split_;
@@ -220,21 +221,32 @@ TensorId BatchSplitter::copy_of(TensorId tensor, std::size_t slice) {
        .persistent = own.persistent(tensor) && !part});
 }
 
+void BatchSplitter::add_uses(TensorId tensor, std::size_t slice) {
+  const TensorId copy = tensor_copies_[slice][tensor];
+  const bool merged = fate_[tensor] == Fate::merged;
+  // Updates exist once: their uses are those of the first slice.
+  const auto elsewhere = [&](TaskId task) { return slice > 0 && is_update(whole_, task); };
+  for (const TaskId writer : tensors().writers(tensor)) {
+    if (!elsewhere(writer)) builder_.writes(copies_[slice][writer], copy);
+  }
+  for (const TaskId reader : tensors().readers(tensor)) {
+    if (elsewhere(reader)) continue;
+    // What was merged lies in the first slice's buffer.
+    const bool own = !merged || writes(reader, tensor);
+    builder_.reads(copies_[slice][reader], own ? copy : tensor_copies_[0][tensor]);
+  }
+}
+
 void BatchSplitter::add_tensors(std::size_t slice) {
   for (const TensorId tensor : tensors().ids()) {
     const TensorId copy = copy_of(tensor, slice);
     tensor_copies_[slice].push_back(copy);
-    const bool merged = fate_[tensor] == Fate::merged;
-    if (merged && slice == 0) builder_.writes(merges_[tensor], copy);
-    if (merged && slice > 0) builder_.reads(merges_[tensor], copy);
-    for (const TaskId writer : tensors().writers(tensor)) {
-      if (slice == 0 || !is_update(whole_, writer)) builder_.writes(copies_[slice][writer], copy);
-    }
-    for (const TaskId reader : tensors().readers(tensor)) {
-      // What was merged lies in the first slice's buffer.
-      const bool own = !merged || writes(reader, tensor);
-      if (slice > 0 && is_update(whole_, reader)) continue;
-      builder_.reads(copies_[slice][reader], own ? copy : tensor_copies_[0][tensor]);
+    add_uses(tensor, slice);
+    if (fate_[tensor] != Fate::merged) continue;
+    if (slice == 0) {
+      builder_.writes(merges_[tensor], copy);
+    } else {
+      builder_.reads(merges_[tensor], copy);
     }
   }
 }
