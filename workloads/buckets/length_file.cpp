@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -31,7 +32,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 /// Reads line by line; every message names the file and the line.
 class LengthReader {
  public:
-  explicit LengthReader(const std::string& file) : file_(file) {}
+  explicit LengthReader(std::string file) : file_(std::move(file)) {}
 
   void take(std::string_view line) {
     ++line_;
