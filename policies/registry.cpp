@@ -9,6 +9,7 @@
 #include "policies/eager_fifo.hpp"
 #include "policies/greedy_stages.hpp"
 #include "policies/heft.hpp"
+#include "policies/layer_by_layer.hpp"
 #include "policies/peft.hpp"
 #include "policies/plan_file.hpp"
 #include "policies/random_order.hpp"
@@ -26,6 +27,7 @@ const std::vector<PolicyInfo>& policies() {
   // One line per policy. Explicit, because a static archive drops objects that register themselves.
   static const std::vector<PolicyInfo> table{
       single_stream_info(),          // "single_stream"
+      layer_by_layer_info(),         // "layer_by_layer"
       diagonal_info(),               // "diagonal"
       cudnn_like_info(),             // "cudnn_like"
       cann_like_info(),              // "cann_like"

@@ -16,7 +16,6 @@
 #include "real_exec/gemm_panels.hpp"
 #include "real_exec/onednn_lstm.hpp"
 #include "real_exec/recurrent_work.hpp"
-#include "sim/plan/plan_builder.hpp"
 #include "tests/bench/recurrent_files.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
 
@@ -33,7 +32,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -88,36 +86,6 @@ Platform cores(std::uint32_t count, double rate) {
   return platform;
 }
 
-/// All tasks on one stream in an order that uses each weight matrix for all steps before the next
-/// one: it stays in the second-level cache.
-Plan layer_by_layer(const Problem& problem) {
-  const TaskGraph& graph = problem.graph;
-  const auto key = [&](TaskId task) {
-    const std::string& name = graph.operation(task).name;
-    const int layer = graph.tags(task).layer;
-    const auto phase = [&]() -> std::pair<int, int> {
-      if (name == "transfer_in") return {0, 0};
-      if (name == "input_gemm") return {1, 2 * layer};
-      if (name == "recurrent_gemm" || name.ends_with("_forward")) return {1, 2 * layer + 1};
-      if (name == "loss") return {2, 0};
-      if (name == "cell" || name == "hidden_1" || name == "data_node" || name == "node") {
-        return {3, -4 * layer};
-      }
-      if (name == "hidden_2") return {3, -4 * layer + 1};
-      if (name == "weight_1") return {3, -4 * layer + 2};
-      if (name == "weight_2") return {3, -4 * layer + 3};
-      return {4, -layer};
-    }();
-    return std::tuple{phase.first, phase.second, task};
-  };
-  std::vector<TaskId> order(graph.tasks().begin(), graph.tasks().end());
-  std::sort(order.begin(), order.end(), [&](TaskId a, TaskId b) { return key(a) < key(b); });
-  PlanBuilder builder{problem};
-  builder.add_streams(1);
-  for (const TaskId task : order) builder.place(task, StreamId{0});
-  return std::move(builder).build("layer_by_layer");
-}
-
 /// One way to run the step: a graph, a plan, and the fastest run so far.
 struct Candidate {
   std::string name;
@@ -151,8 +119,7 @@ std::vector<std::unique_ptr<Candidate>> candidates(const RecurrentSpec& shape,
     candidate->graph = CutKernels{{}, threads}.apply(recurrent(spec));
     const CostTable costs{candidate->graph, platform, Roofline{}};
     const Problem problem{candidate->graph, platform, costs};
-    candidate->plan = choice.policy == "layer_by_layer" ? layer_by_layer(problem)
-                                                        : make_policy(choice.policy)->plan(problem);
+    candidate->plan = make_policy(choice.policy)->plan(problem);
     candidate->work = std::make_unique<RecurrentWork>(spec, candidate->graph, 1);
     made.push_back(std::move(candidate));
   }
