@@ -11,34 +11,53 @@
 #include "cli/reproduce/published_system.hpp"
 #include "cli/reproduce/reproduction_files.hpp"
 #include "cli/spec_schema.hpp"
+#include "cli/validate/recording.hpp"
+#include "cli/validate/validation_files.hpp"
 #include "hw_models/machine_spec.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <ostream>
-#include <set>
+#include <string>
+#include <vector>
 
 namespace schedlab {
 
+namespace {
+
+struct Schema {
+  const char* name;
+  std::string (*text)();
+};
+
+/// In the order in which they are listed.
+constexpr std::array schemas{Schema{"spec", spec_schema},
+                             Schema{"machine", machine_schema},
+                             Schema{"graph", graph_schema},
+                             Schema{"plan", plan_schema},
+                             Schema{"run", run_origin_schema},
+                             Schema{"results", results_schema},
+                             Schema{"explanation", explanation_schema},
+                             Schema{"validation", validation_schema},
+                             Schema{"recording", recording_schema},
+                             Schema{"system", system_schema},
+                             Schema{"reproduction", reproduction_schema},
+                             Schema{"baseline", baseline_schema},
+                             Schema{"rule_sheet", rule_sheet_schema},
+                             Schema{"buckets", bucket_spec_schema},
+                             Schema{"bucket_results", bucket_results_schema}};
+
+}  // namespace
+
 CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
   CLI::App* verb = app.add_subcommand("schema", "Print the JSON Schema of specs and files");
-  verb->add_option("WHICH",
-                   options.which,
-                   "spec, machine, graph, plan, run, results, explanation, system, reproduction, "
-                   "baseline, rule_sheet, buckets or bucket_results")
-      ->check(CLI::IsMember(std::set<std::string>{"spec",
-                                                  "machine",
-                                                  "graph",
-                                                  "plan",
-                                                  "run",
-                                                  "results",
-                                                  "explanation",
-                                                  "system",
-                                                  "reproduction",
-                                                  "baseline",
-                                                  "rule_sheet",
-                                                  "buckets",
-                                                  "bucket_results"}))
+  std::vector<std::string> names;
+  for (const Schema& schema : schemas) names.emplace_back(schema.name);
+  verb->add_option("WHICH", options.which, fmt::format("{}", fmt::join(names, ", ")))
+      ->check(CLI::IsMember(names))
       ->capture_default_str();
   verb->add_flag("--json", options.json, "No effect: a schema is JSON");
   verb->footer("Editors that know JSON Schema complete and check specs with it.");
@@ -46,35 +65,9 @@ CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
 }
 
 int run(const SchemaOptions& options, const Terminal& terminal) {
-  std::string text;
-  if (options.which == "machine") {
-    text = machine_schema();
-  } else if (options.which == "graph") {
-    text = graph_schema();
-  } else if (options.which == "plan") {
-    text = plan_schema();
-  } else if (options.which == "results") {
-    text = results_schema();
-  } else if (options.which == "run") {
-    text = run_origin_schema();
-  } else if (options.which == "explanation") {
-    text = explanation_schema();
-  } else if (options.which == "system") {
-    text = system_schema();
-  } else if (options.which == "reproduction") {
-    text = reproduction_schema();
-  } else if (options.which == "baseline") {
-    text = baseline_schema();
-  } else if (options.which == "rule_sheet") {
-    text = rule_sheet_schema();
-  } else if (options.which == "buckets") {
-    text = bucket_spec_schema();
-  } else if (options.which == "bucket_results") {
-    text = bucket_results_schema();
-  } else {
-    text = spec_schema();
+  for (const Schema& schema : schemas) {
+    if (options.which == schema.name) terminal.out << schema.text() << '\n';
   }
-  terminal.out << text << '\n';
   return exit_done;
 }
 

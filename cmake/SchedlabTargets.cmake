@@ -81,6 +81,9 @@ function(schedlab_add_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
+  if(SCHEDLAB_SANITIZE)
+    math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}") # a sanitizer without optimization takes ten times as long and more
+  endif()
 
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} schedlab_test_support schedlab_warnings)

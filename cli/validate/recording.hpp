@@ -26,6 +26,9 @@ struct RecordingFacts {
   std::string machine_file;  ///< as given with --machine; empty: the spec's own
 };
 
+/// The JSON Schema of recording.json.
+[[nodiscard]] std::string recording_schema();
+
 /// Writes recording.json, spec.json, machine.json (if one was given), and for each measured
 /// scenario its plan and traces. Returns the names. Throws InputError if nothing can be written.
 std::vector<std::string> write_recording(const std::filesystem::path& folder,

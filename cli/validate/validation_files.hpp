@@ -33,6 +33,8 @@ struct ValidationReport {
 
 /// validation.json: all figures, per scenario too; docs/validation.md says what each is.
 [[nodiscard]] std::string validation_json(const ValidationReport& report);
+/// The JSON Schema of validation.json.
+[[nodiscard]] std::string validation_schema();
 /// scenarios.csv: a row per scenario, its axes first.
 [[nodiscard]] Table scenarios_table(const ValidationReport& report);
 /// predictions.csv: a row per scenario, its axes first; known before anything is measured.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_calibrate.hpp"
 #include "cli/cmd_validate.hpp"
+#include "cli/schema_check.hpp"
 #include "cli/validate/other_load.hpp"
+#include "cli/validate/recording.hpp"
 #include "cli/validate/validation.hpp"
+#include "cli/validate/validation_files.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "tests/cli/simulated_bench.hpp"
@@ -52,10 +55,15 @@ struct Session {
     return validate(std::move(options), ValidateParts{.measurer = &device});
   }
   [[nodiscard]] json results(const std::string& name = "out") const {
+    expect_fit(folder.path() / name / "validation.json", validation_schema());
     return json::parse(read_file(folder.path() / name / "validation.json"));
   }
   [[nodiscard]] std::string file(const std::string& name) const {
     return read_file(folder.path() / "out" / name);
+  }
+  static void expect_fit(const fs::path& path, const std::string& schema) {
+    const std::string text = read_file(path);
+    CHECK_NOTHROW(check_schema(parse_json_node(text, path.string()), text, schema, path.string()));
   }
 
   TemporaryFolder folder;
@@ -229,6 +237,7 @@ TEST_CASE("validate: a recording replays to the same figures, without a device")
   const std::string recording = (session.folder.path() / "recording").string();
   CHECK(session.validate({.record = recording}, device) == exit_done);
   const std::size_t runs = device.order.size();
+  Session::expect_fit(fs::path{recording} / "recording.json", recording_schema());
   const json first = session.results();
   const std::string first_runs = session.file("runs.csv");
   CHECK(session.validate({.recording = recording, .overwrite = true}, ValidateParts{}) ==
@@ -294,7 +303,9 @@ TEST_CASE("validate: a scenario that the device cannot run has its reason, the o
   SimulatedDevice device({.before = [](const MeasureRequest& request) {
     if (request.scenario == 1) throw DeviceError("out of cores");
   }});
-  CHECK(session.validate({.repetitions = 2}, device) == exit_done);
+  const std::string recording = (session.folder.path() / "recording").string();
+  CHECK(session.validate({.record = recording, .repetitions = 2}, device) == exit_done);
+  Session::expect_fit(fs::path{recording} / "recording.json", recording_schema());
   const json results = session.results();
   CHECK(results.at("summary").at("compared") == 5);
   CHECK(results.at("scenarios").at(1).at("note") == "out of cores");

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/validate/recording.hpp"
+#include "cli/validate/validation_files.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json a(const char* type) {
+  return {{"type", type}};
+}
+Json maybe(const char* type) {
+  return {{"type", {type, "null"}}};
+}
+Json list_of(Json item) {
+  return {{"type", "array"}, {"items", std::move(item)}};
+}
+Json count() {
+  return {{"type", "integer"}, {"minimum", 0}};
+}
+Json time() {
+  return {{"type", "number"}, {"minimum", 0}};
+}
+
+/// All members but those in `optional` must be there, and no others.
+Json object_of(Json properties, std::initializer_list<const char*> optional = {}) {
+  Json required = Json::array();
+  for (const auto& [key, value] : properties.items()) {
+    bool may_lack = false;
+    for (const char* name : optional) may_lack = may_lack || key == name;
+    if (!may_lack) required.push_back(key);
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+Json file(const char* title, const char* word, Json properties) {
+  Json all{{"schedlab", {{"const", word}}}, {"version", {{"const", 1}}}};
+  all.update(properties);
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
+  schema.update(object_of(std::move(all)));
+  return schema;
+}
+
+Json error_summary() {
+  return object_of({{"scenarios", count()},
+                    {"median", a("number")},
+                    {"p90", a("number")},
+                    {"most", a("number")},
+                    {"bias", a("number")}});
+}
+
+Json proportion() {
+  return object_of(
+      {{"of", count()}, {"share", a("number")}, {"low", a("number")}, {"high", a("number")}});
+}
+
+Json score() {
+  return object_of({{"pairs", count()},
+                    {"brier", a("number")},
+                    {"bins",
+                     list_of(object_of({{"low", a("number")},
+                                        {"high", a("number")},
+                                        {"pairs", count()},
+                                        {"predicted", a("number")},
+                                        {"observed", a("number")}}))}});
+}
+
+Json task_errors() {
+  return object_of({{"name", a("string")},
+                    {"tasks", count()},
+                    {"duration_error_p50", a("number")},
+                    {"duration_error_p90", a("number")},
+                    {"start_error_p50", a("number")},
+                    {"start_error_p90", a("number")},
+                    {"predicted_running_us", time()},
+                    {"measured_running_us", time()},
+                    {"bias", a("number")}});
+}
+
+/// The parts of an error budget, each with `value`.
+Json budget(const std::string& suffix, const Json& value, Json more) {
+  Json properties = Json::object();
+  for (std::size_t part = 0; part < error_part_count; ++part) {
+    properties[std::string{to_string(static_cast<ErrorPart>(part))} + suffix] = value;
+  }
+  properties.update(more);
+  return object_of(std::move(properties));
+}
+
+Json scenario() {
+  return object_of(
+      {{"scenario", count()},
+       {"name", a("string")},
+       {"policy", a("string")},
+       {"group", count()},
+       {"runs", count()},
+       {"note", a("string")},
+       {"predicted_us", time()},
+       {"predicted_us_p5", time()},
+       {"predicted_us_p95", time()},
+       {"predicted_us_run_p5", time()},
+       {"predicted_us_run_p95", time()},
+       {"measured_us", time()},
+       {"measured_us_low", time()},
+       {"measured_us_high", time()},
+       {"measured_us_least", time()},
+       {"spread", a("number")},
+       {"error", a("number")},
+       {"inside_calibrated_range", a("boolean")},
+       {"predicted_busy_us", time()},
+       {"measured_busy_us", time()},
+       {"error_budget",
+        budget("_us", a("number"), {{"total_us", a("number")}, {"noise_floor_us", time()}})},
+       {"tasks", task_errors()},
+       {"kinds", list_of(task_errors())},
+       {"operations", list_of(task_errors())}},
+      // Those after `runs` are missing where there is a note, and the note where they are not.
+      {"note",
+       "predicted_us",
+       "predicted_us_p5",
+       "predicted_us_p95",
+       "predicted_us_run_p5",
+       "predicted_us_run_p95",
+       "measured_us",
+       "measured_us_low",
+       "measured_us_high",
+       "measured_us_least",
+       "spread",
+       "error",
+       "inside_calibrated_range",
+       "predicted_busy_us",
+       "measured_busy_us",
+       "error_budget",
+       "tasks",
+       "kinds",
+       "operations"});
+}
+
+Json policy_summary() {
+  return object_of({{"policy", a("string")},
+                    {"makespan_error", error_summary()},
+                    {"speed_ups", count()},
+                    {"predicted_speed_up_median", a("number")},
+                    {"measured_speed_up_median", a("number")},
+                    {"signs_right", count()},
+                    {"decidable", count()},
+                    {"decidable_signs_right", count()}},
+                   {"speed_ups",
+                    "predicted_speed_up_median",
+                    "measured_speed_up_median",
+                    "signs_right",
+                    "decidable",
+                    "decidable_signs_right"});
+}
+
+Json kind_summary() {
+  return object_of({{"kind", a("string")},
+                    {"scenarios", count()},
+                    {"tasks", count()},
+                    {"duration_error_p50", a("number")},
+                    {"duration_error_p90", a("number")},
+                    {"start_error_p50", a("number")},
+                    {"start_error_p90", a("number")},
+                    {"bias", a("number")}});
+}
+
+Json summary() {
+  const Json part = object_of({{"median", a("number")}, {"median_absolute", a("number")}});
+  return object_of({{"device", a("string")},
+                    {"date", a("string")},
+                    {"complete", a("boolean")},
+                    {"repetitions", count()},
+                    {"scenarios", count()},
+                    {"compared", count()},
+                    {"calibrated", a("boolean")},
+                    {"makespan_error", error_summary()},
+                    {"makespan_error_inside", error_summary()},
+                    {"makespan_error_outside", error_summary()},
+                    {"makespan_error_fastest_run", error_summary()},
+                    {"spread_of_runs", a("number")},
+                    {"other_load", maybe("number")},
+                    {"pairs", count()},
+                    {"decidable_pairs", count()},
+                    {"order_right", proportion()},
+                    {"speed_up_sign_right", proportion()},
+                    {"decidable_speed_up_sign_right", proportion()},
+                    {"kendall_tau", maybe("number")},
+                    {"kendall_tau_group_median", maybe("number")},
+                    {"regret_mean", a("number")},
+                    {"regret_most", a("number")},
+                    {"interval_coverage", proportion()},
+                    {"interval_coverage_runs", proportion()},
+                    {"faster_probability", score()},
+                    {"faster_probability_decidable", score()},
+                    {"error_budget", budget("", part, Json::object())},
+                    {"kinds", list_of(kind_summary())},
+                    {"policies", list_of(policy_summary())},
+                    {"broken_bounds", list_of(a("string"))}},
+                   {"interval_coverage",
+                    "interval_coverage_runs",
+                    "faster_probability",
+                    "faster_probability_decidable",
+                    "kinds",
+                    "policies"});
+}
+
+Json launch() {
+  return object_of({{"gains",
+                     list_of(object_of({{"eager_scenario", count()},
+                                        {"graph_launch_scenario", count()},
+                                        {"operator_us", time()},
+                                        {"predicted_gain", a("number")},
+                                        {"measured_gain", a("number")}}))},
+                    {"crossovers",
+                     list_of(object_of({{"name", a("string")},
+                                        {"sizes", count()},
+                                        {"predicted_us", maybe("number")},
+                                        {"measured_us", maybe("number")},
+                                        {"fastest_us", maybe("number")},
+                                        {"error", maybe("number")}}))}});
+}
+
+}  // namespace
+
+std::string validation_schema() {
+  const Json group = object_of({{"name", a("string")},
+                                {"scenarios", count()},
+                                {"kendall_tau", maybe("number")},
+                                {"regret", a("number")},
+                                {"predicted_best", a("string")},
+                                {"measured_best", a("string")}},
+                               {"kendall_tau", "regret", "predicted_best", "measured_best"});
+  const Json speed_up = object_of({{"scenario", count()},
+                                   {"policy", a("string")},
+                                   {"predicted", a("number")},
+                                   {"measured", a("number")},
+                                   {"decidable", a("boolean")},
+                                   {"sign_agrees", a("boolean")}});
+  const Json library = object_of({{"network", a("string")},
+                                  {"policy", a("string")},
+                                  {"algorithm", a("string")},
+                                  {"launch", a("string")},
+                                  {"library_us", time()},
+                                  {"fastest_us", time()},
+                                  {"chosen_us", time()},
+                                  {"fastest_scenario", count()},
+                                  {"chosen_scenario", count()}});
+  return file("SchedLab validation: predicted against measured",
+              "validation",
+              {{"program", a("string")},
+               {"name", a("string")},
+               {"summary", summary()},
+               {"groups", list_of(group)},
+               {"speed_ups", list_of(speed_up)},
+               {"launch", launch()},
+               {"library", list_of(library)},
+               {"scenarios", list_of(scenario())}})
+      .dump(2);
+}
+
+std::string recording_schema() {
+  const Json run = object_of(
+      {{"round", count()}, {"position", count()}, {"makespan_ps", {{"type", "integer"}}}});
+  const Json scenario = object_of({{"scenario", count()},
+                                   {"name", a("string")},
+                                   {"note", a("string")},
+                                   {"tasks", count()},
+                                   {"online", a("boolean")},
+                                   {"runs", list_of(run)},
+                                   {"plans", list_of(a("string"))},
+                                   {"traces", list_of(a("string"))}},
+                                  {"note", "tasks", "online", "runs", "plans", "traces"});
+  return file("SchedLab recording: what was measured, to be compared again",
+              "recording",
+              {{"program", a("string")},
+               {"date", a("string")},
+               {"device", a("string")},
+               {"repetitions", count()},
+               {"warm_up", count()},
+               {"seed", count()},
+               {"workers", count()},
+               {"host", a("string")},
+               {"other_load", maybe("number")},
+               {"complete", a("boolean")},
+               {"scenarios", list_of(scenario)}})
+      .dump(2);
+}
+
+}  // namespace schedlab
