@@ -49,7 +49,8 @@ TEST_CASE(
     "a wrong spec names the place, what stands there, what should, and the nearest spelling") {
   const std::vector<BadSpec> table{
       {spec(lstm, v100, R"("critical_frist")"),
-       "a.json: /policy: found \"critical_frist\", expected one of single_stream, diagonal,",
+       "a.json: /policy: found \"critical_frist\", expected one of single_stream, layer_by_layer, "
+       "diagonal,",
        "did you mean \"critical_first\"?"},
       {spec(lstm, v100, R"(["heft", {"name": "heft", "max_stream": 3}])"),
        "a.json: /policy/1/max_stream: found the unknown key \"max_stream\", expected one of label, "
