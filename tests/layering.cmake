@@ -17,7 +17,7 @@ set(allowed_tests ${allowed_cli} cli)
 set(folders ${allowed_tests} tests)
 
 # A subfolder of sim may include itself and those before it.
-set(sim_order base graph machine plan trace engine sweep)
+set(sim_order base graph machine pipeline plan trace engine sweep)
 
 # Third-party header => files that may include it, both as regular expressions; each package has one owner and stays
 # out of public headers (those named here are internal, not installed). Tests may include everything.
