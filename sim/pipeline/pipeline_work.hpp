@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/units.hpp"
+#include "sim/graph/task_graph.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// What a task of a pipeline's graph does. Such a graph tags every task with its stage
+/// (Tags::stage, in the order of the model), its micro-batch (Tags::microbatch; -1: all of a round)
+/// and its work (Tags::step); TaskGraph::rank says where it runs. Rank = group x ranks of a group
+/// + stage modulo ranks of a group, so that data-parallel group g has neighbouring ranks.
+enum class PipelineWork : std::uint8_t {
+  labels,              ///< the first stage reads labels, which go to the last
+  receive_activation,  ///< decompresses it
+  forward,
+  send_activation,  ///< compresses it
+  recompute,        ///< the forward pass again, for what it did not keep
+  receive_gradient,
+  backward_data,
+  send_gradient,
+  backward_weight,
+  all_reduce,  ///< of gradients over data-parallel groups, or over stages with tied parameters
+  update,
+};
+inline constexpr std::size_t pipeline_work_count = 11;
+
+/// Names of operations at stage level.
+[[nodiscard]] std::string_view to_string(PipelineWork work);
+
+/// nullopt: the task is not part of a pipeline.
+[[nodiscard]] std::optional<PipelineWork> pipeline_work(const Tags& tags);
+[[nodiscard]] Tags pipeline_tags(std::uint32_t stage, std::int64_t microbatch, PipelineWork work);
+
+/// The result of one task that another rank needs.
+struct RankMessage {
+  TaskId producer;
+  std::uint32_t to = 0;  ///< rank of those that read it
+  Bytes bytes{};         ///< of all tensors that the producer writes and that rank reads
+
+  friend bool operator==(const RankMessage&, const RankMessage&) = default;
+};
+
+/// One message for each task and each other rank with a successor of it, by rising producer, then
+/// rank. Message i of a pipeline's plan is the i-th of these. Cost O(tasks + edges + tensor uses).
+[[nodiscard]] std::vector<RankMessage> rank_messages(const TaskGraph& graph);
+
+}  // namespace schedlab
