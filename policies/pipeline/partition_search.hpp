@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "policies/pipeline/stage_costs.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace schedlab::detail {
+
+/// Stages from the first to the last, as the down-sets at their ends.
+struct FoundStages {
+  std::vector<std::size_t> ends;
+  std::vector<std::uint32_t> replicas;
+  std::int64_t value = 0;  ///< the largest of a stage: ps of load or bytes of memory
+};
+
+/// What is searched for.
+struct SearchGoal {
+  PartitionObjective objective = PartitionObjective::load;
+  Duration most_load = Duration::max();
+  Bytes most_memory{INT64_MAX};
+  std::uint32_t accelerators = 1;
+  bool use_all = false;
+  std::uint32_t most_replicas = 1;
+
+  /// The objective's value of a finished stage; nullopt if it is not allowed.
+  [[nodiscard]] std::optional<std::int64_t> value(const PartitionStage& stage) const {
+    if (stage.load > most_load || stage.memory > most_memory) return std::nullopt;
+    return objective == PartitionObjective::load ? stage.load.count() : stage.memory.count();
+  }
+};
+
+/// Entries of the table of best_stages().
+[[nodiscard]] inline std::size_t table_entries(const DownSets& sets, const SearchGoal& goal) {
+  return sets.size() * (goal.accelerators + std::size_t{1});
+}
+
+/// The best partition whose stages lie between down-sets of `sets`; nullopt if none is allowed.
+[[nodiscard]] std::optional<FoundStages> best_stages(const DownSets& sets,
+                                                     const StageCosts& costs,
+                                                     const SearchGoal& goal);
+
+/// Fills stages from the last to the first, each as far as a bound of the objective allows, and
+/// bisects the bound; without replicas. `sets` are the prefixes of one order. nullopt if none is
+/// found.
+[[nodiscard]] std::optional<FoundStages> filled_stages(const DownSets& sets,
+                                                       const StageCosts& costs,
+                                                       const SearchGoal& goal);
+
+}  // namespace schedlab::detail
