@@ -124,7 +124,7 @@ TEST_CASE("a chain is cut where the larger half is smallest") {
   LayerList list;
   list.add("a", 4us, {}).add("b", 3us, {"a"}).add("c", 2us, {"b"}).add("d", 2us, {"c"});
   const PartitionResult two = partition(list, forward_only(2));
-  CHECK(two.partition.stage_of == stages({0, 1, 1, 1}));  // 4 | 7 is worse than 7 | 4: both 7
+  CHECK(two.partition.stage_of == stages({0, 1, 1, 1}));
   CHECK(two.partition.load() == 7us);
   CHECK(two.method == PartitionMethod::exact);
   CHECK(two.down_sets == 5);
