@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_exec/training/training_stage.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Tells the random numbers of one layer and use from all others.
+std::uint64_t layer_key(std::uint64_t seed, std::size_t layer, bool dropout) {
+  return Rng{Rng{seed}.next() + 2 * layer + (dropout ? 1 : 0)}.next();
+}
+
+template <class Element>
+std::int64_t bytes_of(const std::vector<Element>& values) {
+  return static_cast<std::int64_t>(values.size() * sizeof(Element));
+}
+
+}  // namespace
+
+/// values[0] goes into the first layer, values[i + 1] comes out of layer i; gradients alike.
+struct TrainingStage::MicroBatch {
+  SampleRange samples;
+  double gradient_scale = 1;
+  bool inner_kept = false;  // values behind the first layer and the layers' memory are there
+  std::vector<std::vector<float>> values;
+  std::vector<std::vector<float>> gradients;
+  std::vector<NetLayerMemory> memory;
+  std::vector<std::int32_t> labels;
+  std::int64_t counted_bytes = 0;
+
+  [[nodiscard]] NetLayerArrays arrays(std::size_t layer, bool wants_dx) {
+    return {.x = values[layer].data(),
+            .y = values[layer + 1].data(),
+            .dy = gradients[layer + 1].data(),
+            .dx = wants_dx ? gradients[layer].data() : nullptr,
+            .memory = &memory[layer]};
+  }
+
+  void forget_inner() {
+    for (std::size_t i = 1; i + 1 < values.size(); ++i) values[i] = {};
+    for (NetLayerMemory& one : memory) one = {};
+    inner_kept = false;
+  }
+
+  [[nodiscard]] std::int64_t bytes() const {
+    std::int64_t sum = bytes_of(labels);
+    for (const auto& one : values) sum += bytes_of(one);
+    for (const auto& one : gradients) sum += bytes_of(one);
+    for (const NetLayerMemory& one : memory) sum += bytes_of(one.values) + bytes_of(one.indices);
+    return sum;
+  }
+};
+
+TrainingStage::TrainingStage(const NetSpec& net,
+                             NetLayerRange layers,
+                             const TrainingSetting& setting)
+    : range_(layers), setting_(setting), optimizer_(setting.optimizer, 0) {
+  const std::vector<SampleShape> shapes = layer_shapes(net);
+  const std::vector<std::size_t> owners = parameter_owners(net);
+  SCHEDLAB_EXPECTS(layers.first < layers.last && layers.last <= net.layers.size(),
+                   fmt::format("layers {} to {} of {}", layers.first, layers.last, owners.size()));
+  is_last_ = layers.last == net.layers.size();
+  for (std::size_t i = layers.first; i < layers.last; ++i) {
+    layers_.push_back(
+        make_net_layer(net.layers[i], shapes[i], shapes[i + 1], layer_key(setting.seed, i, true)));
+    const auto size = static_cast<std::size_t>(layers_.back()->parameters());
+    std::size_t block = 0;
+    while (block < blocks_.size() && blocks_[block].owner != owners[i]) ++block;
+    block_of_.push_back(block);
+    if (size == 0 || block < blocks_.size()) continue;
+    blocks_.push_back({.owner = owners[i], .offset = parameters_.size(), .size = size});
+    parameters_.resize(parameters_.size() + size);
+    layers_.back()->initialize(std::span{parameters_}.last(size),
+                               layer_key(setting.seed, owners[i], false));
+  }
+  gradients_.assign(parameters_.size(), 0.0F);
+  optimizer_ = ParameterOptimizer(setting.optimizer, parameters_.size());
+}
+
+TrainingStage::~TrainingStage() = default;
+
+std::int64_t TrainingStage::input_elements() const {
+  return layers_.front()->input().elements();
+}
+
+std::int64_t TrainingStage::output_elements() const {
+  return layers_.back()->output().elements();
+}
+
+TrainingStage::MicroBatch& TrainingStage::at(std::int64_t microbatch) {
+  const auto found = under_way_.find(microbatch);
+  SCHEDLAB_EXPECTS(found != under_way_.end(),
+                   fmt::format("micro-batch {} is not under way in the stage of layers {} to {}",
+                               microbatch,
+                               range_.first,
+                               range_.last));
+  return *found->second;
+}
+
+const TrainingStage::MicroBatch& TrainingStage::at(std::int64_t microbatch) const {
+  return const_cast<TrainingStage*>(this)->at(microbatch);  // NOLINT(*-const-cast): only looks
+}
+
+std::span<const float> TrainingStage::parameters_of(std::size_t layer) const {
+  if (layers_[layer]->parameters() == 0) return {};
+  const Block& block = blocks_[block_of_[layer]];
+  return std::span{parameters_}.subspan(block.offset, block.size);
+}
+
+void TrainingStage::count_kept(MicroBatch& batch) {
+  const std::int64_t bytes = batch.bytes();
+  kept_bytes_ += bytes - batch.counted_bytes;
+  batch.counted_bytes = bytes;
+  peak_kept_bytes_ = std::max(peak_kept_bytes_, kept_bytes_);
+}
+
+void TrainingStage::begin(std::int64_t microbatch, SampleRange samples, double gradient_scale) {
+  SCHEDLAB_EXPECTS(!under_way_.contains(microbatch),
+                   fmt::format("micro-batch {} is under way already", microbatch));
+  std::unique_ptr<MicroBatch> batch;
+  if (spare_.empty()) {
+    batch = std::make_unique<MicroBatch>();
+  } else {
+    batch = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  batch->samples = samples;
+  batch->gradient_scale = gradient_scale;
+  batch->inner_kept = false;
+  batch->values.resize(layers_.size() + 1);
+  batch->gradients.resize(layers_.size() + 1);
+  batch->memory.resize(layers_.size());
+  batch->values.front().resize(static_cast<std::size_t>(samples.count * input_elements()));
+  batch->labels.resize(is_last_ ? static_cast<std::size_t>(samples.count) : 0);
+  MicroBatch& begun = *batch;
+  under_way_.emplace(microbatch, std::move(batch));
+  count_kept(begun);
+}
+
+std::span<float> TrainingStage::input(std::int64_t microbatch) {
+  return at(microbatch).values.front();
+}
+
+std::span<std::int32_t> TrainingStage::labels(std::int64_t microbatch) {
+  return at(microbatch).labels;
+}
+
+void TrainingStage::run_forward(MicroBatch& batch) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    batch.values[i + 1].resize(
+        static_cast<std::size_t>(batch.samples.count * layers_[i]->output().elements()));
+    layers_[i]->forward(batch.arrays(i, false), parameters_of(i), batch.samples, true);
+  }
+  batch.inner_kept = true;
+}
+
+void TrainingStage::forward(std::int64_t microbatch) {
+  MicroBatch& batch = at(microbatch);
+  run_forward(batch);
+  if (is_last_) {
+    batch.gradients.back().resize(batch.values.back().size());
+    const ClassLoss loss = softmax_cross_entropy(batch.values.back(),
+                                                 batch.labels,
+                                                 output_elements(),
+                                                 static_cast<float>(batch.gradient_scale),
+                                                 batch.gradients.back().data());
+    loss_.loss += loss.loss;
+    loss_.correct += loss.correct;
+  }
+  count_kept(batch);
+  if (setting_.recompute) {
+    batch.forget_inner();
+    count_kept(batch);
+  }
+}
+
+std::span<const float> TrainingStage::output(std::int64_t microbatch) const {
+  return at(microbatch).values.back();
+}
+
+std::span<float> TrainingStage::output_gradient(std::int64_t microbatch) {
+  MicroBatch& batch = at(microbatch);
+  batch.gradients.back().resize(static_cast<std::size_t>(batch.samples.count * output_elements()));
+  return batch.gradients.back();
+}
+
+void TrainingStage::backward_data(std::int64_t microbatch) {
+  MicroBatch& batch = at(microbatch);
+  if (!batch.inner_kept) run_forward(batch);
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    const bool wants_dx = i > 0 || !is_first();
+    if (wants_dx) {
+      batch.gradients[i].resize(
+          static_cast<std::size_t>(batch.samples.count * layers_[i]->input().elements()));
+    }
+    layers_[i]->backward_data(batch.arrays(i, wants_dx), parameters_of(i), batch.samples);
+  }
+  count_kept(batch);
+}
+
+std::span<const float> TrainingStage::input_gradient(std::int64_t microbatch) const {
+  return at(microbatch).gradients.front();
+}
+
+void TrainingStage::backward_weight(std::int64_t microbatch) {
+  MicroBatch& batch = at(microbatch);
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    if (layers_[i]->parameters() == 0) continue;
+    const Block& block = blocks_[block_of_[i]];
+    layers_[i]->backward_weight(batch.arrays(i, false),
+                                std::span{gradients_}.subspan(block.offset, block.size),
+                                batch.samples);
+  }
+  kept_bytes_ -= batch.counted_bytes;
+  batch.counted_bytes = 0;
+  const auto found = under_way_.find(microbatch);
+  spare_.push_back(std::move(found->second));
+  under_way_.erase(found);
+}
+
+void TrainingStage::update() {
+  optimizer_.update(parameters_, gradients_);
+  std::fill(gradients_.begin(), gradients_.end(), 0.0F);
+  loss_ = {};
+}
+
+double accuracy(const NetSpec& net,
+                std::span<const float> parameters,
+                std::span<const float> values,
+                std::span<const std::int32_t> labels) {
+  const std::vector<SampleShape> shapes = layer_shapes(net);
+  const std::vector<std::size_t> owners = parameter_owners(net);
+  const auto samples = static_cast<std::int64_t>(labels.size());
+  std::vector<float> x(values.begin(), values.end());
+  std::vector<std::span<const float>> blocks;
+  for (std::size_t i = 0; i < net.layers.size(); ++i) {
+    const auto layer = make_net_layer(net.layers[i], shapes[i], shapes[i + 1], 0);
+    const auto size = static_cast<std::size_t>(layer->parameters());
+    std::span<const float> own;
+    if (owners[i] != i) {
+      own = blocks[owners[i]];
+    } else {
+      SCHEDLAB_EXPECTS(parameters.size() >= size, "parameters of the whole net");
+      own = parameters.first(size);
+      parameters = parameters.subspan(size);
+    }
+    blocks.push_back(own);
+    std::vector<float> y(static_cast<std::size_t>(samples * shapes[i + 1].elements()));
+    NetLayerMemory memory;
+    layer->forward({.x = x.data(), .y = y.data(), .memory = &memory},
+                   own,
+                   {.first = 0, .count = samples},
+                   false);
+    x = std::move(y);
+  }
+  const ClassLoss result =
+      softmax_cross_entropy(x, labels, shapes.back().elements(), 1.0F, nullptr);
+  return static_cast<double>(result.correct) /
+         static_cast<double>(std::max<std::int64_t>(samples, 1));
+}
+
+}  // namespace schedlab
