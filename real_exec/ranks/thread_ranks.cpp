@@ -94,12 +94,19 @@ class LinkHub {
     refuse_deadlock();
   }
 
-  /// A rank's work has thrown; the first to do so is told.
-  bool failed(const std::string& message) {
+  /// A rank's work has thrown.
+  void failed(const std::string& message, const std::exception_ptr& cause) {
     const std::lock_guard lock(mutex_);
-    const bool first = failure_.empty();
+    if (failure_.empty()) cause_ = cause;
     fail(message);
-    return first;
+  }
+
+  /// After all have left: what went wrong first, nullptr if nothing did.
+  [[nodiscard]] std::exception_ptr cause() const {
+    if (cause_ == nullptr && !failure_.empty()) {
+      return std::make_exception_ptr(DeviceError(failure_));
+    }
+    return cause_;
   }
 
  private:
@@ -138,6 +145,7 @@ class LinkHub {
   std::map<std::pair<std::vector<int>, std::uint64_t>, std::map<int, LinkRequestPtr>> sums_;
   std::vector<const LinkRequest*> waiting_;
   std::string failure_;
+  std::exception_ptr cause_;  // of failure_, where a rank threw it
   int active_;
 };
 
@@ -226,7 +234,6 @@ class ThreadLink final : public RankLink {
 
 void run_on_threads(int ranks, const std::function<void(RankLink&)>& work) {
   LinkHub hub(ranks);
-  std::exception_ptr first;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
@@ -234,15 +241,13 @@ void run_on_threads(int ranks, const std::function<void(RankLink&)>& work) {
       try {
         work(link);
       } catch (const std::exception& error) {
-        if (hub.failed(fmt::format("rank {} failed: {}", rank, error.what()))) {
-          first = std::current_exception();
-        }
+        hub.failed(fmt::format("rank {} failed: {}", rank, error.what()), std::current_exception());
       }
       hub.leave();
     });
   }
   for (std::thread& thread : threads) thread.join();
-  if (first) std::rethrow_exception(first);
+  if (const std::exception_ptr cause = hub.cause()) std::rethrow_exception(cause);
 }
 
 }  // namespace schedlab
