@@ -69,6 +69,8 @@ struct DeviceRow {
   Bytes shared_memory{};      ///< per block, static and dynamic
   std::int32_t priority = 0;  ///< of the stream, if recorded
   CollectiveId collective;    ///< none(): not known to be one
+
+  friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
 };
 
 enum class CallKind : std::uint8_t {
@@ -110,6 +112,8 @@ struct CallRow {
   std::int64_t stream =
       -1;                   ///< argument of the call, if recorded (a handle on HIP); -1 = not known
   std::uint64_t event = 0;  ///< argument of the call, if recorded; 0 = not known
+
+  friend bool operator==(const CallRow&, const CallRow&) = default;
 };
 
 enum class OperatorKind : std::uint8_t {
@@ -132,6 +136,8 @@ struct OperatorRow {
   TextId shapes;                      ///< of the inputs, as JSON text, e.g. [[64,128],[128,256]]
   TextId types;                       ///< of the inputs, as JSON text
   CollectiveId collective;
+
+  friend bool operator==(const OperatorRow&, const OperatorRow&) = default;
 };
 
 /// An annotation that the profiler projected onto a device: from the first to the last activity
@@ -143,6 +149,8 @@ struct DeviceAnnotationRow {
   std::int32_t device = 0;
   std::int64_t stream = 0;
   std::int64_t external_id = -1;
+
+  friend bool operator==(const DeviceAnnotationRow&, const DeviceAnnotationRow&) = default;
 };
 
 enum class SyncRowKind : std::uint8_t { event, stream_wait_event, stream, context, unknown };
@@ -160,6 +168,8 @@ struct SyncRow {
   std::int64_t wait_on_stream = -1;  ///< in which the event was recorded; -1 = not known
   /// Correlation of the call that recorded the event; 0 = not known.
   std::uint64_t record_correlation = 0;
+
+  friend bool operator==(const SyncRow&, const SyncRow&) = default;
 };
 
 /// An arrow between two host threads that the profiler drew, e.g. from forward to backward
@@ -171,6 +181,8 @@ struct FlowRow {
   Time from{};
   HostThreadId to_thread;
   Time to{};
+
+  friend bool operator==(const FlowRow&, const FlowRow&) = default;
 };
 
 /// Host thread `thread` of process `process`, as the operating system numbers them.
@@ -206,6 +218,8 @@ struct ImportedDevice {
   std::int64_t compute_major = 0;
   std::int64_t compute_minor = 0;
   std::int64_t threads_per_warp = 0;
+
+  friend bool operator==(const ImportedDevice&, const ImportedDevice&) = default;
 };
 
 /// One rank's trace. Times count from the earliest row. Rows are sorted by start; ties: device
