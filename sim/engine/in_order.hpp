@@ -13,7 +13,7 @@ namespace schedlab {
 
 /// The fast path: one pass over the calls of a plan in host order, no event queue.
 ///
-/// When nothing but order decides (unlimited units, one host thread), the start of a task is the
+/// When nothing but order decides (in_order_applies()), the start of a task is the
 /// maximum of the end of its stream, the events it waits for, its arrival and the place in its
 /// connection, and all of these come from earlier calls. Equal to the event engine to the
 /// picosecond, on every plan it applies to; a property test holds the two together.

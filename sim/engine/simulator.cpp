@@ -21,6 +21,21 @@ bool has_unlimited_units(const Device& device) {
                      [](const UnitClass& c) { return c.count == 0; });
 }
 
+/// Kernels of one stream follow upon each other, and alone each finds all the units it can hold.
+bool has_one_stream_a_device(const Plan& plan) {
+  if (!plan.graphs.empty()) return false;  // the nodes of a device graph may run side by side
+  for (std::size_t i = 1; i < plan.streams.size(); ++i) {
+    const auto same = [&](const StreamSpec& other) {
+      return other.device == (plan.streams.begin() + static_cast<std::ptrdiff_t>(i))->device;
+    };
+    if (std::any_of(
+            plan.streams.begin(), plan.streams.begin() + static_cast<std::ptrdiff_t>(i), same)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// The two engines find flows in different orders; traces are compared byte for byte.
 void sort_flows(Trace& trace) {
   const auto before = [](const EventFlow& a, const EventFlow& b) {
@@ -49,8 +64,9 @@ class Simulator::Impl {
            Trace& trace) {
     if (options.engine != EngineKind::event) {
       const bool applies = in_order_applies(problem, plan);
-      SCHEDLAB_EXPECTS(applies || options.engine == EngineKind::automatic,
-                       "the in-order sweep needs one host thread and unlimited units");
+      SCHEDLAB_EXPECTS(
+          applies || options.engine == EngineKind::automatic,
+          "the in-order sweep needs one host thread, and unlimited units or one stream a device");
       if (applies) {
         sweep_.run_into(problem, plan, options, trace);
         return sort_flows(trace);
@@ -133,8 +149,9 @@ bool in_order_applies(const Problem& problem, const Plan& plan) {
   return plan.hosts.size() == 1 && problem.graph.collectives().empty() &&
          !problem.costs.has_staging() && !problem.platform.host(HostId{0}).front_end_thread &&
          problem.platform.sharing == SharingModel::exclusive &&
-         std::all_of(
-             problem.platform.devices.begin(), problem.platform.devices.end(), has_unlimited_units);
+         (has_one_stream_a_device(plan) || std::all_of(problem.platform.devices.begin(),
+                                                       problem.platform.devices.end(),
+                                                       has_unlimited_units));
 }
 
 Trace simulate(const Problem& problem, const Plan& plan, const SimulationOptions& options) {

@@ -75,8 +75,9 @@ class Simulator {
 };
 
 /// Can the max-plus sweep run this plan exactly? One host thread (front end included), no
-/// collectives, no copies of pageable memory, and every device has unlimited units and no limit of
-/// resident kernels.
+/// collectives, no copies of pageable memory, exclusive sharing, and either unlimited units and no
+/// limit of resident kernels on every device, or no more than one stream on each and no device
+/// graphs, so that no kernel ever finds another one there.
 [[nodiscard]] bool in_order_applies(const Problem& problem, const Plan& plan);
 
 /// One run with a fresh Simulator.

@@ -53,6 +53,29 @@ TEST_CASE("the in-order sweep and the event engine agree to the picosecond on ev
   }
 }
 
+TEST_CASE("with one stream the in-order sweep agrees with the event engine on limited units, too") {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    CAPTURE(seed);
+    const TaskGraph graph = test::random_graph(seed);
+    Platform platform = test::random_platform(seed);
+    Device& device = platform.devices[DeviceId{0}];
+    device.unit_class_of.fill(device.unit_classes.push_back({"unit", 1}));
+    device.resident_kernels = 1 + static_cast<std::uint32_t>(seed % 2);
+    const CostTable costs{graph, platform};
+    const Problem problem{graph, platform, costs};
+    const Plan plan = test::random_plan(graph, seed, 1, true);
+    REQUIRE(in_order_applies(problem, plan));
+    SimulationOptions options{.record_hosts = true, .record_flows = true};
+    options.engine = EngineKind::event;
+    const Trace by_events = simulate(problem, plan, options);
+    options.engine = EngineKind::in_order;
+    CHECK(simulate(problem, plan, options) == by_events);
+
+    const Plan two = test::random_plan(graph, seed, 2, true);
+    CHECK(!in_order_applies(problem, two));  // two kernels may meet
+  }
+}
+
 TEST_CASE("on limited units the run keeps every dependency, the capacity and the bounds") {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     CAPTURE(seed);
