@@ -228,6 +228,8 @@ void ConvEmission::forward(const ConvLayer& l) {
       return make("max_pool", pointwise, pool_kernel(shapes(), l.window), {input()});
     case LayerKind::average_pool:
       return make("average_pool", pointwise, pool_kernel(shapes(), l.window), {input()});
+    case LayerKind::dropout:
+      return make("dropout", pointwise, dropout_kernel(shapes()), {input()});
     case LayerKind::concat:
       return forward_concat();
     case LayerKind::add:
@@ -330,6 +332,8 @@ void ConvEmission::backward(const ConvLayer& l) {
                            pointwise,
                            average_pool_gradient_kernel(shapes(), l.window),
                            {dy});
+    case LayerKind::dropout:
+      return make_gradient("dropout_gradient", pointwise, dropout_kernel(shapes()), {dy});
     case LayerKind::concat:
       return backward_concat(dy);
     case LayerKind::add:

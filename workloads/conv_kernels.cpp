@@ -129,6 +129,10 @@ Kernel average_pool_gradient_kernel(const ConvShapes& shapes, const ConvWindow& 
   return kernel;
 }
 
+Kernel dropout_kernel(const ConvShapes& shapes) {
+  return pointwise_kernel(shapes.outputs(), 1, 2.0, shapes.type);
+}
+
 Kernel channel_copy_kernel(const ConvShapes& shapes) {
   return pointwise_kernel(shapes.outputs(), 1, 0.0, shapes.type);
 }

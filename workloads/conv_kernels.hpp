@@ -65,6 +65,8 @@ struct ConvShapes {
 /// One sum per element of each window; reads dy.
 [[nodiscard]] Kernel average_pool_gradient_kernel(const ConvShapes& shapes,
                                                   const ConvWindow& window);
+/// Either way: compares a random number, which is drawn again from its seed, and scales: 2.
+[[nodiscard]] Kernel dropout_kernel(const ConvShapes& shapes);
 /// Copies one tensor of y's size: joins channels or takes them apart.
 [[nodiscard]] Kernel channel_copy_kernel(const ConvShapes& shapes);
 /// Sums `terms` tensors of y's size.

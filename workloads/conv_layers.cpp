@@ -9,8 +9,8 @@
 
 namespace schedlab::detail {
 
-ConvLayers::ConvLayers(std::string_view network, std::int64_t image) : network_(network) {
-  constexpr std::int64_t colours = 3;
+ConvLayers::ConvLayers(std::string_view network, std::int64_t image, std::int64_t colours)
+    : network_(network) {
   layers_.push_back({.kind = LayerKind::input, .map = {colours, image, image}});
 }
 

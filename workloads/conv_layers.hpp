@@ -40,6 +40,7 @@ enum class LayerKind : std::uint8_t {
   response_norm,  ///< AlexNet's local response normalisation
   max_pool,
   average_pool,
+  dropout,
   concat,  ///< of channels
   add,
   loss,  ///< softmax and cross entropy
@@ -61,7 +62,7 @@ class ConvLayers {
  public:
   using Number = std::size_t;
 
-  ConvLayers(std::string_view network, std::int64_t image);
+  ConvLayers(std::string_view network, std::int64_t image, std::int64_t colours = 3);
 
   [[nodiscard]] static constexpr Number image() { return 0; }
   Number convolution(Number x,
@@ -73,6 +74,7 @@ class ConvLayers {
   Number batch_norm(Number x) { return like(LayerKind::batch_norm, x); }
   Number relu(Number x) { return like(LayerKind::relu, x); }
   Number response_norm(Number x) { return like(LayerKind::response_norm, x); }
+  Number dropout(Number x) { return like(LayerKind::dropout, x); }
   Number max_pool(Number x, const ConvWindow& window) {
     return windowed(LayerKind::max_pool, x, layers_[x].map.c, window, 1);
   }

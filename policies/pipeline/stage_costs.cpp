@@ -49,7 +49,8 @@ void StageCosts::collect(const LayerGraph& graph,
     outputs_.push_back(
         {.group = group,
          .readers = std::vector<std::uint32_t>(readers[id].begin(), readers[id].end()),
-         .transfer = transfer_time(graph.layers[id], rules_)});
+         .transfer = transfer_time(graph.layers[id], rules_),
+         .bytes = graph.layers[id].activation});
   }
 }
 
@@ -85,13 +86,17 @@ void StageCosts::between(std::size_t inner, std::size_t outer, Parts& parts) con
     if (layers > 1) stage.parameters -= tied_bytes_[t] * (std::int64_t{layers} - 1);
   }
   stage.receive = Duration{0};
+  stage.received = Bytes{};
   for (const std::uint32_t i : before.crossing) {
     const bool read = std::any_of(
         outputs_[i].readers.begin(), outputs_[i].readers.end(), [&](std::uint32_t group) {
           return contains(sets_[outer], group) && !contains(sets_[inner], group);
         });
-    if (read) stage.receive += outputs_[i].transfer;
+    if (!read) continue;
+    stage.receive += outputs_[i].transfer;
+    stage.received += outputs_[i].bytes;
   }
+  parts.kept += stage.received;
   stage.send = Duration{0};
   for (const std::uint32_t i : after.crossing) {
     if (!contains(sets_[inner], outputs_[i].group)) stage.send += outputs_[i].transfer;

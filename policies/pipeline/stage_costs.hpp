@@ -28,7 +28,7 @@ class StageCosts {
 
   struct Parts {
     PartitionStage stage{};  ///< without layers, replicas, synchronization, load and memory
-    Bytes kept{};
+    Bytes kept{};            ///< by its layers, and what it received
   };
   /// Of the stage of what `outer` has and `inner`, a subset, has not.
   void between(std::size_t inner, std::size_t outer, Parts& parts) const;
@@ -49,6 +49,7 @@ class StageCosts {
     std::uint32_t group = 0;
     std::vector<std::uint32_t> readers;  ///< groups
     Duration transfer{0};
+    Bytes bytes{};
   };
   void collect(const LayerGraph& graph,
                const IdVector<LayerId, LayerTimes>& times,

@@ -97,7 +97,10 @@ void add_transfers(const LayerGraph& graph, const StageRules& rules, Partition& 
     const std::uint32_t target = partition.stage_of[LayerId{edge.second}];
     if (source == target) continue;
     const Duration time = transfer_time(graph.layers[from], rules);
-    if (received.emplace(edge.first, target).second) partition.stages[target].receive += time;
+    if (received.emplace(edge.first, target).second) {
+      partition.stages[target].receive += time;
+      partition.stages[target].received += graph.layers[from].activation;
+    }
     if (sent.insert(edge.first).second) partition.stages[source].send += time;
   }
 }
@@ -106,7 +109,6 @@ void add_layers(const LayerGraph& graph,
                 const IdVector<LayerId, LayerTimes>& times,
                 const StageRules& rules,
                 Partition& partition) {
-  std::vector<Bytes> kept(partition.stages.size());
   std::set<std::pair<std::string, std::uint32_t>> counted;
   for (const LayerId id : graph.layers.ids()) {
     const Layer& layer = graph.layers[id];
@@ -114,15 +116,19 @@ void add_layers(const LayerGraph& graph,
     PartitionStage& stage = partition.stages[number];
     stage.layers.push_back(id);
     stage.compute += rules.training ? times[id].microbatch() : times[id].forward;
-    kept[number] += layer.kept;
     if (layer.tied.empty() || counted.emplace(layer.tied, number).second) {
       stage.parameters += layer.parameters;
     }
   }
+}
+
+void add_memory(const LayerGraph& graph, const StageRules& rules, Partition& partition) {
   std::uint32_t later = 0;
   for (std::size_t number = partition.stages.size(); number-- > 0;) {
     PartitionStage& stage = partition.stages[number];
-    stage.memory = stage_memory(stage.parameters, kept[number], later, stage.replicas, rules);
+    Bytes kept = stage.received;
+    for (const LayerId layer : stage.layers) kept += graph.layers[layer].kept;
+    stage.memory = stage_memory(stage.parameters, kept, later, stage.replicas, rules);
     later += stage.replicas;
   }
 }
@@ -213,6 +219,7 @@ Partition make_partition(const LayerGraph& graph,
   }
   add_layers(graph, times, rules, partition);
   add_transfers(graph, rules, partition);
+  add_memory(graph, rules, partition);
   for (PartitionStage& stage : partition.stages) {
     stage.synchronization = synchronization_time(stage.parameters, stage.replicas, rules);
     stage.load = stage_load(stage, rules);

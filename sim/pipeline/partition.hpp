@@ -40,8 +40,9 @@ struct PartitionStage {
   Duration send{0};             ///< its own outputs that other stages read, each once
   Duration synchronization{0};  ///< of its replicas' gradients, once per batch
   Duration load{0};             ///< time per microbatch in the steady state
+  Bytes received{};             ///< of what it reads from other stages, one microbatch
   Bytes parameters{};           ///< each shared parameter once
-  Bytes memory{};               ///< of one replica: parameters and kept activations
+  Bytes memory{};               ///< of one replica: parameters and what the backward pass needs
 
   friend bool operator==(const PartitionStage&, const PartitionStage&) = default;
 };
@@ -71,8 +72,8 @@ struct Partition {
                                              std::uint32_t replicas,
                                              const StageRules& rules);
 
-/// Bytes of one replica: parameters as often as the rules say, and what it keeps of `kept` bytes
-/// per microbatch.
+/// Bytes of one replica: parameters as often as the rules say, and `kept` bytes of each microbatch
+/// that it holds: what its layers keep and what it received.
 [[nodiscard]] Bytes stage_memory(Bytes parameters,
                                  Bytes kept,
                                  std::uint32_t later,

@@ -44,6 +44,7 @@ LayerGraph random_layers(std::uint64_t seed, std::uint32_t count) {
     list.add(fmt::format("l{}", i), Duration{static_cast<std::int64_t>(rng.below(9))}, inputs);
     list.last().transfer = Duration{static_cast<std::int64_t>(rng.below(4))};
     list.last().parameters = Bytes{static_cast<std::int64_t>(rng.below(50))};
+    list.last().activation = Bytes{static_cast<std::int64_t>(rng.below(20))};
     list.last().kept = Bytes{static_cast<std::int64_t>(rng.below(50))};
   }
   if (seed % 3 == 0) list.graph().layers[LayerId{1}].inputs.push_back(LayerId{count - 2});

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/pipeline/layer_workloads.hpp"
+
+#include "sim/base/error.hpp"
+#include "workloads/pipeline/gpt_layer_graph.hpp"
+#include "workloads/pipeline/layer_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+using namespace schedlab;
+using namespace schedlab::literals;
+
+namespace {
+
+LayerGraph layers(const char* kind, const std::map<std::string, OptionValue>& given = {}) {
+  return make_layers(kind, given).graph;
+}
+
+const Layer& named(const LayerGraph& graph, std::string_view name) {
+  const auto found = std::find_if(graph.layers.begin(),
+                                  graph.layers.end(),
+                                  [&](const Layer& layer) { return layer.name == name; });
+  REQUIRE(found != graph.layers.end());
+  return *found;
+}
+
+Flops flops(const LayerGraph& graph, OperationId operation) {
+  return operation.valid() ? graph.operations[operation].flops() : Flops{0};
+}
+
+Bytes kept(const LayerGraph& graph) {
+  return std::accumulate(
+      graph.layers.begin(), graph.layers.end(), Bytes{0}, [](Bytes sum, const Layer& layer) {
+        return sum + layer.kept;
+      });
+}
+
+}  // namespace
+
+TEST_CASE("the MNIST network has the published layers, parameters and products") {
+  const LayerGraph net = layers("mnist_cnn", {{"samples", std::int64_t{100}}});
+  std::vector<std::string> names;
+  for (const Layer& layer : net.layers) names.push_back(layer.name);
+  CHECK(names ==
+        std::vector<std::string>{
+            "conv_1", "conv_2", "max_pool_1", "dropout_1", "dense_1", "dropout_2", "dense_2"});
+  // 3 * 3 * 32 + 32, 3 * 3 * 32 * 64 + 64, 12 * 12 * 64 * 128 + 128, 128 * 10 + 10.
+  CHECK(named(net, "conv_1").parameters == 4_B * 320);
+  CHECK(named(net, "conv_2").parameters == 4_B * 18'496);
+  CHECK(named(net, "dense_1").parameters == 4_B * 1'179'776);
+  CHECK(named(net, "dense_2").parameters == 4_B * 1'290);
+  CHECK(parameter_bytes(net) == 4_B * 1'199'882);
+  // 28 - 2 = 26 rows, 24 rows, pooled to 12; each output of conv_2 is a sum of 9 * 32 products,
+  // and has a bias and a rectifier.
+  const double outputs = 100.0 * 24 * 24 * 64;
+  CHECK(flops(net, named(net, "conv_2").forward) == Flops{outputs * (2 * 288 + 2)});
+  CHECK(flops(net, named(net, "conv_2").backward_data) == Flops{outputs * (2 * 288 + 1)});
+  CHECK(named(net, "conv_2").activation == 4_B * (100 * 24 * 24 * 64));
+  CHECK(named(net, "max_pool_1").activation == 4_B * (100 * 12 * 12 * 64));
+  // The image is kept by the layer that reads it, besides that layer's output; it gets no gradient.
+  CHECK(named(net, "conv_1").kept == 4_B * (100 * (28 * 28 + 26 * 26 * 32)));
+  CHECK(flops(net, named(net, "conv_1").backward_data) == Flops{100.0 * 26 * 26 * 32});
+  CHECK(named(net, "dense_2").activation == 0_B);  // the loss goes nowhere
+}
+
+TEST_CASE("a GPT of system S5 has 40 million parameters on one node") {
+  // Words 13312 * 1024, positions 1024 * 1024, two blocks of 12 h^2 + 13 h, a norm of 2 h.
+  const std::int64_t block = 12 * 1024 * 1024 + 13 * 1024;
+  const std::int64_t rest = 13312 * 1024 + 1024 * 1024 + 2 * 1024;
+  const LayerGraph one = layers("gpt");
+  CHECK(parameter_bytes(one) == 4_B * (2 * block + rest));
+  CHECK((2 * block + rest) / 1'000'000 == 39);
+  const LayerGraph apart = layers("gpt", {{"tied", false}});
+  CHECK(parameter_bytes(apart) == 4_B * (2 * block + rest + 13312 * 1024));
+  CHECK(named(one, "embedding").tied == named(one, "logits").tied);
+}
+
+TEST_CASE("sparse attention looks at the own stride and at some tokens of each one before") {
+  GptSpec spec;
+  // Eight strides of 128: on average (128 + 1) / 2 of the own one and 8 * (0 + ... + 7) / 8.
+  CHECK(mean_keys(spec) == 93);  // 64.5 + 28 = 92.5
+  spec.stride = 0;
+  CHECK(mean_keys(spec) == 513);  // (1024 + 1) / 2 = 512.5
+  spec.window = 4;
+  spec.stride = 2;
+  spec.expressivity = 1;
+  CHECK(mean_keys(spec) == 2);  // 1, 2, then 1 + 1, 2 + 1: 8 / 4
+}
+
+TEST_CASE("a GPT cut into operators does the same work as in blocks") {
+  const std::map<std::string, OptionValue> three{{"blocks", std::int64_t{3}}};
+  auto fine = three;
+  fine["granularity"] = std::string{"operator"};
+  const LayerGraph blocks = layers("gpt", three);
+  const LayerGraph operators = layers("gpt", fine);
+  CHECK(blocks.layers.size() == 3 + 4);
+  CHECK(operators.layers.size() == 3 * 7 + 4);
+  CHECK(forward_flops(blocks) == forward_flops(operators));
+  CHECK(parameter_bytes(blocks) == parameter_bytes(operators));
+  CHECK(kept(blocks) == kept(operators));
+  // Each block's input skips to its projection, and the sum there to the end of the block.
+  const Layer& projection = named(operators, "block_1.projection");
+  REQUIRE(projection.inputs.size() == 2);
+  CHECK(operators.layers[projection.inputs[1]].name == "block_0.ffn_down");
+  CHECK(operators.layers[named(operators, "block_1.ffn_down").inputs[1]].name ==
+        "block_1.projection");
+}
+
+TEST_CASE("Inception has branches, ResNet shortcuts") {
+  const LayerGraph inception = layers("inception_v3", {{"samples", std::int64_t{1}}});
+  CHECK(named(inception, "concat_1").inputs.size() == 4);
+  const LayerGraph resnet = layers("resnet50", {{"samples", std::int64_t{1}}});
+  CHECK(named(resnet, "add_1").inputs.size() == 2);
+  // The published 25,557,032 with biases of the classifier only.
+  CHECK(parameter_bytes(resnet) == 4_B * 25'557'032);
+}
+
+TEST_CASE("every model can be written and read again") {
+  for (const LayerWorkload& workload : layer_workloads()) {
+    if (workload.name == "file") continue;
+    CAPTURE(workload.name);
+    const LayerGraph graph = layers(workload.name.c_str(), {{"samples", std::int64_t{2}}});
+    CHECK_NOTHROW(check_layers(graph, workload.name));
+    const LayerGraph again = read_layers_json(write_layers_json(graph), "again.json");
+    REQUIRE(again.layers.size() == graph.layers.size());
+    CHECK(again.samples == 2);
+    for (const LayerId id : graph.layers.ids()) {
+      const Layer& a = graph.layers[id];
+      const Layer& b = again.layers[id];
+      CAPTURE(a.name);
+      CHECK(a.name == b.name);
+      CHECK(a.inputs == b.inputs);
+      CHECK(a.tied == b.tied);
+      CHECK(a.kept == b.kept);
+      CHECK(flops(graph, a.backward_weight) == flops(again, b.backward_weight));
+    }
+    CHECK(write_layers_json(again) == write_layers_json(graph));
+  }
+}
+
+TEST_CASE("layers by hand are read, wrong ones refused with their place") {
+  const std::string good = R"({"schedlab": "layers", "version": 1, "samples": 4, "layers": [
+    {"name": "a", "forward_us": 1.5, "parameter_bytes": 8, "tied": "w"},
+    {"name": "b", "needs": ["a"], "backward_data_us": 2, "transfer_us": 0.25, "kept_bytes": 3}]})";
+  const LayerGraph graph = read_layers_json(good, "net.json");
+  CHECK(graph.name == "net.json");
+  CHECK(graph.samples == 4);
+  const auto times = layer_times(graph);
+  CHECK(times[LayerId{0}].forward == 1500ns);
+  CHECK(times[LayerId{1}].microbatch() == 2us);
+  CHECK(graph.layers[LayerId{1}].transfer == 250ns);
+  CHECK(graph.layers[LayerId{1}].inputs == std::vector<LayerId>{LayerId{0}});
+
+  const auto refused = [&](const std::string& from, const std::string& to, const char* message) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(static_cast<void>(read_layers_json(text, "net.json")),
+                         doctest::Contains(message),
+                         InputError);
+  };
+  refused("[\"a\"]", "[\"aa\"]", "net.json: /layers/1/needs/0: found \"aa\"");
+  refused("forward_us", "foward_us", "did you mean \"forward_us\"");
+  refused("1.5", "-1.5", "/layers/0/forward_us: found -1.5");
+  refused("\"parameter_bytes\": 8", "\"parameter_bytes\": 8.5", "a whole number");
+  refused("\"version\": 1", "\"version\": 2", "/version");
+  refused("}]}", "}]", "a syntax error");
+  refused("\"name\": \"b\"", "\"name\": \"a\"", "second time");
+  refused("\"forward_us\": 1.5",
+          "\"forward_us\": 1.5, \"forward_kernels\": []",
+          "both forward_us and forward_kernels");
+}
+
+TEST_CASE("a profile of PipeDream: milliseconds and bytes, the input left out") {
+  const std::string text =
+      "node1 -- Input -- forward_compute_time=635.9, backward_compute_time=0.0, "
+      "activation_size=10.0, parameter_size=0.000\n"
+      "node2 -- LSTM(4, 5) -- forward_compute_time=2.5, backward_compute_time=4.0, "
+      "activation_size=[6.0; 2.0], parameter_size=100.0\n"
+      "node3 -- ReLU(inplace) -- forward_compute_time=1.0, backward_compute_time=3.0, "
+      "activation_size=8.0, parameter_size=0.0\n"
+      "\tnode1 -- node2\n\tnode2 -- node3";
+  const LayerGraph graph = read_pipedream_profile(text, "net.txt");
+  REQUIRE(graph.layers.size() == 2);
+  const Layer& lstm = graph.layers[LayerId{0}];
+  CHECK(lstm.name == "node2 LSTM");
+  CHECK(lstm.activation == 8_B);  // both tensors
+  CHECK(lstm.parameters == 100_B);
+  CHECK(lstm.inputs.empty());
+  const auto times = layer_times(graph);
+  CHECK(times[LayerId{0}] ==
+        LayerTimes{
+            .forward = 2500us, .backward_data = 2000us, .backward_weight = 2000us, .update = 0us});
+  CHECK(times[LayerId{1}].backward_data == 3000us);  // no parameters, no gradient of them
+  CHECK(graph.layers[LayerId{1}].inputs == std::vector<LayerId>{LayerId{0}});
+
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(read_pipedream_profile(text + "\nnode3 -- node9", "net.txt")),
+      doctest::Contains("net.txt: line 6: found an edge of \"node9\""),
+      InputError);
+  std::string wrong = text;
+  wrong.replace(wrong.find("=2.5"), 4, "=x.5");
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_pipedream_profile(wrong, "net.txt")),
+                       doctest::Contains("line 2: found forward_compute_time=x.5"),
+                       InputError);
+}
+
+TEST_CASE("a graph of the partitioning study: forward only, transfers as it says") {
+  const std::string text = R"({"maxFPGAs": 6, "maxCPUs": 1, "maxSizePerFPGA": 1e3, "nodes": [
+    {"id": 4, "name": "x", "fpgaLatency": 0.5, "cpuLatency": 9, "size": 70, "supportedOnFpga": 1},
+    {"id": 2, "name": "y", "fpgaLatency": 0, "size": 0}],
+    "edges": [{"sourceId": 4, "destId": 2, "cost": 0.25, "size": 12}]})";
+  const LayerFile file = read_partitioning_json(text, "bert.json");
+  CHECK(file.accelerators == 6);
+  CHECK(file.memory == 1000_B);
+  CHECK(file.forward_only);
+  const Layer& x = file.graph.layers[LayerId{0}];
+  CHECK(x.transfer == 250us);
+  CHECK(x.activation == 12_B);
+  CHECK(layer_times(file.graph)[LayerId{0}].forward == 500us);
+  std::string backward = text;
+  backward.replace(backward.find("\"size\": 70"), 10, "\"isBackwardNode\": 1");
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_partitioning_json(backward, "bert.json")),
+                       doctest::Contains("/nodes/0: found a node of the backward pass"),
+                       InputError);
+}
+
+TEST_CASE("unknown models and options are refused with the closest word") {
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(make_layers("gptt")), doctest::Contains("\"gpt\""), InputError);
+  CHECK_THROWS_WITH_AS(static_cast<void>(make_layers("gpt", {{"block", std::int64_t{3}}})),
+                       doctest::Contains("blocks"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(static_cast<void>(make_layers("gpt", {{"heads", std::int64_t{7}}})),
+                       doctest::Contains("not a multiple of heads 7"),
+                       InfeasibleError);
+}

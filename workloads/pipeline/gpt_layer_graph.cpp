@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/pipeline/gpt_layer_graph.hpp"
+
+#include "sim/base/ceil_div.hpp"
+#include "sim/base/error.hpp"
+#include "sim/graph/row_kernels.hpp"
+#include "workloads/model_limits.hpp"
+#include "workloads/update_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+// FLOP per element besides the products; a sum, product, exponential or root counts as one.
+constexpr double gelu_flops = 9;            // cube (2), 2 scales, 2 sums, tanh, product, half
+constexpr double gelu_gradient_flops = 16;  // tanh again (6), 1 - t^2 (2), derivative (6), sum, dy
+constexpr double norm_gradient_flops = 11;  // as batch normalisation: sums 5, data gradient 6
+constexpr double softmax_gradient_flops = 4;
+
+/// What one operator adds to a layer.
+struct GptOperator {
+  std::string_view name;
+  std::vector<Kernel> forward{};
+  std::vector<Kernel> backward_data{};
+  std::vector<Kernel> backward_weight{};
+  std::int64_t parameters = 0;
+  std::int64_t kept = 0;     ///< elements
+  std::int64_t outputs = 0;  ///< elements
+  bool reads_block = false;  ///< besides the operator before, the block's input or its middle
+};
+
+class GptMaker {
+ public:
+  explicit GptMaker(const GptSpec& spec)
+      : spec_(spec),
+        rows_(spec.samples * spec.window),
+        state_(rows_ * spec.hidden),
+        element_(bytes_per_element(spec.type)) {
+    graph_.name = "gpt";
+    graph_.samples = spec.samples;
+  }
+
+  LayerGraph run() {
+    chain("embedding", prototype("embedding", {embedding()}), spec_.tied ? "words" : "");
+    chain("positions", prototype("positions", {positions()}));
+    std::vector<GptOperator> block = block_operators();
+    std::vector<Layer> layers;
+    if (spec_.operators) {
+      for (GptOperator& one : block) {
+        const std::string name{one.name};
+        layers.push_back(prototype(name, {std::move(one)}));
+      }
+      for (std::int64_t i = 0; i < spec_.blocks; ++i) add_block(i, layers, block);
+    } else {
+      const Layer whole = prototype("block", std::move(block));
+      for (std::int64_t i = 0; i < spec_.blocks; ++i) chain(fmt::format("block_{}", i), whole);
+    }
+    chain("last_norm", prototype("last_norm", {norm("last_norm")}));
+    chain("logits", prototype("logits", {logits()}), spec_.tied ? "words" : "");
+    graph_.layers[last()].activation = Bytes{0};
+    return std::move(graph_);
+  }
+
+ private:
+  [[nodiscard]] LayerId last() const {
+    return LayerId{static_cast<std::uint32_t>(graph_.layers.size() - 1)};
+  }
+
+  [[nodiscard]] Kernel product(std::int64_t m, std::int64_t n, std::int64_t k) const {
+    return gemm_kernel(m, n, k, spec_.type, false);
+  }
+  /// So many products of one head and sequence side by side.
+  [[nodiscard]] Kernel heads_product(std::int64_t m, std::int64_t n, std::int64_t k) const {
+    Kernel kernel = product(m, n, k);
+    const std::int64_t count = spec_.samples * spec_.heads;
+    kernel.flops = kernel.flops * static_cast<double>(count);
+    kernel.bytes_read = kernel.bytes_read * count;
+    kernel.bytes_written = kernel.bytes_written * count;
+    return kernel;
+  }
+  [[nodiscard]] Kernel over(std::int64_t elements, std::int64_t inputs, double flops) const {
+    return pointwise_kernel(elements, inputs, flops, spec_.type);
+  }
+
+  [[nodiscard]] GptOperator norm(std::string_view name) const {
+    Kernel gradient = normalization_kernel(rows_, spec_.hidden, spec_.type);
+    gradient.flops = Flops{norm_gradient_flops * static_cast<double>(state_)};
+    gradient.bytes_read += Bytes{state_ * element_};  // x and dy
+    return {.name = name,
+            .forward = {normalization_kernel(rows_, spec_.hidden, spec_.type)},
+            .backward_data = {gradient},
+            .parameters = 2 * spec_.hidden,
+            .kept = state_,
+            .outputs = state_};
+  }
+  /// y[rows, outputs] = x[rows, inputs] * W + b.
+  [[nodiscard]] GptOperator dense(std::string_view name,
+                                  std::int64_t inputs,
+                                  std::int64_t outputs) const {
+    return {.name = name,
+            .forward = {product(rows_, outputs, inputs), over(rows_ * outputs, 1, 1)},
+            .backward_data = {product(rows_, inputs, outputs)},
+            .backward_weight = {product(inputs, outputs, rows_),
+                                row_reduction_kernel(outputs, rows_, spec_.type)},
+            .parameters = inputs * outputs + outputs,
+            .kept = rows_ * outputs,
+            .outputs = rows_ * outputs};
+  }
+  /// The same, added to what the block or its middle began with.
+  [[nodiscard]] GptOperator residual(std::string_view name, std::int64_t inputs) const {
+    GptOperator one = dense(name, inputs, spec_.hidden);
+    one.forward.push_back(over(state_, 2, 1));
+    one.backward_data.push_back(over(state_, 2, 1));  // both gradients of what was read twice
+    one.reads_block = true;
+    return one;
+  }
+  [[nodiscard]] GptOperator attention() const {
+    const std::int64_t keys = mean_keys(spec_);
+    const std::int64_t head = spec_.hidden / spec_.heads;
+    const std::int64_t weights = rows_ * spec_.heads * keys;
+    const Kernel to_weights = heads_product(spec_.window, keys, head);
+    const Kernel from_weights = heads_product(spec_.window, head, keys);
+    const Kernel transposed = heads_product(keys, head, spec_.window);
+    return {.name = "attention",
+            .forward = {to_weights,
+                        softmax_kernel(rows_ * spec_.heads, keys, spec_.type),
+                        from_weights},
+            .backward_data = {to_weights,
+                              transposed,
+                              over(weights, 2, softmax_gradient_flops),
+                              from_weights,
+                              transposed},
+            .kept = weights + state_,
+            .outputs = state_};
+  }
+
+  [[nodiscard]] std::vector<GptOperator> block_operators() const {
+    const std::int64_t h = spec_.hidden;
+    GptOperator up = dense("ffn_up", h, 4 * h);
+    const std::int64_t wide = up.outputs;
+    up.forward.push_back(over(wide, 1, gelu_flops));
+    up.backward_data.insert(up.backward_data.begin(), over(wide, 2, gelu_gradient_flops));
+    up.kept = 2 * wide;  // before and behind the activation
+    return {norm("norm_1"),
+            dense("qkv", h, 3 * h),
+            attention(),
+            residual("projection", h),
+            norm("norm_2"),
+            std::move(up),
+            residual("ffn_down", 4 * h)};
+  }
+  [[nodiscard]] GptOperator embedding() const {
+    return {.name = "embedding",
+            .forward = {over(state_, 1, 0)},
+            .backward_weight = {over(state_, 2, 1)},  // added to the rows that were read
+            .parameters = spec_.vocabulary * spec_.hidden,
+            .outputs = state_};
+  }
+  [[nodiscard]] GptOperator positions() const {
+    return {.name = "positions",
+            .forward = {over(state_, 2, 1)},
+            .backward_weight = {row_reduction_kernel(
+                spec_.window * spec_.hidden, spec_.samples, spec_.type)},
+            .parameters = spec_.window * spec_.hidden,
+            .kept = state_,
+            .outputs = state_};
+  }
+  [[nodiscard]] GptOperator logits() const {
+    const std::int64_t v = spec_.vocabulary;
+    Kernel loss = softmax_kernel(rows_, v, spec_.type);
+    loss.flops = Flops{7.0 * static_cast<double>(rows_ * v)};  // with the gradient
+    return {.name = "logits",
+            .forward = {product(rows_, v, spec_.hidden), loss},
+            .backward_data = {product(rows_, spec_.hidden, v)},
+            .backward_weight = {product(spec_.hidden, v, rows_)},
+            .parameters = v * spec_.hidden,
+            .kept = rows_ * v,
+            .outputs = rows_ * v};
+  }
+
+  OperationId operation(const std::string& layer, const char* pass, std::vector<Kernel> kernels) {
+    if (kernels.empty()) return OperationId::none();
+    const TaskKind kind = kernels.size() == 1 ? kernels.front().kind : TaskKind::composite;
+    return graph_.operations.push_back({.name = fmt::format("{}.{}", layer, pass),
+                                        .kind = kind,
+                                        .task_class = TaskClass::unclassified,
+                                        .kernels = std::move(kernels),
+                                        .fixed_duration = Duration{0}});
+  }
+
+  /// One layer made of operators in their order; backward runs them from the last to the first.
+  Layer prototype(const std::string& name, std::vector<GptOperator> operators) {
+    GptOperator all{.name = name};
+    for (const GptOperator& one : operators) {
+      all.forward.insert(all.forward.end(), one.forward.begin(), one.forward.end());
+      all.parameters += one.parameters;
+      all.kept += one.kept;
+      all.outputs = one.outputs;
+    }
+    for (auto one = operators.rbegin(); one != operators.rend(); ++one) {
+      all.backward_data.insert(
+          all.backward_data.end(), one->backward_data.begin(), one->backward_data.end());
+      all.backward_weight.insert(
+          all.backward_weight.end(), one->backward_weight.begin(), one->backward_weight.end());
+    }
+    Layer layer;
+    layer.forward = operation(name, "forward", std::move(all.forward));
+    layer.backward_data = operation(name, "backward_data", std::move(all.backward_data));
+    layer.backward_weight = operation(name, "backward_weight", std::move(all.backward_weight));
+    if (all.parameters > 0) {
+      layer.update = operation(
+          name, "update", {detail::optimizer_kernel(spec_.optimizer, all.parameters, spec_.type)});
+    }
+    layer.parameters = Bytes{all.parameters * element_};
+    layer.kept = Bytes{all.kept * element_};
+    layer.activation = Bytes{all.outputs * element_};
+    return layer;
+  }
+
+  void chain(std::string name, Layer layer, const std::string& tied = {}) {
+    layer.name = std::move(name);
+    layer.tied = tied;
+    if (!graph_.layers.empty()) layer.inputs = {last()};
+    graph_.layers.push_back(std::move(layer));
+  }
+
+  void add_block(std::int64_t number,
+                 const std::vector<Layer>& layers,
+                 const std::vector<GptOperator>& operators) {
+    LayerId residual_input = last();
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      chain(fmt::format("block_{}.{}", number, operators[i].name), layers[i]);
+      if (!operators[i].reads_block) continue;
+      graph_.layers[last()].inputs.push_back(residual_input);
+      residual_input = last();
+    }
+  }
+
+  const GptSpec& spec_;
+  std::int64_t rows_;
+  std::int64_t state_;
+  std::int64_t element_;
+  LayerGraph graph_;
+};
+
+void check(const GptSpec& spec) {
+  for (const auto& [name, value] : {std::pair{"blocks", spec.blocks},
+                                    std::pair{"samples", spec.samples},
+                                    std::pair{"vocabulary", spec.vocabulary},
+                                    std::pair{"hidden", spec.hidden},
+                                    std::pair{"heads", spec.heads},
+                                    std::pair{"window", spec.window},
+                                    std::pair{"expressivity", spec.expressivity}}) {
+    SCHEDLAB_EXPECTS(value > 0, fmt::format("gpt: {} {}", name, value));
+  }
+  if (spec.hidden % spec.heads != 0) {
+    throw InfeasibleError(
+        fmt::format("gpt: hidden {} is not a multiple of heads {}", spec.hidden, spec.heads));
+  }
+  if (spec.stride < 0 || spec.stride > spec.window || spec.expressivity > spec.window) {
+    throw InfeasibleError(
+        fmt::format("gpt: stride {} and expressivity {} do not suit a window of {}",
+                    spec.stride,
+                    spec.expressivity,
+                    spec.window));
+  }
+  constexpr std::int64_t most_blocks = 10'000'000;  // layers are numbered with 32 bits
+  if (spec.blocks > most_blocks) {
+    throw InfeasibleError(fmt::format("gpt: {} blocks, at most {}", spec.blocks, most_blocks));
+  }
+  const auto rows = static_cast<double>(spec.samples) * static_cast<double>(spec.window);
+  const auto width =
+      static_cast<double>(std::max({spec.vocabulary, 8 * spec.hidden, spec.heads * spec.window}));
+  detail::check_elements("gpt", rows * width, "samples x window x width");
+  detail::check_elements(
+      "gpt",
+      static_cast<double>(spec.hidden) * (12.0 * static_cast<double>(spec.hidden) + width),
+      "parameters");
+}
+
+}  // namespace
+
+std::int64_t mean_keys(const GptSpec& spec) {
+  if (spec.stride == 0) return ceil_div(spec.window + 1, 2);
+  // Summed over the tokens: i mod l + 1 of the own stride, and c of each of i / l strides before.
+  std::int64_t sum = 0;
+  for (std::int64_t token = 0; token < spec.window; ++token) {
+    sum += token % spec.stride + 1 + token / spec.stride * std::min(spec.expressivity, spec.stride);
+  }
+  return ceil_div(sum, spec.window);
+}
+
+LayerGraph gpt_layer_graph(const GptSpec& spec) {
+  check(spec);
+  return GptMaker(spec).run();
+}
+
+}  // namespace schedlab

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/base/error.hpp"
+#include "workloads/pipeline/layer_file.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double longest_us = 1e12;  // eleven days
+constexpr double largest_count = 1e18;
+constexpr double most_flops = 1e30;
+
+/// Values of a JSON file as what they must be, or InputError at their place.
+class JsonFields {
+ public:
+  explicit JsonFields(std::string file) : file_(std::move(file)) {}
+
+  [[nodiscard]] Json parse(std::string_view text) const {
+    try {
+      return Json::parse(text);
+    } catch (const Json::parse_error& error) {
+      refuse(fmt::format("byte {}", error.byte), "a syntax error", "valid JSON", error.what());
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& pointer,
+                           const std::string& found,
+                           const std::string& expected,
+                           const std::string& hint = {}) const {
+    throw InputError(
+        {.file = file_, .pointer = pointer, .found = found, .expected = expected, .hint = hint});
+  }
+
+  [[nodiscard]] static std::string shown(const Json& value) {
+    constexpr std::size_t longest = 40;
+    const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return text.size() > longest ? text.substr(0, longest) + "..." : text;
+  }
+
+  void expect_object(const Json& value,
+                     const std::string& pointer,
+                     const std::vector<std::string>& keys) const {
+    if (!value.is_object()) refuse(pointer, shown(value), "an object");
+    if (keys.empty()) return;
+    for (const auto& [key, item] : value.items()) {
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      const std::string close = closest_spelling(key, keys);
+      refuse(pointer + "/" + key,
+             fmt::format("the unknown key \"{}\"", key),
+             fmt::format("one of {}", fmt::join(keys, ", ")),
+             close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+    }
+  }
+
+  /// nullptr if it is not there and need not be.
+  [[nodiscard]] const Json* find(const Json& object,
+                                 const std::string& key,
+                                 const std::string& pointer,
+                                 bool required) const {
+    const auto found = object.find(key);
+    if (found != object.end()) return &*found;
+    if (required) refuse(pointer, fmt::format("no \"{}\"", key), fmt::format("the key {}", key));
+    return nullptr;
+  }
+
+  [[nodiscard]] double number(const Json& object,
+                              const std::string& key,
+                              const std::string& pointer,
+                              double most,
+                              bool required = false) const {
+    const Json* value = find(object, key, pointer, required);
+    if (value == nullptr) return 0;
+    const double result = value->is_number() ? value->get<double>() : -1;
+    if (!(result >= 0 && result <= most)) {
+      refuse(pointer + "/" + key, shown(*value), fmt::format("a number from 0 to {}", most));
+    }
+    return result;
+  }
+  [[nodiscard]] std::int64_t count(const Json& object,
+                                   const std::string& key,
+                                   const std::string& pointer) const {
+    const double value = number(object, key, pointer, largest_count);
+    if (value != std::floor(value)) {
+      refuse(pointer + "/" + key, fmt::format("{}", value), "a whole number");
+    }
+    const Json* exact = find(object, key, pointer, false);
+    return exact != nullptr && exact->is_number_integer() ? exact->get<std::int64_t>()
+                                                          : static_cast<std::int64_t>(value);
+  }
+  [[nodiscard]] Duration us(const Json& object,
+                            const std::string& key,
+                            const std::string& pointer) const {
+    return from_us(number(object, key, pointer, longest_us));
+  }
+  [[nodiscard]] std::string text(const Json& object,
+                                 const std::string& key,
+                                 const std::string& pointer,
+                                 bool required = false) const {
+    const Json* value = find(object, key, pointer, required);
+    if (value == nullptr) return {};
+    if (!value->is_string()) refuse(pointer + "/" + key, shown(*value), "a text");
+    return value->get<std::string>();
+  }
+  [[nodiscard]] const Json& list(const Json& object,
+                                 const std::string& key,
+                                 const std::string& pointer) const {
+    const Json* value = find(object, key, pointer, true);
+    if (!value->is_array()) refuse(pointer + "/" + key, shown(*value), "a list");
+    return *value;
+  }
+
+ private:
+  std::string file_;
+};
+
+constexpr std::array<const char*, 4> pass_words{
+    "forward", "backward_data", "backward_weight", "update"};
+
+std::array<OperationId Layer::*, 4> pass_members() {
+  return {&Layer::forward, &Layer::backward_data, &Layer::backward_weight, &Layer::update};
+}
+
+const std::vector<std::string>& layer_keys() {
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> all{"name",
+                                 "needs",
+                                 "parameter_bytes",
+                                 "activation_bytes",
+                                 "kept_bytes",
+                                 "transfer_us",
+                                 "tied"};
+    for (const char* pass : pass_words) {
+      all.push_back(fmt::format("{}_us", pass));
+      all.push_back(fmt::format("{}_kernels", pass));
+    }
+    return all;
+  }();
+  return keys;
+}
+
+/// Our own form.
+class LayersReader {
+ public:
+  explicit LayersReader(const std::string& file) : fields_(file), file_(file) {}
+
+  LayerGraph read(std::string_view text) {
+    const Json root = fields_.parse(text);
+    fields_.expect_object(
+        root, "", {"schedlab", "version", "name", "description", "samples", "layers"});
+    if (fields_.text(root, "schedlab", "", true) != "layers") {
+      fields_.refuse("/schedlab", root.at("schedlab").dump(), "\"layers\"");
+    }
+    if (fields_.number(root, "version", "", 1, true) != 1) {
+      fields_.refuse("/version", root.at("version").dump(), "1");
+    }
+    graph_.name = fields_.text(root, "name", "");
+    if (graph_.name.empty()) graph_.name = file_;
+    if (root.contains("samples")) graph_.samples = fields_.count(root, "samples", "");
+    const Json& layers = fields_.list(root, "layers", "");
+    for (std::size_t i = 0; i < layers.size(); ++i) add(layers[i], fmt::format("/layers/{}", i));
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      add_needs(layers[i], LayerId{static_cast<std::uint32_t>(i)}, fmt::format("/layers/{}", i));
+    }
+    check_layers(graph_, file_);
+    return std::move(graph_);
+  }
+
+ private:
+  void add(const Json& json, const std::string& at) {
+    fields_.expect_object(json, at, layer_keys());
+    Layer layer;
+    layer.name = fields_.text(json, "name", at, true);
+    layer.tied = fields_.text(json, "tied", at);
+    layer.parameters = Bytes{fields_.count(json, "parameter_bytes", at)};
+    layer.activation = Bytes{fields_.count(json, "activation_bytes", at)};
+    layer.kept = Bytes{fields_.count(json, "kept_bytes", at)};
+    if (json.contains("transfer_us")) layer.transfer = fields_.us(json, "transfer_us", at);
+    for (std::size_t pass = 0; pass < pass_words.size(); ++pass) {
+      layer.*(pass_members()[pass]) = operation(json, at, layer.name, pass_words[pass]);
+    }
+    const auto id = graph_.layers.push_back(std::move(layer));
+    by_name_.emplace(graph_.layers[id].name, id);
+  }
+
+  OperationId operation(const Json& json,
+                        const std::string& at,
+                        const std::string& layer,
+                        const std::string& pass) {
+    const std::string us_key = pass + "_us";
+    const std::string kernels_key = pass + "_kernels";
+    Operation operation;
+    operation.name = fmt::format("{}.{}", layer, pass);
+    if (json.contains(kernels_key)) {
+      if (json.contains(us_key)) {
+        fields_.refuse(at, fmt::format("both {} and {}", us_key, kernels_key), "one of them");
+      }
+      const Json& kernels = fields_.list(json, kernels_key, at);
+      operation.kind = TaskKind::composite;
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        operation.kernels.push_back(
+            kernel(kernels[i], fmt::format("{}/{}/{}", at, kernels_key, i)));
+      }
+      if (operation.kernels.size() == 1) operation.kind = operation.kernels.front().kind;
+    } else {
+      operation.fixed_duration = fields_.us(json, us_key, at);
+    }
+    if (operation.kernels.empty() && operation.fixed_duration == Duration{0}) {
+      return OperationId::none();
+    }
+    return graph_.operations.push_back(std::move(operation));
+  }
+
+  [[nodiscard]] Kernel kernel(const Json& json, const std::string& at) const {
+    fields_.expect_object(
+        json, at, {"kind", "data_type", "m", "n", "k", "flops", "bytes_read", "bytes_written"});
+    const auto word = [&](const char* key, const std::vector<std::string>& words, bool required) {
+      const std::string given = fields_.text(json, key, at, required);
+      if (given.empty() && !required) return words[1];  // fp32, as in graph files
+      if (std::find(words.begin(), words.end(), given) == words.end()) {
+        fields_.refuse(fmt::format("{}/{}", at, key),
+                       fmt::format("\"{}\"", given),
+                       fmt::format("one of {}", fmt::join(words, ", ")));
+      }
+      return given;
+    };
+    Kernel kernel;
+    kernel.kind = task_kind_from(word("kind", task_kind_names(), true));
+    kernel.type = data_type_from(word("data_type", data_type_names(), false));
+    kernel.m = fields_.count(json, "m", at);
+    kernel.n = fields_.count(json, "n", at);
+    kernel.k = fields_.count(json, "k", at);
+    kernel.flops = Flops{fields_.number(json, "flops", at, most_flops)};
+    kernel.bytes_read = Bytes{fields_.count(json, "bytes_read", at)};
+    kernel.bytes_written = Bytes{fields_.count(json, "bytes_written", at)};
+    return kernel;
+  }
+
+  void add_needs(const Json& json, LayerId id, const std::string& at) {
+    if (!json.contains("needs")) return;
+    const Json& needs = fields_.list(json, "needs", at);
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      const std::string pointer = fmt::format("{}/needs/{}", at, i);
+      if (!needs[i].is_string()) {
+        fields_.refuse(pointer, JsonFields::shown(needs[i]), "the name of a layer");
+      }
+      const auto name = needs[i].get<std::string>();
+      const auto found = by_name_.find(name);
+      if (found == by_name_.end()) {
+        std::vector<std::string> names;
+        for (const Layer& layer : graph_.layers) names.push_back(layer.name);
+        const std::string close = closest_spelling(name, names);
+        fields_.refuse(pointer,
+                       fmt::format("\"{}\"", name),
+                       fmt::format("the name of one of {} layers", names.size()),
+                       close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+      }
+      graph_.layers[id].inputs.push_back(found->second);
+    }
+  }
+
+  JsonFields fields_;
+  const std::string& file_;
+  LayerGraph graph_;
+  std::map<std::string, LayerId> by_name_;
+};
+
+/// Graphs of the partitioning study.
+class PartitioningReader {
+ public:
+  explicit PartitioningReader(const std::string& file) : fields_(file), file_(file) {}
+
+  LayerFile read(std::string_view text) {
+    const Json root = fields_.parse(text);
+    fields_.expect_object(root, "", {});
+    result_.forward_only = true;
+    result_.graph.name = file_;
+    result_.accelerators =
+        static_cast<std::uint32_t>(fields_.number(root, "maxFPGAs", "", 1e6, true));
+    result_.memory = Bytes{std::llround(fields_.number(root, "maxSizePerFPGA", "", largest_count))};
+    const Json& nodes = fields_.list(root, "nodes", "");
+    for (std::size_t i = 0; i < nodes.size(); ++i) add(nodes[i], fmt::format("/nodes/{}", i));
+    const Json& edges = fields_.list(root, "edges", "");
+    for (std::size_t i = 0; i < edges.size(); ++i) connect(edges[i], fmt::format("/edges/{}", i));
+    check_layers(result_.graph, file_);
+    return std::move(result_);
+  }
+
+ private:
+  void add(const Json& json, const std::string& at) {
+    fields_.expect_object(json, at, {});
+    if (fields_.number(json, "isBackwardNode", at, 1) != 0) {
+      fields_.refuse(at, "a node of the backward pass", "a graph of inference");
+    }
+    if (json.contains("supportedOnFpga") && fields_.number(json, "supportedOnFpga", at, 1) == 0) {
+      fields_.refuse(at, "a node that no accelerator can run", "nodes that accelerators can run");
+    }
+    const std::int64_t id = fields_.count(json, "id", at);
+    Layer layer;
+    layer.name = fields_.text(json, "name", at);
+    if (layer.name.empty()) layer.name = fmt::format("node{}", id);
+    const double ms = fields_.number(json, "fpgaLatency", at, longest_us / 1000, true);
+    if (ms > 0) {
+      layer.forward = result_.graph.operations.push_back({.name = layer.name + ".forward",
+                                                          .kind = TaskKind::fixed,
+                                                          .task_class = TaskClass::unclassified,
+                                                          .kernels = {},
+                                                          .fixed_duration = from_us(1000 * ms)});
+    }
+    layer.parameters = Bytes{std::llround(fields_.number(json, "size", at, largest_count))};
+    layer.transfer = Duration{0};
+    if (!by_id_.emplace(id, result_.graph.layers.push_back(std::move(layer))).second) {
+      fields_.refuse(at + "/id", fmt::format("{} for the second time", id), "each id once");
+    }
+  }
+
+  void connect(const Json& json, const std::string& at) {
+    fields_.expect_object(json, at, {});
+    const auto end = [&](const char* key) {
+      const std::int64_t id = fields_.count(json, key, at);
+      const auto found = by_id_.find(id);
+      if (found == by_id_.end()) {
+        fields_.refuse(fmt::format("{}/{}", at, key), fmt::format("{}", id), "the id of a node");
+      }
+      return found->second;
+    };
+    const LayerId from = end("sourceId");
+    const LayerId to = end("destId");
+    Layer& source = result_.graph.layers[from];
+    source.transfer = std::max(*source.transfer,
+                               from_us(1000 * fields_.number(json, "cost", at, longest_us / 1000)));
+    source.activation = std::max(
+        source.activation, Bytes{std::llround(fields_.number(json, "size", at, largest_count))});
+    result_.graph.layers[to].inputs.push_back(from);
+  }
+
+  JsonFields fields_;
+  const std::string& file_;
+  LayerFile result_;
+  std::map<std::int64_t, LayerId> by_id_;
+};
+
+double exact_us(Duration duration) {
+  return static_cast<double>(duration.count()) / 1e6;
+}
+
+Json kernels_json(const Operation& operation) {
+  Json kernels = Json::array();
+  for (const Kernel& kernel : operation.kernels) {
+    kernels.push_back({{"kind", to_string(kernel.kind)},
+                       {"data_type", to_string(kernel.type)},
+                       {"m", kernel.m},
+                       {"n", kernel.n},
+                       {"k", kernel.k},
+                       {"flops", kernel.flops.count()},
+                       {"bytes_read", kernel.bytes_read.count()},
+                       {"bytes_written", kernel.bytes_written.count()}});
+  }
+  return kernels;
+}
+
+}  // namespace
+
+LayerGraph read_layers_json(std::string_view text, const std::string& file) {
+  return LayersReader(file).read(text);
+}
+
+LayerFile read_partitioning_json(std::string_view text, const std::string& file) {
+  return PartitioningReader(file).read(text);
+}
+
+std::string write_layers_json(const LayerGraph& graph) {
+  Json layers = Json::array();
+  for (const Layer& layer : graph.layers) {
+    Json json{{"name", layer.name}};
+    Json needs = Json::array();
+    for (const LayerId input : layer.inputs) needs.push_back(graph.layers[input].name);
+    if (!needs.empty()) json["needs"] = needs;
+    for (std::size_t pass = 0; pass < pass_words.size(); ++pass) {
+      const OperationId id = layer.*(pass_members()[pass]);
+      if (!id.valid()) continue;
+      const Operation& operation = graph.operations[id];
+      if (operation.kernels.empty()) {
+        json[fmt::format("{}_us", pass_words[pass])] = exact_us(operation.fixed_duration);
+      } else {
+        json[fmt::format("{}_kernels", pass_words[pass])] = kernels_json(operation);
+      }
+    }
+    json["parameter_bytes"] = layer.parameters.count();
+    json["activation_bytes"] = layer.activation.count();
+    json["kept_bytes"] = layer.kept.count();
+    if (layer.transfer) json["transfer_us"] = exact_us(*layer.transfer);
+    if (!layer.tied.empty()) json["tied"] = layer.tied;
+    layers.push_back(std::move(json));
+  }
+  const Json root{{"schedlab", "layers"},
+                  {"version", 1},
+                  {"name", graph.name},
+                  {"samples", graph.samples},
+                  {"layers", layers}};
+  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace schedlab
