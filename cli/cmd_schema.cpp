@@ -8,6 +8,7 @@
 #include "cli/explain/explanation.hpp"
 #include "cli/explain/run_origin.hpp"
 #include "cli/file_schemas.hpp"
+#include "cli/reproduce/engine_study_spec.hpp"
 #include "cli/reproduce/published_system.hpp"
 #include "cli/reproduce/reproduction_files.hpp"
 #include "cli/spec_schema.hpp"
@@ -44,6 +45,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"validation", validation_schema},
                              Schema{"recording", recording_schema},
                              Schema{"system", system_schema},
+                             Schema{"engine_study", engine_study_schema},
                              Schema{"reproduction", reproduction_schema},
                              Schema{"baseline", baseline_schema},
                              Schema{"rule_sheet", rule_sheet_schema},

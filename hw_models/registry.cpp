@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/registry.hpp"
 
+#include "hw_models/acceleration_engine.hpp"
 #include "hw_models/fixed.hpp"
 #include "hw_models/measured.hpp"
 #include "hw_models/roofline.hpp"
@@ -67,6 +68,87 @@ CostModelInfo tiled_gemm() {
       }};
 }
 
+// Costs of classes by their terms, as options; 0 = what the machine's file says.
+std::string engine_option(EngineClass engine_class, std::string_view unit) {
+  return fmt::format("{}_{}", to_string(engine_class), unit);
+}
+
+std::vector<OptionSpec> engine_options() {
+  std::vector<OptionSpec> options;
+  const auto add = [&](EngineClass engine_class, std::string_view unit, std::string_view what) {
+    options.push_back(
+        {.name = engine_option(engine_class, unit),
+         .default_value = 0.0,
+         .doc = fmt::format("{} of {} operators on one core group; 0 = by the machine.",
+                            what,
+                            to_string(engine_class)),
+         .minimum = 0,
+         .maximum = 1e9});
+  };
+  for (std::size_t i = 0; i < engine_class_count; ++i) {
+    const auto engine_class = static_cast<EngineClass>(i);
+    const CostTerms terms = cost_terms(Processor::array, engine_class);
+    if (terms.operators) add(engine_class, "operator_us", "What each takes whatever its size,");
+    if (terms.bytes) add(engine_class, "gb_per_s", "Bandwidth");
+    if (terms.flops) add(engine_class, "gflop_per_s", "Rate");
+  }
+  const AccelerationEngine::Options defaults;
+  options.push_back({.name = "array_from_bytes",
+                     .default_value = defaults.array_from_bytes,
+                     .doc = "Operators with smaller results run on the management core.",
+                     .minimum = 0,
+                     .maximum = 1e12});
+  options.push_back({.name = "processor",
+                     .default_value = std::string{to_string(Processor::array)},
+                     .doc = "array where it suits the operator, or management_core for everything.",
+                     .allowed = {std::string{to_string(Processor::array)},
+                                 std::string{to_string(Processor::management_core)}}});
+  options.push_back({.name = "management_gflop_per_s",
+                     .default_value = defaults.management_flop_per_s / 1e9,
+                     .doc = "Rate of a management core.",
+                     .minimum = 1e-6,
+                     .maximum = 1e9});
+  options.push_back({.name = "management_gb_per_s",
+                     .default_value = defaults.management_bytes_per_s / 1e9,
+                     .doc = "Bandwidth of a management core.",
+                     .minimum = 1e-6,
+                     .maximum = 1e9});
+  return options;
+}
+
+std::unique_ptr<CostModel> make_engine(const Options& given) {
+  AccelerationEngine::Options options;
+  const auto inverse = [](double rate) { return rate > 0 ? 1e-9 / rate : 0.0; };
+  for (std::size_t i = 0; i < engine_class_count; ++i) {
+    const auto engine_class = static_cast<EngineClass>(i);
+    const CostTerms terms = cost_terms(Processor::array, engine_class);
+    ClassCost& cost = options.costs.cost(Processor::array, engine_class);
+    if (terms.operators) {
+      cost.operator_seconds = given.number(engine_option(engine_class, "operator_us")) * 1e-6;
+    }
+    if (terms.bytes) {
+      cost.seconds_per_byte = inverse(given.number(engine_option(engine_class, "gb_per_s")));
+    }
+    if (terms.flops) {
+      cost.seconds_per_flop = inverse(given.number(engine_option(engine_class, "gflop_per_s")));
+    }
+  }
+  options.array_from_bytes = given.integer("array_from_bytes");
+  options.array = given.text("processor") == to_string(Processor::array);
+  options.management_flop_per_s = given.number("management_gflop_per_s") * 1e9;
+  options.management_bytes_per_s = given.number("management_gb_per_s") * 1e9;
+  return std::make_unique<AccelerationEngine>(options);
+}
+
+CostModelInfo acceleration_engine() {
+  return {.name = "acceleration_engine",
+          .summary =
+              "Chips of core groups: operators that suit the many-core array by the library that "
+              "runs them, others on the management core.",
+          .options = engine_options(),
+          .make = make_engine};
+}
+
 CostModelInfo measured() {
   return {.name = "measured",
           .summary =
@@ -85,6 +167,7 @@ const std::vector<CostModelInfo>& cost_models() {
       fixed(),
       roofline(),
       tiled_gemm(),
+      acceleration_engine(),
       measured(),
   };
   return models;

@@ -9,6 +9,7 @@
 #include "policies/eager_fifo.hpp"
 #include "policies/greedy_stages.hpp"
 #include "policies/heft.hpp"
+#include "policies/intra_operator.hpp"
 #include "policies/layer_by_layer.hpp"
 #include "policies/peft.hpp"
 #include "policies/plan_file.hpp"
@@ -40,6 +41,7 @@ const std::vector<PolicyInfo>& policies() {
       greedy_stages_info(),          // "greedy_stages"
       round_robin_fifo_info(),       // "round_robin_fifo"
       successor_first_info(),        // "successor_first"
+      intra_operator_info(),         // "intra_operator"
       random_order_info(),           // "random"
       plan_file_info(),              // "plan_file"
   };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/round_robin_fifo.hpp"
 
-#include "policies/option_specs.hpp"
-
 #include <deque>
 
 namespace schedlab {
@@ -33,8 +31,8 @@ class GroupQueues final : public ReadyOperators {
 }  // namespace
 
 Plan RoundRobinFifo::plan(const Problem& problem) const {
-  GroupQueues queues{max_streams_};
-  return dispatch_to_core_groups(problem, "round_robin_fifo", max_streams_, queues);
+  GroupQueues queues{options_.max_streams};
+  return dispatch_to_core_groups(problem, "round_robin_fifo", options_, queues);
 }
 
 PolicyInfo round_robin_fifo_info() {
@@ -45,9 +43,9 @@ PolicyInfo round_robin_fifo_info() {
           .source =
               "swFLOWpro, \"A Dataflow Computing System for New Generation of Domestic "
               "Heterogeneous Many-Core Processors\": two-level parallelism",
-          .options = {core_groups_option()},
+          .options = core_group_options(),
           .make = [](const Options& options) {
-            return std::make_unique<RoundRobinFifo>(count_of(options, "max_streams"));
+            return std::make_unique<RoundRobinFifo>(CoreGroupOptions::from(options));
           }};
 }
 

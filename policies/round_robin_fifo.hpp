@@ -14,12 +14,13 @@ namespace schedlab {
 class RoundRobinFifo final : public Policy {
  public:
   explicit RoundRobinFifo(std::uint32_t max_streams = default_core_groups)
-      : max_streams_(max_streams) {}
+      : RoundRobinFifo(CoreGroupOptions{.max_streams = max_streams, .scheduling = Duration{0}}) {}
+  explicit RoundRobinFifo(const CoreGroupOptions& options) : options_(options) {}
   [[nodiscard]] std::string_view name() const override { return "round_robin_fifo"; }
   [[nodiscard]] Plan plan(const Problem& problem) const override;
 
  private:
-  std::uint32_t max_streams_;
+  CoreGroupOptions options_;
 };
 
 [[nodiscard]] PolicyInfo round_robin_fifo_info();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/successor_first.hpp"
 
-#include "policies/option_specs.hpp"
-
 #include <queue>
 
 namespace schedlab {
@@ -62,7 +60,7 @@ class TaskPool final : public ReadyOperators {
 
 Plan SuccessorFirst::plan(const Problem& problem) const {
   TaskPool pool{problem.graph};
-  return dispatch_to_core_groups(problem, "successor_first", max_streams_, pool);
+  return dispatch_to_core_groups(problem, "successor_first", options_, pool);
 }
 
 PolicyInfo successor_first_info() {
@@ -73,9 +71,9 @@ PolicyInfo successor_first_info() {
           .source =
               "swFLOWpro, \"A Dataflow Computing System for New Generation of Domestic "
               "Heterogeneous Many-Core Processors\": thread function",
-          .options = {core_groups_option()},
+          .options = core_group_options(),
           .make = [](const Options& options) {
-            return std::make_unique<SuccessorFirst>(count_of(options, "max_streams"));
+            return std::make_unique<SuccessorFirst>(CoreGroupOptions::from(options));
           }};
 }
 

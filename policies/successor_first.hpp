@@ -17,12 +17,13 @@ namespace schedlab {
 class SuccessorFirst final : public Policy {
  public:
   explicit SuccessorFirst(std::uint32_t max_streams = default_core_groups)
-      : max_streams_(max_streams) {}
+      : SuccessorFirst(CoreGroupOptions{.max_streams = max_streams, .scheduling = Duration{0}}) {}
+  explicit SuccessorFirst(const CoreGroupOptions& options) : options_(options) {}
   [[nodiscard]] std::string_view name() const override { return "successor_first"; }
   [[nodiscard]] Plan plan(const Problem& problem) const override;
 
  private:
-  std::uint32_t max_streams_;
+  CoreGroupOptions options_;
 };
 
 [[nodiscard]] PolicyInfo successor_first_info();

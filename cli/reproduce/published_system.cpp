@@ -115,7 +115,9 @@ SystemGrid grid_of(const Json& object, std::string pointer) {
   grid.about = object.value("about", "");
   Json spec = object.at("spec");
   if (!spec.contains("name")) spec["name"] = grid.name;
-  grid.passes = spec.value("schedlab", "") == "buckets";
+  const std::string word = spec.value("schedlab", "");
+  if (word == "buckets") grid.kind = GridKind::passes;
+  if (word == "engine_study") grid.kind = GridKind::engine_study;
   grid.spec = spec.dump(2);
   if (object.contains("quick")) spec.merge_patch(object.at("quick"));
   grid.quick_spec = spec.dump(2);

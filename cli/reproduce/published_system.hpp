@@ -67,13 +67,20 @@ struct Claim {
   std::vector<PublishedPoint> published;
 };
 
-/// Scenarios that answer claims: a sweep like any other, or passes over data.
+/// What a grid of a system is, by the word "schedlab" of its spec.
+enum class GridKind : std::uint8_t {
+  sweep,         ///< scenarios like those of any sweep; no word
+  passes,        ///< passes over data, as `schedlab buckets` has them: "buckets"
+  engine_study,  ///< costs of operator classes and what follows from them: "engine_study"
+};
+
+/// Scenarios that answer claims.
 struct SystemGrid {
   std::string name;
   std::string about;
   std::string spec;        ///< text of a spec file
   std::string quick_spec;  ///< the same with fewer values
-  bool passes = false;     ///< passes over data, as `schedlab buckets` has them
+  GridKind kind = GridKind::sweep;
   std::string pointer;
 };
 

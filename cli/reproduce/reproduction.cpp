@@ -3,6 +3,7 @@
 
 #include "cli/buckets/bucket_study.hpp"
 #include "cli/output_folder.hpp"
+#include "cli/reproduce/engine_study.hpp"
 #include "cli/result_columns.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/scenario.hpp"
@@ -53,33 +54,45 @@ struct SweepJob {
   ScenarioSpace space;
 };
 
-/// What a grid needs: a sweep, or passes over data.
+/// What a grid needs, by its kind.
 struct GridJob {
   GridJob(const PublishedSystem& system, const SystemGrid& source, bool quick) {
-    if (source.passes) {
-      passes = std::make_unique<BucketSpec>(
-          parse_bucket_spec(quick ? source.quick_spec : source.spec, label_of(system, source)));
-    } else {
-      sweep = std::make_unique<SweepJob>(system, source, quick);
+    const std::string& spec = quick ? source.quick_spec : source.spec;
+    switch (source.kind) {
+      case GridKind::passes:
+        passes = std::make_unique<BucketSpec>(parse_bucket_spec(spec, label_of(system, source)));
+        break;
+      case GridKind::engine_study:
+        engine =
+            std::make_unique<EngineStudySpec>(parse_engine_study(spec, label_of(system, source)));
+        break;
+      case GridKind::sweep:
+        sweep = std::make_unique<SweepJob>(system, source, quick);
+        break;
     }
   }
   [[nodiscard]] std::uint64_t size() const {
-    return passes != nullptr ? row_count(*passes) : sweep->grid.size();
+    if (passes != nullptr) return row_count(*passes);
+    return engine != nullptr ? simulation_count(*engine) : sweep->grid.size();
   }
 
   std::unique_ptr<SweepJob> sweep;
   std::unique_ptr<BucketSpec> passes;
+  std::unique_ptr<EngineStudySpec> engine;
 };
 
 /// The columns of the results, and the values that occur in those of axes.
 struct GridColumns {
   explicit GridColumns(const GridJob& job) {
-    if (job.passes == nullptr) {
+    if (job.passes != nullptr) {
+      columns = bucket_columns();
+      values = bucket_axis_values(*job.passes);
+    } else if (job.engine != nullptr) {
+      columns = engine_columns();
+      values = engine_axis_values(*job.engine);
+    } else {
       of_sweep(job.sweep->grid);
-      return;
     }
-    columns = bucket_columns();
-    values = bucket_axis_values(*job.passes);
   }
 
   void of_sweep(const Grid& grid) {
@@ -148,21 +161,25 @@ GridResult run_sweep(const SystemGrid& source,
   return result;
 }
 
-/// Takes seconds, so nothing of it is kept for --resume.
-GridResult run_passes(const SystemGrid& source,
-                      const BucketSpec& spec,
-                      const ReproductionRequest& request,
-                      const StopFlag* stop,
-                      const SweepObserver& observer,
-                      bool& interrupted) {
+/// What takes seconds, so that nothing of it is kept for --resume.
+GridResult run_study(const SystemGrid& source,
+                     const GridJob& job,
+                     const ReproductionRequest& request,
+                     const StopFlag* stop,
+                     const SweepObserver& observer,
+                     bool& interrupted) {
   GridResult result;
   result.name = source.name;
-  result.scenarios = row_count(spec);
+  result.scenarios = job.size();
   try {
-    const BucketStudy study =
-        run_bucket_study(spec, stop, [&](std::uint64_t done, std::uint64_t) { observer(done); });
-    result.table = bucket_table(study);
-    result.done = study.rows.size();
+    if (job.passes != nullptr) {
+      const BucketStudy study = run_bucket_study(
+          *job.passes, stop, [&](std::uint64_t done, std::uint64_t) { observer(done); });
+      result.table = bucket_table(study);
+    } else {
+      result.table = run_engine_study(*job.engine, stop, observer);
+    }
+    result.done = job.size();
     const fs::path folder = request.out / grids_folder / source.name;
     make_folder(folder);
     write_file_atomically(folder / results_csv, table_csv(result.table));
@@ -220,8 +237,8 @@ Reproduction reproduce(const PublishedSystem& system,
     const auto advance = [&](std::uint64_t done) { observer(before + done, total); };
     GridJob& job = *jobs[i];
     all.grids.push_back(
-        job.passes != nullptr
-            ? run_passes(system.grids[i], *job.passes, request, stop, advance, all.interrupted)
+        job.sweep == nullptr
+            ? run_study(system.grids[i], job, request, stop, advance, all.interrupted)
             : run_sweep(system.grids[i], *job.sweep, request, stop, advance, all.interrupted));
     before += job.size();
     jobs[i].reset();

@@ -92,25 +92,25 @@ std::string system_schema() {
   const Json any_object{{"type", "object"}};
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
               {"title", "SchedLab published system"}};
-  schema.update(
-      object({{"schedlab", {{"const", "system"}}},
-              {"version", {{"const", 1}}},
-              {"name", text("short name")},
-              {"title", text("what is reproduced")},
-              {"source", text("the publication")},
-              {"notes", list_of(text("a remark"), "remarks for the report")},
-              {"grids",
-               list_of(object({{"name", text("short name, unique")},
-                               {"about", text("what it is for")},
-                               {"spec", any_object},
-                               {"quick", any_object}},
-                              {"name", "spec"},
-                              "a sweep, or what schedlab buckets reads; quick is merged into spec "
-                              "(RFC 7396) by --quick"),
-                       "scenarios")},
-              {"claims", list_of(claim(), "what is published")}},
-             {"schedlab", "version", "name", "title", "source", "grids", "claims"},
-             "a publication's numbers and the scenarios they are compared with"));
+  schema.update(object({{"schedlab", {{"const", "system"}}},
+                        {"version", {{"const", 1}}},
+                        {"name", text("short name")},
+                        {"title", text("what is reproduced")},
+                        {"source", text("the publication")},
+                        {"notes", list_of(text("a remark"), "remarks for the report")},
+                        {"grids",
+                         list_of(object({{"name", text("short name, unique")},
+                                         {"about", text("what it is for")},
+                                         {"spec", any_object},
+                                         {"quick", any_object}},
+                                        {"name", "spec"},
+                                        "a sweep, what schedlab buckets reads, or an engine_study; "
+                                        "quick is merged into spec "
+                                        "(RFC 7396) by --quick"),
+                                 "scenarios")},
+                        {"claims", list_of(claim(), "what is published")}},
+                       {"schedlab", "version", "name", "title", "source", "grids", "claims"},
+                       "a publication's numbers and the scenarios they are compared with"));
   return schema.dump(2);
 }
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two policies of swFLOWpro for chips of several core groups.
+// The two policies of swFLOWpro for chips of several core groups, and their alternative.
+#include "hw_models/machine_spec.hpp"
+#include "hw_models/registry.hpp"
+#include "policies/intra_operator.hpp"
+#include "policies/registry.hpp"
 #include "policies/round_robin_fifo.hpp"
 #include "policies/successor_first.hpp"
+#include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "tests/support/scenes.hpp"
@@ -105,6 +110,53 @@ TEST_CASE("successor_first keeps each slice of a split batch on its group, in th
     CAPTURE(slice);
     CHECK(groups.size() == 1);
   }
+}
+
+TEST_CASE("streams are named after the core groups that they stand for") {
+  const Scene scene{graph_of({1us, 1us}, {})};
+  const Plan plan = SuccessorFirst{2}.plan(scene.problem());
+  CHECK(plan.streams[StreamId{0}].name == "core group 0");
+  CHECK(plan.streams[StreamId{1}].name == "core group 1");
+}
+
+TEST_CASE(
+    "choosing operators takes one thread after another, and each only when its group is idle") {
+  // Four operators of 10 us on two groups, 3 us to choose one: the first two start at 3 and 6 us
+  // and end at 13 and 16; the next two are chosen from then on, start at 16 and 19 and end at 29.
+  const Scene scene{graph_of({10us, 10us, 10us, 10us}, {})};
+  for (const char* name : {"successor_first", "round_robin_fifo"}) {
+    CAPTURE(name);
+    const auto policy =
+        make_policy(name, {{"max_streams", std::int64_t{2}}, {"scheduling_us", 3.0}});
+    const Plan plan = policy->plan(scene.problem());
+    CHECK(check(scene.graph, scene.platform, plan).empty());
+    CHECK(simulate(scene.problem(), plan).makespan() == 29us);
+  }
+}
+
+TEST_CASE("a scheduling cost of nothing leaves plans as they are") {
+  const Scene scene{conv_net(small_net(ConvNetwork::alexnet, 2)), Rng{4}};
+  CHECK(make_policy("successor_first", {{"scheduling_us", 0.0}})->plan(scene.problem()) ==
+        SuccessorFirst{}.plan(scene.problem()));
+}
+
+TEST_CASE("intra_operator needs a machine whose operators spread over all core groups") {
+  ConvNetSpec spec = small_net(ConvNetwork::alexnet, 1);
+  spec.transfers = false;  // both kinds of cores share the memory
+  const TaskGraph graph = conv_net(spec);
+  MachineSpec machine = load_machine("sw26010_pro");
+  const auto model = make_cost_model(default_cost_model);
+  const CostTable apart{graph, machine.platform, *model};
+  CHECK_THROWS_WITH_AS((void)IntraOperator{}.plan({graph, machine.platform, apart}),
+                       doctest::Contains("units_per_kernel"),
+                       InfeasibleError);
+  apply_overrides(machine, {{"units_per_kernel", std::int64_t{6}}});
+  const CostTable together{graph, machine.platform, *model};
+  const Problem problem{graph, machine.platform, together};
+  const Plan plan = IntraOperator{}.plan(problem);
+  CHECK(check(graph, machine.platform, plan).empty());
+  CHECK(plan.streams.size() == 1);
+  CHECK(simulate(problem, plan).tasks.size() == graph.task_count());
 }
 
 TEST_CASE("both policies make sound plans for networks whole and split") {

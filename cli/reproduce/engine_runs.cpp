@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reproduce/engine_runs.hpp"
+
+#include "cli/reproduce/engine_study.hpp"
+#include "policies/registry.hpp"
+#include "sim/engine/simulator.hpp"
+#include "workloads/registry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::uint64_t other_costs = 2;  // all, machine
+
+}  // namespace
+
+std::uint64_t simulation_count(const EngineStudySpec& spec) {
+  const std::uint64_t on_all_groups =
+      spec.splits.size() * spec.policies.size() * spec.scheduling_us.size();
+  return (spec.operator_shares.size() + other_costs) * spec.networks.size() * (1 + on_all_groups);
+}
+
+TaskGraph engine_graph(const EngineStudySpec& spec,
+                       const std::string& workload,
+                       std::int64_t split) {
+  return make_workload(workload,
+                       {{"batch", spec.batch},
+                        {"split", split},
+                        {"include_transfers", false},
+                        {"include_tensors", split > 1}});
+}
+
+EngineRuns::EngineRuns(const EngineStudySpec& spec,
+                       const StopFlag* stop,
+                       const Observer& observer,
+                       Table& table)
+    : spec_(spec),
+      stop_(stop),
+      observer_(observer),
+      table_(table),
+      machine_(load_machine(spec.machine)) {}
+
+const TaskGraph& EngineRuns::graph(const std::string& workload, std::int64_t split) {
+  // Of one network at a time.
+  if (!graphs_.empty() && graphs_.begin()->first.first != workload) graphs_.clear();
+  const auto [it, added] = graphs_.try_emplace({workload, split});
+  if (added) it->second = engine_graph(spec_, workload, split);
+  return it->second;
+}
+
+double EngineRuns::seconds(const TaskGraph& graph,
+                           const CostTable& costs,
+                           const std::string& policy,
+                           double scheduling_us) {
+  if (stop_requested(stop_)) throw Interrupted("stopped");
+  const Problem problem{graph, machine_.platform, costs};
+  std::map<std::string, OptionValue> options;
+  if (scheduling_us > 0) options["scheduling_us"] = scheduling_us;
+  const Plan plan = make_policy(policy, options)->plan(problem);
+  const double result = to_seconds(simulate(problem, plan).makespan());
+  observer_(++done_);
+  return result;
+}
+
+void EngineRuns::add(EngineRow row, const ByEngineClass<ClassCost>& costs) {
+  AccelerationEngine::Options options;
+  options.costs.of[static_cast<std::size_t>(Processor::array)] = costs;
+  const AccelerationEngine model{options};
+  const TaskGraph& whole = graph(row.network, 1);
+  const double one_group =
+      seconds(whole, CostTable{whole, machine_.platform, model}, "single_stream", 0);
+  for (const std::string& policy : spec_.policies) {
+    for (const double scheduling_us : spec_.scheduling_us) {
+      row.policy = policy;
+      row.scheduling_us = scheduling_us;
+      add_splits(row, model, one_group);
+    }
+  }
+}
+
+void EngineRuns::add_splits(EngineRow row, const CostModel& model, double one_group) {
+  double unsplit = 0;
+  double best = 0;
+  double best_split = 0;
+  for (const std::int64_t split : spec_.splits) {
+    const TaskGraph& sliced = graph(row.network, split);
+    const CostTable costs{sliced, machine_.platform, model};
+    row.split = split;
+    row.value = one_group / seconds(sliced, costs, row.policy, *row.scheduling_us);
+    add_row(table_, row);
+    if (split == 1) unsplit = row.value;
+    if (split > 1 && row.value > best) {
+      best = row.value;
+      best_split = static_cast<double>(split);
+    }
+  }
+  row.split.reset();
+  const auto add_summary = [&](const char* quantity, double value) {
+    row.quantity = quantity;
+    row.value = value;
+    if (value > 0) add_row(table_, row);
+  };
+  add_summary("best_speed_up", best);
+  add_summary("best_split", best_split);
+  if (unsplit > 0 && best > 0) add_summary("split_gain", 100 * (best / unsplit - 1));
+}
+
+}  // namespace schedlab
