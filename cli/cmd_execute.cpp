@@ -15,6 +15,7 @@
 #include "sim/base/statistics.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
+#include "sim/trace/memory_use.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -51,6 +52,7 @@ void expect_cpu(const ExecuteOptions& options) {
 struct Repetitions {
   std::vector<double> makespans_us;  // in the order of the runs
   Execution median;
+  std::optional<AllocatedMemory> memory;  // most of all runs
 };
 
 /// Keeps what happened until a run failed.
@@ -72,9 +74,14 @@ Repetitions repeat(ScenarioExecutor& executor,
                    const Terminal& terminal) {
   std::vector<Execution> runs;
   Execution run;
+  std::optional<AllocatedMemory> memory;
   try {
     for (std::uint32_t i = 0; i < warm_up_runs + options.repetitions; ++i) {
       executor.execute(0, run);
+      const auto allocated = executor.allocated(0);
+      if (allocated && (!memory || memory->tensors_peak < allocated->tensors_peak)) {
+        memory = allocated;
+      }
       if (i >= warm_up_runs) runs.push_back(std::move(run));
     }
   } catch (const std::exception&) {
@@ -88,6 +95,7 @@ Repetitions repeat(ScenarioExecutor& executor,
     throw;
   }
   Repetitions all;
+  all.memory = memory;
   for (const Execution& one : runs) all.makespans_us.push_back(to_us(one.trace.makespan()));
   std::vector<std::size_t> order(runs.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -107,7 +115,18 @@ struct Said {
   double least_us = 0;
   double most_us = 0;
   double overhead_share = 0;  // of the workers' time, spent on recording
+  std::optional<AllocatedMemory> memory;
 };
+
+/// What the tensors of the run held by their life times, against what was allocated for them.
+std::string memory_line(const AllocatedMemory& allocated, const Metrics& metrics) {
+  const Bytes held = metrics.memory.empty() ? Bytes{0} : metrics.memory.front().peak;
+  return fmt::format(
+      "  tensors: at most {} allocated, {} by the life times of this run; {} of other arrays\n",
+      readable_bytes(allocated.tensors_peak),
+      readable_bytes(held),
+      readable_bytes(allocated.workspace));
+}
 
 void print(const Terminal& terminal,
            const Said& said,
@@ -115,21 +134,25 @@ void print(const Terminal& terminal,
            const RunFiles& files,
            const ExecuteOptions& options) {
   if (options.json) {
-    const nlohmann::ordered_json summary{{"verb", "execute"},
-                                         {"title", said.title},
-                                         {"out", options.out},
-                                         {"files", files.files},
-                                         {"device", "cpu"},
-                                         {"workers", said.workers},
-                                         {"host", said.host},
-                                         {"computes", said.computes},
-                                         {"gemm", gemm_library()},
-                                         {"repetitions", options.repetitions},
-                                         {"makespan_us_median", said.median_us},
-                                         {"makespan_us_min", said.least_us},
-                                         {"makespan_us_max", said.most_us},
-                                         {"utilization", metrics.utilization},
-                                         {"recording_overhead_share", said.overhead_share}};
+    nlohmann::ordered_json summary{{"verb", "execute"},
+                                   {"title", said.title},
+                                   {"out", options.out},
+                                   {"files", files.files},
+                                   {"device", "cpu"},
+                                   {"workers", said.workers},
+                                   {"host", said.host},
+                                   {"computes", said.computes},
+                                   {"gemm", gemm_library()},
+                                   {"repetitions", options.repetitions},
+                                   {"makespan_us_median", said.median_us},
+                                   {"makespan_us_min", said.least_us},
+                                   {"makespan_us_max", said.most_us},
+                                   {"utilization", metrics.utilization},
+                                   {"recording_overhead_share", said.overhead_share}};
+    if (said.memory) {
+      summary["allocated_tensor_bytes"] = said.memory->tensors_peak.count();
+      summary["allocated_workspace_bytes"] = said.memory->workspace.count();
+    }
     terminal.out << summary.dump(2) << '\n';
     return;
   }
@@ -137,7 +160,7 @@ void print(const Terminal& terminal,
       "{}\n  measured on {} workers, host {}: makespan {:.3f} us (median of {} runs, {:.3f} to "
       "{:.3f})\n  utilization {:.1f} %, recording took {:.2f} % of the workers' time\n  {} tasks, "
       "{} "
-      "streams, {} events, {} host calls; {}\n  {}: {}\n",
+      "streams, {} events, {} host calls; {}\n{}  {}: {}\n",
       said.title,
       said.workers,
       said.host,
@@ -153,6 +176,7 @@ void print(const Terminal& terminal,
       metrics.host_calls,
       said.computes ? fmt::format("real kernels, matrix products by {}", gemm_library())
                     : std::string{"stand-ins for the kernels"},
+      said.memory ? memory_line(*said.memory, metrics) : std::string{},
       options.out,
       fmt::join(files.files, ", "));
 }
@@ -161,6 +185,7 @@ ExecutionSettings settings_from(const ExecuteOptions& options) {
   ExecutionSettings settings{
       .workers = options.workers, .pin = options.pin, .proxy = proxy_from(options.proxy)};
   settings.host = *host_placement_from(options.host);
+  settings.allocation = *tensor_allocation_from(options.allocate);
   if (settings.workers == 0) settings.workers = default_workers(settings.host);
   return settings;
 }
@@ -182,6 +207,9 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
       ->capture_default_str();
   verb->add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
       ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
+  verb->add_option("--allocate", options.allocate, "CPU: when lstm takes its tensors' memory")
+      ->check(CLI::IsMember(tensor_allocation_names()))
+      ->capture_default_str();
   verb->add_option("--connections", options.connections, "CUDA: hardware connections")
       ->check(CLI::Range(1U, 32U));
   verb->add_option("--precision", options.precision, "CUDA: arithmetic of matrix products")
@@ -253,7 +281,8 @@ int run(const ExecuteOptions& options, const Terminal& terminal) {
          .least_us = *least,
          .most_us = *most,
          .overhead_share = to_us(runs.median.recording_overhead) /
-                           (executor.workers() * to_us(runs.median.trace.makespan()))},
+                           (executor.workers() * to_us(runs.median.trace.makespan())),
+         .memory = runs.memory},
         metrics,
         files,
         options);

@@ -18,6 +18,7 @@ struct ExecuteOptions {
   std::string device = "cpu";
   std::string host = "own_core";
   std::string proxy{};  ///< "", "spin" or "shapes"
+  std::string allocate = "whole_run";
   std::uint32_t workers = 0;
   std::uint32_t repetitions = 5;
   std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the environment says

@@ -357,6 +357,7 @@ double share_option(const std::string& text, const std::string& flag) {
 ExecutionSettings validation_settings(const ValidateOptions& options, const ScenarioSpace& space) {
   ExecutionSettings settings{
       .workers = options.workers, .pin = options.pin, .proxy = proxy_from(options.proxy)};
+  settings.allocation = *tensor_allocation_from(options.allocate);
   const auto given = host_placement_from(options.host);
   const Platform platform = space.components().machine(0).platform;
   const auto& profile = platform.devices[DeviceId{0}].profile;
@@ -389,6 +390,9 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
       ->check(CLI::IsMember(host_placement_names()));
   verb->add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
       ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
+  verb->add_option("--allocate", options.allocate, "CPU: when lstm takes its tensors' memory")
+      ->check(CLI::IsMember(tensor_allocation_names()))
+      ->capture_default_str();
   verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
   verb->add_option("--recording", options.recording, "Folder of a recording, instead of a device")
       ->excludes(device);

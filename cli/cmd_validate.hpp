@@ -20,6 +20,7 @@ struct ValidateOptions {
   std::string device{};  ///< cpu, cuda or cuda:1
   std::string host{};    ///< placement; empty: see validation_settings()
   std::string proxy{};   ///< "", "spin" or "shapes"
+  std::string allocate = "whole_run";
   std::uint32_t workers = 0;
   bool pin = true;
   std::string recording{};  ///< folder, instead of a device

@@ -2,7 +2,6 @@
 #include "cli/execution.hpp"
 
 #include "real_exec/gemm.hpp"
-#include "real_exec/recurrent_work.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
 
@@ -112,7 +111,8 @@ CpuWork& ScenarioExecutor::work_of(std::uint64_t scenario,
     const auto spec = space_.components().recurrent_spec(workload, granularity);
     held.problem = std::make_shared<PreparedProblem>(problem);
     if (spec && !settings_.proxy) {
-      held.work = std::make_unique<RecurrentWork>(*spec, *held.problem->graph, execution_data_seed);
+      held.work = std::make_unique<RecurrentWork>(
+          *spec, *held.problem->graph, execution_data_seed, settings_.allocation);
       held.computes = true;
     } else {
       held.work = std::make_unique<ProxyWork>(
@@ -173,6 +173,11 @@ void ScenarioExecutor::execute(std::uint64_t scenario, Execution& out) {
   const auto policy = space_.policy(space_.grid().part_index(scenario, Part::policy));
   const auto online = policy->online(run.problem->problem());
   executor_.run(run.problem->problem(), *online, *run.work, out);
+}
+
+std::optional<AllocatedMemory> ScenarioExecutor::allocated(std::uint64_t scenario) {
+  const std::optional<AllocatedMemory> memory = prepared(scenario).work->memory();
+  return memory && memory->by_tensor ? memory : std::nullopt;
 }
 
 ScenarioExecutor::Measured ScenarioExecutor::measured(std::uint64_t scenario,

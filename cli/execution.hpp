@@ -4,6 +4,7 @@
 #include "cli/scenario.hpp"
 #include "real_exec/cpu_executor.hpp"
 #include "real_exec/proxy_work.hpp"
+#include "real_exec/recurrent_work.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/machine/platform.hpp"
 
@@ -24,6 +25,8 @@ struct ExecutionSettings {
   bool pin = true;
   /// Of workloads whose own kernels are not here; nullopt: of the kernels' shapes.
   std::optional<ProxyKernels> proxy;
+  /// Of lstm; recomputation is always by tensor.
+  TensorAllocation allocation = TensorAllocation::whole_run;
 };
 
 /// Of weights and inputs, on every device.
@@ -59,6 +62,8 @@ class ScenarioExecutor {
   /// Throws what making the scenario, CpuExecutor::run and the tasks throw; `out` is filled also
   /// then, if the run has begun.
   void execute(std::uint64_t scenario, Execution& out);
+  /// What the scenario's last run allocated, where its tensors are allocated one by one.
+  [[nodiscard]] std::optional<AllocatedMemory> allocated(std::uint64_t scenario);
 
   /// Gives back what was made for the scenarios so far, their tasks' data above all.
   void forget();

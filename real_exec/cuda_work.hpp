@@ -59,7 +59,9 @@ enum class CudaPrecision : std::uint8_t { fp32, tf32, bf16 };
 /// way; with bf16 what is multiplied is kept in bf16 besides. Before each run everything that tasks
 /// write is filled with NaN.
 ///
-/// Errors  InfeasibleError if neither `precision` nor the spec's type is fp32, tf32 or bf16;
+/// Errors  InfeasibleError if neither `precision` nor the spec's type is fp32, tf32 or bf16, and
+/// for
+///         recompute other than keep_backward;
 ///         ContractViolation, naming the task, if `graph` is not recurrent(spec): the grid of its
 ///         kernels may differ, nothing else; DeviceError, for lack of memory above all.
 class CudaRecurrentWork final : public CudaWork {

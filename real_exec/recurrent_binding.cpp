@@ -44,9 +44,17 @@ constexpr std::array<Named, 22> single_tasks{{{"transfer_in", SubTask::transfer_
 
 }  // namespace
 
-std::vector<SubTask> sub_tasks_of(std::string_view operation, RecurrentCell cell_kind) {
+std::vector<SubTask> sub_tasks_of(std::string_view operation, const RecurrentSpec& spec) {
   using enum SubTask;
-  const bool candidate = cell_kind == RecurrentCell::gru_reset_before;
+  constexpr std::string_view again = "recompute_";
+  if (operation.starts_with(again)) {
+    std::vector<SubTask> tasks = sub_tasks_of(operation.substr(again.size()), spec);
+    if (spec.recompute == Recompute::data_drop) {
+      std::replace(tasks.begin(), tasks.end(), cell_forward, cell_values);
+    }
+    return tasks;
+  }
+  const bool candidate = spec.cell == RecurrentCell::gru_reset_before;
   if (operation == "node_forward") {
     if (!candidate) return {input_gemm, recurrent_gemm, cell_forward};
     return {input_gemm, recurrent_gemm, gates_forward, candidate_gemm, cell_forward};
@@ -95,7 +103,7 @@ RecurrentBinding::RecurrentBinding(const RecurrentSpec& spec, const TaskGraph& g
 
 std::vector<RecurrentBinding::BoundKernel> RecurrentBinding::bind(
     const Operation& operation) const {
-  const std::vector<SubTask> tasks = sub_tasks_of(operation.name, spec_.cell);
+  const std::vector<SubTask> tasks = sub_tasks_of(operation.name, spec_);
   SCHEDLAB_EXPECTS(!tasks.empty() && tasks.size() == operation.kernels.size(),
                    fmt::format("recurrent work: operation \"{}\" with {} kernels is none of "
                                "recurrent()'s, which has {} of this name",

@@ -20,6 +20,7 @@ enum class SubTask : std::uint8_t {
   gates_forward,
   candidate_gemm,
   cell_forward,
+  cell_values,  ///< cell_forward without the state
   loss,
   candidate_cell,
   candidate_hidden,
@@ -39,7 +40,8 @@ enum class SubTask : std::uint8_t {
 };
 
 /// The kernels of the operation of this name, in the order of the graph; empty: no such operation.
-[[nodiscard]] std::vector<SubTask> sub_tasks_of(std::string_view operation, RecurrentCell cell);
+[[nodiscard]] std::vector<SubTask> sub_tasks_of(std::string_view operation,
+                                                const RecurrentSpec& spec);
 
 /// Do bias gradients have tasks of their own?
 [[nodiscard]] inline bool bias_apart(const RecurrentSpec& spec) {

@@ -11,32 +11,64 @@ SCHEDLAB_INLINE std::ptrdiff_t gate_stride(const Step& s) {
   return s.hidden * s.rows;
 }
 
+/// Activations of 16 hidden elements of a row.
+struct LstmGates {
+  Floats i, f, g, o;
+};
+
+struct LstmBiases {
+  SCHEDLAB_INLINE LstmBiases(const CellForward& s, std::ptrdiff_t panel)
+      : i(load(s.bias + panel * lanes)),
+        f(load(s.bias + panel * lanes + s.hidden)),
+        g(load(s.bias + panel * lanes + 2 * s.hidden)),
+        o(load(s.bias + panel * lanes + 3 * s.hidden)) {}
+  Floats i, f, g, o;
+};
+
+SCHEDLAB_INLINE LstmGates lstm_gates(const CellForward& s,
+                                     const LstmBiases& bias,
+                                     std::ptrdiff_t at) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  const float* zx = (s.products != nullptr ? s.products : s.gates) + at;
+  const float* zh = s.recurrent + at;
+  return {.i = sigmoid(load(zx) + load(zh) + bias.i),
+          .f = sigmoid(load(zx + gate) + load(zh + gate) + bias.f),
+          .g = tanh(load(zx + 2 * gate) + load(zh + 2 * gate) + bias.g),
+          .o = sigmoid(load(zx + 3 * gate) + load(zh + 3 * gate) + bias.o)};
+}
+
+SCHEDLAB_INLINE void store_gates(const CellForward& s, const LstmGates& gates, std::ptrdiff_t at) {
+  const std::ptrdiff_t gate = gate_stride(s);
+  store(s.gates + at, gates.i);
+  store(s.gates + at + gate, gates.f);
+  store(s.gates + at + 2 * gate, gates.g);
+  store(s.gates + at + 3 * gate, gates.o);
+}
+
+SCHEDLAB_INLINE void lstm_values_body(const CellForward& s) {
+  for (std::ptrdiff_t p = s.panels.begin; p < s.panels.end; ++p) {
+    const LstmBiases bias{s, p};
+    for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
+      const std::ptrdiff_t at = (p * s.rows + row) * lanes;
+      store_gates(s, lstm_gates(s, bias, at), at);
+    }
+  }
+}
+
 SCHEDLAB_INLINE void lstm_forward_body(const CellForward& s) {
   const std::ptrdiff_t gate = gate_stride(s);
   for (std::ptrdiff_t p = s.panels.begin; p < s.panels.end; ++p) {
-    const float* bias = s.bias + p * lanes;
-    const Floats bias_i = load(bias);
-    const Floats bias_f = load(bias + s.hidden);
-    const Floats bias_g = load(bias + 2 * s.hidden);
-    const Floats bias_o = load(bias + 3 * s.hidden);
+    const LstmBiases bias{s, p};
     for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
       const std::ptrdiff_t at = (p * s.rows + row) * lanes;
-      float* z = s.gates + at;
-      const float* zh = s.recurrent + at;
-      for (std::ptrdiff_t g = 0; g < 4 * gate; g += gate) fetch_to_write(z + g);
+      for (std::ptrdiff_t g = 0; g < 4 * gate; g += gate) fetch_to_write(s.gates + at + g);
       fetch_to_write(s.c + at);
       fetch_to_write(s.h + at);
-      const Floats i = sigmoid(load(z) + load(zh) + bias_i);
-      const Floats f = sigmoid(load(z + gate) + load(zh + gate) + bias_f);
-      const Floats g = tanh(load(z + 2 * gate) + load(zh + 2 * gate) + bias_g);
-      const Floats o = sigmoid(load(z + 3 * gate) + load(zh + 3 * gate) + bias_o);
-      const Floats c = f * load(s.before + at) + i * g;
-      store(z, i);
-      store(z + gate, f);
-      store(z + 2 * gate, g);
-      store(z + 3 * gate, o);
+      const LstmGates gates = lstm_gates(s, bias, at);
+      const Floats c = gates.f * load(s.before + at) + gates.i * gates.g;
+      store_gates(s, gates, at);
       store(s.c + at, c);
-      store(s.h + at, o * tanh(c));
+      store(s.h + at, gates.o * tanh(c));
     }
   }
 }
@@ -181,6 +213,7 @@ SCHEDLAB_INLINE void reset_cell_backward_body(const CellBackward& s) {
 }  // namespace
 
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(lstm_forward, CellForward, lstm_forward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(lstm_values, CellForward, lstm_values_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(gru_forward, CellForward, gru_forward_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(reset_gates_forward, CellForward, reset_gates_forward_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(reset_cell_forward, CellForward, reset_cell_forward_body)

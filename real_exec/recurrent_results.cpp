@@ -16,6 +16,62 @@ std::vector<float> unpack(const PanelMap& map, const PanelArray& panels) {
 
 }  // namespace
 
+Bytes RecurrentState::tensor_bytes() const {
+  std::size_t floats = x.size() + dy.size() + target.size();
+  for (const PanelArray& layer : y) floats += layer.size();
+  for (const ChainState& chain : chains) {
+    for (const auto* array : {&chain.wx,
+                              &chain.wh,
+                              &chain.bias,
+                              &chain.wx_moments,
+                              &chain.wh_moments,
+                              &chain.bias_moments,
+                              &chain.gates,
+                              &chain.c,
+                              &chain.reset,
+                              &chain.gate_gradients,
+                              &chain.dh,
+                              &chain.carry,
+                              &chain.dx}) {
+      floats += array->size();
+    }
+    for (const auto* buffers : {&chain.gradients.wx, &chain.gradients.wh, &chain.gradients.bias}) {
+      for (const PanelArray& buffer : *buffers) floats += buffer.size();
+    }
+  }
+  return Bytes{static_cast<std::int64_t>(floats * sizeof(float))};
+}
+
+Bytes RecurrentState::workspace_bytes() const {
+  std::size_t floats =
+      loss_parts.size() + inputs.x.size() + inputs.dy.size() + inputs.target.size();
+  for (const ChainState& chain : chains) {
+    for (const auto* array : {&chain.wx_transposed,
+                              &chain.wh_transposed,
+                              &chain.wx_first,
+                              &chain.wh_first,
+                              &chain.bias_first,
+                              &chain.zh,
+                              &chain.reset_gradient,
+                              &chain.dh_last,
+                              &chain.carry_last}) {
+      floats += array->size();
+    }
+  }
+  for (const RecurrentChainInputs<float>& given : inputs.chains) {
+    for (const auto* array : {&given.wx,
+                              &given.wh,
+                              &given.bias,
+                              &given.h0,
+                              &given.c0,
+                              &given.dh_last,
+                              &given.dc_last}) {
+      floats += array->size();
+    }
+  }
+  return Bytes{static_cast<std::int64_t>(floats * sizeof(float))};
+}
+
 RecurrentChainResults<float> RecurrentState::chain_results(const ChainState& chain) const {
   RecurrentChainResults<float> results;
   results.wx = unpack(chain.wx_map, chain.wx);
@@ -47,7 +103,7 @@ RecurrentResults<float> RecurrentState::results() const {
   const PanelMap map = output_map(*this, top);
   const auto step_elements = static_cast<std::size_t>(spec.batch * spec.hidden * directions(top));
   results.y.resize(static_cast<std::size_t>(spec.steps) * step_elements);
-  for (std::int64_t t = 0; t < spec.steps; ++t) {
+  for (std::int64_t t = 0; t < spec.steps && !by_tensor; ++t) {
     map.unpack(y[static_cast<std::size_t>(top)].data() + (t + 1) * y_step(top),
                results.y.data() + static_cast<std::size_t>(t) * step_elements);
   }

@@ -108,11 +108,14 @@ PanelMap output_map(const RecurrentState& state, std::int64_t layer) {
           .places = in_order(state.directions(layer))};
 }
 
-RecurrentState::RecurrentState(const RecurrentSpec& given, std::uint64_t seed)
-    : spec(given), shape(cell_shape(given.cell)), hidden(padded(given.hidden)) {
+RecurrentState::RecurrentState(const RecurrentSpec& given, std::uint64_t seed, bool tensors_apart)
+    : spec(given),
+      by_tensor(tensors_apart),
+      shape(cell_shape(given.cell)),
+      hidden(padded(given.hidden)) {
   if (spec.input == 0) spec.input = spec.hidden;
   chains.reserve(static_cast<std::size_t>(chain_count(spec)));
-  const auto slots = static_cast<std::size_t>(spec.steps + 2);
+  const auto slots = static_cast<std::size_t>(by_tensor ? 1 : spec.steps + 2);
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
     layers.emplace_back();
     for (std::int64_t d = 0; d < directions(layer); ++d) {
@@ -176,18 +179,24 @@ void RecurrentState::allocate_steps(ChainState& chain) const {
   const auto steps = static_cast<std::size_t>(spec.steps);
   const auto cell = static_cast<std::size_t>(cells());
   const auto saved = static_cast<std::size_t>(spec.cell == RecurrentCell::gru ? 4 : shape.gates);
-  chain.gates.resize(steps * saved * cell);
-  chain.zh.resize(static_cast<std::size_t>(shape.gates) * cell);
-  if (shape.cell_state) chain.c.resize((steps + 2) * cell);
+  const bool one_task =
+      spec.granularity == Granularity::coarse || spec.granularity == Granularity::data_and_weight;
+  // In whole nodes the products live only inside the task.
+  if (!by_tensor || one_task) chain.zh.resize(static_cast<std::size_t>(shape.gates) * cell);
+  if (!by_tensor) chain.gates.resize(steps * saved * cell);
+  if (shape.cell_state) chain.c.resize((by_tensor ? 1 : steps + 2) * cell);
   if (shape.candidate_gates > 0) {
     chain.reset.resize(steps * cell);
     chain.reset_gradient.resize(cell);
   }
   if (spec.pass == RecurrentPass::forward) return;
-  chain.gate_gradients.resize(steps * static_cast<std::size_t>(gate_gradient_step()));
+  if (!by_tensor) {
+    chain.gate_gradients.resize(steps * static_cast<std::size_t>(gate_gradient_step()));
+  }
   for (auto* array : {&chain.dh, &chain.carry, &chain.dh_last, &chain.carry_last}) {
     array->resize(cell);
   }
+  if (by_tensor && chain.layer > 0) return;
   chain.dx.resize(steps * static_cast<std::size_t>(chain.width * spec.batch));
 }
 

@@ -90,7 +90,14 @@ struct ChainState {
 /// All arrays of a run.
 class RecurrentState {
  public:
-  RecurrentState(const RecurrentSpec& given, std::uint64_t seed);
+  /// `by_tensor`: h, c, gates, products, dG and dx of steps have memory of their own elsewhere
+  /// (StepTensors), but for initial states and the dx of layer 0; of LSTMs in one direction.
+  RecurrentState(const RecurrentSpec& given, std::uint64_t seed, bool by_tensor);
+
+  /// Bytes of all arrays here: of tensors of the graph, and of what only these kernels need
+  /// (transposed weights, first values for the next run, inputs as they were drawn).
+  [[nodiscard]] Bytes tensor_bytes() const;
+  [[nodiscard]] Bytes workspace_bytes() const;
 
   /// What accumulates, and what a run overwrites, as it was at first.
   void reset();
@@ -120,8 +127,8 @@ class RecurrentState {
   }
   /// Elements of y(step) of a layer.
   // Steps of y, x and dG lie an odd number of panels apart: at powers of two the steps of one sum
-  // would share few lines of the first-level cache.
-  [[nodiscard]] std::ptrdiff_t panel() const { return 16 * spec.batch; }
+  // would share few lines of the first-level cache. By tensors no sum takes several steps.
+  [[nodiscard]] std::ptrdiff_t panel() const { return by_tensor ? 0 : 16 * spec.batch; }
   [[nodiscard]] std::ptrdiff_t y_step(std::int64_t layer) const {
     return layer_step(layer) + panel();
   }
@@ -133,6 +140,7 @@ class RecurrentState {
   }
 
   RecurrentSpec spec;  ///< input is never 0
+  bool by_tensor;
   const RecurrentCellShape& shape;
   std::ptrdiff_t hidden;  ///< padded
   std::vector<ChainState> chains;

@@ -3,7 +3,6 @@
 
 #include "real_exec/gemm_panels.hpp"
 #include "real_exec/pointwise.hpp"
-#include "real_exec/recurrent_cells.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -22,6 +21,7 @@ void RecurrentSteps::run(SubTask task, const Portion& portion) {
       return candidate_gemm(chain, portion);
     case SubTask::gates_forward:
     case SubTask::cell_forward:
+    case SubTask::cell_values:
       return forward_cell(task, chain, portion);
     case SubTask::loss:
       return loss(portion);
@@ -76,15 +76,6 @@ void RecurrentSteps::run_forward() {
   }
 }
 
-float* RecurrentSteps::gates(ChainState& chain, std::int64_t step) const {
-  const auto step_elements = static_cast<std::ptrdiff_t>(chain.gates.size()) / state_.spec.steps;
-  return chain.gates.data() + step * step_elements;
-}
-
-float* RecurrentSteps::gate_gradients(ChainState& chain, std::int64_t step) const {
-  return chain.gate_gradients.data() + step * gate_gradient_step();
-}
-
 /// Lays the rows of x out in panels on their way.
 void RecurrentSteps::copy_in(const Portion& portion) {
   const RecurrentSpec& spec = state_.spec;
@@ -102,9 +93,9 @@ void RecurrentSteps::copy_in(const Portion& portion) {
 }
 
 void RecurrentSteps::input_gemm(ChainState& chain, const Portion& portion) {
-  multiply({.a = state_.input(chain, portion.step),
+  multiply({.a = input(chain, portion, portion.step),
             .b = chain.wx.data(),
-            .c = gates(chain, portion.step),
+            .c = products(chain, portion),
             .rows = state_.spec.batch,
             .k = chain.width,
             .b_rows = chain.width},
@@ -112,9 +103,9 @@ void RecurrentSteps::input_gemm(ChainState& chain, const Portion& portion) {
 }
 
 void RecurrentSteps::recurrent_gemm(ChainState& chain, const Portion& portion) {
-  multiply({.a = state_.h(chain, RecurrentState::before(chain, portion.step)),
+  multiply({.a = h(chain, portion, RecurrentState::before(chain, portion.step)),
             .b = chain.wh.data(),
-            .c = chain.zh.data(),
+            .c = recurrent_products(chain, portion),
             .rows = state_.spec.batch,
             .k = state_.hidden,
             .b_rows = state_.hidden},
@@ -136,17 +127,24 @@ void RecurrentSteps::candidate_gemm(ChainState& chain, const Portion& portion) {
 void RecurrentSteps::forward_cell(SubTask task, ChainState& chain, const Portion& portion) {
   const bool lstm = state_.shape.cell_state;
   const std::int64_t before = RecurrentState::before(chain, portion.step);
-  CellForward step{.gates = gates(chain, portion.step),
-                   .recurrent = chain.zh.data(),
+  CellForward step{.gates = gates(chain, portion),
+                   .products = lstm ? products(chain, portion) : nullptr,
+                   .recurrent = recurrent_products(chain, portion),
                    .bias = chain.bias.data(),
-                   .before = lstm ? state_.c(chain, before) : state_.h(chain, before),
-                   .c = lstm ? state_.c(chain, portion.step) : nullptr,
-                   .h = state_.h(chain, portion.step),
+                   .before = nullptr,
+                   .c = nullptr,
+                   .h = nullptr,
                    .reset = nullptr,
                    .rows = state_.spec.batch,
                    .hidden = state_.hidden,
                    .panels = portion.of(gate_panels(1))};
-  if (lstm) return lstm_forward(step);
+  if (task == SubTask::cell_values) return lstm_values(step);
+  step.before = lstm ? c(chain, portion, before) : h(chain, portion, before);
+  step.h = h(chain, portion, portion.step);
+  if (lstm) {
+    step.c = c(chain, portion, portion.step);
+    return lstm_forward(step);
+  }
   if (state_.spec.cell == RecurrentCell::gru) return gru_forward(step);
   step.reset = chain.reset.data() + portion.step * state_.cells();
   return task == SubTask::gates_forward ? reset_gates_forward(step) : reset_cell_forward(step);
@@ -156,15 +154,14 @@ void RecurrentSteps::forward_cell(SubTask task, ChainState& chain, const Portion
 /// that ends last adds up what all have left.
 void RecurrentSteps::loss(const Portion& portion) {
   const RecurrentSpec& spec = state_.spec;
-  const std::size_t top = state_.layers.size() - 1;
+  const std::size_t top = state_.layers.back().front();  // both directions lie side by side
   const std::ptrdiff_t step_panels = state_.layer_step(spec.layers - 1) / (spec.batch * lanes);
   const float scale = 1.0F / static_cast<float>(spec.batch);
   const PanelRange part = portion.of(spec.steps * step_panels);
   for (std::ptrdiff_t panel = part.begin; panel < part.end; ++panel) {
     const std::ptrdiff_t at = panel * spec.batch * lanes;
-    const std::ptrdiff_t slot = panel / step_panels + 1;
     const std::ptrdiff_t in_step = panel % step_panels * spec.batch * lanes;
-    squared_error({.y = state_.y[top].data() + slot * state_.y_step(spec.layers - 1) + in_step,
+    squared_error({.y = h(state_.chains[top], portion, panel / step_panels) + in_step,
                    .target = state_.target.data() + at,
                    .dy = state_.dy.data() + at,
                    .scale = scale,
@@ -181,42 +178,46 @@ void RecurrentSteps::backward_cell(SubTask task, ChainState& chain, const Portio
   const bool lstm = state_.shape.cell_state;
   const RecurrentSpec& spec = state_.spec;
   const std::int64_t before = RecurrentState::before(chain, portion.step);
-  const std::ptrdiff_t cells = state_.cells();
-  CellBackward step{.gates = gates(chain, portion.step),
-                    .c = lstm ? state_.c(chain, portion.step) : nullptr,
-                    .before = lstm ? state_.c(chain, before) : state_.h(chain, before),
+  CellBackward step{.gates = gates(chain, portion),
+                    .c = lstm ? c(chain, portion, portion.step) : nullptr,
+                    .before = lstm ? c(chain, portion, before) : h(chain, portion, before),
                     .upstream = {},
                     .upstreams = 0,
                     .dh = chain.dh.data(),
                     .carry = chain.carry.data(),
                     .reset_gradient = chain.reset_gradient.data(),
-                    .gate_gradients = gate_gradients(chain, portion.step),
+                    .gate_gradients = gate_gradients(chain, portion, portion.step),
                     .rows = spec.batch,
                     .hidden = state_.hidden,
                     .panels = portion.of(gate_panels(1))};
-  // Of what comes from above, this direction's half.
-  const std::ptrdiff_t half =
-      portion.step * state_.layer_step(chain.layer) + chain.direction * cells;
-  const auto above = static_cast<std::size_t>(chain.layer + 1);
-  if (above == state_.layers.size()) {
-    step.upstream[0] = state_.dy.data() + half;
-    step.upstreams = 1;
-  } else {
-    for (const std::size_t upper : state_.layers[above]) {
-      step.upstream[static_cast<std::size_t>(step.upstreams)] =
-          state_.chains[upper].dx.data() + half;
-      ++step.upstreams;
-    }
-  }
+  backward_inputs(chain, portion, step);
   if (lstm) return lstm_backward(step);
   if (spec.cell == RecurrentCell::gru) return gru_backward(step);
   return task == SubTask::candidate_cell ? reset_candidate_backward(step)
                                          : reset_cell_backward(step);
 }
 
+/// Of what comes from above, this direction's half.
+void RecurrentSteps::backward_inputs(const ChainState& chain,
+                                     const Portion& portion,
+                                     CellBackward& step) {
+  const std::ptrdiff_t in_step = chain.direction * state_.cells();
+  const auto above = static_cast<std::size_t>(chain.layer + 1);
+  if (above == state_.layers.size()) {
+    step.upstream[0] = state_.dy.data() + portion.step * state_.layer_step(chain.layer) + in_step;
+    step.upstreams = 1;
+    return;
+  }
+  for (const std::size_t upper : state_.layers[above]) {
+    step.upstream[static_cast<std::size_t>(step.upstreams)] =
+        dx(state_.chains[upper], portion) + in_step;
+    ++step.upstreams;
+  }
+}
+
 void RecurrentSteps::candidate_hidden(ChainState& chain, const Portion& portion) {
   const std::ptrdiff_t first = state_.shape.recurrent_gates * state_.hidden;
-  multiply({.a = gate_gradients(chain, portion.step),
+  multiply({.a = gate_gradients(chain, portion, portion.step),
             .b = chain.wh_transposed.data() + first * lanes,
             .c = chain.reset_gradient.data(),
             .rows = state_.spec.batch,
@@ -228,7 +229,7 @@ void RecurrentSteps::candidate_hidden(ChainState& chain, const Portion& portion)
 void RecurrentSteps::hidden_1(ChainState& chain, const Portion& portion) {
   // Of a GRU after n of the input's product.
   const std::ptrdiff_t first = state_.shape.cell_state ? 0 : state_.cells();
-  multiply({.a = gate_gradients(chain, portion.step) + first,
+  multiply({.a = gate_gradients(chain, portion, portion.step) + first,
             .b = chain.wh_transposed.data(),
             .c = chain.dh.data(),
             .rows = state_.spec.batch,
@@ -238,9 +239,9 @@ void RecurrentSteps::hidden_1(ChainState& chain, const Portion& portion) {
 }
 
 void RecurrentSteps::hidden_2(ChainState& chain, const Portion& portion) {
-  multiply({.a = gate_gradients(chain, portion.step),
+  multiply({.a = gate_gradients(chain, portion, portion.step),
             .b = chain.wx_transposed.data(),
-            .c = chain.dx.data() + portion.step * chain.width * state_.spec.batch,
+            .c = dx(chain, portion),
             .rows = state_.spec.batch,
             .k = state_.shape.gates * state_.hidden,
             .b_rows = state_.shape.gates * state_.hidden},

@@ -3,16 +3,20 @@
 
 #include "real_exec/gemm_panels.hpp"
 #include "real_exec/recurrent_binding.hpp"
+#include "real_exec/recurrent_cells.hpp"
 #include "real_exec/recurrent_state.hpp"
+#include "real_exec/step_tensors.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace schedlab::detail {
 
 /// One block of one kernel of one task.
 struct Portion {
+  TaskId id{};  ///< where tensors have memory of their own
   std::size_t chain = 0;
   std::int64_t step = 0;   ///< of weight tasks the last in backward order
   std::int64_t steps = 1;  ///< of weight tasks: that are summed
@@ -25,7 +29,13 @@ struct Portion {
 /// Runs sub-tasks on the arrays of a RecurrentState.
 class RecurrentSteps {
  public:
-  RecurrentSteps(const RecurrentSpec& spec, std::uint64_t seed) : state_(spec, seed) {}
+  RecurrentSteps(const RecurrentSpec& spec, std::uint64_t seed, bool by_tensor)
+      : state_(spec, seed, by_tensor) {}
+
+  /// Where the arrays of steps lie if not in the state; must outlive this. Their sizes are
+  /// step_elements().
+  void use(const StepTensors* tensors) { tensors_ = tensors; }
+  [[nodiscard]] std::vector<StepTensors::Elements> step_elements() const;
 
   void run(SubTask task, const Portion& portion);
   void reset();
@@ -53,18 +63,42 @@ class RecurrentSteps {
   [[nodiscard]] std::ptrdiff_t gate_panels(std::int64_t gates) const {
     return gates * state_.hidden / 16;
   }
-  /// Activations and gate gradients of a step.
-  [[nodiscard]] float* gates(ChainState& chain, std::int64_t step) const;
-  [[nodiscard]] float* gate_gradients(ChainState& chain, std::int64_t step) const;
+  // Arrays of a step, by the task that `portion` is part of.
+  [[nodiscard]] float* gates(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* gate_gradients(ChainState& chain,
+                                      const Portion& portion,
+                                      std::int64_t step) const;
+  [[nodiscard]] float* products(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* recurrent_products(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* h(const ChainState& chain, const Portion& portion, std::int64_t step);
+  [[nodiscard]] float* c(ChainState& chain, const Portion& portion, std::int64_t step) const;
+  [[nodiscard]] const float* input(const ChainState& chain,
+                                   const Portion& portion,
+                                   std::int64_t step) const;
+  [[nodiscard]] float* dx(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* own(StepTensor kind,
+                           const ChainState& chain,
+                           const Portion& portion,
+                           std::int64_t step) const;
+  void backward_inputs(const ChainState& chain, const Portion& portion, CellBackward& step);
   [[nodiscard]] std::ptrdiff_t gate_gradient_step() const { return state_.gate_gradient_step(); }
   /// The step that comes first in the sum of a weight task, and what one step on adds to the step.
   [[nodiscard]] static std::int64_t first_summed(const ChainState& chain, const Portion& portion);
   [[nodiscard]] static std::int64_t summed_direction(const ChainState& chain) {
     return chain.direction == 1 ? 1 : -1;
   }
+  /// No constant distance lies between the arrays of the steps that are summed.
+  [[nodiscard]] bool steps_apart(const Portion& portion) const {
+    return tensors_ != nullptr && portion.steps > 1;
+  }
+  /// The same sum as one portion per step, in the same order. Of a task that sums several steps:
+  /// there is one buffer then.
+  [[nodiscard]] static std::vector<Portion> single_steps(const ChainState& chain,
+                                                         const Portion& portion);
   [[nodiscard]] static std::size_t buffer(const ChainState& chain, const Portion& portion);
 
   RecurrentState state_;
+  const StepTensors* tensors_ = nullptr;
   std::atomic<std::uint32_t> loss_blocks_{0};  ///< that have ended
 };
 

@@ -17,18 +17,33 @@ std::int64_t RecurrentSteps::first_summed(const ChainState& chain, const Portion
   return portion.step - summed_direction(chain) * (portion.steps - 1);
 }
 
+std::vector<Portion> RecurrentSteps::single_steps(const ChainState& chain, const Portion& portion) {
+  std::vector<Portion> all(static_cast<std::size_t>(portion.steps), portion);
+  std::int64_t step = first_summed(chain, portion);
+  for (Portion& one : all) {
+    one.steps = 1;
+    one.step = step;
+    step += summed_direction(chain);
+  }
+  return all;
+}
+
 std::size_t RecurrentSteps::buffer(const ChainState& chain, const Portion& portion) {
   return static_cast<std::size_t>(portion.step) % chain.gradients.wx.size();
 }
 
 void RecurrentSteps::weight(SubTask task, ChainState& chain, const Portion& portion) {
+  if (steps_apart(portion)) {
+    for (const Portion& one : single_steps(chain, portion)) weight(task, chain, one);
+    return;
+  }
   const std::int64_t first = first_summed(chain, portion);
   const std::int64_t direction = summed_direction(chain);
   const std::size_t at = buffer(chain, portion);
   const std::ptrdiff_t cells = state_.cells();
   PanelGradient sum{.a = nullptr,
                     .a_step = direction * state_.h_step(chain),
-                    .d = gate_gradients(chain, first),
+                    .d = gate_gradients(chain, portion, first),
                     .d_step = direction * gate_gradient_step(),
                     .c = chain.gradients.wh[at].data(),
                     .rows = state_.spec.batch,
@@ -37,12 +52,12 @@ void RecurrentSteps::weight(SubTask task, ChainState& chain, const Portion& port
   std::int64_t gates = state_.shape.recurrent_gates;
   if (task == SubTask::weight_1) {
     gates = state_.shape.gates;
-    sum.a = state_.input(chain, first);
+    sum.a = input(chain, portion, first);
     sum.a_step = direction * state_.input_step(chain);
     sum.c = chain.gradients.wx[at].data();
     sum.features = chain.width;
   } else if (task == SubTask::weight_2) {
-    sum.a = state_.h(chain, RecurrentState::before(chain, first));
+    sum.a = h(chain, portion, RecurrentState::before(chain, first));
     // Of a GRU after n of the input's product.
     if (!state_.shape.cell_state) sum.d += cells;
   } else {
@@ -56,7 +71,11 @@ void RecurrentSteps::weight(SubTask task, ChainState& chain, const Portion& port
 }
 
 void RecurrentSteps::bias(ChainState& chain, const Portion& portion) {
-  add_column_sums({.d = gate_gradients(chain, first_summed(chain, portion)),
+  if (steps_apart(portion)) {
+    for (const Portion& one : single_steps(chain, portion)) bias(chain, one);
+    return;
+  }
+  add_column_sums({.d = gate_gradients(chain, portion, first_summed(chain, portion)),
                    .d_step = summed_direction(chain) * gate_gradient_step(),
                    .sums = chain.gradients.bias[buffer(chain, portion)].data(),
                    .rows = state_.spec.batch,

@@ -7,31 +7,60 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace schedlab {
 
 class RecurrentWork::Implementation {
  public:
-  Implementation(const RecurrentSpec& spec, const TaskGraph& graph, std::uint64_t seed)
-      : steps(spec, seed), binding(spec, graph) {}
+  Implementation(const RecurrentSpec& spec,
+                 const TaskGraph& graph,
+                 std::uint64_t seed,
+                 bool by_tensor)
+      : steps(spec, seed, by_tensor), binding(spec, graph) {
+    if (!by_tensor) return;
+    IdVector<TaskId, std::uint32_t> blocks;
+    for (const TaskId task : graph.tasks()) {
+      std::uint32_t count = 0;
+      for (const auto& kernel : binding.kernels(task)) count += kernel.blocks;
+      blocks.push_back(count);
+    }
+    tensors = std::make_unique<detail::StepTensors>(graph, steps.step_elements(), blocks);
+    steps.use(tensors.get());
+  }
 
   void run(TaskId task, std::size_t kernel, std::uint32_t block) {
     const detail::RecurrentBinding::BoundTask& bound = binding.task(task);
     const detail::RecurrentBinding::BoundKernel& k = binding.kernels(task)[kernel];
+    if (tensors != nullptr) tensors->memory().enter(task);
     steps.run(k.task,
-              {.chain = bound.chain,
+              {.id = task,
+               .chain = bound.chain,
                .step = bound.step,
                .steps = k.steps,
                .block = block,
                .blocks = k.blocks});
+    if (tensors != nullptr) tensors->memory().leave(task);
   }
 
   detail::RecurrentSteps steps;
   detail::RecurrentBinding binding;
+  std::unique_ptr<detail::StepTensors> tensors;  // none: all lie in the state
 };
 
 namespace {
 
-const RecurrentSpec& checked(const RecurrentSpec& spec) {
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 2> allocation_words{"whole_run", "by_tensor"};
+
+bool allocates_by_tensor(const RecurrentSpec& spec, TensorAllocation allocation) {
+  return allocation == TensorAllocation::by_tensor || spec.recompute != Recompute::keep_backward;
+}
+
+const RecurrentSpec& checked(const RecurrentSpec& spec,
+                             const TaskGraph& graph,
+                             TensorAllocation allocation) {
   if (spec.type != DataType::fp32) {
     throw InfeasibleError(
         fmt::format("the kernels for the CPU compute in fp32; the workload has {}\n"
@@ -41,13 +70,43 @@ const RecurrentSpec& checked(const RecurrentSpec& spec) {
         std::string(to_string(spec.type)),
         "fp32");
   }
+  if (!allocates_by_tensor(spec, allocation)) return spec;
+  const bool possible = spec.cell == RecurrentCell::lstm && spec.pass == RecurrentPass::training &&
+                        spec.bidirectional == Bidirectional::none && spec.tensors &&
+                        spec.tensor_names && !graph.tensors().empty();
+  if (!possible) {
+    throw InfeasibleError(
+        "on the CPU memory is taken tensor by tensor, as recomputation needs it, for LSTM training "
+        "in one direction with tensors\n  use \"kind\": \"lstm\", \"pass\": \"training\", "
+        "\"bidirectional\": \"none\", \"include_tensors\": true");
+  }
+  if (spec.recompute == Recompute::keep_all) {
+    throw InfeasibleError(
+        "recompute keep_all: the kernels for the CPU are fused and have no intermediate results to "
+        "keep\n  use keep_backward");
+  }
   return spec;
 }
 
 }  // namespace
 
-RecurrentWork::RecurrentWork(const RecurrentSpec& spec, const TaskGraph& graph, std::uint64_t seed)
-    : implementation_(std::make_unique<Implementation>(checked(spec), graph, seed)) {
+std::optional<TensorAllocation> tensor_allocation_from(std::string_view word) {
+  const auto* const found = std::find(allocation_words.begin(), allocation_words.end(), word);
+  if (found == allocation_words.end()) return std::nullopt;
+  return static_cast<TensorAllocation>(found - allocation_words.begin());
+}
+
+const std::vector<std::string>& tensor_allocation_names() {
+  static const std::vector<std::string> names(allocation_words.begin(), allocation_words.end());
+  return names;
+}
+
+RecurrentWork::RecurrentWork(const RecurrentSpec& spec,
+                             const TaskGraph& graph,
+                             std::uint64_t seed,
+                             TensorAllocation allocation)
+    : implementation_(std::make_unique<Implementation>(
+          checked(spec, graph, allocation), graph, seed, allocates_by_tensor(spec, allocation))) {
   if (spec.pass == RecurrentPass::backward) implementation_->steps.run_forward();
 }
 
@@ -67,6 +126,18 @@ void RecurrentWork::run(TaskId task, std::size_t kernel, std::uint32_t block) {
 
 void RecurrentWork::reset() {
   implementation_->steps.reset();
+  if (implementation_->tensors != nullptr) implementation_->tensors->memory().reset();
+}
+
+std::optional<AllocatedMemory> RecurrentWork::memory() const {
+  const detail::RecurrentState& state = implementation_->steps.state();
+  AllocatedMemory memory{.tensors_peak = state.tensor_bytes(),
+                         .workspace = state.workspace_bytes(),
+                         .by_tensor = implementation_->tensors != nullptr};
+  if (implementation_->tensors != nullptr) {
+    memory.tensors_peak += implementation_->tensors->memory().peak();
+  }
+  return memory;
 }
 
 const RecurrentInputs<float>& RecurrentWork::inputs() const {

@@ -9,8 +9,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace schedlab {
+
+/// When a run takes the memory of tensors that there is one of for each step.
+enum class TensorAllocation : std::uint8_t {
+  whole_run,  ///< all of them before it, side by side
+  by_tensor,  ///< each when the first task that uses it begins, until the last one has ended
+};
+
+[[nodiscard]] std::optional<TensorAllocation> tensor_allocation_from(std::string_view word);
+[[nodiscard]] const std::vector<std::string>& tensor_allocation_names();
 
 /// Computes the tasks of recurrent(spec) in fp32: every cell, pass, granularity and accumulation.
 ///
@@ -26,12 +39,21 @@ namespace schedlab {
 /// another order. Results of one machine differ from those of another by rounding: with and
 /// without fused multiply-add.
 ///
-/// Memory  activations and gradients of all steps: about 4 * (2 G + I + 4 H) * batch bytes a node.
-/// Errors  InfeasibleError for another type than fp32; ContractViolation, naming the task, if
-/// `graph` is not recurrent(spec): the grid of its kernels may differ, nothing else.
+/// Memory  whole_run: activations and gradients of all steps, about 4 * (2 G + I + 4 H) * batch
+/// bytes a node. by_tensor: what the graph's tensors hold at the time; memory() says how much that
+/// was. It is for LSTM training in one direction, whose graph has named tensors, and is needed by
+/// `recompute` other than keep_backward, as nothing can be dropped otherwise. Results are the same
+/// bit for bit, but for y, which is dropped and comes back as zeros.
+/// Errors  InfeasibleError for another type than fp32, for what by_tensor is not for, and for
+/// recompute keep_all, whose intermediate results fused kernels do not have; ContractViolation,
+/// naming the task, if `graph` is not recurrent(spec): the grid of its kernels may differ, nothing
+/// else.
 class RecurrentWork final : public CpuWork {
  public:
-  RecurrentWork(const RecurrentSpec& spec, const TaskGraph& graph, std::uint64_t seed);
+  RecurrentWork(const RecurrentSpec& spec,
+                const TaskGraph& graph,
+                std::uint64_t seed,
+                TensorAllocation allocation = TensorAllocation::whole_run);
   RecurrentWork(const RecurrentWork&) = delete;
   RecurrentWork& operator=(const RecurrentWork&) = delete;
   ~RecurrentWork() override;
@@ -40,6 +62,7 @@ class RecurrentWork final : public CpuWork {
   [[nodiscard]] std::uint32_t blocks(TaskId task, std::size_t kernel) const override;
   void run(TaskId task, std::size_t kernel, std::uint32_t block) override;
   void reset() override;
+  [[nodiscard]] std::optional<AllocatedMemory> memory() const override;
 
   /// What the run was given; for a reference that computes the same.
   [[nodiscard]] const RecurrentInputs<float>& inputs() const;

@@ -2,12 +2,14 @@
 #include "workloads/recurrent.hpp"
 
 #include "sim/base/error.hpp"
+#include "workloads/buckets/checkpoints.hpp"
 #include "workloads/model_limits.hpp"
 #include "workloads/recurrent_stack.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace schedlab {
@@ -18,6 +20,38 @@ using detail::GraphEmitter;
 using detail::RecurrentChain;
 using detail::RecurrentStack;
 using detail::Steps;
+
+std::int64_t checkpoints_of(const RecurrentSpec& spec) {
+  return spec.checkpoints > 0 ? spec.checkpoints : default_checkpoints(spec.cell, spec.steps);
+}
+
+void check_recomputation(const RecurrentSpec& spec) {
+  if (spec.recompute == Recompute::keep_backward) return;
+  const std::string word{to_string(spec.recompute)};
+  if (spec.pass != RecurrentPass::training) {
+    throw InfeasibleError(
+        fmt::format("recompute {} needs the forward pass that it keeps less or more of in the same "
+                    "graph; set \"pass\": \"training\"",
+                    word),
+        "pass",
+        spec.pass == RecurrentPass::forward ? "forward" : "backward",
+        "training");
+  }
+  if (spec.recompute != Recompute::sqrt && spec.recompute != Recompute::optimal) return;
+  if (spec.bidirectional != Bidirectional::none) {
+    throw InfeasibleError(
+        fmt::format("recompute {} advances all layers step by step, which bidirectional layers "
+                    "cannot; use data_drop, or \"bidirectional\": \"none\"",
+                    word),
+        "bidirectional",
+        spec.bidirectional == Bidirectional::first ? "first" : "all",
+        "none");
+  }
+  if (spec.recompute == Recompute::optimal) {
+    const std::int64_t slots = std::min(checkpoints_of(spec), spec.steps - 1);
+    detail::check_nodes("lstm", spec.layers, fewest_forward_steps(spec.steps, slots));
+  }
+}
 
 void check(const RecurrentSpec& spec) {
   const auto at_least_one = [](std::int64_t value, const char* name) {
@@ -39,6 +73,9 @@ void check(const RecurrentSpec& spec) {
                                    .hidden = hidden,
                                    .width = width,
                                    .buffers = spec.partial_buffers});
+  SCHEDLAB_EXPECTS(spec.checkpoints >= 0,
+                   fmt::format("recurrent: checkpoints is {}", spec.checkpoints));
+  check_recomputation(spec);
 }
 
 /// The whole graph; used once.
@@ -64,6 +101,7 @@ class Generator {
   }
   void add_transfer_in();
   void add_loss(RecurrentStack& stack);
+  void add_backward(RecurrentStack& stack);
   void add_transfer_out();
 
   RecurrentSpec spec_;
@@ -93,6 +131,7 @@ TaskGraph Generator::build() && {
                .partial_buffers = spec_.partial_buffers,
                .buffer_order = spec_.buffer_order};
   chain.pass = spec_.pass;
+  chain.recompute = spec_.recompute;
   RecurrentStack stack{out_,
                        chain,
                        {.count = spec_.layers,
@@ -114,7 +153,7 @@ TaskGraph Generator::build() && {
     stack.add_borders();
   }
   if (spec_.pass != RecurrentPass::forward) {
-    stack.backward();
+    add_backward(stack);
     stack.add_reductions();
   }
   if (training()) {
@@ -162,6 +201,16 @@ void Generator::add_loss(RecurrentStack& stack) {
   out_.writes(loss_, gradient);
   out_.writes(loss_, loss_value_);
   fill(output_gradient_, loss_, gradient);
+}
+
+void Generator::add_backward(RecurrentStack& stack) {
+  if (spec_.recompute == Recompute::sqrt) {
+    stack.backward(segmented_actions(spec_.steps, checkpoint_segment(spec_.cell, spec_.steps)));
+  } else if (spec_.recompute == Recompute::optimal) {
+    stack.backward(checkpointed_actions(spec_.steps, checkpoints_of(spec_)));
+  } else {
+    stack.backward();
+  }
 }
 
 void Generator::add_transfer_out() {

@@ -4,6 +4,7 @@
 #include "sim/graph/task.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/plan/policy.hpp"
+#include "workloads/recompute.hpp"
 #include "workloads/recurrent_kernels.hpp"
 
 #include <cstdint>
@@ -61,7 +62,9 @@ struct RecurrentSpec {
   bool tensor_names = true;  ///< 10 bytes a task
   RecurrentCell cell = RecurrentCell::lstm;
   Bidirectional bidirectional = Bidirectional::none;
-  Optimizer optimizer = Optimizer::sgd;  ///< of pass training
+  Optimizer optimizer = Optimizer::sgd;            ///< of pass training
+  Recompute recompute = Recompute::keep_backward;  ///< of pass training
+  std::int64_t checkpoints = 0;  ///< states that `optimal` keeps; 0: as many as `sqrt`
 };
 
 /// Number of chains: one per layer, two per bidirectional layer. Chains count from the bottom, the
@@ -109,6 +112,16 @@ struct RecurrentSpec {
 /// weight gradients of its chain (S1) and for all readers of the weights it overwrites (hidden_1,
 /// hidden_2 of the chain).
 ///
+/// Recomputation (pass training): tasks recompute_input_gemm, recompute_recurrent_gemm,
+/// recompute_cell_forward, ... (recompute_node_forward) compute a step once more, no sooner than
+/// the gradient node before it in its chain has run its cell, so that one cell's values (data drop)
+/// or one segment's are there at a time. Data drop computes the values alone, as the state is kept;
+/// `sqrt` and `optimal` state and values. What is kept is what a task still reads: memory follows
+/// from the life times of tensors. `optimal` may compute a step several times: tasks of equal name.
+/// `keep_all` adds tensors "unfused" (sums before the activations, tanh(c)) and keeps the products:
+/// 19 values per hidden element of an LSTM in all, as system S2 counts them; `keep_backward` has 6,
+/// as the backward kernel computes tanh(c) anew.
+///
 /// Ids are a topological order: backward runs t from steps-1 down, within it l from layers-1 down;
 /// with bidirectional layers l from layers-1 down, within it both directions step by step. Every
 /// weight GEMM adds into a buffer that is zero at the start (beta = 1). What the graph reads at its
@@ -116,10 +129,11 @@ struct RecurrentSpec {
 /// of the initial states) is persistent.
 ///
 /// Errors  ContractViolation for a size below 1; InfeasibleError if the graph or a tensor would be
-/// too large. Cost    O(layers * steps); about 0.3 s for a million tasks with tensors. Source
-/// TurboLSTM's partition and task classes; accumulation modes, granularities and borders are ours;
-/// GRU: Cho et al., arXiv 1406.1078; bidirectional layers: Schuster and Paliwal, IEEE Trans. Signal
-/// Processing 45(11), 1997, doi 10.1109/78.650093.
+/// too large, for recomputation in another pass than training, and for `sqrt` and `optimal` of
+/// bidirectional layers, which do not advance by steps. Cost    O(layers * steps); about 0.3 s for
+/// a million tasks with tensors. Source TurboLSTM's partition and task classes; accumulation modes,
+/// granularities and borders are ours; GRU: Cho et al., arXiv 1406.1078; bidirectional layers:
+/// Schuster and Paliwal, IEEE Trans. Signal Processing 45(11), 1997, doi 10.1109/78.650093.
 [[nodiscard]] TaskGraph recurrent(const RecurrentSpec& spec);
 
 }  // namespace schedlab

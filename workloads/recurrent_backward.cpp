@@ -7,6 +7,7 @@ namespace schedlab::detail {
 
 void RecurrentChain::backward(std::int64_t i) {
   const std::int64_t step = step_at(spec_.steps - 1 - i);
+  if (spec_.recompute == Recompute::data_drop) recompute(step, Recomputed::values);
   const Node node = add_data_tasks(step);
   add_data_edges(step, node);
   dx_[static_cast<std::size_t>(step)].task = node.hidden_2;
@@ -94,6 +95,7 @@ void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
     out_.edge(node.first, node.hidden_1);
     out_.edge(node.first, node.hidden_2);
   }
+  out_.edge(recomputed_by_[at], node.first);
   out_.edge(node_.hidden_1, node.first);  // dh(l, t)
   out_.edge(node_.cell, node.first);      // dc(l, t), or the direct path
   for (const Steps* values : upstream_) {
@@ -121,6 +123,7 @@ void RecurrentChain::read_incoming(std::int64_t step, TaskId first) {
   for (const Steps* values : upstream_) out_.reads(first, (*values)[at].tensor);
   out_.reads(first, dh_);
   out_.reads(first, carry_);
+  if (!unfused_.empty()) read_unfused(step, first);
 }
 
 void RecurrentChain::add_data_tensors(std::int64_t step, const Node& node) {

@@ -30,7 +30,9 @@ RecurrentChain::RecurrentChain(GraphEmitter& out, const ChainSpec& spec)
       candidate_.resize(steps);
       reset_.resize(steps);
     }
+    if (spec_.recompute == Recompute::keep_all) unfused_.resize(steps);
   }
+  recomputed_by_.resize(steps);
   gradient_indices_ = {of_input, of_recurrent};
   if (has_candidate()) gradient_indices_.push_back(of_candidate);
   if (bias_apart()) gradient_indices_.push_back(of_bias);

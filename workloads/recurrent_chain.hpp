@@ -22,6 +22,7 @@ struct ChainSpec {
   bool returns_input_gradients = false;  ///< dx is a result of the graph
   RecurrentCut cut;
   RecurrentPass pass = RecurrentPass::backward;
+  Recompute recompute = Recompute::keep_backward;
 };
 
 /// Emits the tasks of one chain: the steps of one direction of one recurrent layer, connected to
@@ -53,9 +54,11 @@ class RecurrentChain {
   void add_parameters();
   /// The i-th node in the chain's direction.
   void forward(std::int64_t i);
+  /// The node of `step` once more, from the state of the step before.
+  void recompute(std::int64_t step) { recompute(step, Recomputed::state); }
   /// Gradient buffers, and in pass backward the activations.
   void add_borders();
-  /// The i-th gradient node against the chain's direction.
+  /// The i-th gradient node against the chain's direction; with data drop its values first.
   void backward(std::int64_t i);
   /// Sums the buffers of accumulation `partial`.
   void add_reductions();
@@ -91,6 +94,8 @@ class RecurrentChain {
     TaskId cell;
     TaskId residual;  // none() unless residual
   };
+  /// What a forward node computes anew; also the key of its operations.
+  enum class Recomputed : std::uint8_t { nothing, values, state };
   /// One weight matrix (or bias) and the tasks that add into its gradient.
   struct Gradient {
     std::vector<TensorId> buffers;             // [0] is the result
@@ -117,7 +122,7 @@ class RecurrentChain {
     std::int64_t key = -1;
   };
   enum OperationIndex : std::size_t {
-    op_input,
+    op_input,  // forward nodes, whether for the first time or again
     op_recurrent,
     op_gates,
     op_candidate_forward,
@@ -177,8 +182,20 @@ class RecurrentChain {
 
   // recurrent_forward.cpp
   [[nodiscard]] ForwardNode add_forward_tasks(std::int64_t step);
+  [[nodiscard]] ForwardNode add_whole_forward_task(std::int64_t step);
+  [[nodiscard]] std::int64_t forward_key() const { return static_cast<std::int64_t>(recomputed_); }
+  [[nodiscard]] Kernel last_forward_kernel() const;
+  [[nodiscard]] Kernel residual_kernel() const;
   void add_forward_edges(std::int64_t step, const ForwardNode& node);
   void add_forward_tensors(std::int64_t step, const ForwardNode& node);
+  void add_products(std::int64_t step, const ForwardNode& node);
+  void add_values(std::int64_t step, const ForwardNode& node);
+  void add_state(std::int64_t step, const ForwardNode& node);
+
+  // recurrent_recompute.cpp
+  void recompute(std::int64_t step, Recomputed what);
+  void add_unfused(std::int64_t step, const ForwardNode& node);
+  void read_unfused(std::int64_t step, TaskId first);
 
   // recurrent_backward.cpp
   [[nodiscard]] Node add_data_tasks(std::int64_t step);
@@ -214,7 +231,10 @@ class RecurrentChain {
   std::vector<TensorId> reset_;      // r * h before the step, of the same
   std::vector<TensorId> c_;
   std::vector<TensorId> h_;
-  TaskId forward_cell_;  // of the last step emitted
+  std::vector<std::array<TensorId, 3>> unfused_;  // by step; keep_all: zx, zh, the other results
+  TaskId forward_cell_;                           // of the last step emitted
+  std::vector<TaskId> recomputed_by_;             // last, by step; none() if only the first pass
+  Recomputed recomputed_ = Recomputed::nothing;   // by the forward node that is being emitted
   std::int64_t last_forward_ = 0;
 
   // Backward state: of the gradient node emitted last.

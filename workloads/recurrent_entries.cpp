@@ -36,6 +36,16 @@ std::vector<OptionSpec> recurrent_options() {
        .allowed = detail::allowed(pass_words)}};
   detail::add_cut_options(options);
   detail::add_training_options(options, Optimizer::sgd, "of pass training: ");
+  options.push_back({.name = "recompute",
+                     .default_value = std::string{to_string(Recompute::keep_backward)},
+                     .doc = "of pass training: what the forward pass keeps for the backward pass, "
+                            "which computes the rest once more",
+                     .allowed = recompute_names()});
+  options.push_back(detail::size_option("checkpoints",
+                                        0,
+                                        "steps whose state recompute optimal keeps, besides the "
+                                        "first input; 0: as many as sqrt",
+                                        0));
   options.push_back({.name = "host_memory",
                      .default_value = std::string{"pinned"},
                      .doc = "of pass training: where the batch comes from and the loss goes to; "
@@ -64,6 +74,8 @@ RecurrentSpec spec_from(const Options& o) {
   spec.optimizer = detail::optimizer_from(o);
   spec.transfers = o.flag("include_transfers");
   spec.pageable = o.text("host_memory") == "pageable";
+  spec.recompute = recompute_from(o.text("recompute"));
+  spec.checkpoints = o.integer("checkpoints");
   spec.tensors = o.flag("include_tensors");
   return spec;
 }

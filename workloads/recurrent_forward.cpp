@@ -5,6 +5,28 @@
 
 namespace schedlab::detail {
 
+namespace {
+
+struct ForwardWords {
+  std::string_view node, input, recurrent, gates, candidate, cell, residual;
+};
+constexpr ForwardWords first_words{"node_forward",
+                                   "input_gemm",
+                                   "recurrent_gemm",
+                                   "gates_forward",
+                                   "candidate_gemm",
+                                   "cell_forward",
+                                   "residual"};
+constexpr ForwardWords again_words{"recompute_node_forward",
+                                   "recompute_input_gemm",
+                                   "recompute_recurrent_gemm",
+                                   "recompute_gates_forward",
+                                   "recompute_candidate_gemm",
+                                   "recompute_cell_forward",
+                                   "recompute_residual"};
+
+}  // namespace
+
 void RecurrentChain::forward(std::int64_t i) {
   const std::int64_t step = step_at(i);
   const ForwardNode node = add_forward_tasks(step);
@@ -15,52 +37,62 @@ void RecurrentChain::forward(std::int64_t i) {
   last_forward_ = step;
 }
 
-RecurrentChain::ForwardNode RecurrentChain::add_forward_tasks(std::int64_t step) {
+/// Of the cell; of values alone what the state need not be computed for.
+Kernel RecurrentChain::last_forward_kernel() const {
+  return recomputed_ == Recomputed::values ? cell_values_kernel(spec_.shape)
+                                           : cell_forward_kernel(spec_.shape);
+}
+
+Kernel RecurrentChain::residual_kernel() const {
+  const std::int64_t cells = spec_.shape.batch * spec_.shape.hidden;
+  return pointwise_kernel(spec_.shape.type, static_cast<double>(cells), 2 * cells, cells);
+}
+
+RecurrentChain::ForwardNode RecurrentChain::add_whole_forward_task(std::int64_t step) {
   const RecurrentShape& s = spec_.shape;
-  const std::int64_t cells = s.batch * s.hidden;
-  const auto residual_kernel = [&] {
-    return pointwise_kernel(s.type, static_cast<double>(cells), 2 * cells, cells);
-  };
-  ForwardNode node;
-  if (whole_nodes() || data_nodes()) {
-    const TaskId all =
-        task(op_cell_forward, 0, "node_forward", TaskClass::critical_matmul, step, [&] {
-          std::vector<Kernel> kernels{input_kernel(s), recurrent_kernel(s)};
-          if (has_candidate()) {
-            kernels.push_back(gates_forward_kernel(s));
-            kernels.push_back(candidate_kernel(s));
-          }
-          kernels.push_back(cell_forward_kernel(s));
-          if (residual_ != nullptr) kernels.push_back(residual_kernel());
-          return kernels;
-        });
-    node = {.input = all,
-            .recurrent = all,
-            .gates = all,
-            .candidate = has_candidate() ? all : TaskId::none(),
-            .cell = all,
-            .residual = residual_ != nullptr ? all : TaskId::none()};
-    return node;
-  }
+  const ForwardWords& words = recomputed_ == Recomputed::nothing ? first_words : again_words;
+  const TaskId all =
+      task(op_cell_forward, forward_key(), words.node, TaskClass::critical_matmul, step, [&] {
+        std::vector<Kernel> kernels{input_kernel(s), recurrent_kernel(s)};
+        if (has_candidate()) {
+          kernels.push_back(gates_forward_kernel(s));
+          kernels.push_back(candidate_kernel(s));
+        }
+        kernels.push_back(last_forward_kernel());
+        if (residual_ != nullptr) kernels.push_back(residual_kernel());
+        return kernels;
+      });
+  return {.input = all,
+          .recurrent = all,
+          .gates = all,
+          .candidate = has_candidate() ? all : TaskId::none(),
+          .cell = all,
+          .residual = residual_ != nullptr ? all : TaskId::none()};
+}
+
+RecurrentChain::ForwardNode RecurrentChain::add_forward_tasks(std::int64_t step) {
+  if (whole_nodes() || data_nodes()) return add_whole_forward_task(step);
+  const RecurrentShape& s = spec_.shape;
+  const ForwardWords& words = recomputed_ == Recomputed::nothing ? first_words : again_words;
   const auto single = [&](std::size_t index, std::string_view name, TaskClass c, auto kernel) {
-    return task(index, 0, name, c, step, [&] { return std::vector<Kernel>{kernel()}; });
+    return task(index, forward_key(), name, c, step, [&] { return std::vector<Kernel>{kernel()}; });
   };
   constexpr TaskClass matmul = TaskClass::critical_matmul;
   constexpr TaskClass pointwise = TaskClass::critical_pointwise;
-  node.input = single(op_input, "input_gemm", matmul, [&] { return input_kernel(s); });
+  ForwardNode node;
+  node.input = single(op_input, words.input, matmul, [&] { return input_kernel(s); });
   node.recurrent =
-      single(op_recurrent, "recurrent_gemm", matmul, [&] { return recurrent_kernel(s); });
+      single(op_recurrent, words.recurrent, matmul, [&] { return recurrent_kernel(s); });
   if (has_candidate()) {
-    node.gates =
-        single(op_gates, "gates_forward", pointwise, [&] { return gates_forward_kernel(s); });
+    node.gates = single(op_gates, words.gates, pointwise, [&] { return gates_forward_kernel(s); });
     node.candidate =
-        single(op_candidate_forward, "candidate_gemm", matmul, [&] { return candidate_kernel(s); });
+        single(op_candidate_forward, words.candidate, matmul, [&] { return candidate_kernel(s); });
   }
-  node.cell =
-      single(op_cell_forward, "cell_forward", pointwise, [&] { return cell_forward_kernel(s); });
+  node.cell = single(op_cell_forward, words.cell, pointwise, [&] { return last_forward_kernel(); });
   if (!has_candidate()) node.gates = node.cell;
   if (residual_ != nullptr) {
-    node.residual = single(op_residual, "residual", pointwise, residual_kernel);
+    node.residual =
+        single(op_residual, words.residual, pointwise, [&] { return residual_kernel(); });
   }
   return node;
 }
@@ -86,44 +118,67 @@ void RecurrentChain::add_forward_edges(std::int64_t step, const ForwardNode& nod
 }
 
 void RecurrentChain::add_forward_tensors(std::int64_t step, const ForwardNode& node) {
-  const RecurrentShape& s = spec_.shape;
-  const auto at = static_cast<std::size_t>(step);
-  const std::int64_t cells = s.batch * s.hidden;
-  const bool kept = !training();  // for the backward pass that follows elsewhere
-
-  for (const Steps* values : inputs_) out_.reads(node.input, (*values)[at].tensor);
+  for (const Steps* values : inputs_) {
+    out_.reads(node.input, (*values)[static_cast<std::size_t>(step)].tensor);
+  }
   out_.reads(node.input, input_weights_);
   out_.reads(node.recurrent, h_before(step));
   out_.reads(node.recurrent, recurrent_weights_);
-  out_.reads(node.gates, cells_.cell_state ? c_before(step) : h_before(step));
-  if (node.input != node.cell) {  // else the products live only inside the task
-    const TensorId zx = tensor("zx", step, s.batch * s.gates(), false);
-    const TensorId zh = tensor("zh", step, cells_.recurrent_gates * cells, false);
-    out_.writes(node.input, zx);
-    out_.writes(node.recurrent, zh);
-    out_.reads(node.gates, zx);
-    out_.reads(node.gates, zh);
-    if (has_candidate()) {
-      const TensorId zc = tensor("zc", step, cells, false);
-      out_.writes(node.candidate, zc);
-      out_.reads(node.cell, zc);
-      out_.reads(node.cell, zx);
-    }
+  if (recomputed_ != Recomputed::values) {
+    out_.reads(node.gates, cells_.cell_state ? c_before(step) : h_before(step));
+  } else if (has_candidate()) {
+    out_.reads(node.gates, h_before(step));  // r * h
   }
+  if (node.input != node.cell) add_products(step, node);  // else they live only inside the task
+  add_values(step, node);
+  if (recomputed_ != Recomputed::values) add_state(step, node);
+  if (spec_.recompute == Recompute::keep_all) add_unfused(step, node);
+}
+
+void RecurrentChain::add_products(std::int64_t step, const ForwardNode& node) {
+  const RecurrentShape& s = spec_.shape;
+  const std::int64_t cells = s.batch * s.hidden;
+  const TensorId zx = tensor("zx", step, s.batch * s.gates(), false);
+  const TensorId zh = tensor("zh", step, cells_.recurrent_gates * cells, false);
+  out_.writes(node.input, zx);
+  out_.writes(node.recurrent, zh);
+  out_.reads(node.gates, zx);
+  out_.reads(node.gates, zh);
+  if (has_candidate()) {
+    const TensorId zc = tensor("zc", step, cells, false);
+    out_.writes(node.candidate, zc);
+    out_.reads(node.cell, zc);
+    out_.reads(node.cell, zx);
+  }
+  if (spec_.recompute == Recompute::keep_all) {
+    unfused_[static_cast<std::size_t>(step)] = {zx, zh, TensorId::none()};
+  }
+}
+
+/// What the backward kernels read besides the state.
+void RecurrentChain::add_values(std::int64_t step, const ForwardNode& node) {
+  const auto at = static_cast<std::size_t>(step);
+  const std::int64_t cells = spec_.shape.batch * spec_.shape.hidden;
+  const bool kept = !training();  // for the backward pass that follows elsewhere
   gates_[at] = tensor("gates", step, cells_.saved_gates * cells, kept);
   out_.writes(node.gates, gates_[at]);
-  if (has_candidate()) {
-    reset_[at] = tensor("rh", step, cells, kept);
-    candidate_[at] = tensor("n", step, cells, kept);
-    out_.writes(node.gates, reset_[at]);
-    out_.writes(node.cell, candidate_[at]);
-    if (node.candidate != node.cell) {
-      out_.reads(node.candidate, reset_[at]);
-      out_.reads(node.candidate, recurrent_weights_);
-      out_.reads(node.cell, gates_[at]);
-      out_.reads(node.cell, h_before(step));
-    }
-  }
+  if (!has_candidate()) return;
+  reset_[at] = tensor("rh", step, cells, kept);
+  candidate_[at] = tensor("n", step, cells, kept);
+  out_.writes(node.gates, reset_[at]);
+  out_.writes(node.cell, candidate_[at]);
+  if (node.candidate == node.cell) return;
+  out_.reads(node.candidate, reset_[at]);
+  out_.reads(node.candidate, recurrent_weights_);
+  if (recomputed_ == Recomputed::values) return;
+  out_.reads(node.cell, gates_[at]);
+  out_.reads(node.cell, h_before(step));
+}
+
+void RecurrentChain::add_state(std::int64_t step, const ForwardNode& node) {
+  const auto at = static_cast<std::size_t>(step);
+  const std::int64_t cells = spec_.shape.batch * spec_.shape.hidden;
+  const bool kept = !training();
   if (cells_.cell_state) {
     c_[at] = tensor("c", step, cells, kept);
     out_.writes(node.cell, c_[at]);

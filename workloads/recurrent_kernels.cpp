@@ -74,6 +74,17 @@ Kernel cell_forward_kernel(const RecurrentShape& s) {
   }
 }
 
+Kernel cell_values_kernel(const RecurrentShape& s) {
+  switch (s.cell) {
+    case RecurrentCell::gru:
+      return per_element(s, {.flops = 11, .read = 6, .written = 4, .bias_gates = 4});
+    case RecurrentCell::gru_reset_before:
+      return per_element(s, {.flops = 3, .read = 2, .written = 1, .bias_gates = 1});
+    default:
+      return per_element(s, {.flops = 12, .read = 8, .written = 4, .bias_gates = 4});
+  }
+}
+
 Kernel input_kernel(const RecurrentShape& s) {
   return gemm_kernel(s.batch, s.gates(), s.width, s.type, false);
 }

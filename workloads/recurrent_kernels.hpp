@@ -51,6 +51,10 @@ struct RecurrentShape {
 /// GRU, reset before: n = tanh(zx + zc + b) (3), h (3): 6. Reads zx, zc, b of n, z, h(t-1); writes
 /// n, h.
 [[nodiscard]] Kernel cell_forward_kernel(const RecurrentShape& shape);
+/// The values of cell_forward_kernel() without the state: LSTM 12 FLOP, reads zx, zh, b, writes the
+/// 4 gates; GRU 11, reads zx, zh, b, writes r, z, n, zh + b of n; GRU, reset before: 3, reads zx,
+/// zc, b of n, writes n.
+[[nodiscard]] Kernel cell_values_kernel(const RecurrentShape& shape);
 /// zx[batch, gates] = x[batch, width] * Wx
 [[nodiscard]] Kernel input_kernel(const RecurrentShape& shape);
 /// zh[batch, recurrent gates] = h(t-1)[batch, hidden] * Wh

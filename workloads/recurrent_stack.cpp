@@ -102,6 +102,16 @@ void RecurrentStack::backward() {
   }
 }
 
+void RecurrentStack::backward(const std::vector<ChainAction>& actions) {
+  for (const ChainAction& action : actions) {
+    if (action.forward) {
+      for (const auto& chain : chains_) chain->recompute(action.step);
+    } else {
+      backward_step(steps_ - 1 - action.step);
+    }
+  }
+}
+
 void RecurrentStack::add_upstream(const Steps* values) {
   for (const std::size_t index : layers_.back()) chains_[index]->add_upstream(values);
 }

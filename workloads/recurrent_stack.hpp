@@ -49,6 +49,8 @@ class RecurrentStack {
   /// Step by step where layers have one direction, else layer by layer.
   void forward();
   void backward();
+  /// A training step after its first forward pass, of layers with one direction.
+  void backward(const std::vector<ChainAction>& actions);
   /// Gradients of the top layer's outputs, for each of its directions.
   void add_upstream(const Steps* values);
   void add_borders();

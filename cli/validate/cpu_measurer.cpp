@@ -35,6 +35,9 @@ MeasuredRun CpuMeasurer::measure(const MeasureRequest& request) {
   executor_.execute(request.scenario, run_);
   MeasuredRun measured;
   measured.trace = std::move(run_.trace);
+  if (const auto memory = executor_.allocated(request.scenario)) {
+    measured.tensors_peak = memory->tensors_peak;
+  }
   if (request.online != nullptr) measured.plan = std::move(run_.plan);
   run_ = {};
   return measured;

@@ -85,6 +85,10 @@ class GroupRun {
     MeasuredScenario& scenario = into_.scenarios[group_[entry.member].scenario];
     if (!scenario.note.empty()) return;
     scenario.runs.push_back(entry.record);
+    if (entry.run.tensors_peak) {
+      scenario.tensors_peak =
+          std::max(scenario.tensors_peak.value_or(Bytes{0}), *entry.run.tensors_peak);
+    }
     if (entry.run.plan) scenario.plans.push_back(std::move(*entry.run.plan));
     scenario.traces.push_back(std::move(entry.run.trace));
     if (scenario.traces.size() > held_) keep_nearest_traces(scenario, held_ - 1);

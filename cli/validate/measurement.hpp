@@ -30,6 +30,7 @@ struct MeasuredRun {
   /// Of another run of the same, in which tasks were not timed, where timing them costs time;
   /// nullopt: the trace's.
   std::optional<Duration> makespan{};
+  std::optional<Bytes> tensors_peak{};  ///< allocated at most, where that was counted
 };
 
 /// A device that runs plans for real. Called by one thread.
@@ -64,6 +65,7 @@ struct MeasuredScenario {
   std::vector<Trace> traces;  ///< of the runs nearest to the median, nearest first
   std::vector<Plan> plans;    ///< one for each trace, if an online policy decided them; else empty
   std::string note;           ///< why there is nothing; empty: there is
+  std::optional<Bytes> tensors_peak;  ///< most of all kept runs
 };
 
 struct Measurements {

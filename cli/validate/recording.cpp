@@ -49,6 +49,7 @@ Json scenario_json(const fs::path& folder,
   const Problem problem = run->prepared->problem();
   entry["tasks"] = problem.graph.task_count();
   entry["online"] = !measured.plans.empty();
+  if (measured.tensors_peak) entry["measured_memory_bytes"] = measured.tensors_peak->count();
   for (const RunRecord& record : measured.runs) {
     entry["runs"].push_back({{"round", record.round},
                              {"position", record.position},
@@ -186,6 +187,9 @@ class RecordingReader {
                  fmt::format("{} tasks", entry.at("tasks").get<std::size_t>()),
                  fmt::format("{}, as the graph has now", graph.task_count()),
                  "the workload has changed since; record again");
+    }
+    if (entry.contains("measured_memory_bytes")) {
+      measured.tensors_peak = Bytes{entry.at("measured_memory_bytes").get<std::int64_t>()};
     }
     for (const Json& record : entry.at("runs")) {
       measured.runs.push_back({.round = record.at("round").get<std::uint32_t>(),

@@ -5,6 +5,7 @@
 #include "cli/policy_comparison.hpp"
 #include "cli/validate/validation_summary.hpp"
 #include "sim/base/rng.hpp"
+#include "sim/trace/memory_use.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,6 +26,17 @@ std::string policy_label(const Grid& grid, std::uint64_t scenario) {
 Interval interval_90(std::vector<double> draws) {
   std::sort(draws.begin(), draws.end());
   return {percentile(draws, 0.05), percentile(draws, 0.95)};
+}
+
+MemoryOutcome memory_outcome(const FullRun& run, Bytes measured) {
+  Bytes predicted{};
+  for (const DeviceMemory& device : memory_use(run.prepared->problem(), run.trace)) {
+    predicted = std::max(predicted, device.peak);
+  }
+  const double error = static_cast<double>(predicted.count()) /
+                           static_cast<double>(std::max<std::int64_t>(measured.count(), 1)) -
+                       1;
+  return {.predicted = predicted, .measured = measured, .error = error};
 }
 
 /// Collects one thing after another; each step needs those before.
@@ -130,6 +142,7 @@ class Validator {
     outcome.predicted_us = to_us(outcome.comparison.predicted);
     outcome.measured_us = to_us(outcome.comparison.measured);
     outcome.error = outcome.comparison.error;
+    if (measured.tensors_peak) outcome.memory = memory_outcome(run, *measured.tensors_peak);
     if (!predicted.draws_us.empty()) {
       outcome.predicted_90 = interval_90(medians_[scenario]);
       outcome.run_90 = interval_90(draws_of_medians(predicted, 1, seed_));
@@ -209,6 +222,7 @@ class Validator {
     std::vector<double> inside;
     std::vector<double> outside;
     std::vector<double> fastest;
+    std::vector<double> memory;
     std::vector<double> spreads;
     std::vector<double> predicted;
     std::vector<double> measured;
@@ -218,6 +232,7 @@ class Validator {
       if (!outcome.compared()) continue;
       all.push_back(outcome.error);
       (outcome.inside_hull ? inside : outside).push_back(outcome.error);
+      if (outcome.memory) memory.push_back(outcome.memory->error);
       if (outcome.least_us > 0) fastest.push_back(outcome.predicted_us / outcome.least_us - 1);
       spreads.push_back(outcome.spread);
       predicted.push_back(outcome.predicted_us);
@@ -230,6 +245,7 @@ class Validator {
     result_.inside = summarize_errors(inside);
     result_.outside = summarize_errors(outside);
     result_.fastest = summarize_errors(fastest);
+    result_.memory = summarize_errors(memory);
     if (!spreads.empty()) result_.spread = median(spreads);
     result_.kendall_tau = kendall_tau(predicted, measured);
     result_.coverage = proportion(covered, intervals);

@@ -17,6 +17,12 @@
 
 namespace schedlab {
 
+struct MemoryOutcome {
+  Bytes predicted{};
+  Bytes measured{};
+  double error = 0;  ///< predicted / measured - 1
+};
+
 /// One scenario, predicted and measured.
 struct ScenarioOutcome {
   std::uint64_t scenario = 0;
@@ -32,6 +38,9 @@ struct ScenarioOutcome {
   double spread = 0;       ///< interquartile range of the runs over their median
   double error = 0;        ///< predicted / measured - 1
   bool inside_hull = true;
+  /// Tensors of the simulated run, and what the measured runs allocated at most; nullopt: that was
+  /// not counted.
+  std::optional<MemoryOutcome> memory;
   std::optional<Interval> predicted_90;  ///< of the median, us; nullopt: not calibrated
   std::optional<Interval> run_90;        ///< of a single run, us
   TraceComparison comparison;
@@ -111,6 +120,7 @@ struct Validation {
   ErrorSummary all;
   ErrorSummary inside;  ///< the calibrated hull
   ErrorSummary outside;
+  ErrorSummary memory;   ///< of peaks, where what is allocated was counted
   ErrorSummary fastest;  ///< all, against the fastest run: less for what others do to the machine
   double spread = 0;     ///< median over the scenarios of theirs
   std::optional<double> kendall_tau;  ///< over all scenarios

@@ -108,6 +108,7 @@ class ValidationPage {
       line("outside", all_.outside);
     }
     line("all, against the fastest run", all_.fastest);
+    line("peak memory, where it was counted", all_.memory);
     end();
     element("p",
             "Error: predicted / measured - 1, measured: median of the runs. Median, 90 % and most "

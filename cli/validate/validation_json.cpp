@@ -92,6 +92,11 @@ Json of(const ScenarioOutcome& outcome) {
   json["spread"] = outcome.spread;
   json["error"] = outcome.error;
   json["inside_calibrated_range"] = outcome.inside_hull;
+  if (outcome.memory) {
+    json["predicted_memory_bytes"] = outcome.memory->predicted.count();
+    json["measured_memory_bytes"] = outcome.memory->measured.count();
+    json["memory_error"] = outcome.memory->error;
+  }
   json["predicted_busy_us"] = to_us(comparison.simulated_busy);
   json["measured_busy_us"] = to_us(comparison.measured_busy);
   json["error_budget"] = of(comparison.budget);
@@ -157,6 +162,7 @@ Json summary_json(const ValidationReport& report) {
             {"makespan_error_inside", of(all.inside)},
             {"makespan_error_outside", of(all.outside)},
             {"makespan_error_fastest_run", of(all.fastest)},
+            {"memory_error", of(all.memory)},
             {"spread_of_runs", all.spread},
             {"other_load", optional(report.measured.other_load)},
             {"pairs", all.pairs.size()},

@@ -29,6 +29,9 @@ std::vector<Column> scenario_columns(const Grid& grid) {
                            "spread",
                            "error",
                            "inside_calibrated_range",
+                           "predicted_memory_bytes",
+                           "measured_memory_bytes",
+                           "memory_error",
                            "task_duration_error_p50",
                            "task_duration_error_p90",
                            "task_start_error_p50",
@@ -67,6 +70,9 @@ Table scenarios_table(const ValidationReport& report) {
       row.emplace_back(outcome.spread);
       row.emplace_back(outcome.error);
       row.emplace_back(std::int64_t{outcome.inside_hull ? 1 : 0});
+      row.push_back(outcome.memory ? Cell{outcome.memory->predicted.count()} : Cell{});
+      row.push_back(outcome.memory ? Cell{outcome.memory->measured.count()} : Cell{});
+      row.push_back(outcome.memory ? Cell{outcome.memory->error} : Cell{});
       row.emplace_back(comparison.all.duration.p50);
       row.emplace_back(comparison.all.duration.p90);
       row.emplace_back(comparison.all.start.p50);

@@ -167,6 +167,7 @@ std::string validation_text(const ValidationReport& report) {
   }
   if (all.all.count > 0) {
     add_errors(text, "... of the fastest run", all.fastest);
+    add_errors(text, "peak memory error", all.memory);
     text += fmt::format("  {:<23}{} between the quartiles of equal runs (median){}\n",
                         "scatter",
                         percent(all.spread),

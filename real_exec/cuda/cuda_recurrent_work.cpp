@@ -24,6 +24,18 @@ CudaPrecision chosen_precision(const RecurrentSpec& spec, std::optional<CudaPrec
       "fp32, tf32, bf16");
 }
 
+const RecurrentSpec& without_recomputation(const RecurrentSpec& spec) {
+  if (spec.recompute == Recompute::keep_backward) return spec;
+  throw InfeasibleError(
+      fmt::format("recurrent kernels for CUDA devices keep what the backward pass reads; the "
+                  "workload has recompute {}\n  set \"recompute\": \"keep_backward\", or run it "
+                  "with --device cpu",
+                  to_string(spec.recompute)),
+      "recompute",
+      std::string(to_string(spec.recompute)),
+      "keep_backward");
+}
+
 }  // namespace
 
 class CudaRecurrentWork::Implementation {
@@ -51,8 +63,11 @@ CudaRecurrentWork::CudaRecurrentWork(const CudaExecutor& executor,
                                      const TaskGraph& graph,
                                      std::uint64_t seed,
                                      std::optional<CudaPrecision> precision)
-    : implementation_(std::make_unique<Implementation>(
-          detail::used_context(executor), spec, graph, seed, chosen_precision(spec, precision))) {}
+    : implementation_(std::make_unique<Implementation>(detail::used_context(executor),
+                                                       without_recomputation(spec),
+                                                       graph,
+                                                       seed,
+                                                       chosen_precision(spec, precision))) {}
 
 CudaRecurrentWork::~CudaRecurrentWork() = default;
 

@@ -20,6 +20,9 @@ void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, const
     case SubTask::gates_forward:
     case SubTask::cell_forward:
       return forward_cell(task, chain, portion.step, to.stream);
+    case SubTask::cell_values:
+      SCHEDLAB_EXPECTS(false, "recomputation on a CUDA device");
+      return;
     case SubTask::loss:
       return loss(to.stream);
     case SubTask::candidate_cell:

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recomputation computes, and what it really allocates, on the CPU.
+#include "policies/registry.hpp"
+#include "real_exec/cpu_executor.hpp"
+#include "real_exec/gemm.hpp"
+#include "real_exec/recurrent_work.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/trace/memory_use.hpp"
+#include "tests/real_exec/recurrent_scenes.hpp"
+#include "tests/support/scenes.hpp"
+#include "workloads/transforms/cut_kernels.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+
+using namespace schedlab;
+
+namespace {
+
+constexpr std::uint64_t seed = 3;
+constexpr std::array<Granularity, 5> granularities{Granularity::fine,
+                                                   Granularity::coarse,
+                                                   Granularity::matmul,
+                                                   Granularity::data_and_weight,
+                                                   Granularity::kernel_and_weight};
+constexpr std::array<Recompute, 4> choices{
+    Recompute::keep_backward, Recompute::data_drop, Recompute::sqrt, Recompute::optimal};
+
+RecurrentSpec with_tensors(RecurrentSpec spec, Recompute recompute) {
+  spec.tensors = true;
+  spec.recompute = recompute;
+  return spec;
+}
+
+/// All but y, which is not kept.
+void check_same(const RecurrentResults<float>& found, const RecurrentResults<float>& expected) {
+  CHECK(found.loss == expected.loss);
+  CHECK(found.dx == expected.dx);
+  CHECK(found.chains == expected.chains);
+}
+
+}  // namespace
+
+TEST_CASE("recomputed steps give the same gradients, bit for bit, in every cut") {
+  for (const Granularity granularity : granularities) {
+    for (const Accumulation accumulation :
+         {Accumulation::ordered, Accumulation::partial, Accumulation::batched}) {
+      RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+      spec.layers = 3;
+      spec.steps = 9;
+      spec.granularity = granularity;
+      spec.accumulation = accumulation;
+      spec.accumulation_steps = 4;
+      const RecurrentResults<float> expected = test::serial_results(spec, seed);
+      for (const Recompute recompute : choices) {
+        CAPTURE(static_cast<int>(granularity));
+        CAPTURE(static_cast<int>(accumulation));
+        CAPTURE(std::string{to_string(recompute)});
+        const RecurrentSpec kept = with_tensors(spec, recompute);
+        const TaskGraph graph = recurrent(kept);
+        RecurrentWork work{kept, graph, seed, TensorAllocation::by_tensor};
+        run_serially(work, graph);
+        check_same(work.results(), expected);
+        run_serially(work, graph);  // memory and sums start anew
+        check_same(work.results(), expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("a state that is computed several times is the same every time") {
+  RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  spec.steps = 12;
+  const RecurrentResults<float> expected = test::serial_results(spec, seed);
+  for (const std::int64_t checkpoints : {1, 2, 3, 11}) {
+    CAPTURE(checkpoints);
+    RecurrentSpec kept = with_tensors(spec, Recompute::optimal);
+    kept.checkpoints = checkpoints;
+    const TaskGraph graph = recurrent(kept);
+    RecurrentWork work{kept, graph, seed};
+    run_serially(work, graph);
+    check_same(work.results(), expected);
+  }
+}
+
+TEST_CASE("what an execution allocates is what its simulation holds, within 5 percent") {
+  CpuExecutor executor({.workers = 1,
+                        .host = HostPlacement::preloaded,
+                        .pin = false,
+                        .prepare_worker = &prepare_worker_thread});
+  for (const std::int64_t batch : {4, 16}) {
+    double last = 1e18;
+    for (const Recompute recompute : choices) {
+      RecurrentSpec spec;
+      spec.layers = 3;
+      spec.steps = 40;
+      spec.batch = batch;
+      spec.hidden = 32;
+      spec.pass = RecurrentPass::training;
+      spec.recompute = recompute;
+      const testing::Scene scene(recurrent(spec), Duration{1'000'000});
+      const Problem problem = scene.problem();
+      const Plan plan = make_policy("single_stream")->plan(problem);
+      const double predicted =
+          static_cast<double>(memory_use(problem, simulate(problem, plan)).front().peak.count());
+
+      RecurrentWork work{spec, scene.graph, seed, TensorAllocation::by_tensor};
+      Execution run;
+      executor.run(scene.graph, plan, work, run);
+      REQUIRE(work.memory().has_value());
+      const auto measured = static_cast<double>(work.memory()->tensors_peak.count());
+      CAPTURE(std::string{to_string(recompute)});
+      CAPTURE(batch);
+      CAPTURE(predicted);
+      CAPTURE(measured);
+      CHECK(std::abs(measured / predicted - 1) < 0.05);
+      CHECK(measured < last);
+      last = measured;
+    }
+  }
+}
+
+TEST_CASE("workers that share every kernel change nothing, whatever the policy") {
+  CpuExecutor executor({.workers = 3,
+                        .host = HostPlacement::preloaded,
+                        .pin = false,
+                        .prepare_worker = &prepare_worker_thread});
+  RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  spec.layers = 3;
+  spec.steps = 7;
+  spec.hidden = 40;
+  const RecurrentResults<float> expected = test::serial_results(spec, seed);
+  for (const Recompute recompute : choices) {
+    const RecurrentSpec kept = with_tensors(spec, recompute);
+    const testing::Scene scene(
+        CutKernels({.flops_per_block = 1000, .bytes_per_block = 256}, 3).apply(recurrent(kept)),
+        Rng{seed});
+    RecurrentWork work{kept, scene.graph, seed, TensorAllocation::by_tensor};
+    for (const char* name : {"single_stream", "diagonal", "cudnn_like", "heft", "random"}) {
+      CAPTURE(std::string{to_string(recompute)});
+      CAPTURE(name);
+      Execution run;
+      executor.run(scene.graph, make_policy(name)->plan(scene.problem()), work, run);
+      check_same(work.results(), expected);
+    }
+  }
+}
+
+TEST_CASE("a run that keeps everything side by side holds more than one by tensors") {
+  RecurrentSpec spec =
+      with_tensors(test::odd_network(RecurrentCell::lstm), Recompute::keep_backward);
+  const TaskGraph graph = recurrent(spec);
+  RecurrentWork whole{spec, graph, seed};
+  RecurrentWork apart{spec, graph, seed, TensorAllocation::by_tensor};
+  CHECK(whole.memory()->workspace > Bytes{0});
+  CHECK_FALSE(whole.memory()->by_tensor);
+  run_serially(apart, graph);
+  CHECK(apart.memory()->tensors_peak < whole.memory()->tensors_peak);
+}
+
+TEST_CASE("what cannot be recomputed on the CPU is refused with what to do") {
+  const auto work_of = [](const RecurrentSpec& spec) {
+    const TaskGraph graph = recurrent(spec);
+    RecurrentWork{spec, graph, seed};
+  };
+  RecurrentSpec spec = with_tensors(test::odd_network(RecurrentCell::gru), Recompute::data_drop);
+  CHECK_THROWS_WITH_AS(work_of(spec), doctest::Contains("\"kind\": \"lstm\""), InfeasibleError);
+  spec = with_tensors(test::odd_network(RecurrentCell::lstm), Recompute::data_drop);
+  spec.tensors = false;
+  CHECK_THROWS_WITH_AS(work_of(spec), doctest::Contains("include_tensors"), InfeasibleError);
+  spec = with_tensors(test::odd_network(RecurrentCell::lstm), Recompute::keep_all);
+  CHECK_THROWS_WITH_AS(work_of(spec), doctest::Contains("use keep_backward"), InfeasibleError);
+}
