@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph_file.hpp"
 
-#include "sim/base/file.hpp"
+#include "sim/base/gzip.hpp"
 #include "workloads/graph_dot.hpp"
 #include "workloads/graph_json.hpp"
 #include "workloads/graph_text.hpp"
+#include "workloads/import/foreign_graph.hpp"
 #include "workloads/stg.hpp"
 #include "workloads/transforms/renumber.hpp"
 
@@ -18,6 +19,9 @@ namespace {
 TaskGraph read(const std::string& bytes, const std::filesystem::path& path) {
   const std::string name = path.string();
   const std::string extension = path.extension().string();
+  if (foreign_format(bytes, name) != ForeignFormat::none) {
+    return read_foreign_graph(bytes, name).graph;
+  }
   if (extension == ".json") return read_graph_json(bytes, name);
   if (extension == ".stg") return read_stg(bytes, name);
   if (extension == ".dot" || extension == ".gv") return read_dot(bytes, name);
@@ -33,7 +37,7 @@ TaskGraph read(const std::string& bytes, const std::filesystem::path& path) {
 }  // namespace
 
 TaskGraph read_graph_file(const std::filesystem::path& path) {
-  TaskGraph graph = read(read_file(path), path);
+  TaskGraph graph = read(read_file_or_gzip(path), path);
   return graph.topologically_numbered() ? std::move(graph) : TopologicalRenumber{}.apply(graph);
 }
 

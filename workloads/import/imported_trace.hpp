@@ -21,7 +21,8 @@ namespace schedlab {
 
 using TextId = StrongId<struct TextIdTag>;              ///< in ImportedTrace::texts
 using HostThreadId = StrongId<struct HostThreadIdTag>;  ///< in ImportedTrace::threads
-using CollectiveId = StrongId<struct CollectiveIdTag>;  ///< in ImportedTrace::collectives
+using RecordedCollectiveId =
+    StrongId<struct RecordedCollectiveIdTag>;  ///< in ImportedTrace::collectives
 
 /// Every distinct text once.
 class TextTable {
@@ -66,9 +67,9 @@ struct DeviceRow {
   std::array<std::uint32_t, 3> grid{};   ///< blocks; zeros = not known
   std::array<std::uint32_t, 3> block{};  ///< threads; zeros = not known
   std::uint32_t registers_per_thread = 0;
-  Bytes shared_memory{};      ///< per block, static and dynamic
-  std::int32_t priority = 0;  ///< of the stream, if recorded
-  CollectiveId collective;    ///< none(): not known to be one
+  Bytes shared_memory{};            ///< per block, static and dynamic
+  std::int32_t priority = 0;        ///< of the stream, if recorded
+  RecordedCollectiveId collective;  ///< none(): not known to be one
 
   friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
 };
@@ -135,7 +136,7 @@ struct OperatorRow {
   std::int64_t forward_thread = 0;    ///< of a backward operator: thread of the forward one
   TextId shapes;                      ///< of the inputs, as JSON text, e.g. [[64,128],[128,256]]
   TextId types;                       ///< of the inputs, as JSON text
-  CollectiveId collective;
+  RecordedCollectiveId collective;
 
   friend bool operator==(const OperatorRow&, const OperatorRow&) = default;
 };
@@ -234,7 +235,7 @@ struct ImportedTrace {
   Duration resolution{};         ///< all times are multiples of it: 1 us, 1 ns or 1 ps
   TextTable texts;
   IdVector<HostThreadId, HostThread> threads;
-  IdVector<CollectiveId, CollectiveInfo> collectives;
+  IdVector<RecordedCollectiveId, CollectiveInfo> collectives;
   std::vector<ImportedDevice> devices;
   std::vector<DeviceRow> device_rows;
   std::vector<CallRow> calls;

@@ -31,8 +31,9 @@ constexpr bool is_space(char c) {
 JsonPieces::JsonPieces(ByteSource& source,
                        std::string file,
                        std::string list,
-                       std::size_t batch_bytes)
-    : source_(&source), file_(std::move(file)), list_(std::move(list)) {
+                       std::size_t batch_bytes,
+                       std::size_t longest)
+    : source_(&source), file_(std::move(file)), list_(std::move(list)), longest_(longest) {
   SCHEDLAB_EXPECTS(batch_bytes > 0, "a batch of no bytes");
   buffer_.resize(batch_bytes + padding);
 }
@@ -55,8 +56,8 @@ bool JsonPieces::refill() {
     kept_ = 0;
   }
   if (end_ + padding == buffer_.size()) {
-    if (end_ >= longest_piece) {
-      refuse(fmt::format("a value of more than {} MiB", longest_piece >> 20U),
+    if (end_ >= longest_) {
+      refuse(fmt::format("a value of more than {} MiB", longest_ >> 20U),
              "shorter ones: is the file damaged?");
     }
     buffer_.resize(2 * end_ + padding);

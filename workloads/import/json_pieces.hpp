@@ -35,11 +35,13 @@ class JsonPieces {
   static constexpr std::size_t default_batch = std::size_t{1} << 20U;   // fits caches
   static constexpr std::size_t padding = 64;                            // simdjson's
 
-  /// `source` must outlive this. `list`: the key of the list, e.g. "traceEvents".
+  /// `source` must outlive this. `list`: the key of the list, e.g. "traceEvents"; batch_bytes and
+  /// longest at least 1.
   JsonPieces(ByteSource& source,
              std::string file,
              std::string list,
-             std::size_t batch_bytes = default_batch);
+             std::size_t batch_bytes = default_batch,
+             std::size_t longest = longest_piece);
 
   /// The next piece; false at the end. Its texts are valid until the next call, with `padding`
   /// readable bytes behind them.
@@ -70,6 +72,7 @@ class JsonPieces {
   ByteSource* source_;
   std::string file_;
   std::string list_;
+  std::size_t longest_;
   std::vector<char> buffer_;
   std::size_t kept_ = 0;        // of the first byte that is still needed
   std::size_t at_ = 0;          // of the next byte to look at

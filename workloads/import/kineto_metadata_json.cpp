@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/import/json_pieces.hpp"
+#include "workloads/import/json_dom.hpp"
 #include "workloads/import/kineto_event.hpp"
 
 #include <simdjson.h>
@@ -15,21 +15,15 @@ namespace dom = simdjson::dom;
 
 constexpr std::size_t longest_kept = 4096;  // of metadata that nobody here looks into
 
-std::int64_t integer_or(const dom::object& object, const char* key, std::int64_t otherwise) {
-  std::int64_t number = 0;
-  return object[key].get(number) == simdjson::SUCCESS ? number : otherwise;
-}
-
 ImportedDevice device_of(const dom::object& object) {
-  ImportedDevice device{.id = integer_or(object, "id", 0),
+  ImportedDevice device{.id = value_or<std::int64_t>(object, "id", 0),
                         .name = {},
-                        .multiprocessors = integer_or(object, "numSms", 0),
-                        .memory = Bytes{integer_or(object, "totalGlobalMem", 0)},
-                        .compute_major = integer_or(object, "computeMajor", 0),
-                        .compute_minor = integer_or(object, "computeMinor", 0),
-                        .threads_per_warp = integer_or(object, "warpSize", 0)};
-  std::string_view name;
-  if (object["name"].get(name) == simdjson::SUCCESS) device.name = name;
+                        .multiprocessors = value_or<std::int64_t>(object, "numSms", 0),
+                        .memory = Bytes{value_or<std::int64_t>(object, "totalGlobalMem", 0)},
+                        .compute_major = value_or<std::int64_t>(object, "computeMajor", 0),
+                        .compute_minor = value_or<std::int64_t>(object, "computeMinor", 0),
+                        .threads_per_warp = value_or<std::int64_t>(object, "warpSize", 0)};
+  device.name = text_or_empty(object, "name");
   return device;
 }
 
@@ -38,8 +32,8 @@ bool read_known(std::string_view key, const dom::element& value, ImportedTrace& 
   if (key == "distributedInfo") {
     dom::object info;
     if (value.get(info) != simdjson::SUCCESS) return false;
-    trace.rank = integer_or(info, "rank", trace.rank);
-    trace.world_size = integer_or(info, "world_size", trace.world_size);
+    trace.rank = value_or<std::int64_t>(info, "rank", trace.rank);
+    trace.world_size = value_or<std::int64_t>(info, "world_size", trace.world_size);
   } else if (key == "deviceProperties") {
     dom::array devices;
     if (value.get(devices) != simdjson::SUCCESS) return false;

@@ -265,9 +265,10 @@ HostThreadId KinetoRows::thread_of(const KinetoEvent& event) {
   return known->second;
 }
 
-CollectiveId KinetoRows::collective_of(const KinetoEvent& event) {
-  if (!event.has_collective) return CollectiveId::none();
-  const auto [known, is_new] = collectives_.try_emplace(event.collective, CollectiveId::none());
+RecordedCollectiveId KinetoRows::collective_of(const KinetoEvent& event) {
+  if (!event.has_collective) return RecordedCollectiveId::none();
+  const auto [known, is_new] =
+      collectives_.try_emplace(event.collective, RecordedCollectiveId::none());
   if (is_new) known->second = trace_->collectives.push_back(event.collective);
   return known->second;
 }

@@ -46,14 +46,14 @@ class KinetoRows {
   [[nodiscard]] std::optional<Time> time_of(const DecimalTime& time);
   [[nodiscard]] std::optional<Span> span_of(const KinetoEvent& event);
   [[nodiscard]] HostThreadId thread_of(const KinetoEvent& event);
-  [[nodiscard]] CollectiveId collective_of(const KinetoEvent& event);
+  [[nodiscard]] RecordedCollectiveId collective_of(const KinetoEvent& event);
   void problem(Severity severity, const char* name, const KinetoEvent& event);
 
   ImportedTrace* trace_;
   bool has_origin_ = false;
   std::map<std::pair<std::int64_t, std::int64_t>, HostThreadId> threads_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;
-  std::map<CollectiveInfo, CollectiveId> collectives_;
+  std::map<CollectiveInfo, RecordedCollectiveId> collectives_;
   std::vector<FlowEnd> flow_ends_;
 };
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Published execution graphs, counted a second time by code that shares nothing with the importer.
+#include "sim/base/gzip.hpp"
+#include "tests/comparisons/reference_data.hpp"
+#include "workloads/graph_file.hpp"
+#include "workloads/import/foreign_graph.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+TEST_CASE("published execution traces are graphs of their leaves") {
+  for (const char* name : {"hta/execution_trace_simple_add.et.json.gz",
+                           "param/dlrm_8rank_v100/rank0.et.json.gz",
+                           "param/dlrm_8rank_v100/rank1.et.json.gz"}) {
+    CAPTURE(name);
+    const auto path = testing::reference_data(name);
+    if (!path) return;
+    const nlohmann::json file = nlohmann::json::parse(read_file_or_gzip(*path));
+    std::set<std::int64_t> parents;
+    for (const auto& node : file.at("nodes")) parents.insert(node.at("parent").get<std::int64_t>());
+    std::uint64_t leaves = 0;
+    std::map<std::string, std::uint64_t> products;
+    for (const auto& node : file.at("nodes")) {
+      const std::string operation = node.at("name");
+      if (parents.contains(node.at("id")) || operation.starts_with("##")) continue;
+      ++leaves;
+      if (operation == "aten::mm" || operation == "aten::addmm" || operation == "aten::bmm") {
+        ++products[operation];
+      }
+    }
+    const ForeignGraph foreign = read_foreign_graph(*path);
+    CHECK(foreign.graph.task_count() == leaves);
+    CHECK(foreign.graph.edge_count() > 0);
+    std::map<std::string, std::uint64_t> gemms;
+    for (const TaskId task : foreign.graph.tasks()) {
+      const Operation& operation = foreign.graph.operation(task);
+      if (operation.kind == TaskKind::gemm) ++gemms[operation.name];
+    }
+    CHECK(gemms == products);
+    for (const auto& [problem, entry] : foreign.problems.entries()) {
+      CHECK_MESSAGE(problem == "collective_without_duration", problem);
+    }
+    CHECK(read_graph_file(*path).task_count() == leaves);  // as any other graph file
+  }
+}
+
+}  // namespace
+}  // namespace schedlab
