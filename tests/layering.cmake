@@ -25,7 +25,7 @@ set(third_party
     "nlohmann/json_fwd => (json|schema)[a-z_]*\\.(hpp|cpp)$|^cli/"
     "nlohmann/(json\\.|ordered_map|adl) => (json|schema)[a-z_]*\\.cpp$|^cli/|^sim/plan/plan_json_document\\.hpp$"
     "valijson/ => schema[a-z_]*\\.cpp$|^cli/.*\\.cpp$"
-    "simdjson => json[a-z_]*\\.cpp$|^workloads/json_values\\.hpp$"
+    "simdjson => json[a-z_]*\\.cpp$|^workloads/(json_values|import/json_dom)\\.hpp$"
     "sqlite3\\.h => sqlite[a-z_]*\\.cpp$|^cli/.*\\.cpp$"
     "CLI/ => ^cli/"
     "Eigen/ => ^(hw_models|real_exec)/.*\\.cpp$"
