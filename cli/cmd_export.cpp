@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_export.hpp"
 
+#include "cli/notebook_export.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
@@ -65,42 +66,73 @@ TraceDocument scenario_trace(const fs::path& database, std::int64_t wanted, cons
                        fmt::format("{}: {}", spec.name, grid.describe(scenario)));
 }
 
+void refuse(const std::string& flag, const std::string& found, const std::string& expected) {
+  throw InputError({.file = flag, .pointer = {}, .found = found, .expected = expected, .hint = {}});
+}
+
+/// Writes what was asked for and returns its path.
+std::string write_export(const ExportOptions& options, const Terminal& terminal) {
+  if (options.format == "notebook") {
+    if (options.scenario >= 0) {
+      refuse("--scenario",
+             fmt::format("{}", options.scenario),
+             "no scenario: a notebook is about the whole folder");
+    }
+    return export_notebook(options.input, options.out).string();
+  }
+  if (options.out.empty()) refuse("--out", "nothing", "a file to write");
+  const fs::path database = database_of(options.input);
+  if (options.format == "csv" && !database.empty() && options.scenario < 0) {
+    export_results(database, options.out);
+    return options.out;
+  }
+  const TraceDocument document = database.empty()
+                                     ? load_trace(options.input)
+                                     : scenario_trace(database, options.scenario, terminal.stop);
+  write_file_atomically(options.out,
+                        options.format == "csv" ? trace_csv(document) : chrome_json(document));
+  return options.out;
+}
+
 }  // namespace
 
 CLI::App* add_to(CLI::App& app, ExportOptions& options) {
   CLI::App* verb = app.add_subcommand("export", "Write results or traces for other programs");
-  verb->add_option("FORMAT", options.format, "csv or chrome")
-      ->check(CLI::IsMember(std::set<std::string>{"csv", "chrome"}))
+  verb->add_option("FORMAT", options.format, "csv, chrome or notebook")
+      ->check(CLI::IsMember(std::set<std::string>{"csv", "chrome", "notebook"}))
       ->required();
-  verb->add_option("INPUT", options.input, "Folder of a sweep or of a run, or trace.json")
+  verb->add_option("INPUT",
+                   options.input,
+                   "Folder of a sweep or of a run, or trace.json; for a notebook also of a "
+                   "validation or a recording")
       ->required();
-  verb->add_option("-o,--out", options.out, "File to write")->required();
+  verb->add_option(
+      "-o,--out",
+      options.out,
+      fmt::format("File to write; left out for a notebook: {} in the folder", default_notebook));
   verb->add_option(
       "--scenario", options.scenario, "Of a sweep: the scenario whose trace is wanted");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "csv of a sweep: one line per scenario; of a run, or with --scenario: one line per task.\n"
-      "chrome: the trace for Perfetto (ui.perfetto.dev) and chrome://tracing.");
+      "chrome: the trace for Perfetto (ui.perfetto.dev) and chrome://tracing.\n"
+      "notebook: a Jupyter notebook that reads the folder with pandas and draws with matplotlib.\n"
+      "\n"
+      "Examples:\n"
+      "  schedlab export csv out/sweep --scenario 3 --out tasks.csv\n"
+      "  schedlab export notebook out/sweep\n"
+      "  jupyter nbconvert --to html --execute out/sweep/notebook.ipynb");
   return verb;
 }
 
 int run(const ExportOptions& options, const Terminal& terminal) {
-  const fs::path database = database_of(options.input);
-  if (options.format == "csv" && !database.empty() && options.scenario < 0) {
-    export_results(database, options.out);
-  } else {
-    const TraceDocument document = database.empty()
-                                       ? load_trace(options.input)
-                                       : scenario_trace(database, options.scenario, terminal.stop);
-    write_file_atomically(options.out,
-                          options.format == "csv" ? trace_csv(document) : chrome_json(document));
-  }
+  const std::string out = write_export(options, terminal);
   if (options.json) {
     const nlohmann::ordered_json summary{
-        {"verb", "export"}, {"format", options.format}, {"out", options.out}};
+        {"verb", "export"}, {"format", options.format}, {"out", out}};
     terminal.out << summary.dump(2) << '\n';
   } else {
-    terminal.out << options.out << '\n';
+    terminal.out << out << '\n';
   }
   return exit_done;
 }

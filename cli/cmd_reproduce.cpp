@@ -5,6 +5,7 @@
 #include "cli/reproduce/reproduction.hpp"
 #include "cli/reproduce/reproduction_files.hpp"
 #include "cli/reproduce/reproduction_pictures.hpp"
+#include "cli/reproduce/systems_report.hpp"
 #include "cli/run_files.hpp"
 #include "cli/version.hpp"
 #include "sim/base/file.hpp"
@@ -14,12 +15,17 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
+
+constexpr const char* all_systems = "all";
 
 Reproduction run_with_progress(const PublishedSystem& system,
                                const ReproductionRequest& request,
@@ -62,13 +68,11 @@ std::string status_words(const Reproduction& result) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-void print_summary(const Terminal& terminal,
-                   const Reproduction& result,
-                   const RunFiles& files,
-                   const std::string& out) {
-  nlohmann::ordered_json summary{{"verb", "reproduce"},
-                                 {"system", result.system->name},
-                                 {"out", out},
+nlohmann::ordered_json summary_json(const Reproduction& result,
+                                    const RunFiles& files,
+                                    const std::filesystem::path& out) {
+  nlohmann::ordered_json summary{{"system", result.system->name},
+                                 {"out", out.string()},
                                  {"files", files.files},
                                  {"interrupted", result.interrupted}};
   for (const auto status : {ClaimStatus::within,
@@ -78,45 +82,10 @@ void print_summary(const Terminal& terminal,
                             ClaimStatus::not_covered}) {
     summary[std::string{to_string(status)}] = result.count(status);
   }
-  terminal.out << summary.dump(2) << '\n';
+  return summary;
 }
 
-}  // namespace
-
-CLI::App* add_to(CLI::App& app, ReproduceOptions& options) {
-  CLI::App* verb =
-      app.add_subcommand("reproduce", "Hold a publication's numbers against simulations");
-  verb->add_option("--system",
-                   options.system,
-                   fmt::format("Which one: {}, or the path of a system file",
-                               fmt::join(system_names(), ", ")))
-      ->required();
-  verb->add_option("-o,--out", options.out, "Folder; reproduction_SYSTEM if left out");
-  verb->add_option("-j,--jobs", options.jobs, "Threads; 0: one per core")->capture_default_str();
-  verb->add_flag("--quick", options.quick, "Smaller grids: fewer values of what is left open");
-  auto* resume = verb->add_flag("--resume", options.resume, "Go on with the results in the folder");
-  verb->add_flag("--overwrite", options.overwrite, "Replace the results in the folder")
-      ->excludes(resume);
-  verb->add_flag("--no-check", options.no_check, "Do not verify plans with the plan checker");
-  verb->add_flag("--json", options.json, std::string{json_help});
-  verb->footer(
-      "Writes reproduction.json, reproduction.csv, report.html and the sweeps behind them. What a\n"
-      "publication leaves open is an axis: each row shows all values it may stand for. A number\n"
-      "that is missed is a result, not a failure.");
-  return verb;
-}
-
-int run(const ReproduceOptions& options, const Terminal& terminal) {
-  const PublishedSystem system = load_system(options.system);
-  const std::string out = options.out.empty() ? "reproduction_" + system.name : options.out;
-  const ReproductionRequest request{.out = out,
-                                    .jobs = options.jobs,
-                                    .quick = options.quick,
-                                    .resume = options.resume,
-                                    .overwrite = options.overwrite,
-                                    .check = !options.no_check};
-  const Reproduction result = run_with_progress(system, request, terminal);
-  const RunFiles files = write_files(result, request.out);
+void print_notes(const Reproduction& result, const RunFiles& files, const Terminal& terminal) {
   for (const GridResult& grid : result.grids) {
     if (grid.failed + grid.with_findings == 0) continue;
     terminal.err << fmt::format(
@@ -129,22 +98,124 @@ int run(const ReproduceOptions& options, const Terminal& terminal) {
         grid.first_note);
   }
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
-  if (result.interrupted) {
-    terminal.err << fmt::format(
-        "stopped; what is finished is kept\n  go on with: schedlab reproduce --system {} --out {} "
-        "--resume{}\n",
-        options.system,
-        out,
-        options.quick ? " --quick" : "");
-  }
+}
+
+void print_stopped(const ReproduceOptions& options,
+                   const std::string& out,
+                   const Terminal& terminal) {
+  terminal.err << fmt::format(
+      "stopped; what is finished is kept\n  go on with: schedlab reproduce --system {} --out {} "
+      "--resume{}\n",
+      options.system,
+      out,
+      options.quick ? " --quick" : "");
+}
+
+ReproductionRequest request_of(const ReproduceOptions& options, const std::filesystem::path& out) {
+  return {.out = out,
+          .jobs = options.jobs,
+          .quick = options.quick,
+          .resume = options.resume,
+          .overwrite = options.overwrite,
+          .check = !options.no_check};
+}
+
+int run_one_system(const ReproduceOptions& options, const Terminal& terminal) {
+  const PublishedSystem system = load_system(options.system);
+  const std::string out = options.out.empty() ? "reproduction_" + system.name : options.out;
+  const Reproduction result = run_with_progress(system, request_of(options, out), terminal);
+  const RunFiles files = write_files(result, out);
+  print_notes(result, files, terminal);
+  if (result.interrupted) print_stopped(options, out, terminal);
   if (options.json) {
-    print_summary(terminal, result, files, out);
+    nlohmann::ordered_json summary = summary_json(result, files, out);
+    summary["verb"] = "reproduce";
+    terminal.out << summary.dump(2) << '\n';
   } else {
     terminal.out << reproduction_text(result) << '\n'
                  << status_words(result) << '\n'
                  << fmt::format("  {}: {}\n", out, fmt::join(files.files, ", "));
   }
   return result.interrupted ? exit_failed : exit_done;
+}
+
+/// All systems that ship, each in a folder of its own, and one report over them.
+int run_all_systems(const ReproduceOptions& options, const Terminal& terminal) {
+  const std::filesystem::path out = options.out.empty() ? "reproduction" : options.out;
+  std::vector<PublishedSystem> systems;
+  for (const std::string& name : system_names()) systems.push_back(load_system(name));
+  std::vector<Reproduction> results;
+  nlohmann::ordered_json summaries = nlohmann::ordered_json::array();
+  bool interrupted = false;
+  for (const PublishedSystem& system : systems) {
+    const std::filesystem::path folder = out / system.name;
+    Reproduction result = run_with_progress(system, request_of(options, folder), terminal);
+    const RunFiles files = write_files(result, folder);
+    print_notes(result, files, terminal);
+    summaries.push_back(summary_json(result, files, folder));
+    if (!options.json) {
+      terminal.out << fmt::format("{:<4} {}\n", system.name, status_words(result));
+    }
+    interrupted = result.interrupted;
+    results.push_back(std::move(result));
+    if (interrupted) break;
+  }
+  write_file_atomically(out / "reproduction.md", systems_markdown(results));
+  write_file_atomically(out / "reproduction.csv", systems_csv(results));
+  write_file_atomically(out / "report.html",
+                        systems_html(results, fmt::format("schedlab {}", program_version())));
+  if (interrupted) print_stopped(options, out.string(), terminal);
+  const std::vector<std::string> files{"report.html", "reproduction.md", "reproduction.csv"};
+  if (options.json) {
+    const nlohmann::ordered_json summary{{"verb", "reproduce"},
+                                         {"out", out.string()},
+                                         {"files", files},
+                                         {"interrupted", interrupted},
+                                         {"systems", summaries}};
+    terminal.out << summary.dump(2) << '\n';
+  } else {
+    terminal.out << fmt::format("  {}: {}\n", out.string(), fmt::join(files, ", "));
+  }
+  return interrupted ? exit_failed : exit_done;
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, ReproduceOptions& options) {
+  CLI::App* verb =
+      app.add_subcommand("reproduce", "Hold a publication's numbers against simulations");
+  verb->add_option("--system",
+                   options.system,
+                   fmt::format("Which one: {}, {}, or the path of a system file",
+                               all_systems,
+                               fmt::join(system_names(), ", ")))
+      ->capture_default_str();
+  verb->add_option("-o,--out",
+                   options.out,
+                   "Folder; reproduction_SYSTEM if left out, of all systems reproduction");
+  verb->add_option("-j,--jobs", options.jobs, "Threads; 0: one per core")->capture_default_str();
+  verb->add_flag("--quick", options.quick, "Smaller grids: fewer values of what is left open");
+  auto* resume = verb->add_flag("--resume", options.resume, "Go on with the results in the folder");
+  verb->add_flag("--overwrite", options.overwrite, "Replace the results in the folder")
+      ->excludes(resume);
+  verb->add_flag("--no-check", options.no_check, "Do not verify plans with the plan checker");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "Writes reproduction.json, reproduction.csv, report.html and the sweeps behind them. What a\n"
+      "publication leaves open is an axis: each row shows all values it may stand for. A number\n"
+      "that is missed is a result, not a failure. Of all systems: one report.html, "
+      "reproduction.md\n"
+      "and reproduction.csv, and a folder for each.\n"
+      "\n"
+      "Examples:\n"
+      "  schedlab reproduce --quick --out out/reproduction\n"
+      "  schedlab reproduce --system s1 --out out/s1");
+  return verb;
+}
+
+int run(const ReproduceOptions& options, const Terminal& terminal) {
+  return options.system == all_systems ? run_all_systems(options, terminal)
+                                       : run_one_system(options, terminal);
 }
 
 }  // namespace schedlab

@@ -12,8 +12,8 @@ class App;
 namespace schedlab {
 
 struct ReproduceOptions {
-  std::string system{};
-  std::string out{};  ///< empty: reproduction_SYSTEM
+  std::string system = "all";
+  std::string out{};  ///< empty: reproduction_SYSTEM, of all systems reproduction
   unsigned jobs = 0;
   bool quick = false;
   bool resume = false;
@@ -24,7 +24,8 @@ struct ReproduceOptions {
 
 /// Adds the verb `reproduce`.
 CLI::App* add_to(CLI::App& app, ReproduceOptions& options);
-/// A publication's numbers against simulations -> a folder with a table and a report. A number that
+/// A publication's numbers against simulations -> a folder with a table and a report; of all
+/// systems a folder for each and one report over them. A number that
 /// is missed is a result: the exit code is exit_done. exit_failed: interrupted; the files are
 /// written in any case. Scenarios that cannot run (for lack of memory, say) are left out and
 /// counted.

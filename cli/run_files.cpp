@@ -2,6 +2,7 @@
 #include "cli/run_files.hpp"
 
 #include "notebooks_export/csv.hpp"
+#include "notebooks_export/operations_csv.hpp"
 #include "notebooks_export/raster.hpp"
 #include "notebooks_export/timeline.hpp"
 #include "sim/base/file.hpp"
@@ -55,6 +56,7 @@ RunFiles write_run_files(const std::filesystem::path& folder,
   write("plan.json", plan_to_json(run.plan, run.problem.graph));
   write(std::string{run_origin_name}, run_origin_json(run.origin, target));
   write("utilization.csv", utilization_csv(document));
+  write("operations.csv", operations_csv(run.problem, document.trace));
   if (!metrics.memory.empty())
     write("memory.csv", memory_csv(metrics.memory, document.trace.ended));
   write_picture(folder, "timeline", run_timeline(document, metrics), files);

@@ -142,7 +142,7 @@ std::string reproduction_json(const Reproduction& reproduction) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string reproduction_csv(const Reproduction& reproduction) {
+Table reproduction_table(const Reproduction& reproduction) {
   Table table;
   for (const char* name : {"id",
                            "at",
@@ -187,7 +187,11 @@ std::string reproduction_csv(const Reproduction& reproduction) {
                           cell_of(outcome.cause),
                           claim.text});
   }
-  return table_csv(table);
+  return table;
+}
+
+std::string reproduction_csv(const Reproduction& reproduction) {
+  return table_csv(reproduction_table(reproduction));
 }
 
 std::string reproduction_text(const Reproduction& reproduction) {

@@ -13,7 +13,9 @@ namespace schedlab {
 /// JSON Schema (draft 7) of it.
 [[nodiscard]] std::string reproduction_schema();
 
-/// reproduction.csv: one line per published point.
+/// One row per published point.
+[[nodiscard]] Table reproduction_table(const Reproduction& reproduction);
+/// reproduction.csv: that table.
 [[nodiscard]] std::string reproduction_csv(const Reproduction& reproduction);
 
 /// The rows for a terminal of about 120 columns.

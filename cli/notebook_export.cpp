@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/notebook_export.hpp"
+
+#include "cli/results_store.hpp"
+#include "cli/sweep_run.hpp"
+#include "cli/validate/recording.hpp"
+#include "cli/version.hpp"
+#include "notebooks_export/notebook.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file that tells what a folder is.
+struct FolderMark {
+  NotebookSubject subject;
+  const char* file;
+};
+constexpr std::array folder_marks{FolderMark{NotebookSubject::sweep, results_database},
+                                  FolderMark{NotebookSubject::validation, "validation.json"},
+                                  FolderMark{NotebookSubject::recording, "recording.json"},
+                                  FolderMark{NotebookSubject::run, "metrics.json"}};
+
+/// Throws InputError.
+FolderMark mark_of(const fs::path& folder, const fs::path& input) {
+  for (const FolderMark& mark : folder_marks) {
+    if (fs::exists(folder / mark.file)) return mark;
+  }
+  const bool exists = fs::exists(input);
+  throw InputError({.file = input.string(),
+                    .pointer = {},
+                    .found = exists ? "no results that a notebook can be about" : "no such folder",
+                    .expected = "the folder of a simulate, execute, sweep or validate, or a "
+                                "recording of validate",
+                    .hint = "what other verbs write has a report.html"});
+}
+
+/// A text at the top of a JSON file; `otherwise` if there is none.
+std::string text_in(const fs::path& file, const char* key, const std::string& otherwise) {
+  const auto json = nlohmann::json::parse(read_file(file.string()), nullptr, false);
+  return json.is_object() && json.contains(key) && json[key].is_string()
+             ? json[key].get<std::string>()
+             : otherwise;
+}
+
+std::string title_of(const FolderMark& mark, const fs::path& folder) {
+  const std::string name = fs::weakly_canonical(folder).filename().string();
+  switch (mark.subject) {
+    case NotebookSubject::sweep: {
+      const ResultsStore store = ResultsStore::open(folder / mark.file);
+      return fmt::format("Sweep {}", store.header().name);
+    }
+    case NotebookSubject::validation:
+      return fmt::format("Validation {}", text_in(folder / mark.file, "name", name));
+    case NotebookSubject::recording:
+      return fmt::format(
+          "Recording {}",
+          fs::exists(folder / "spec.json") ? text_in(folder / "spec.json", "name", name) : name);
+    case NotebookSubject::run:
+      return text_in(folder / mark.file, "title", name);
+  }
+  return name;
+}
+
+/// How the notebook finds the folder, with '/' on every system.
+std::string seen_from(const fs::path& notebook, const fs::path& folder) {
+  const fs::path here = fs::weakly_canonical(fs::absolute(notebook)).parent_path();
+  return fs::weakly_canonical(fs::absolute(folder)).lexically_relative(here).generic_string();
+}
+
+}  // namespace
+
+fs::path export_notebook(const fs::path& input, const fs::path& out) {
+  const fs::path parent = input.has_parent_path() ? input.parent_path() : fs::path{"."};
+  const fs::path folder = fs::is_regular_file(input) ? parent : input;
+  const FolderMark mark = mark_of(folder, input);
+  const fs::path notebook = out.empty() ? folder / default_notebook : out;
+  write_file_atomically(notebook,
+                        notebook_json({.subject = mark.subject,
+                                       .title = title_of(mark, folder),
+                                       .folder = seen_from(notebook, folder),
+                                       .program = fmt::format("schedlab {}", program_version())}));
+  return notebook;
+}
+
+}  // namespace schedlab
