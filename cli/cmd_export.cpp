@@ -116,12 +116,7 @@ CLI::App* add_to(CLI::App& app, ExportOptions& options) {
   verb->footer(
       "csv of a sweep: one line per scenario; of a run, or with --scenario: one line per task.\n"
       "chrome: the trace for Perfetto (ui.perfetto.dev) and chrome://tracing.\n"
-      "notebook: a Jupyter notebook that reads the folder with pandas and draws with matplotlib.\n"
-      "\n"
-      "Examples:\n"
-      "  schedlab export csv out/sweep --scenario 3 --out tasks.csv\n"
-      "  schedlab export notebook out/sweep\n"
-      "  jupyter nbconvert --to html --execute out/sweep/notebook.ipynb");
+      "notebook: a Jupyter notebook that reads the folder with pandas and draws with matplotlib.");
   return verb;
 }
 

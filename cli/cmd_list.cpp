@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <limits>
 #include <ostream>
 #include <set>
@@ -146,6 +147,8 @@ Json to_json(const Entry& entry) {
       std::visit([&](const auto& value) { one["default"] = value; }, option.default_value);
     }
     if (!option.allowed.empty()) one["allowed"] = option.allowed;
+    if (std::isfinite(option.minimum)) one["minimum"] = option.minimum;
+    if (std::isfinite(option.maximum)) one["maximum"] = option.maximum;
     options.push_back(std::move(one));
   }
   Json json{{"name", entry.name}, {"summary", entry.summary}, {"options", std::move(options)}};

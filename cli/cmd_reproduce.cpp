@@ -205,11 +205,7 @@ CLI::App* add_to(CLI::App& app, ReproduceOptions& options) {
       "publication leaves open is an axis: each row shows all values it may stand for. A number\n"
       "that is missed is a result, not a failure. Of all systems: one report.html, "
       "reproduction.md\n"
-      "and reproduction.csv, and a folder for each.\n"
-      "\n"
-      "Examples:\n"
-      "  schedlab reproduce --quick --out out/reproduction\n"
-      "  schedlab reproduce --system s1 --out out/s1");
+      "and reproduction.csv, and a folder for each.");
   return verb;
 }
 

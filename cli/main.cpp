@@ -8,11 +8,13 @@
 #include "cli/cmd_graph.hpp"
 #include "cli/cmd_list.hpp"
 #include "cli/cmd_plot.hpp"
+#include "cli/cmd_reference.hpp"
 #include "cli/cmd_reproduce.hpp"
 #include "cli/cmd_schema.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
 #include "cli/cmd_validate.hpp"
+#include "cli/reference/command_pages.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "sim/base/error.hpp"
@@ -55,6 +57,7 @@ struct Verbs {
   ExportOptions export_files;
   SchemaOptions schema;
   ListOptions list;
+  ReferenceOptions reference;
 };
 
 using Action = std::function<int()>;
@@ -104,6 +107,8 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.export_files, terminal, chosen);
   add_verb(app, verbs.schema, terminal, chosen);
   add_verb(app, verbs.list, terminal, chosen);
+  add_verb(app, verbs.reference, terminal, chosen);
+  add_examples(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -196,6 +197,22 @@ Json reference(const std::string& item) {
   return axis(Json{{"$ref", "#/definitions/" + item}});
 }
 
+/// Keys whose schema says nothing of its own.
+constexpr std::array<std::pair<const char*, const char*>, 13> top_level_meanings{
+    {{"name", "word for titles"},
+     {"description", "text for the report"},
+     {"workload", "what is run"},
+     {"machine", "what it runs on"},
+     {"cost_model", "how durations are estimated"},
+     {"policy", "who makes the schedule"},
+     {"launch", "how the host brings tasks to the device"},
+     {"default_stream", "legacy: the lowest stream of a plan is the legacy default stream"},
+     {"ranks", "data parallel: the workload on so many ranks"},
+     {"variability", "how the machine scatters from run to run"},
+     {"seed", "of every part that has a seed and is not given one"},
+     {"baseline", "policy that speed-ups are over"},
+     {"zip", "groups of axes that advance together"}}};
+
 Json top_level() {
   Json properties = Json::object();
   properties["name"] = Json{{"type", "string"}};
@@ -220,6 +237,7 @@ Json top_level() {
   Json pointers = list_of(Json{{"type", "string"}, {"title", "the JSON pointer of an axis"}});
   pointers["minItems"] = 2;
   properties["zip"] = list_of(std::move(pointers));
+  for (const auto& [key, meaning] : top_level_meanings) properties[key]["description"] = meaning;
   return properties;
 }
 

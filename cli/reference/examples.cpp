@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reference/command_pages.hpp"
+#include "sim/base/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+namespace schedlab {
+namespace {
+
+struct Example {
+  std::string_view verb;
+  std::string_view command;
+};
+
+/// At least one for every verb; several stand in this order.
+constexpr std::array examples{
+    Example{"graph", "schedlab graph experiments/quickstart_timeline.json"},
+    Example{"graph", "schedlab graph experiments/quickstart_timeline.json --to dot --out lstm.dot"},
+    Example{"simulate", "schedlab simulate experiments/quickstart_timeline.json --out out/one"},
+    Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart"},
+    Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart --resume"},
+    Example{"execute", "schedlab execute one.json --device cpu --out out/executed"},
+    Example{"calibrate", "schedlab calibrate --device cpu --quick --out my_cpu.json"},
+    Example{"validate",
+            "schedlab validate experiments/validate_quick.json --device cpu --host preloaded "
+            "--machine my_cpu.json --out out/validation"},
+    Example{"validate",
+            "schedlab validate experiments/validate_quick.json --recording out/recording --out "
+            "out/again"},
+    Example{"baseline",
+            "schedlab baseline experiments/validate_quick.json --library onednn --out "
+            "out/baseline"},
+    Example{"buckets", "schedlab buckets experiments/buckets.json --out out/buckets"},
+    Example{"explain", "schedlab explain out/one --what-if --out out/why"},
+    Example{"reproduce", "schedlab reproduce --quick --out out/reproduction"},
+    Example{"reproduce", "schedlab reproduce --system s1 --out out/s1"},
+    Example{"plot", "schedlab plot out/one --out timeline.png"},
+    Example{"plot", "schedlab plot out/quickstart --x batch --y layers --out map.svg"},
+    Example{"export", "schedlab export csv out/quickstart --scenario 3 --out tasks.csv"},
+    Example{"export", "schedlab export notebook out/quickstart"},
+    Example{"schema", "schedlab schema spec > spec.schema.json"},
+    Example{"list", "schedlab list policies critical_first"},
+    Example{"list", "schedlab list machines --json"},
+    Example{"reference", "schedlab reference markdown --out docs/reference"},
+    Example{"reference", "schedlab reference bash_completion --out schedlab.bash"}};
+
+}  // namespace
+
+void add_examples(CLI::App& program) {
+  for (CLI::App* verb : program.get_subcommands([](CLI::App*) { return true; })) {
+    std::string text;
+    for (const Example& example : examples) {
+      if (example.verb == verb->get_name()) text += fmt::format("\n  {}", example.command);
+    }
+    SCHEDLAB_EXPECTS(!text.empty(), fmt::format("examples of {}", verb->get_name()));
+    const std::string before = verb->get_footer();
+    verb->footer(fmt::format("{}{}Examples:{}", before, before.empty() ? "" : "\n\n", text));
+  }
+}
+
+}  // namespace schedlab
