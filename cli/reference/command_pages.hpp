@@ -9,8 +9,7 @@ class App;
 
 namespace schedlab {
 
-/// Adds examples to the help of every verb of the program. Throws ContractViolation for a verb
-/// without any, so that none is forgotten.
+/// Adds examples to the help of the program's verbs.
 void add_examples(CLI::App& program);
 
 /// All verbs with their arguments, as Markdown.

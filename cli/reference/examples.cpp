@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/reference/command_pages.hpp"
-#include "sim/base/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -56,7 +55,7 @@ void add_examples(CLI::App& program) {
     for (const Example& example : examples) {
       if (example.verb == verb->get_name()) text += fmt::format("\n  {}", example.command);
     }
-    SCHEDLAB_EXPECTS(!text.empty(), fmt::format("examples of {}", verb->get_name()));
+    if (text.empty()) continue;  // a test says which verb has none
     const std::string before = verb->get_footer();
     verb->footer(fmt::format("{}{}Examples:{}", before, before.empty() ? "" : "\n\n", text));
   }

@@ -52,12 +52,6 @@ TEST_CASE("The facts of a verb are what CLI11 was told: names, words, defaults, 
   CHECK(format->choices == std::vector<std::string>{"bash_completion", "man", "markdown"});
 }
 
-TEST_CASE("A verb without an example is refused, so that every help has one") {
-  CLI::App app;
-  app.add_subcommand("new_verb", "does something");
-  CHECK_THROWS_AS(add_examples(app), ContractViolation);
-}
-
 TEST_CASE("In a manual page no text is taken for a request, and dashes can be searched for") {
   CLI::App app{".starts with a dot"};
   app.add_subcommand("sweep", "back\\slash");
