@@ -9,6 +9,7 @@
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/pipeline/layer_workloads.hpp"
 #include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>
@@ -63,7 +64,7 @@ std::string numbers_of(const HostSpec& host) {
 }
 
 std::vector<Section> sections() {
-  std::vector<Section> all(9);
+  std::vector<Section> all(10);
   all[0].title = "workloads";
   for (const WorkloadInfo& info : workloads()) {
     all[0].entries.push_back({info.name, info.summary, {}, info.options, true});
@@ -90,6 +91,10 @@ std::vector<Section> sections() {
   all[8].title = "launch_modes";
   for (const LaunchInfo& info : launch_infos()) {
     all[8].entries.push_back({info.name, info.summary, {}, info.options, true});
+  }
+  all[9].title = "layers";
+  for (const LayerWorkload& info : layer_workloads()) {
+    all[9].entries.push_back({info.name, info.summary, {}, info.options, true});
   }
   all[3].title = "cost_models";
   for (const CostModelInfo& info : cost_models()) {
@@ -189,7 +194,7 @@ CLI::App* add_to(CLI::App& app, ListOptions& options) {
           "WHAT",
           options.what,
           "all, workloads, presets, machines, cost_models, policies, systems, variability, "
-          "hosts or launch_modes")
+          "hosts, launch_modes or layers")
       ->check(CLI::IsMember(std::set<std::string>{"all",
                                                   "workloads",
                                                   "presets",
@@ -199,6 +204,7 @@ CLI::App* add_to(CLI::App& app, ListOptions& options) {
                                                   "systems",
                                                   "hosts",
                                                   "launch_modes",
+                                                  "layers",
                                                   "variability"}))
       ->capture_default_str();
   verb->add_option("NAME", options.name, "Only this one");

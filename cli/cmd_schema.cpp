@@ -8,6 +8,7 @@
 #include "cli/explain/explanation.hpp"
 #include "cli/explain/run_origin.hpp"
 #include "cli/file_schemas.hpp"
+#include "cli/partition/partition_study.hpp"
 #include "cli/reproduce/engine_study_spec.hpp"
 #include "cli/reproduce/published_system.hpp"
 #include "cli/reproduce/reproduction_files.hpp"
@@ -50,7 +51,10 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"baseline", baseline_schema},
                              Schema{"rule_sheet", rule_sheet_schema},
                              Schema{"buckets", bucket_spec_schema},
-                             Schema{"bucket_results", bucket_results_schema}};
+                             Schema{"bucket_results", bucket_results_schema},
+                             Schema{"layers", layers_schema},
+                             Schema{"partition", partition_spec_schema},
+                             Schema{"partition_results", partition_results_schema}};
 
 }  // namespace
 

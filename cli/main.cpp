@@ -7,6 +7,7 @@
 #include "cli/cmd_export.hpp"
 #include "cli/cmd_graph.hpp"
 #include "cli/cmd_list.hpp"
+#include "cli/cmd_partition.hpp"
 #include "cli/cmd_plot.hpp"
 #include "cli/cmd_reference.hpp"
 #include "cli/cmd_reproduce.hpp"
@@ -51,6 +52,7 @@ struct Verbs {
   ValidateOptions validate;
   BaselineOptions baseline;
   BucketsOptions buckets;
+  PartitionOptions partition;
   ExplainOptions explain;
   ReproduceOptions reproduce;
   PlotOptions plot;
@@ -100,6 +102,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.validate, terminal, chosen);
   add_verb(app, verbs.baseline, terminal, chosen);
   add_verb(app, verbs.buckets, terminal, chosen);
+  add_verb(app, verbs.partition, terminal, chosen);
   add_verb(app, verbs.explain, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.calibrate, terminal, chosen);

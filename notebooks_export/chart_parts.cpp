@@ -96,7 +96,8 @@ class Parts {
     }
     const double sum = std::accumulate(row.parts.begin(), row.parts.end(), 0.0);
     svg.line({x(sum), y - 2}, {x(sum), y + parts_bar + 2}, {.stroke = "#000000", .width = 2.4});
-    svg.text({right_ + 10, y + parts_bar / 2 + 4}, fmt::format("{:+.1f}", sum), {.size = 11});
+    const std::string text = figure_.signed_sums ? fmt::format("{:+.1f}", sum) : readable(sum);
+    svg.text({right_ + 10, y + parts_bar / 2 + 4}, text, {.size = 11});
   }
 
   const PartsFigure& figure_;

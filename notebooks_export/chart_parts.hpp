@@ -19,6 +19,7 @@ struct PartsFigure {
   std::vector<std::string> part_names;
   std::vector<PartsRow> rows;
   std::size_t most_rows = 60;  ///< the first ones are drawn, the others counted
+  bool signed_sums = true;     ///< sums are written with their sign
 };
 
 /// Rows beneath each other: what is positive is stacked to the right of 0, what is negative to the

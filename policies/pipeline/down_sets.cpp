@@ -156,12 +156,7 @@ DownSets::DownSets(std::size_t vertex_count, const std::vector<Edge>& edges, std
 
 DownSets DownSets::prefixes(std::size_t vertex_count) {
   DownSets result;
-  Bits set(words(vertex_count), 0);
-  result.sets_.push_back(set);
-  for (std::uint32_t vertex = 0; vertex < vertex_count; ++vertex) {
-    insert(set, vertex);
-    result.sets_.push_back(set);
-  }
+  result.prefixes_ = vertex_count + 1;
   return result;
 }
 

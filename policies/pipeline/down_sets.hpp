@@ -29,10 +29,15 @@ class DownSets {
   /// Prefixes of the order of the vertices' numbers, which must be one of the graph.
   [[nodiscard]] static DownSets prefixes(std::size_t vertex_count);
 
-  [[nodiscard]] std::size_t size() const { return sets_.size(); }
-  [[nodiscard]] const Bits& operator[](std::size_t index) const { return sets_[index]; }
+  [[nodiscard]] std::size_t size() const { return only_prefixes() ? prefixes_ : sets_.size(); }
+  [[nodiscard]] bool has(std::size_t set, std::uint32_t vertex) const {
+    return only_prefixes() ? vertex < set : contains(sets_[set], vertex);
+  }
   [[nodiscard]] bool complete() const { return complete_; }
+  /// Is set `i` the vertices below i?
+  [[nodiscard]] bool only_prefixes() const { return prefixes_ > 0; }
   [[nodiscard]] bool subset(std::size_t inner, std::size_t outer) const {
+    if (only_prefixes()) return inner <= outer;
     const Bits& a = sets_[inner];
     const Bits& b = sets_[outer];
     for (std::size_t word = 0; word < a.size(); ++word) {
@@ -44,7 +49,8 @@ class DownSets {
  private:
   DownSets() = default;
 
-  std::vector<Bits> sets_;
+  std::vector<Bits> sets_;    // empty: prefixes, which need no bits
+  std::size_t prefixes_ = 0;  // how many
   bool complete_ = false;
 };
 

@@ -50,10 +50,7 @@ class StageTable {
   /// Tries the stage from `inner` to `outer`; false if all further ones have too much work.
   bool extend(std::size_t inner, std::size_t outer) {
     const Duration compute = costs_.compute(outer) - costs_.compute(inner);
-    if (goal_.most_load != Duration::max() &&
-        compute > goal_.most_load * std::int64_t{goal_.most_replicas}) {
-      return false;
-    }
+    if (compute / std::int64_t{goal_.most_replicas} > goal_.most_load) return false;
     if (!sets_.subset(inner, outer)) return true;
     costs_.between(inner, outer, parts_);
     for (std::uint32_t replicas = 1; replicas <= goal_.most_replicas; ++replicas) {

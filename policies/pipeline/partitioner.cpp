@@ -128,7 +128,7 @@ class Partitioning {
   [[nodiscard]] PartitionResult result(const FoundStages& found) const {
     std::vector<std::uint32_t> stage_of_group(groups_.count, 0);
     for (std::uint32_t group = 0; group < groups_.count; ++group) {
-      while (!detail::contains(sets()[found.ends[stage_of_group[group]]], group)) {
+      while (!sets().has(found.ends[stage_of_group[group]], group)) {
         ++stage_of_group[group];
       }
     }

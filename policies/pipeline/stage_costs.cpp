@@ -15,7 +15,11 @@ StageCosts::StageCosts(const LayerGraph& graph,
     : sets_(sets), rules_(rules) {
   collect(graph, times, groups);
   sums_.reserve(sets.size());
-  for (std::size_t set = 0; set < sets.size(); ++set) sums_.push_back(sums_of(sets[set]));
+  if (sets.only_prefixes()) {
+    add_prefixes();
+  } else {
+    for (std::size_t set = 0; set < sets.size(); ++set) sums_.push_back(sums_of(set));
+  }
 }
 
 void StageCosts::collect(const LayerGraph& graph,
@@ -54,24 +58,47 @@ void StageCosts::collect(const LayerGraph& graph,
   }
 }
 
-StageCosts::Sums StageCosts::sums_of(const Bits& set) const {
+void StageCosts::add_group(std::uint32_t group, Sums& sums) const {
+  const Sums& own = of_group_[group];
+  sums.compute += own.compute;
+  sums.parameters += own.parameters;
+  sums.kept += own.kept;
+  for (std::size_t t = 0; t < sums.tied.size(); ++t) sums.tied[t] += own.tied[t];
+}
+
+bool StageCosts::crosses(const Output& output, std::size_t set) const {
+  return sets_.has(set, output.group) &&
+         std::any_of(output.readers.begin(), output.readers.end(), [&](std::uint32_t group) {
+           return !sets_.has(set, group);
+         });
+}
+
+StageCosts::Sums StageCosts::sums_of(std::size_t set) const {
   Sums sums;
   sums.tied.assign(tied_bytes_.size(), 0);
   for (std::uint32_t group = 0; group < of_group_.size(); ++group) {
-    if (!contains(set, group)) continue;
-    sums.compute += of_group_[group].compute;
-    sums.parameters += of_group_[group].parameters;
-    sums.kept += of_group_[group].kept;
-    for (std::size_t t = 0; t < sums.tied.size(); ++t) sums.tied[t] += of_group_[group].tied[t];
+    if (sets_.has(set, group)) add_group(group, sums);
   }
   for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
-    const Output& output = outputs_[i];
-    if (!contains(set, output.group)) continue;
-    const bool outside = std::any_of(
-        output.readers.begin(), output.readers.end(), [&](auto g) { return !contains(set, g); });
-    if (outside) sums.crossing.push_back(i);
+    if (crosses(outputs_[i], set)) sums.crossing.push_back(i);
   }
   return sums;
+}
+
+void StageCosts::add_prefixes() {
+  std::vector<std::vector<std::uint32_t>> outputs_of(of_group_.size());
+  for (std::uint32_t i = 0; i < outputs_.size(); ++i) outputs_of[outputs_[i].group].push_back(i);
+  Sums sums;
+  sums.tied.assign(tied_bytes_.size(), 0);
+  sums_.push_back(sums);
+  for (std::uint32_t group = 0; group < of_group_.size(); ++group) {
+    add_group(group, sums);
+    const auto& fresh = outputs_of[group];
+    sums.crossing.insert(sums.crossing.end(), fresh.begin(), fresh.end());
+    std::erase_if(sums.crossing,
+                  [&](std::uint32_t i) { return !crosses(outputs_[i], sums_.size()); });
+    sums_.push_back(sums);
+  }
 }
 
 void StageCosts::between(std::size_t inner, std::size_t outer, Parts& parts) const {
@@ -90,7 +117,7 @@ void StageCosts::between(std::size_t inner, std::size_t outer, Parts& parts) con
   for (const std::uint32_t i : before.crossing) {
     const bool read = std::any_of(
         outputs_[i].readers.begin(), outputs_[i].readers.end(), [&](std::uint32_t group) {
-          return contains(sets_[outer], group) && !contains(sets_[inner], group);
+          return sets_.has(outer, group) && !sets_.has(inner, group);
         });
     if (!read) continue;
     stage.receive += outputs_[i].transfer;
@@ -99,7 +126,7 @@ void StageCosts::between(std::size_t inner, std::size_t outer, Parts& parts) con
   parts.kept += stage.received;
   stage.send = Duration{0};
   for (const std::uint32_t i : after.crossing) {
-    if (!contains(sets_[inner], outputs_[i].group)) stage.send += outputs_[i].transfer;
+    if (!sets_.has(inner, outputs_[i].group)) stage.send += outputs_[i].transfer;
   }
 }
 

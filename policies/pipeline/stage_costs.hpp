@@ -54,7 +54,11 @@ class StageCosts {
   void collect(const LayerGraph& graph,
                const IdVector<LayerId, LayerTimes>& times,
                const LayerGroups& groups);
-  [[nodiscard]] Sums sums_of(const Bits& set) const;
+  void add_group(std::uint32_t group, Sums& sums) const;
+  [[nodiscard]] bool crosses(const Output& output, std::size_t set) const;
+  [[nodiscard]] Sums sums_of(std::size_t set) const;
+  /// Those of all prefixes, each from the one before.
+  void add_prefixes();
 
   const DownSets& sets_;
   StageRules rules_;

@@ -19,6 +19,8 @@ enum class InFlight : std::uint8_t {
   later_stages  ///< as many as there are accelerators from this stage to the last one (1F1B)
 };
 
+[[nodiscard]] const std::vector<std::string>& in_flight_names();
+
 /// What decides the load and the memory of a stage (docs/pipeline_partition.md).
 struct StageRules {
   bool training = true;           ///< forward and both gradients; else forward only

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_partition.hpp"
+
+#include "cli/output_folder.hpp"
+#include "cli/partition/partition_study.hpp"
+#include "cli/run_files.hpp"
+#include "sim/base/file.hpp"
+#include "workloads/pipeline/layer_file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ostream>
+
+namespace schedlab {
+namespace {
+
+RunFiles write_partition_files(const std::filesystem::path& folder, const PartitionStudy& study) {
+  RunFiles files;
+  const auto write = [&](const char* name, std::string_view bytes) {
+    write_file_atomically(folder / name, bytes);
+    files.files.emplace_back(name);
+  };
+  write("partition.json", partition_json(study));
+  write("layers.json", write_layers_json(study.spec->graph));
+  for (const PartitionRow& row : study.rows) {
+    const std::string suffix =
+        study.rows.size() > 1 ? fmt::format("_{}", row.accelerators) : std::string{};
+    write_picture(folder, "layers" + suffix, layers_picture(study, row), files);
+    write_picture(folder, "stages" + suffix, stage_loads_picture(study, row), files);
+  }
+  return files;
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, PartitionOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "partition", "Put the layers of a model on the stages of a pipeline, evenly and legally");
+  verb->add_option("SPEC", options.spec, "JSON file (schedlab schema partition)")->required();
+  verb->add_option("-o,--out", options.out, "Folder to write")->required();
+  verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "Writes partition.json, layers.json, and pictures of the layers and of the stages' loads.\n"
+      "docs/pipeline_partition.md says what a load is, and how stages are found.");
+  return verb;
+}
+
+int run(const PartitionOptions& options, const Terminal& terminal) {
+  const PartitionSpec spec = load_partition_spec(options.spec);
+  OutputFolder folder(options.out, options.overwrite);
+  const PartitionStudy study = run_partition_study(spec, terminal.stop);
+  const RunFiles files = write_partition_files(folder.path(), study);
+  folder.publish();
+  for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
+  if (options.json) {
+    terminal.out << partition_json(study);
+  } else {
+    terminal.out << partition_text(study)
+                 << fmt::format("{}: {}\n", options.out, fmt::join(files.files, ", "));
+  }
+  return exit_done;
+}
+
+}  // namespace schedlab
