@@ -2,22 +2,34 @@
 #include "cli/cmd_explain.hpp"
 
 #include "cli/explain/explanation.hpp"
+#include "cli/explain/imported_run.hpp"
+#include "cli/explain/top_kernels.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/run_files.hpp"
 #include "notebooks_export/csv.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
 #include <ostream>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
-RunFiles write_explanation(const std::filesystem::path& folder, const Explanation& explanation) {
+/// What there is of an imported trace beyond the explanation.
+struct Imported {
+  ImportedRun run;
+  OperatorPath path;
+};
+
+RunFiles write_explanation(const std::filesystem::path& folder,
+                           const Explanation& explanation,
+                           const std::optional<Imported>& imported) {
   RunFiles files;
   const auto write = [&](const char* name, std::string_view bytes) {
     write_file_atomically(folder / name, bytes);
@@ -26,8 +38,30 @@ RunFiles write_explanation(const std::filesystem::path& folder, const Explanatio
   write("explain.json", explanation_json(explanation));
   write("explain.csv", table_csv(gaps_table(explanation)));
   write("report.html", explanation_html(explanation));
+  if (imported) {
+    const ImportedTrace& trace = imported->run.traces.front();
+    write("kernels.csv", table_csv(kernel_totals_table(kernel_totals(explanation.run))));
+    write("operator_path.json", operator_path_json(trace, imported->path));
+    write("critical_path_overlay.json", operator_path_overlay(trace, imported->path));
+  }
   write_picture(folder, "bound", explanation_picture(explanation), files);
   return files;
+}
+
+std::optional<Imported> load_imported(const ExplainOptions& options) {
+  if (!is_imported_trace(options.input)) {
+    if (options.within.empty()) return std::nullopt;
+    throw InputError({.file = "--within",
+                      .pointer = "",
+                      .found = options.input + ", a run of schedlab",
+                      .expected = "an imported trace",
+                      .hint = "runs of schedlab have no annotations"});
+  }
+  Imported imported{.run = load_imported_run({options.input}), .path = {}};
+  const ImportedTrace& trace = imported.run.traces.front();
+  const TraceWindow window = find_window(trace, options.within, options.instance);
+  imported.path = operator_path(trace, imported.run.orders.front(), window.from, window.to);
+  return imported;
 }
 
 }  // namespace
@@ -35,28 +69,40 @@ RunFiles write_explanation(const std::filesystem::path& folder, const Explanatio
 CLI::App* add_to(CLI::App& app, ExplainOptions& options) {
   CLI::App* verb =
       app.add_subcommand("explain", "Say who waits for whom in a run, and what if not");
-  verb->add_option("RUN", options.input, "Folder of simulate, execute or validate, or a trace.json")
+  verb->add_option("RUN",
+                   options.input,
+                   "Folder of simulate, execute or validate, a trace.json, or a "
+                   "profile of PyTorch (Kineto JSON, also gzipped)")
       ->required();
   verb->add_option("-o,--out", options.out, "Folder for tables, report and picture");
   verb->add_flag("--what-if", options.what_if, "Simulate the run again with changes");
   verb->add_option("--bins", options.bins, "Slices of the makespan")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
+  verb->add_option("--within",
+                   options.within,
+                   "Of a profile: the annotation or operator whose critical path is found");
+  verb->add_option("--instance", options.instance, "Which of that name, from 0")
+      ->capture_default_str();
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "Writes explain.json, explain.csv (every gap of every stream by cause), report.html and\n"
-      "bound.svg. docs/explain.md defines each word.");
+      "bound.svg; of a profile also kernels.csv, operator_path.json and "
+      "critical_path_overlay.json\n"
+      "(for Perfetto). docs/explain.md defines each word.");
   return verb;
 }
 
 int run(const ExplainOptions& options, const Terminal& terminal) {
-  Explanation explanation = explain(load_explained_run(options.input), options.bins);
+  const std::optional<Imported> imported = load_imported(options);
+  Explanation explanation = explain(
+      imported ? explained_run(imported->run) : load_explained_run(options.input), options.bins);
   if (options.what_if) explanation.what_if = what_if(explanation.run, terminal.stop);
   RunFiles files;
   if (!options.out.empty()) {
     OutputFolder folder(options.out, options.overwrite);
-    files = write_explanation(folder.path(), explanation);
+    files = write_explanation(folder.path(), explanation, imported);
     folder.publish();
   }
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
@@ -65,6 +111,11 @@ int run(const ExplainOptions& options, const Terminal& terminal) {
     return exit_done;
   }
   terminal.out << explanation_text(explanation);
+  if (imported) {
+    constexpr std::size_t shown = 8;
+    terminal.out << kernel_totals_text(kernel_totals(explanation.run), shown)
+                 << operator_path_text(imported->path);
+  }
   if (!options.out.empty()) {
     terminal.out << fmt::format("{}: {}\n", options.out, fmt::join(files.files, ", "));
   }

@@ -16,6 +16,8 @@ struct ExplainOptions {
   std::string input{};
   std::string out{};  ///< empty: only the terminal
   std::uint32_t bins = 100;
+  std::string within{};  ///< of an imported trace: the annotation that the operator path is of
+  std::uint32_t instance = 0;
   bool what_if = false;
   bool overwrite = false;
   bool json = false;

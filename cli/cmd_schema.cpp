@@ -6,6 +6,7 @@
 #include "cli/buckets/bucket_spec.hpp"
 #include "cli/calibrate/rule_sheet.hpp"
 #include "cli/explain/explanation.hpp"
+#include "cli/explain/imported_run.hpp"
 #include "cli/explain/run_origin.hpp"
 #include "cli/file_schemas.hpp"
 #include "cli/partition/partition_study.hpp"
@@ -43,6 +44,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"run", run_origin_schema},
                              Schema{"results", results_schema},
                              Schema{"explanation", explanation_schema},
+                             Schema{"operator_path", operator_path_schema},
                              Schema{"validation", validation_schema},
                              Schema{"recording", recording_schema},
                              Schema{"system", system_schema},

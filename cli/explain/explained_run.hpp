@@ -24,8 +24,9 @@ struct ExplainedRun {
   CostTable costs;
   Plan plan;
   Trace trace;
-  bool measured = false;        ///< costs are the trace's own: durations, host calls, latencies
-  bool front_end_known = true;  ///< the framework's part of a launch is told from the driver's
+  bool measured = false;         ///< costs are the trace's own: durations, host calls, latencies
+  bool sleeps_are_work = false;  ///< what the host does between its calls is in the plan's sleeps
+  bool front_end_known = true;   ///< the framework's part of a launch is told from the driver's
   /// Why it cannot be simulated again; empty: it can.
   std::string no_replay;
   std::vector<std::string> notes;  ///< what is not known, for the reader

@@ -64,6 +64,20 @@ class WhatIfStudy {
     table_.changes.push_back(std::move(change));
   }
 
+  /// The plan of a host that does its own work in so much of the time.
+  [[nodiscard]] Plan with_work(double factor) const {
+    Plan plan = run_.plan;
+    if (!run_.sleeps_are_work) return plan;
+    for (HostProgram& host : plan.hosts) {
+      for (HostCall& call : host.calls) {
+        if (call.kind() != HostCallKind::sleep) continue;
+        call = HostCall::sleep_ns(static_cast<std::uint32_t>(
+            std::llround(static_cast<double>(call.argument()) * factor)));
+      }
+    }
+    return plan;
+  }
+
   [[nodiscard]] Platform with_hosts(const std::function<void(Host&)>& change) const {
     Platform platform = run_.platform;
     for (Host& host : platform.hosts) change(host);
@@ -83,10 +97,10 @@ class WhatIfStudy {
   void change_host() {
     add("host_twice_as_fast", "every host call costs half", [&] {
       const auto halve = [](Host& host) { host.costs = scaled(host.costs, 0.5); };
-      return on_platform(with_hosts(halve), run_.plan);
+      return on_platform(with_hosts(halve), with_work(0.5));
     });
     add("ideal_host", "host calls cost nothing", [&] {
-      return on_platform(with_hosts([](Host& host) { host.costs = {}; }), run_.plan);
+      return on_platform(with_hosts([](Host& host) { host.costs = {}; }), with_work(0.0));
     });
   }
 

@@ -89,13 +89,10 @@ class ImportedTraceMaker {
   }
 
   void iteration(int start, int end) {
-    OperatorRow row;
-    row.name = trace_.texts.add("ProfilerStep");
-    row.kind = OperatorKind::iteration;
-    row.thread = HostThreadId{0};
-    row.started = at(start);
-    row.ended = at(end);
-    trace_.operators.push_back(row);
+    add_operator("ProfilerStep", OperatorKind::iteration, start, end);
+  }
+  void host_operator(std::string_view name, int start, int end) {
+    add_operator(name, OperatorKind::cpu_operator, start, end);
   }
 
   [[nodiscard]] ImportedTrace done() && {
@@ -106,6 +103,16 @@ class ImportedTraceMaker {
   static constexpr Time at(int us) { return Time{std::chrono::microseconds{us}}; }
 
  private:
+  void add_operator(std::string_view name, OperatorKind kind, int start, int end) {
+    OperatorRow row;
+    row.name = trace_.texts.add(name);
+    row.kind = kind;
+    row.thread = HostThreadId{0};
+    row.started = at(start);
+    row.ended = at(end);
+    trace_.operators.push_back(row);
+  }
+
   ImportedTrace trace_;
   HostThreadId thread_;
   std::uint64_t correlation_ = 0;

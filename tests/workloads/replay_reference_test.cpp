@@ -6,6 +6,7 @@
 #include "tests/comparisons/reference_data.hpp"
 #include "tests/workloads/fifo_replay.hpp"
 #include "workloads/import/kineto.hpp"
+#include "workloads/import/operator_path.hpp"
 #include "workloads/import/replay.hpp"
 
 #include <doctest/doctest.h>
@@ -112,6 +113,28 @@ TEST_CASE(
     CHECK(errors.span_error() < 0.05);
     CHECK(errors.span_error() > -0.05);
   }
+}
+
+TEST_CASE("the critical path through operators is that of Holistic Trace Analysis") {
+  const auto data = testing::reference_data("hta");
+  if (!data) return;
+  const ImportedTrace trace = read_kineto(*data / "critical_path_simple_add.json.gz");
+  std::vector<const OperatorRow*> windows;
+  for (const OperatorRow& row : trace.operators) {
+    if (trace.texts[row.name].ends_with("|measure|forward]")) windows.push_back(&row);
+  }
+  REQUIRE(windows.size() == 2);
+  const OperatorPath path =
+      operator_path(trace, reconstruct(trace), windows[1]->started, windows[1]->ended);
+  // expected.csv of the data: 315 nodes, 159 critical events, 314 edges, of which 21 are not within
+  // an operator, a kernel or a queue.
+  CHECK(path.steps.size() == 315);
+  CHECK(path.events == 159);
+  CHECK(path.edge_count() == 314);
+  const auto edges = [&](OperatorEdgeKind kind) {
+    return path.edges[static_cast<std::size_t>(kind)];
+  };
+  CHECK(edges(OperatorEdgeKind::next_operator) + edges(OperatorEdgeKind::launch) == 21);
 }
 
 TEST_CASE(

@@ -52,7 +52,9 @@ struct ReplayModel {
   Platform platform;  ///< one device and one host per rank; units without limit
   CostTable costs;    ///< durations as the strength says
   Plan plan;
-  Trace measured;  ///< what the trace says of the same tasks, on the run's clock
+  /// What the trace says of the same tasks, on the run's clock; of host calls where the plan has
+  /// them (not with copied_launches).
+  Trace measured;
   struct Origin {
     std::uint32_t rank = 0;  ///< position in `ranks`
     std::uint32_t row = 0;   ///< in ImportedTrace::device_rows

@@ -48,7 +48,13 @@ class ProgramWriter {
     if (when > reached) work(when - reached);
   }
 
-  void launch(StreamItemId item) {
+  /// The last call that was written; programs of the model are not empty then.
+  [[nodiscard]] std::uint32_t last_call() const {
+    return static_cast<std::uint32_t>(program_.calls.size() - 1);
+  }
+
+  /// The place of its launch in the program.
+  std::uint32_t launch(StreamItemId item) {
     const StreamId stream = parts_.plan_stream(parts_.order.items[item].stream);
     for (const StreamTie& tie : parts_.order.ties_to(item)) {
       if (events_[tie.from].valid())
@@ -63,17 +69,23 @@ class ProgramWriter {
         }
       }
     }
-    if (!recorded_[item]) return;
-    events_[item] = EventId{model_.plan.event_count++};
-    program_.calls.push_back(HostCall::record(stream, events_[item]));
+    const std::uint32_t place = last_call();
+    if (recorded_[item]) {
+      events_[item] = EventId{model_.plan.event_count++};
+      program_.calls.push_back(HostCall::record(stream, events_[item]));
+    }
+    return place;
   }
 
-  void synchronize(const HostStep& step) {
+  /// False: the run does not have what it waits for.
+  bool synchronize(const HostStep& step) {
     if (step.kind == HostStepKind::synchronize_device) {
       program_.calls.push_back(HostCall::synchronize_all());
-    } else if (events_[step.item].valid()) {
-      program_.calls.push_back(HostCall::synchronize_event(events_[step.item]));
+      return true;
     }
+    if (!events_[step.item].valid()) return false;
+    program_.calls.push_back(HostCall::synchronize_event(events_[step.item]));
+    return true;
   }
 
  private:
@@ -253,12 +265,31 @@ class PlanMaker {
         writer.work(
             std::max(Duration{0}, parts.launches.of(step.item) - parts.delays.launch_latency));
       }
-      writer.launch(step.item);
-      if (!parts.host.waits(index)) return;
+      const std::uint32_t place = writer.launch(step.item);
+      const bool waits = parts.host.waits(index);
+      const CallRow& call = parts.trace.calls[step.call];
+      add_measured(parts, place, call.started, waits ? call.started : call.ended, false);
+      if (!waits) return;
     }
     HostStep wait = step;
     if (wait.kind == HostStepKind::launch) wait.kind = HostStepKind::synchronize_item;
-    writer.synchronize(wait);
+    if (!writer.synchronize(wait)) return;
+    const CallRow& call = parts.trace.calls[step.call];
+    add_measured(parts, writer.last_call(), call.started, call.ended, true);
+  }
+
+  /// What the trace has of a call of the program.
+  void add_measured(const RankParts& parts, std::uint32_t place, Time start, Time end, bool waits) {
+    const HostId host{static_cast<std::uint32_t>(&parts - ranks_.data())};
+    const Time started = std::max(Time{}, parts.run_time(start));
+    const Time ended = std::max(started, parts.run_time(end));
+    model_.measured.hosts.push_back({.host = host,
+                                     .call = place,
+                                     .what = model_.plan.hosts[host].calls[place],
+                                     .started = started,
+                                     .ended = ended,
+                                     .blocked = waits ? ended - started : Duration{0}});
+    model_.measured.ended = std::max(model_.measured.ended, ended);
   }
 
   std::vector<RankParts>& ranks_;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/imported_run.hpp"
+
+#include "sim/base/error.hpp"
+#include "workloads/import/kineto.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <set>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+std::string described(const WaitCounts& waits) {
+  return fmt::format(
+      "{} recorded, {} told by launch order, {} by work under way, {} without effect, "
+      "{} unresolved",
+      waits.recorded,
+      waits.by_launch_order,
+      waits.by_running_work,
+      waits.without_effect,
+      waits.unresolved);
+}
+
+std::vector<std::string> notes_of(const ImportedTrace& trace, const ReconstructedTrace& order) {
+  std::vector<std::string> notes;
+  notes.push_back(
+      "of a profile: dependencies are reconstructed (docs/replay.md), and the machine is "
+      "what the profile shows");
+  notes.push_back("waits of streams: " + described(order.waits));
+  notes.push_back("waits of the host: " + described(order.host_waits));
+  if (order.overlaps > 0) {
+    notes.push_back(
+        fmt::format("{} items started before the one before them in their stream had "
+                    "ended",
+                    order.overlaps));
+  }
+  for (const auto& [name, problem] : trace.problems.entries()) {
+    if (problem.severity < Severity::notice) continue;
+    notes.push_back(fmt::format("{}: {} (first: {})", name, problem.count, problem.example));
+  }
+  return notes;
+}
+
+}  // namespace
+
+bool is_imported_trace(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) return false;
+  std::array<char, 256> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  const std::string_view text(head.data(), static_cast<std::size_t>(file.gcount()));
+  const bool gzip = text.starts_with("\x1f\x8b");
+  // Ours says so in its first line (sim/trace/chrome_json.hpp).
+  return gzip || (!text.empty() && text.find("\"schedlab\"") == std::string_view::npos);
+}
+
+std::vector<ReplayRank> ImportedRun::ranks() const {
+  std::vector<ReplayRank> result;
+  for (std::size_t i = 0; i < traces.size(); ++i) result.push_back({traces[i], orders[i]});
+  return result;
+}
+
+ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths) {
+  ImportedRun run;
+  if (paths.size() == 1) {
+    run.traces.push_back(read_kineto(paths.front()));
+  } else {
+    run.traces = read_kineto_ranks(paths);
+  }
+  for (const ImportedTrace& trace : run.traces) run.orders.push_back(reconstruct(trace));
+  return run;
+}
+
+ExplainedRun explained_run(const ImportedRun& run) {
+  const auto ranks = run.ranks();
+  ReplayModel model = make_replay({ranks.data(), 1}, ReplayStrength::copied_host_work);
+  ExplainedRun result;
+  result.title = std::filesystem::path(run.traces.front().file).filename().string();
+  result.origin = "imported";
+  result.graph = std::move(model.graph);
+  result.platform = std::move(model.platform);
+  result.costs = std::move(model.costs);
+  result.plan = std::move(model.plan);
+  result.trace = std::move(model.measured);
+  result.measured = true;
+  result.front_end_known = false;
+  result.sleeps_are_work = true;
+  result.notes = notes_of(run.traces.front(), run.orders.front());
+  return result;
+}
+
+TraceWindow find_window(const ImportedTrace& trace,
+                        const std::string& name,
+                        std::uint32_t instance) {
+  if (name.empty()) return {};
+  std::uint32_t seen = 0;
+  std::set<std::string_view> annotations;
+  for (const OperatorRow& row : trace.operators) {
+    const std::string_view text = trace.texts[row.name];
+    if (row.kind == OperatorKind::annotation || row.kind == OperatorKind::iteration) {
+      annotations.insert(text);
+    }
+    if (text == name && seen++ == instance) return {.from = row.started, .to = row.ended};
+  }
+  constexpr std::size_t most = 5;
+  std::string known;
+  for (const std::string_view text : annotations) {
+    if (annotations.size() > most && known.size() > 200) break;
+    known += (known.empty() ? "" : ", ") + fmt::format("\"{}\"", text);
+  }
+  throw InputError(
+      {.file = "--within",
+       .pointer = "",
+       .found = seen == 0 ? fmt::format("\"{}\"", name)
+                          : fmt::format("instance {} of \"{}\"", instance, name),
+       .expected = seen == 0 ? "the name of an annotation or operator of the trace"
+                             : fmt::format("instances 0 to {}", seen - 1),
+       .hint = annotations.empty() ? "the trace has no annotations" : "annotations: " + known});
+}
+
+}  // namespace schedlab

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/explain/explained_run.hpp"
+#include "workloads/import/operator_path.hpp"
+#include "workloads/import/replay.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// Is the file a profile of another tool's (Kineto), and not a trace of ours? Looks at its
+/// beginning only; false for a folder and for what cannot be read.
+[[nodiscard]] bool is_imported_trace(const std::filesystem::path& path);
+
+/// The traces of one run's ranks, with who waits for whom.
+struct ImportedRun {
+  std::vector<ImportedTrace> traces;
+  std::vector<ReconstructedTrace> orders;
+
+  [[nodiscard]] std::vector<ReplayRank> ranks() const;
+};
+/// Throws InputError.
+[[nodiscard]] ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths);
+
+/// One rank's trace to be explained: the times are the profile's, the plan is the host's program
+/// with its work as sleeps, and the machine is what the trace shows.
+[[nodiscard]] ExplainedRun explained_run(const ImportedRun& run);
+
+/// The instance-th annotation, or operator, of this name: {begin, end}. An empty name: everything.
+/// Throws InputError with the names that come nearest.
+struct TraceWindow {
+  Time from = Time::min();
+  Time to = Time::max();
+};
+[[nodiscard]] TraceWindow find_window(const ImportedTrace& trace,
+                                      const std::string& name,
+                                      std::uint32_t instance);
+
+/// The path as text for a terminal.
+[[nodiscard]] std::string operator_path_text(const OperatorPath& path);
+/// operator_path.json: counts, weights and every step with its name.
+[[nodiscard]] std::string operator_path_json(const ImportedTrace& trace, const OperatorPath& path);
+/// JSON Schema (draft 7) of it.
+[[nodiscard]] std::string operator_path_schema();
+/// Chrome JSON that Perfetto shows: the path's operators, calls and activities, on the clock of the
+/// profile, so that both can be opened together.
+[[nodiscard]] std::string operator_path_overlay(const ImportedTrace& trace,
+                                                const OperatorPath& path);
+
+}  // namespace schedlab
