@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_simulate.hpp"
 
+#include "cli/auto_split.hpp"
 #include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/run_files.hpp"
@@ -96,6 +97,7 @@ void print_json(const Terminal& terminal,
                 const std::string& title,
                 const Metrics& metrics,
                 const FullRun& run,
+                const AutoSplit& split,
                 const RunFiles& files,
                 const std::string& folder) {
   nlohmann::ordered_json summary{{"verb", "simulate"},
@@ -107,6 +109,18 @@ void print_json(const Terminal& terminal,
                                  {"gap", metrics.gap},
                                  {"utilization", metrics.utilization},
                                  {"findings", run.findings.size()}};
+  if (split.chosen > 0) {
+    nlohmann::ordered_json tried = nlohmann::ordered_json::array();
+    for (const AutoSplit::Tried& each : split.tried) {
+      tried.push_back({{"split", each.split}});
+      if (each.failure.empty()) {
+        tried.back()["makespan_us"] = to_us(each.makespan);
+      } else {
+        tried.back()["failure"] = each.failure;
+      }
+    }
+    summary["split"] = {{"chosen", split.chosen}, {"tried", std::move(tried)}};
+  }
   if (run.samples.count() > 0) {
     const SampleSummary makespan = run.samples.summaries().front();
     summary["samples"] = {{"count", makespan.count},
@@ -150,7 +164,8 @@ CLI::App* add_to(CLI::App& app, SimulateOptions& options) {
 }
 
 int run(const SimulateOptions& options, const Terminal& terminal) {
-  const Spec spec = load_spec(options.spec);
+  AutoSplit split;
+  const Spec spec = with_found_split(load_spec(options.spec), terminal.stop, split);
   const Grid grid(spec);
   expect_one_scenario(spec, grid);
   ScenarioSpace space(spec, grid);
@@ -175,9 +190,10 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
   print_findings(terminal, run);
   if (options.json) {
-    print_json(terminal, title, metrics, run, files, options.out);
+    print_json(terminal, title, metrics, run, split, files, options.out);
   } else {
     print_text(terminal, title, metrics, run.samples, files, options.out);
+    terminal.out << split_text(split);
   }
   return run.findings.empty() || options.allow_findings ? exit_done : exit_failed;
 }

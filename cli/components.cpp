@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/components.hpp"
 
+#include "cli/auto_split.hpp"
 #include "cli/axis_label.hpp"
 #include "cli/launch.hpp"
 #include "cli/presets.hpp"
@@ -91,6 +92,7 @@ void Components::expect_file(const Choice& choice) const {
 }
 
 Options Components::workload_options(const Choice& choice) const {
+  expect_found_split(choice.given, spec_.file);
   try {
     return resolve_options(
         "workload " + choice.name, workload_info(choice.name).options, choice.given);

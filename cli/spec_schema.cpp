@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/spec_schema.hpp"
 
+#include "cli/auto_split.hpp"
 #include "cli/launch.hpp"
 #include "cli/presets.hpp"
 #include "cli/ranks.hpp"
@@ -47,6 +48,10 @@ Json scalar_schema(const OptionSpec& option) {
   }
   if (std::isfinite(option.minimum)) schema["minimum"] = bound(option.minimum);
   if (std::isfinite(option.maximum)) schema["maximum"] = bound(option.maximum);
+  if (option.name == auto_split_option) {
+    const Json word{{"const", "auto"}};
+    return Json{{"anyOf", Json::array({std::move(schema), word})}};
+  }
   return schema;
 }
 

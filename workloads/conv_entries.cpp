@@ -29,7 +29,8 @@ std::vector<OptionSpec> conv_options(ConvNetwork network) {
       size_option("batch", d.batch, "images at once"),
       size_option("split",
                   d.split,
-                  "slices of the batch, each with a copy of the graph; gradients are merged",
+                  "slices of the batch, each with a copy of the graph, gradients are merged; "
+                  "simulate also takes \"auto\": the number that is fastest",
                   1,
                   4096),
       size_option(
@@ -52,6 +53,7 @@ std::vector<OptionSpec> conv_options(ConvNetwork network) {
                      .doc = "type of all elements",
                      .allowed = data_type_names()});
   detail::add_training_options(options, d.optimizer);
+  detail::add_transform_options(options);
   return options;
 }
 
@@ -72,6 +74,7 @@ TaskGraph make_conv_net(ConvNetwork network, const Options& o) {
   spec.optimizer = detail::optimizer_from(o);
   spec.transfers = o.flag("include_transfers");
   spec.tensors = o.flag("include_tensors");
+  spec.transforms = detail::transforms_from(o, spec.type);
   return conv_net(spec);
 }
 

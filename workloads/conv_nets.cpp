@@ -90,11 +90,13 @@ TaskGraph conv_net(const ConvNetSpec& spec) {
                                             .type = spec.type,
                                             .optimizer = spec.optimizer,
                                             .transfers = spec.transfers};
-  if (spec.split == 1) return detail::emit_layers(layers, spec.batch, spec.tensors, options);
+  const auto make = [&](std::int64_t batch, bool tensors) {
+    return transformed(detail::emit_layers(layers, batch, tensors, options), spec.transforms);
+  };
+  if (spec.split == 1) return make(spec.batch, spec.tensors);
   BatchSplit split{.batch = spec.batch, .slices = spec.split, .keep_tensors = spec.tensors};
   if (synchronized) split.merged = {"batch_norm_statistics", "batch_norm_sums"};
-  return split_batch(
-      [&](std::int64_t batch) { return detail::emit_layers(layers, batch, true, options); }, split);
+  return split_batch([&](std::int64_t batch) { return make(batch, true); }, split);
 }
 
 std::int64_t parameter_count(const ConvNetSpec& spec) {

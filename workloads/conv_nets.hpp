@@ -3,6 +3,7 @@
 
 #include "sim/graph/task_graph.hpp"
 #include "workloads/recurrent.hpp"
+#include "workloads/transforms/graph_transforms.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -45,6 +46,7 @@ struct ConvNetSpec {
   Optimizer optimizer = Optimizer::sgd;
   bool transfers = true;
   bool tensors = true;
+  GraphTransforms transforms{};  ///< of the graph of a batch, before it is split
 };
 
 /// The tasks, with the layer's number in the tag `layer`:
@@ -57,7 +59,8 @@ struct ConvNetSpec {
 ///   update    one per layer with parameters, after its gradient and all that read the parameters
 ///
 /// Errors   InfeasibleError if the image is too small for the network's windows, if the batch has
-///          fewer images than `split`, or if tensors cannot be counted in bytes.
+///          fewer images than `split`, if tensors cannot be counted in bytes, or if transforms are
+///          asked for without tensors.
 [[nodiscard]] TaskGraph conv_net(const ConvNetSpec& spec);
 /// Trained numbers; does not depend on batch and split.
 [[nodiscard]] std::int64_t parameter_count(const ConvNetSpec& spec);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/entry_options.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace schedlab::detail {
@@ -81,6 +83,37 @@ void add_training_options(std::vector<OptionSpec>& options,
 
 Optimizer optimizer_from(const Options& options) {
   return word_to(optimizer_words, options.text("optimizer"), Optimizer::sgd);
+}
+
+void add_transform_options(std::vector<OptionSpec>& options) {
+  options.push_back({.name = "remove_dead",
+                     .default_value = false,
+                     .doc = "leave out tasks whose results nobody uses"});
+  options.push_back({.name = "mixed_precision",
+                     .default_value = std::string{"off"},
+                     .doc = "compute in this type, with casts before updates and of parameters",
+                     .allowed = {"off", "fp16", "bf16"}});
+  options.push_back({.name = "fuse_pointwise",
+                     .default_value = false,
+                     .doc = "join point-wise tasks that hand their result to one other only"});
+}
+
+GraphTransforms transforms_from(const Options& options, DataType type) {
+  GraphTransforms transforms;
+  transforms.remove_dead = options.flag("remove_dead");
+  transforms.fuse_pointwise = options.flag("fuse_pointwise");
+  transforms.wide = type;
+  const std::string& word = options.text("mixed_precision");
+  if (word == "off") return transforms;
+  transforms.mixed_precision = data_type_from(word);
+  if (bytes_per_element(*transforms.mixed_precision) >= bytes_per_element(type)) {
+    throw InputError({.file = {},
+                      .pointer = "/mixed_precision",
+                      .found = fmt::format("{} with elements of {}", word, to_string(type)),
+                      .expected = "a narrower type than data_type, or off",
+                      .hint = {}});
+  }
+  return transforms;
 }
 
 }  // namespace schedlab::detail

@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/options.hpp"
 #include "workloads/recurrent.hpp"
+#include "workloads/transforms/graph_transforms.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,5 +53,9 @@ void add_training_options(std::vector<OptionSpec>& options,
                           Optimizer optimizer,
                           std::string_view applies = {});
 [[nodiscard]] Optimizer optimizer_from(const Options& options);
+/// remove_dead, mixed_precision, fuse_pointwise.
+void add_transform_options(std::vector<OptionSpec>& options);
+/// `type`: of the graph's elements. Throws InputError if mixed_precision is no narrower.
+[[nodiscard]] GraphTransforms transforms_from(const Options& options, DataType type);
 
 }  // namespace schedlab::detail

@@ -65,16 +65,29 @@ WorkloadInfo random_layered_workload() {
           }};
 }
 
+namespace {
+
+std::vector<OptionSpec> file_options() {
+  std::vector<OptionSpec> options{{.name = "path",
+                                   .default_value = std::string{},
+                                   .doc = "the file, from the folder the program runs in",
+                                   .required = true}};
+  detail::add_transform_options(options);
+  return options;
+}
+
+}  // namespace
+
 WorkloadInfo file_workload() {
   return {.name = "file",
           .summary =
               "graph file: JSON, compact text, DOT or Standard Task Graph Set, by extension and "
               "content",
-          .options = {{.name = "path",
-                       .default_value = std::string{},
-                       .doc = "the file, from the folder the program runs in",
-                       .required = true}},
-          .make = [](const Options& o) { return read_graph_file(o.text("path")); }};
+          .options = file_options(),
+          .make = [](const Options& o) {
+            return transformed(read_graph_file(o.text("path")),
+                               detail::transforms_from(o, DataType::fp32));
+          }};
 }
 
 }  // namespace schedlab

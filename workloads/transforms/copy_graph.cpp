@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/transforms/copy_graph.hpp"
 
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -57,6 +61,39 @@ void copy_edges_and_tensors(const TaskGraph& graph,
     }
   }
   copy_collectives(graph, new_id, builder);
+}
+
+OperationId OperationSet::add(const Operation& operation) {
+  const auto known = std::find(operations_.begin(), operations_.end(), operation);
+  if (known != operations_.end()) {
+    return OperationId{static_cast<std::uint32_t>(known - operations_.begin())};
+  }
+  operations_.push_back(operation);
+  return builder_.add_operation(operation);
+}
+
+TaskId copy_task(const TaskGraph& graph,
+                 TaskId task,
+                 OperationId operation,
+                 TaskGraphBuilder& builder) {
+  const std::string name = name_to_keep(graph, task);
+  const TaskId copy = name.empty() ? builder.add_task(operation, graph.tags(task))
+                                   : builder.add_task(operation, graph.tags(task), name);
+  if (graph.has_task_durations()) builder.set_duration(copy, graph.fixed_duration(task));
+  return copy;
+}
+
+void expect_tensors_on_one_device(const TaskGraph& graph, std::string_view transform) {
+  if (graph.has_ranks() || !graph.collectives().empty()) {
+    throw InfeasibleError(fmt::format(
+        "{}: the graph has ranks or collectives\n  transform the graph of one rank", transform));
+  }
+  if (graph.tensors().empty() && graph.task_count() > 0) {
+    throw InfeasibleError(fmt::format(
+        "{}: the graph has no tensors, so that nobody knows which results are used\n  keep them "
+        "(include_tensors)",
+        transform));
+  }
 }
 
 std::string name_to_keep(const TaskGraph& graph, TaskId task) {
