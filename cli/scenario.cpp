@@ -105,8 +105,9 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
     apply_sink(launch.sink, *made.graph, sunk->platform);
     made.machine = std::move(sunk);
   }
-  auto cut = CutKernels::for_device(made.machine->platform.devices[DeviceId{0}]);
-  if (!cut && workers_ != 0) cut.emplace(CutRule{}, workers_);
+  const Device& device = made.machine->platform.devices[DeviceId{0}];
+  auto cut = CutKernels::for_device(device);
+  if (!cut && workers_ != 0) cut.emplace(CutRule{}, CutKernels::units_for(workers_, device));
   if (cut) made.graph = std::make_shared<TaskGraph>(cut->apply(*made.graph));
   made.costs = CostTable(*made.graph, made.machine->platform, *cost_model(key[3], *made.machine));
   made.bounds = graph_lower_bounds(made.problem());

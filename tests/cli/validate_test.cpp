@@ -399,6 +399,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
   for (const char* name : {"validate_quick.json",
                            "validate_cpu.json",
                            "validate_graphs.json",
+                           "validate_core_groups.json",
                            "host_crossover.json",
                            "cpu_backward.json",
                            "gpu_validate.json",

@@ -91,3 +91,12 @@ TEST_CASE("a device with a profile says how its kernels are cut") {
   CHECK(cut.operations()[OperationId{1}].kernels[0].grid.blocks == 2);  // a product of 33 MFLOP
   CHECK_THROWS_AS((CutKernels{CutRule{.flops_per_block = 0}, 2}), ContractViolation);
 }
+
+TEST_CASE("a kernel is cut for the units that it may spread over, not for all") {
+  Device device;
+  CHECK(CutKernels::units_for(8, device) == 8);
+  CHECK(CutKernels::units_for(0, device) == 1);
+  device.rates.units_per_kernel = 2;
+  CHECK(CutKernels::units_for(8, device) == 2);
+  CHECK(CutKernels::units_for(1, device) == 1);
+}

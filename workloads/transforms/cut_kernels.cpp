@@ -24,7 +24,12 @@ CutKernels::CutKernels(const CutRule& rule, std::uint32_t units) : rule_(rule), 
 
 std::optional<CutKernels> CutKernels::for_device(const Device& device) {
   if (device.profile == nullptr) return std::nullopt;
-  return CutKernels{device.profile->cut, std::max(1U, device.rates.matrix_units)};
+  return CutKernels{device.profile->cut, units_for(device.rates.matrix_units, device)};
+}
+
+std::uint32_t CutKernels::units_for(std::uint32_t units, const Device& device) {
+  const std::uint32_t most = device.rates.units_per_kernel;
+  return std::max(1U, most > 0 ? std::min(units, most) : units);
 }
 
 TaskGraph CutKernels::apply(const TaskGraph& graph) const {
