@@ -62,6 +62,27 @@ class LayerCheck {
       refuse(id, "a negative number", "bytes and durations of at least 0");
     }
     check_tied(id);
+    add_totals(id);
+  }
+
+  /// All layers together must not overflow a count of bytes or a Duration, whatever the cut.
+  void add_totals(LayerId id) {
+    const Layer& layer = graph_.layers[id];
+    for (const OperationId operation :
+         {layer.forward, layer.backward_data, layer.backward_weight, layer.update}) {
+      if (operation.valid()) total_ps_ += ps(graph_.operations[operation].fixed_duration);
+    }
+    total_ps_ += ps(layer.transfer.value_or(Duration{0}));
+    total_bytes_ += static_cast<double>(layer.parameters.count()) +
+                    static_cast<double>(layer.activation.count()) +
+                    static_cast<double>(layer.kept.count());
+    constexpr double most = 1e18;  // bytes; of picoseconds eleven days
+    if (total_ps_ > most) refuse(id, "more than 10^6 s up to the end", "less in all layers");
+    if (total_bytes_ > most)
+      refuse(id, "more than 10^18 bytes up to the end", "less in all layers");
+  }
+  [[nodiscard]] static double ps(Duration duration) {
+    return static_cast<double>(duration.count());
   }
 
   void check_tied(LayerId id) {
@@ -81,6 +102,8 @@ class LayerCheck {
   const std::string& file_;
   std::set<std::string> names_;
   std::map<std::string, LayerId> tied_;
+  double total_ps_ = 0;
+  double total_bytes_ = 0;
 };
 
 IdVector<LayerId, LayerTimes> times_of(const LayerGraph& graph,

@@ -22,6 +22,16 @@ Duration divided(Duration duration, std::int64_t by) {
   return Duration{ceil_div(duration.count(), by)};
 }
 
+/// Sums of thousands of them stay below the range of Duration.
+constexpr Duration longest_transfer = std::chrono::seconds{1000};
+
+[[noreturn]] void refuse_transfer(const std::string& what) {
+  throw InfeasibleError(fmt::format(
+      "{} would take more than {} s between two stages\n  check bandwidth and latency of the link",
+      what,
+      to_seconds(longest_transfer)));
+}
+
 using StageNumbers = IdVector<LayerId, std::uint32_t>;
 
 /// "a (stage 0) feeds b (stage 1), c (stage 1) feeds d (stage 0)"
@@ -156,7 +166,11 @@ Duration transfer_time(const Layer& layer, const StageRules& rules) {
   const std::int64_t ways = rules.training ? 2 : 1;
   if (layer.transfer) return *layer.transfer * ways;
   if (rules.bandwidth.count() <= 0.0 || layer.activation.count() == 0) return Duration{0};
-  return (rules.latency + layer.activation / rules.bandwidth) * ways;
+  const Duration one_way = layer.activation / rules.bandwidth;
+  if (one_way > longest_transfer || rules.latency > longest_transfer) {
+    refuse_transfer(fmt::format("the output of layer \"{}\"", layer.name));
+  }
+  return (rules.latency + one_way) * ways;
 }
 
 Duration synchronization_time(Bytes parameters, std::uint32_t replicas, const StageRules& rules) {
@@ -165,7 +179,11 @@ Duration synchronization_time(Bytes parameters, std::uint32_t replicas, const St
   const std::int64_t steps = 2 * (std::int64_t{replicas} - 1);
   const double seconds = static_cast<double>(steps) / replicas *
                          static_cast<double>(parameters.count()) / rules.bandwidth.count();
-  return rules.latency * steps + round_up_seconds(seconds);
+  const Duration moving = round_up_seconds(seconds);
+  if (moving > longest_transfer || rules.latency > longest_transfer / steps) {
+    refuse_transfer(fmt::format("the gradients of {} replicas", replicas));
+  }
+  return rules.latency * steps + moving;
 }
 
 std::int64_t microbatches_held(std::uint32_t later,
@@ -186,9 +204,13 @@ Bytes stage_memory(Bytes parameters,
                    std::uint32_t replicas,
                    const StageRules& rules) {
   const double copies = rules.training ? rules.parameter_copies : 1.0;
-  const auto fixed =
-      static_cast<std::int64_t>(std::ceil(copies * static_cast<double>(parameters.count())));
-  return Bytes{fixed} + kept * microbatches_held(later, replicas, rules);
+  const double fixed = std::ceil(copies * static_cast<double>(parameters.count()));
+  const std::int64_t held = microbatches_held(later, replicas, rules);
+  constexpr double most = 9e18;  // more fits nowhere
+  if (fixed + static_cast<double>(kept.count()) * static_cast<double>(held) > most) {
+    return Bytes{static_cast<std::int64_t>(most)};
+  }
+  return Bytes{static_cast<std::int64_t>(fixed)} + kept * held;
 }
 
 Duration stage_load(const PartitionStage& stage, const StageRules& rules) {

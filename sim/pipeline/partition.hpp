@@ -61,10 +61,11 @@ struct Partition {
   friend bool operator==(const Partition&, const Partition&) = default;
 };
 
-/// Time to move one output of `layer` between stages, both ways in training.
+/// Time to move one output of `layer` between stages, both ways in training. InfeasibleError naming
+/// the layer if the link needs more than 1000 s.
 [[nodiscard]] Duration transfer_time(const Layer& layer, const StageRules& rules);
 /// Ring all-reduce of `parameters` among `replicas`, 2 (r - 1) / r of the bytes over the link and
-/// 2 (r - 1) latencies.
+/// 2 (r - 1) latencies. InfeasibleError if that is more than 1000 s.
 [[nodiscard]] Duration synchronization_time(Bytes parameters,
                                             std::uint32_t replicas,
                                             const StageRules& rules);

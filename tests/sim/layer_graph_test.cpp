@@ -56,6 +56,14 @@ TEST_CASE("shared parameters count once") {
                        InputError);
 }
 
+TEST_CASE("layers whose sums cannot be counted are refused") {
+  LayerList list;
+  list.add("a", 200'000s, {}).add("b", 200'000s, {"a"});  // three passes each: 1.2 million s
+  CHECK_THROWS_WITH_AS(check_layers(list.graph(), "net.json"),
+                       doctest::Contains("up to the end of layer \"b\""),
+                       InputError);
+}
+
 TEST_CASE("wrong layers are refused by name and place") {
   LayerList list;
   CHECK_THROWS_WITH_AS(

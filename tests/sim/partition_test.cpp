@@ -98,6 +98,23 @@ TEST_CASE("memory is parameters in all copies and the kept activations of microb
   CHECK(memory(InFlight::all, 0) == 100_B);
 }
 
+TEST_CASE("a link that is next to none is refused, memory that fits nowhere is the most there is") {
+  LayerList list = diamond();
+  const auto times = layer_times(list.graph());
+  StageRules rules;
+  rules.bandwidth = Bandwidth{0.5};  // 1,000 bytes in 2,000 s
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(make_partition(list.graph(), times, stages({0, 1, 1, 1}), {}, rules)),
+      doctest::Contains("the output of layer \"a\" would take more than 1000 s"),
+      InfeasibleError);
+  rules = StageRules{};
+  rules.microbatches = 1'000'000'000;
+  rules.in_flight = InFlight::all;
+  for (Layer& layer : list.graph().layers) layer.kept = Bytes{100'000'000'000};
+  const Partition cut = make_partition(list.graph(), times, stages({0, 0, 0, 0}), {}, rules);
+  CHECK(cut.largest_memory() == Bytes{9'000'000'000'000'000'000});
+}
+
 TEST_CASE("stages that wait for each other are refused with the layers of the cycle") {
   LayerList list = diamond();
   const auto times = layer_times(list.graph());
