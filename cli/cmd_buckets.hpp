@@ -14,6 +14,7 @@ namespace schedlab {
 struct BucketsOptions {
   std::string spec{};
   std::string out{};
+  bool memory_time = true;
   bool overwrite = false;
   bool json = false;
 };

@@ -69,6 +69,8 @@ bool is_recurrent_operation(std::string_view name) {
                                                    "residual",
                                                    "residual_gradient",
                                                    "update"};
+  constexpr std::string_view again = "recompute_";
+  if (name.starts_with(again)) name.remove_prefix(again.size());
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 

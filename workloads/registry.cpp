@@ -15,6 +15,7 @@ const std::vector<WorkloadInfo>& workloads() {
       gnmt_workload(),                  // gnmt
       opennmt_workload(),               // opennmt
       sentiment_lstm_workload(),        // sentiment_lstm
+      output_layer_workload(),          // output_layer
       llama_decode_workload(),          // llama_decode
       llama_prefill_workload(),         // llama_prefill
       alexnet_workload(),               // alexnet

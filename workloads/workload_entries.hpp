@@ -11,6 +11,7 @@ namespace schedlab {
 [[nodiscard]] WorkloadInfo gnmt_workload();
 [[nodiscard]] WorkloadInfo opennmt_workload();
 [[nodiscard]] WorkloadInfo sentiment_lstm_workload();
+[[nodiscard]] WorkloadInfo output_layer_workload();
 [[nodiscard]] WorkloadInfo llama_decode_workload();
 [[nodiscard]] WorkloadInfo llama_prefill_workload();
 [[nodiscard]] WorkloadInfo alexnet_workload();

@@ -31,7 +31,7 @@ struct ShownRow {
 const std::vector<std::string>& shown_heads() {
   static const std::vector<std::string> heads{"lengths",
                                               "batch",
-                                              "kept_values",
+                                              "recompute",
                                               "ranks",
                                               "rule",
                                               "buckets",
@@ -54,10 +54,13 @@ std::string duration_text(Duration duration) {
 
 ShownRow shown(const BucketStudy& study, const BucketRow& row) {
   const double seconds = to_seconds(row.time.total);
-  const char* mark = row.chosen ? "fastest that fits" : row.fits ? "" : "does not fit";
+  const char* mark = row.best     ? "fastest of all that fit"
+                     : row.chosen ? "fastest that fits"
+                     : row.fits   ? ""
+                                  : "does not fit";
   return {{study.spec->data[row.data].label,
            fmt::format("{}", row.setup.batch),
-           std::string{to_string(row.setup.kept)},
+           to_string(row.setup.recompute),
            fmt::format("{}", row.setup.ranks),
            row.rule,
            row.buckets > 0 ? fmt::format("{}", row.buckets) : "-",
@@ -72,8 +75,8 @@ ShownRow shown(const BucketStudy& study, const BucketRow& row) {
 }
 
 std::string batch_text(const TrainingSetup& setup, std::int64_t batch, Bytes capacity) {
-  return fmt::format("largest batch with kept_values {} in {}: {} (used: {})",
-                     to_string(setup.kept),
+  return fmt::format("largest batch with recompute {} in {}: {} (used: {})",
+                     to_string(setup.recompute),
                      readable(capacity),
                      batch,
                      setup.batch);
@@ -91,7 +94,7 @@ std::string bucket_json(const BucketStudy& study) {
   Json largest = Json::array();
   for (const auto& [setup, batch] : study.largest_batch) {
     largest.push_back({{"batch", setup.batch},
-                       {"kept_values", to_string(setup.kept)},
+                       {"recompute", to_string(setup.recompute)},
                        {"ranks", setup.ranks},
                        {"largest_batch", batch}});
   }
@@ -136,7 +139,9 @@ std::string bucket_text(const BucketStudy& study) {
   return text;
 }
 
-std::string bucket_html(const BucketStudy& study, const std::string& program) {
+std::string bucket_html(const BucketStudy& study,
+                        const std::string& program,
+                        const std::vector<std::string>& more_pictures) {
   TextBuffer out;
   out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
   out.xml(study.spec->name) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
@@ -151,10 +156,10 @@ std::string bucket_html(const BucketStudy& study, const std::string& program) {
   for (const auto& [setup, batch] : study.largest_batch) {
     html_element(out, "p", batch_text(setup, batch, study.capacity));
   }
-  for (const std::string& picture :
-       {boundaries_picture(study), pass_time_picture(study), bucket_memory_picture(study)}) {
-    out << "<figure>\n" << picture << "</figure>\n";
-  }
+  std::vector<std::string> pictures{
+      boundaries_picture(study), pass_time_picture(study), bucket_memory_picture(study)};
+  pictures.insert(pictures.end(), more_pictures.begin(), more_pictures.end());
+  for (const std::string& picture : pictures) out << "<figure>\n" << picture << "</figure>\n";
   html_element(out, "h2", "All passes");
   out << "<div class=\"scroll\"><table class=\"all\">\n<tr>";
   for (const std::string& head : shown_heads()) html_element(out, "th", head);
@@ -181,9 +186,16 @@ std::string bucket_results_schema() {
                 {"required", required},
                 {"additionalProperties", false}};
   };
-  Json row{{"lengths", text}, {"kept_values", text}, {"rule", text}};
-  for (const char* key :
-       {"batch", "ranks", "buckets", "iterations", "sequences", "memory_bytes", "fits", "chosen"}) {
+  Json row{{"lengths", text}, {"recompute", text}, {"rule", text}};
+  for (const char* key : {"batch",
+                          "ranks",
+                          "buckets",
+                          "iterations",
+                          "sequences",
+                          "memory_bytes",
+                          "fits",
+                          "chosen",
+                          "best"}) {
     row[key] = integer;
   }
   for (const char* key : {"padding_share",
@@ -200,7 +212,7 @@ std::string bucket_results_schema() {
   row["boundaries"] = integers;
   row["batches"] = integers;
   const Json setup = object(
-      {{"batch", integer}, {"kept_values", text}, {"ranks", integer}, {"largest_batch", integer}});
+      {{"batch", integer}, {"recompute", text}, {"ranks", integer}, {"largest_batch", integer}});
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
               {"title", "SchedLab results of buckets"}};
   schema.update(object({{"schedlab", {{"const", "bucket_results"}}},

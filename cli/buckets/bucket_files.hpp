@@ -4,6 +4,7 @@
 #include "cli/buckets/bucket_study.hpp"
 
 #include <string>
+#include <vector>
 
 namespace schedlab {
 
@@ -11,8 +12,10 @@ namespace schedlab {
 [[nodiscard]] std::string bucket_json(const BucketStudy& study);
 /// A table of the rows for the terminal, the chosen ones marked.
 [[nodiscard]] std::string bucket_text(const BucketStudy& study);
-/// One HTML file with the pictures and all rows.
-[[nodiscard]] std::string bucket_html(const BucketStudy& study, const std::string& program);
+/// One HTML file with the pictures, these and `more_pictures` (SVG), and all rows.
+[[nodiscard]] std::string bucket_html(const BucketStudy& study,
+                                      const std::string& program,
+                                      const std::vector<std::string>& more_pictures);
 
 /// Per rule, at the largest number of buckets: how lengths are distributed, and padded ones.
 [[nodiscard]] std::string boundaries_picture(const BucketStudy& study);

@@ -15,7 +15,7 @@ namespace {
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 
 std::string setup_text(const BucketRow& row) {
-  std::string text = fmt::format("batch {}, {}", row.setup.batch, to_string(row.setup.kept));
+  std::string text = fmt::format("batch {}, {}", row.setup.batch, to_string(row.setup.recompute));
   if (row.setup.ranks > 1) text += fmt::format(", {} ranks", row.setup.ranks);
   return text;
 }

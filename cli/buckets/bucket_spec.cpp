@@ -83,6 +83,12 @@ void read_data(const Json& root, BucketSpec& spec) {
   }
 }
 
+/// One, or of "auto" all that are worth a comparison.
+std::vector<Recompute> recompute_kinds(const std::string& word) {
+  if (word != "auto") return {recompute_from(word)};
+  return {Recompute::keep_backward, Recompute::data_drop, Recompute::sqrt, Recompute::optimal};
+}
+
 void read_passes(const Json& root, BucketSpec& spec) {
   spec.chunk_sequences = root.value("chunk_sequences", spec.chunk_sequences);
   spec.seed = root.value("seed", spec.seed);
@@ -117,10 +123,14 @@ BucketSpec parse_bucket_spec(const std::string& text,
   spec.description = root.value("description", "");
   read_data(root, spec);
   for (const auto& [json, pointer] : one_or_more(root.at("training"), "/training")) {
-    spec.training.push_back({.batch = json.at("batch"),
-                             .kept = from_word<KeptValues>(
-                                 kept_values_names(), json.value("kept_values", "for_backward")),
-                             .ranks = json.value("ranks", std::int64_t{1})});
+    for (const Recompute kind : recompute_kinds(json.value("recompute", "keep_backward"))) {
+      const bool counted = kind == Recompute::optimal;
+      spec.training.push_back(
+          {.batch = json.at("batch").is_string() ? 0 : json.at("batch").get<std::int64_t>(),
+           .recompute = {.kind = kind,
+                         .checkpoints = counted ? json.value("checkpoints", std::int64_t{0}) : 0},
+           .ranks = json.value("ranks", std::int64_t{1})});
+    }
   }
   const Json all_rules = boundary_rule_names();
   for (const auto& [json, pointer] : one_or_more(root.value("rule", all_rules), "/rule")) {

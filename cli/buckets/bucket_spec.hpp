@@ -23,8 +23,8 @@ struct SequenceData {
 
 /// One way to train: how many sequences at once, and what is kept for the backward pass.
 struct TrainingSetup {
-  std::int64_t batch = 8;  ///< of each rank
-  KeptValues kept = KeptValues::for_backward;
+  std::int64_t batch = 8;  ///< of each rank; 0: the largest that fits, see resolve_batches()
+  RecomputeChoice recompute{};
   std::int64_t ranks = 1;  ///< data parallel; each trains a batch of its own
 
   friend auto operator<=>(const TrainingSetup&, const TrainingSetup&) = default;

@@ -90,16 +90,18 @@ Json lengths() {
 }
 
 Json network() {
-  return object({{"layers", integer(1, largest_size, "as the workload's if left out")},
-                 {"hidden", integer(1, largest_size, "as the workload's if left out")},
-                 {"projection", integer(0, largest_size, "width of a layer's output; 0: hidden")},
-                 {"input", integer(1, largest_size, "as the workload's if left out")},
-                 {"classes", integer(0, largest_size, "of the output layer; 0: none")},
-                 {"output_copies", integer(1, 16, "arrays of scores; 2 if left out")},
-                 {"weight_copies", integer(1, 16, "3 if left out")},
-                 {"reserved_bytes", integer(0, largest_bytes, "context, work space")}},
-                {},
-                "what counts in memory, where it differs from the workload");
+  return object(
+      {{"layers", integer(1, largest_size, "as the workload's if left out")},
+       {"hidden", integer(1, largest_size, "as the workload's if left out")},
+       {"projection", integer(0, largest_size, "width of a layer's output; 0: hidden")},
+       {"input", integer(1, largest_size, "as the workload's if left out")},
+       {"classes",
+        integer(0, largest_size, "of the output layer, which counts in time, too; 0: none")},
+       {"output_copies", integer(1, 16, "arrays of scores; 2 if left out")},
+       {"weight_copies", integer(1, 16, "3 if left out")},
+       {"reserved_bytes", integer(0, largest_bytes, "context, work space")}},
+      {},
+      "what counts in memory, where it differs from the workload");
 }
 
 Json reading() {
@@ -125,9 +127,18 @@ Json models() {
 }  // namespace
 
 std::string bucket_spec_schema() {
+  std::vector<std::string> kinds = recompute_names();
+  kinds.emplace_back("auto");
+  const Json batch{{"anyOf",
+                    Json::array({integer(1, largest_size, "sequences at once, on each rank"),
+                                 word({"auto"}, "the largest that fits")})}};
   const Json training =
-      object({{"batch", integer(1, largest_size, "sequences at once, on each rank")},
-              {"kept_values", word(kept_values_names(), "for_backward if left out")},
+      object({{"batch", batch},
+              {"recompute",
+               word(kinds,
+                    "as the workload's option; keep_backward if left out; auto: all but keep_all, "
+                    "to be compared")},
+              {"checkpoints", integer(0, largest_size, "of optimal; 0: as many as sqrt")},
               {"ranks", integer(1, most_ranks, "data parallel; 1 if left out")}},
              {"batch"},
              "one way to train");

@@ -111,9 +111,9 @@ class SetupStudy {
     const auto models = building.stored       ? static_cast<std::int64_t>(boundaries.size())
                         : building.overlapped ? std::int64_t{2}
                                               : std::int64_t{1};
-    row.memory =
-        total(training_memory(steps_.network(), setup_.kept, setup_.batch, boundaries.back())) +
-        Bytes{spec_.model_bytes * models};
+    row.memory = total(training_memory(
+                     steps_.network(), setup_.recompute, setup_.batch, boundaries.back())) +
+                 Bytes{spec_.model_bytes * models};
     row.fits = steps_.capacity().count() == 0 || row.memory <= steps_.capacity();
     if (building.stored) {
       row.boundaries = boundaries;
@@ -143,6 +143,60 @@ class SetupStudy {
 
 }  // namespace
 
+namespace {
+
+std::int64_t longest_of(const BucketSpec& spec) {
+  std::int64_t longest = 1;
+  for (const SequenceData& data : spec.data) {
+    longest = std::max(longest, data.distribution.longest());
+  }
+  return longest;
+}
+
+/// By sequences in a second: setups may leave out others of the last ones.
+void mark_best(BucketStudy& study) {
+  const auto speed = [](const BucketRow& row) {
+    return static_cast<double>(row.sequences) / to_seconds(row.time.total);
+  };
+  for (std::size_t data = 0; data < study.spec->data.size(); ++data) {
+    BucketRow* best = nullptr;
+    for (BucketRow& row : study.rows) {
+      if (row.data != data || !row.chosen) continue;
+      if (best == nullptr || speed(row) > speed(*best)) best = &row;
+    }
+    if (best != nullptr) best->best = true;
+  }
+}
+
+}  // namespace
+
+void resolve_batches(BucketSpec& spec) {
+  const std::int64_t models =
+      spec.model_bytes * *std::max_element(spec.counts.begin(), spec.counts.end());
+  for (TrainingSetup& setup : spec.training) {
+    if (setup.batch > 0) continue;
+    const StepSimulation steps{spec, setup, nullptr};
+    if (steps.capacity().count() == 0) {
+      throw InputError({.file = spec.file,
+                        .pointer = "/training",
+                        .found = "\"auto\" on a machine whose memory is not limited",
+                        .expected = "a machine with memory_capacity_gib, or a number",
+                        .hint = {}});
+    }
+    setup.batch = largest_batch(steps.capacity(), spec.batch_multiple, [&](std::int64_t batch) {
+      return total(training_memory(steps.network(), setup.recompute, batch, longest_of(spec))) +
+             Bytes{models};
+    });
+    if (setup.batch > 0) continue;
+    throw InfeasibleError(
+        fmt::format("{}: /training: no batch fits with recompute {} beside {} bytes of models; use "
+                    "fewer buckets or shorter sequences",
+                    spec.file,
+                    to_string(setup.recompute),
+                    models));
+  }
+}
+
 std::uint64_t row_count(const BucketSpec& spec) {
   const std::uint64_t each = spec.rules.size() * spec.counts.size() + (spec.per_batch ? 1 : 0);
   return spec.data.size() * spec.training.size() * each;
@@ -155,10 +209,7 @@ BucketStudy run_bucket_study(const BucketSpec& spec,
   study.spec = &spec;
   std::uint64_t done = 0;
   const std::uint64_t all = row_count(spec);
-  std::int64_t longest = 1;
-  for (const SequenceData& data : spec.data) {
-    longest = std::max(longest, data.distribution.longest());
-  }
+  const std::int64_t longest = longest_of(spec);
   for (const TrainingSetup& setup : spec.training) {
     SetupStudy one{spec, setup, stop};
     for (std::size_t data = 0; data < spec.data.size(); ++data) {
@@ -171,17 +222,18 @@ BucketStudy run_bucket_study(const BucketSpec& spec,
     if (study.capacity.count() > 0) {
       study.largest_batch[setup] =
           largest_batch(study.capacity, spec.batch_multiple, [&](std::int64_t batch) {
-            return total(training_memory(one.steps().network(), setup.kept, batch, longest));
+            return total(training_memory(one.steps().network(), setup.recompute, batch, longest));
           });
     }
   }
+  mark_best(study);
   return study;
 }
 
 const std::vector<Column>& bucket_columns() {
   static const std::vector<Column> columns = [] {
     std::vector<Column> all;
-    for (const char* axis : {"lengths", "batch", "kept_values", "ranks", "rule", "buckets"}) {
+    for (const char* axis : {"lengths", "batch", "recompute", "ranks", "rule", "buckets"}) {
       all.push_back({axis, ColumnRole::axis});
     }
     for (const char* metric : {"iterations",
@@ -197,7 +249,8 @@ const std::vector<Column>& bucket_columns() {
                                "memory_bytes",
                                "largest_batch",
                                "fits",
-                               "chosen"}) {
+                               "chosen",
+                               "best"}) {
       all.push_back({metric, ColumnRole::metric});
     }
     all.push_back({"boundaries", ColumnRole::note});
@@ -211,7 +264,7 @@ std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec) {
   for (const SequenceData& data : spec.data) values[0].emplace_back(data.label);
   for (const TrainingSetup& setup : spec.training) {
     values[1].emplace_back(setup.batch);
-    values[2].emplace_back(std::string{to_string(setup.kept)});
+    values[2].emplace_back(to_string(setup.recompute));
     values[3].emplace_back(setup.ranks);
   }
   for (const BoundaryRule rule : spec.rules) values[4].emplace_back(std::string{to_string(rule)});
@@ -229,7 +282,7 @@ Table bucket_table(const BucketStudy& study) {
     const auto iterations = static_cast<double>(std::max<std::int64_t>(row.iterations, 1));
     table.rows.push_back({study.spec->data[row.data].label,
                           row.setup.batch,
-                          std::string{to_string(row.setup.kept)},
+                          to_string(row.setup.recompute),
                           row.setup.ranks,
                           row.rule,
                           row.buckets,
@@ -247,6 +300,7 @@ Table bucket_table(const BucketStudy& study) {
                           largest == study.largest_batch.end() ? Cell{} : Cell{largest->second},
                           std::int64_t{row.fits ? 1 : 0},
                           std::int64_t{row.chosen ? 1 : 0},
+                          std::int64_t{row.best ? 1 : 0},
                           fmt::format("{}", fmt::join(row.boundaries, " "))});
   }
   return table;

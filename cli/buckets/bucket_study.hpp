@@ -30,6 +30,7 @@ struct BucketRow {
   bool fits = true;
   std::optional<double> speed_up;  ///< over one bucket of the same data and setup, if it was asked
   bool chosen = false;             ///< the fastest of its data and setup that fits
+  bool best = false;               ///< the fastest of its data that fits, over all setups
 };
 
 struct BucketStudy {
@@ -46,15 +47,21 @@ using BucketObserver = std::function<void(std::uint64_t done, std::uint64_t tota
 /// Number of rows of a study.
 [[nodiscard]] std::uint64_t row_count(const BucketSpec& spec);
 
-/// Boundaries, passes, times and memory of every combination. Steps are simulated at the lengths of
-/// the buckets; `optimal` boundaries and models per batch use times that are interpolated between
-/// nine simulated lengths. Refers to `spec`.
-/// Throws InputError and InfeasibleError like StepSimulation, Interrupted when asked to stop.
+/// Setups whose batch is 0 get the largest that fits into a device at the longest length of all
+/// data, a multiple of batch_multiple, beside as many stored models as there are buckets at most.
+/// Throws InputError where the machine's memory is not limited, InfeasibleError where nothing fits,
+/// and what StepSimulation throws.
+void resolve_batches(BucketSpec& spec);
+
+/// Boundaries, passes, times and memory of every combination, of setups with batches. Steps are
+/// simulated at the lengths of the buckets; `optimal` boundaries and models per batch use times
+/// that are interpolated between nine simulated lengths. Refers to `spec`. Throws InputError and
+/// InfeasibleError like StepSimulation, Interrupted when asked to stop.
 [[nodiscard]] BucketStudy run_bucket_study(const BucketSpec& spec,
                                            const StopFlag* stop,
                                            const BucketObserver& observer);
 
-/// Axes lengths, batch, kept_values, ranks, rule, buckets; then the numbers.
+/// Axes lengths, batch, recompute, ranks, rule, buckets; then the numbers.
 [[nodiscard]] const std::vector<Column>& bucket_columns();
 /// The values that occur, one list per column; empty for those that are no axis.
 [[nodiscard]] std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string_view>
 
 namespace schedlab {
@@ -43,21 +44,29 @@ StepSimulation::StepSimulation(const BucketSpec& spec,
     : spec_(spec), setup_(setup), stop_(stop) {
   const Json scenario = Json::parse(spec.scenario);
   const Json workload = scenario.value("workload", Json::object());
-  if (!workload.is_object() || (setup.kept == KeptValues::data_drop && !is_stack(workload))) {
+  const bool recomputes = setup.recompute.kind != Recompute::keep_backward;
+  if (!workload.is_object() || (recomputes && !is_stack(workload))) {
+    throw InputError(
+        {.file = spec.file,
+         .pointer = "/scenario/workload",
+         .found = workload.is_object() ? "a workload without the option recompute" : "no object",
+         .expected = recomputes ? "lstm or gru, which have it"
+                                : "a workload with the options steps and batch",
+         .hint = {}});
+  }
+  recomputes_ = is_stack(workload) && workload.value("pass", "training") == "training";
+  if (workload.contains("recompute") || workload.contains("checkpoints")) {
     throw InputError({.file = spec.file,
                       .pointer = "/scenario/workload",
-                      .found = workload.is_object() ? "a workload without a forward pass of its own"
-                                                    : "no object",
-                      .expected = setup.kept == KeptValues::data_drop
-                                      ? "lstm or gru, whose cells data drop computes once more"
-                                      : "a workload with the options steps and batch",
+                      .found = "recompute or checkpoints",
+                      .expected = "them in /training, where memory counts them, too",
                       .hint = {}});
   }
   read_facts();
 }
 
 void StepSimulation::read_facts() {
-  StepScenario one{spec_, scenario_text(1, false)};
+  StepScenario one{spec_, scenario_text(1)};
   const Components& components = one.space.components();
   const MachineSpec machine = components.machine(0);
   if (!machine.platform.devices.empty()) {
@@ -83,24 +92,40 @@ void StepSimulation::read_facts() {
   set("reserved_bytes", network_.reserved_bytes);
 }
 
-std::string StepSimulation::scenario_text(std::int64_t length, bool forward_only) const {
+std::string StepSimulation::scenario_text(std::int64_t length) const {
   Json scenario = Json::parse(spec_.scenario);
   Json& workload = scenario["workload"];
   workload["steps"] = length;
-  workload["batch"] = setup_.batch;
+  workload["batch"] = std::max<std::int64_t>(setup_.batch, 1);
   if (is_stack(workload)) {
-    if (forward_only || !workload.contains("pass")) {
-      workload["pass"] = forward_only ? "forward" : "training";
+    if (!workload.contains("pass")) workload["pass"] = "training";
+    if (setup_.recompute.kind != Recompute::keep_backward) {
+      workload["recompute"] = std::string{to_string(setup_.recompute.kind)};
+      workload["checkpoints"] = setup_.recompute.checkpoints;
     }
   }
-  if (forward_only) scenario.erase("ranks");  // no gradients to be summed
-  if (!forward_only && setup_.ranks > 1) {
+  if (setup_.ranks > 1) {
     const Json given = scenario.value("ranks", Json::object());
     Json ranks = given.is_object() ? given : Json::object();
     ranks["count"] = setup_.ranks;
     scenario["ranks"] = ranks;
   }
-  scenario["memory"] = "ignore";  // counted by training_memory(), which knows data drop
+  scenario["memory"] = "ignore";  // counted by training_memory(), for the network as it is given
+  return scenario.dump();
+}
+
+std::string StepSimulation::output_scenario_text(std::int64_t length) const {
+  Json scenario = Json::parse(scenario_text(length));
+  const Json workload = scenario.at("workload");
+  Json output{{"kind", "output_layer"},
+              {"steps", length},
+              {"batch", std::max<std::int64_t>(setup_.batch, 1)},
+              {"width", network_.projection > 0 ? network_.projection : network_.hidden},
+              {"classes", network_.classes}};
+  for (const char* key : {"data_type", "optimizer", "include_tensors"}) {
+    if (workload.contains(key)) output[key] = workload.at(key);
+  }
+  scenario["workload"] = output;
   return scenario.dump();
 }
 
@@ -117,8 +142,8 @@ Duration StepSimulation::makespan(const std::string& scenario) const {
 Duration StepSimulation::operator()(std::int64_t length) {
   const auto found = known_.find(length);
   if (found != known_.end()) return found->second;
-  Duration time = makespan(scenario_text(length, false));
-  if (setup_.kept == KeptValues::data_drop) time += makespan(scenario_text(length, true));
+  Duration time = makespan(scenario_text(length));
+  if (recomputes_ && network_.classes > 0) time += makespan(output_scenario_text(length));
   known_[length] = time;
   return time;
 }

@@ -61,6 +61,7 @@ struct GridJob {
     switch (source.kind) {
       case GridKind::passes:
         passes = std::make_unique<BucketSpec>(parse_bucket_spec(spec, label_of(system, source)));
+        resolve_batches(*passes);
         break;
       case GridKind::engine_study:
         engine =

@@ -2,6 +2,7 @@
 #include "cli/buckets/bucket_files.hpp"
 #include "cli/buckets/bucket_spec.hpp"
 #include "cli/buckets/bucket_study.hpp"
+#include "cli/buckets/memory_time.hpp"
 #include "cli/buckets/step_simulation.hpp"
 #include "cli/cmd_buckets.hpp"
 #include "cli/scenario.hpp"
@@ -95,12 +96,73 @@ TEST_CASE("a pass takes exactly what simulating every batch by itself takes") {
   }
 }
 
-TEST_CASE("data drop adds the forward pass of every step") {
+TEST_CASE("recomputation is simulated as the workload's option says") {
   const BucketSpec spec = parsed(small_study(
-      R"({"training": {"batch": 4, "kept_values": "data_drop"}, "rule": "fixed_step", "buckets": 1})"));
+      R"({"training": {"batch": 4, "recompute": "data_drop"}, "rule": "fixed_step", "buckets": 1})"));
   const BucketStudy study = studied(spec);
   CHECK(study.rows.front().time.total ==
-        10 * (simulated(12, 4, "training") + simulated(12, 4, "forward")));
+        10 * simulated(12, 4, R"(training", "recompute": "data_drop)"));
+  CHECK(study.rows.front().time.total > 10 * simulated(12, 4, "training"));
+}
+
+TEST_CASE("the output layer counts in time where the network has classes") {
+  const BucketSpec spec = parsed(small_study(
+      R"({"network": {"projection": 32, "classes": 500}, "rule": "fixed_step", "buckets": 1})"));
+  const Spec output = parse_spec(
+      R"({"workload": {"kind": "output_layer", "steps": 12, "batch": 4, "width": 32, "classes": 500},
+          "machine": "m40", "policy": "diagonal"})",
+      "output.json");
+  const Grid grid(output);
+  ScenarioSpace space(output, grid);
+  ScenarioRunner runner(space);
+  const Duration more = runner.run_fully(0).trace.makespan();
+  CHECK(studied(spec).rows.front().time.total == 10 * (simulated(12, 4, "training") + more));
+}
+
+TEST_CASE("auto finds the batch that fits and compares what can be recomputed") {
+  BucketSpec spec = parsed(small_study(
+      R"({"training": {"batch": "auto", "recompute": "auto"}, "rule": "fixed_step", "buckets": 1,
+          "network": {"classes": 1000000}, "batch_multiple": 4})"));
+  REQUIRE(spec.training.size() == 4);
+  resolve_batches(spec);
+  const BucketStudy study = studied(spec);
+  const auto best = [](const BucketRow& row) { return row.best; };
+  CHECK(std::count_if(study.rows.begin(), study.rows.end(), best) == 1);
+  for (const BucketRow& row : study.rows) {
+    CAPTURE(to_string(row.setup.recompute));
+    CHECK(row.fits);
+    CHECK(row.setup.batch % 4 == 0);
+    CHECK(row.setup.batch == study.largest_batch.at(row.setup));
+  }
+  // What is kept decides little here: the scores are two arrays of 12 * 10^6 * 4 bytes = 96 MB a
+  // sequence, the weights 3 * 65 * 10^6 * 4 bytes = 0.78 GB; (12.88 - 0.78) / 0.096 = 126, so 124.
+  CHECK(study.rows.front().setup.batch == 124);
+}
+
+TEST_CASE("memory and time of every choice, and which are worth it") {
+  const BucketSpec spec = parsed(small_study());
+  const std::vector<MemoryTimePoint> points = memory_time_points(spec, nullptr);
+  REQUIRE_FALSE(points.empty());
+  for (const MemoryTimePoint& point : points) {
+    // Nothing is as good in both and better in one than what is efficient.
+    const bool beaten =
+        std::any_of(points.begin(), points.end(), [&](const MemoryTimePoint& other) {
+          return other.memory <= point.memory && other.sequences_per_s >= point.sequences_per_s &&
+                 (other.memory < point.memory || other.sequences_per_s > point.sequences_per_s);
+        });
+    CHECK(point.efficient == !beaten);
+    if (point.setup.batch > 64) continue;  // whose tensors the single scenario would refuse
+    CHECK(point.step == simulated(12,
+                                  point.setup.batch,
+                                  fmt::format(R"(training", "recompute": "{})",
+                                              to_string(point.setup.recompute.kind))));
+  }
+  // Keeping everything takes as long as keeping what is needed, and more memory.
+  CHECK_FALSE(points.front().efficient);
+  CHECK(memory_time_table(points).rows.size() == points.size());
+  const BucketSpec other = parsed(small_study(
+      R"({"scenario": {"workload": {"kind": "sentiment_lstm"}}})"));
+  CHECK(memory_time_points(other, nullptr).empty());
 }
 
 TEST_CASE("on two ranks a pass has half the iterations, which sum gradients besides") {
@@ -172,9 +234,15 @@ TEST_CASE("what is wrong with a study is named by file and place") {
             .find("study.json: /scenario: /workload") == 0);
   CHECK(problem(small_study(R"({"scenario": {"machine": ["m40", "v100"]}})"))
             .find("expected one scenario") != std::string::npos);
-  CHECK(problem(small_study(R"({"training": {"kept_values": "data_drop"},
+  CHECK(
+      problem(small_study(R"({"scenario": {"workload": {"recompute": "sqrt"}}})"))
+          .find("/scenario/workload: found recompute or checkpoints, expected them in /training") !=
+      std::string::npos);
+  CHECK(problem(small_study(R"({"training": {"batch": "most"}})")).find("/training") !=
+        std::string::npos);
+  CHECK(problem(small_study(R"({"training": {"recompute": "data_drop"},
                                 "scenario": {"workload": {"kind": "sentiment_lstm"}}})"))
-            .find("/scenario/workload: found a workload without a forward pass") !=
+            .find("/scenario/workload: found a workload without the option recompute") !=
         std::string::npos);
 }
 

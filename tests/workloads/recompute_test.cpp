@@ -5,6 +5,7 @@
 #include "workloads/buckets/checkpoints.hpp"
 #include "workloads/buckets/recurrent_memory.hpp"
 #include "workloads/recurrent.hpp"
+#include "workloads/registry.hpp"
 
 #include <doctest/doctest.h>
 
@@ -158,10 +159,10 @@ TEST_CASE("what is kept after the forward pass is what the closed forms count") 
   // graph keeps 6 for the backward pass: its kernel computes tanh(c) anew.
   const UnrolledLstm lstm{.layers = 3, .steps = 20, .batch = 4, .hidden = 8};
   const std::array<std::pair<Recompute, std::int64_t>, 3> expected{
-      {{Recompute::keep_all, lstm_cell_bytes(KeptValues::all, lstm).count() / 2},
+      {{Recompute::keep_all, lstm_cell_bytes(Recompute::keep_all, lstm).count() / 2},
        {Recompute::keep_backward,
-        lstm_cell_bytes(KeptValues::for_backward, lstm).count() / 2 - 128},
-       {Recompute::data_drop, lstm_cell_bytes(KeptValues::data_drop, lstm).count() / 2}}};
+        lstm_cell_bytes(Recompute::keep_backward, lstm).count() / 2 - 128},
+       {Recompute::data_drop, lstm_cell_bytes(Recompute::data_drop, lstm).count() / 2}}};
   for (const Granularity granularity : {Granularity::fine, Granularity::coarse}) {
     for (const auto& [recompute, bytes] : expected) {
       CAPTURE(std::string{to_string(recompute)});
@@ -299,4 +300,21 @@ TEST_CASE("recomputation that cannot be is refused with what to do") {
   CHECK_THROWS_WITH_AS((void)recurrent(spec), doctest::Contains("use data_drop"), InfeasibleError);
   spec.recompute = Recompute::data_drop;
   CHECK(recurrent(spec).task_count() > 0);
+}
+
+TEST_CASE("an output layer is three products over all steps") {
+  const TaskGraph graph = make_workload("output_layer",
+                                        {{"steps", std::int64_t{5}},
+                                         {"batch", std::int64_t{3}},
+                                         {"width", std::int64_t{7}},
+                                         {"classes", std::int64_t{11}}});
+  CHECK(graph.task_count() == 5);
+  double products = 0;
+  for (const TaskId task : graph.tasks()) {
+    const Kernel& kernel = graph.operation(task).kernels.front();
+    products += 2.0 * static_cast<double>(kernel.m * kernel.n * kernel.k);
+  }
+  // Forward, gradient of what it reads, gradient of its weights: 2 * 15 * 7 * 11 each.
+  CHECK(products == 3 * 2 * 15 * 7 * 11);
+  CHECK_THROWS_AS((void)make_workload("output_layer", {{"classes", std::int64_t{0}}}), InputError);
 }

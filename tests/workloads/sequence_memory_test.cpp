@@ -70,38 +70,38 @@ RecurrentNetwork speech_network() {
 TEST_CASE("the worked example: 2.5 MB a cell, 7.5 GB for 1000 steps of 3 layers") {
   const UnrolledLstm lstm{.layers = 3, .steps = 1000, .batch = 8, .hidden = 2048};
   // 2 * 19 * 8 * 2048 values of 4 bytes.
-  CHECK(lstm_cell_bytes(KeptValues::all, lstm).count() == 2'490'368);
-  const Bytes cells = lstm_cell_bytes(KeptValues::all, lstm) * 3000;
+  CHECK(lstm_cell_bytes(Recompute::keep_all, lstm).count() == 2'490'368);
+  const Bytes cells = lstm_cell_bytes(Recompute::keep_all, lstm) * 3000;
   CHECK(gigabytes(cells) == Approx(7.5).epsilon(0.005));
   // The parameters of the closed form add 2 * (4 * 2048^2 + 2048) * 4 bytes.
-  CHECK((unrolled_lstm_bytes(KeptValues::all, lstm) - cells).count() == 134'234'112);
+  CHECK((unrolled_lstm_bytes(Recompute::keep_all, lstm) - cells).count() == 134'234'112);
 }
 
 TEST_CASE("data drop needs about 30 percent of what backward needs") {
   const UnrolledLstm lstm{.layers = 3, .steps = 2000, .batch = 16, .hidden = 2048};
-  const double share = unrolled_lstm_bytes(KeptValues::data_drop, lstm) /
-                       unrolled_lstm_bytes(KeptValues::for_backward, lstm);
+  const double share = unrolled_lstm_bytes(Recompute::data_drop, lstm) /
+                       unrolled_lstm_bytes(Recompute::keep_backward, lstm);
   CHECK(share == Approx(2.0 / 7).epsilon(0.04));
   CHECK(share > 0.28);
   CHECK(share < 0.31);
 }
 
 TEST_CASE("the closed forms alone allow batches of 16 and 60 in 12 GB") {
-  const auto largest = [](KeptValues kept) {
+  const auto largest = [](Recompute kept) {
     return largest_batch(Bytes{12'000'000'000}, 4, [&](std::int64_t batch) {
       return unrolled_lstm_bytes(kept,
                                  {.layers = 3, .steps = 2000, .batch = batch, .hidden = 2048});
     });
   };
-  CHECK(largest(KeptValues::for_backward) == 16);
-  CHECK(largest(KeptValues::data_drop) == 60);
+  CHECK(largest(Recompute::keep_backward) == 16);
+  CHECK(largest(Recompute::data_drop) == 60);
 }
 
 TEST_CASE("training memory is the sum of its parts, worked out for one cell") {
   const RecurrentNetwork small{.layers = 1, .hidden = 8, .projection = 2, .input = 3, .classes = 5};
   // Gates: 32 (3 + 2 + 1), projection 8 * 2, classes 5 (2 + 1).
   CHECK(parameter_count(small) == 192 + 16 + 15);
-  const auto parts = training_memory(small, KeptValues::data_drop, 4, 10);
+  const auto parts = training_memory(small, {.kind = Recompute::data_drop}, 4, 10);
   REQUIRE(parts.size() == 5);
   CHECK(parts[0].bytes.count() == 10 * 4 * 3 * 4);
   CHECK(parts[1].bytes.count() == 2 * (8 + 2) * 10 * 4 * 4);
@@ -112,18 +112,57 @@ TEST_CASE("training memory is the sum of its parts, worked out for one cell") {
 }
 
 TEST_CASE("with output layer and projection the published pair of batches does not come out") {
-  const auto largest = [](KeptValues kept, std::int64_t output_copies) {
+  const auto largest = [](Recompute kept, std::int64_t output_copies) {
     RecurrentNetwork network = speech_network();
     network.output_copies = output_copies;
     return largest_batch(Bytes{12'000'000'000}, 4, [&](std::int64_t batch) {
-      return total(training_memory(network, kept, batch, 2000));
+      return total(training_memory(network, {.kind = kept}, batch, 2000));
     });
   };
   // Published: 16 and 32. Three arrays of scores explain 32 but leave 12 of 16.
-  CHECK(largest(KeptValues::for_backward, 2) == 12);
-  CHECK(largest(KeptValues::data_drop, 2) == 40);
-  CHECK(largest(KeptValues::for_backward, 3) == 12);
-  CHECK(largest(KeptValues::data_drop, 3) == 32);
+  CHECK(largest(Recompute::keep_backward, 2) == 12);
+  CHECK(largest(Recompute::data_drop, 2) == 40);
+  CHECK(largest(Recompute::keep_backward, 3) == 12);
+  CHECK(largest(Recompute::data_drop, 3) == 32);
+}
+
+TEST_CASE("one array of scores and plain gradient descent explain 16, and not 32") {
+  // 12 GiB; scores that become probabilities and then their own gradient in one array.
+  const auto largest = [](Recompute kept, std::int64_t models) {
+    RecurrentNetwork network = speech_network();
+    network.output_copies = 1;
+    network.weight_copies = 2;
+    network.reserved_bytes = models * 200'000'000;
+    return largest_batch(Bytes{12LL << 30}, 4, [&](std::int64_t batch) {
+      return total(training_memory(network, {.kind = kept}, batch, 2000));
+    });
+  };
+  // (12.885 - 0.233) GB over 0.785 GB a sequence is 16.1; over 0.195 GB it is 64.8.
+  CHECK(largest(Recompute::keep_backward, 0) == 16);
+  CHECK(largest(Recompute::data_drop, 0) == 64);
+  // 16 stored models take 3.2 GB: 12 and 48.
+  CHECK(largest(Recompute::keep_backward, 16) == 12);
+  CHECK(largest(Recompute::data_drop, 16) == 48);
+}
+
+TEST_CASE("checkpoints keep fewer states than data drop, and less memory") {
+  const auto cells = [](Recompute kept, std::int64_t checkpoints) {
+    const RecurrentNetwork network{.layers = 2, .hidden = 10, .input = 1, .weight_copies = 1};
+    Bytes held{};
+    for (const MemoryPart& part :
+         training_memory(network, {.kind = kept, .checkpoints = checkpoints}, 1, 100)) {
+      if (part.name == "cells" || part.name == "scratch") held += part.bytes;
+    }
+    return held.count();
+  };
+  // Values and gradients of 200 cells: 2 * 7 * 10 * 200 * 4 bytes; of data drop 2 of the 7, and one
+  // cell's other 5.
+  CHECK(cells(Recompute::keep_backward, 0) == 112'000);
+  CHECK(cells(Recompute::data_drop, 0) == 32'000 + 400);
+  // State 2, with values 6 as the kernels keep them: segments of s steps hold 2 * 100 / s + 6 s,
+  // least at s = 5: 20 segments, so 19 states of 2 * 10 * 2 values, and 5 steps of 2 * 7 * 10 * 2.
+  CHECK(cells(Recompute::sqrt, 0) == 19 * 40 * 4 + 5 * 280 * 4);
+  CHECK(cells(Recompute::optimal, 5) == 5 * 40 * 4 + 280 * 4);
 }
 
 TEST_CASE("the largest batch fits and the next one does not") {

@@ -5,18 +5,29 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 
 namespace schedlab {
 namespace {
 
-constexpr std::array<std::string_view, kept_values_count> kept_words{
-    "all", "for_backward", "data_drop"};
-constexpr std::array<std::int64_t, kept_values_count> values_per_unit{19, 7, 2};
 constexpr std::int64_t with_gradients = 2;
 
-std::int64_t values_of(KeptValues kept) {
-  return values_per_unit.at(static_cast<std::size_t>(kept));
+/// Per unit of a cell whose values are kept.
+std::int64_t values_of(Recompute kept) {
+  switch (kept) {
+    case Recompute::keep_all:
+      return 19;
+    case Recompute::data_drop:
+      return 2;
+    default:
+      return 7;
+  }
+}
+
+Recompute with_closed_form(Recompute kept) {
+  SCHEDLAB_EXPECTS(kept != Recompute::sqrt && kept != Recompute::optimal,
+                   fmt::format("a closed form for {}", to_string(kept)));
+  return kept;
 }
 
 std::int64_t output_width(const RecurrentNetwork& network) {
@@ -32,28 +43,57 @@ void expect_sizes(const RecurrentNetwork& network) {
 }
 
 /// Elements per sequence that one cell keeps, without gradients.
-std::int64_t kept_by_cell(const RecurrentNetwork& network, KeptValues kept) {
+std::int64_t kept_by_cell(const RecurrentNetwork& network, Recompute kept) {
   if (network.projection == 0) return values_of(kept) * network.hidden;
-  if (kept == KeptValues::data_drop) return network.hidden + network.projection;
+  if (kept == Recompute::data_drop) return network.hidden + network.projection;
   return values_of(kept) * network.hidden + network.projection;
+}
+
+/// What is held of the cells, in elements of one sequence: kept to the end, and for the moment.
+struct CellElements {
+  std::int64_t kept = 0;
+  std::int64_t scratch = 0;
+};
+
+CellElements cell_elements(const RecurrentNetwork& network,
+                           const RecomputeChoice& choice,
+                           std::int64_t steps) {
+  const std::int64_t state = kept_by_cell(network, Recompute::data_drop);
+  const std::int64_t whole = kept_by_cell(network, Recompute::keep_backward);
+  const std::int64_t cells = network.layers * steps;
+  constexpr RecurrentCell lstm = RecurrentCell::lstm;
+  switch (choice.kind) {
+    case Recompute::data_drop:
+      return {.kept = with_gradients * state * cells, .scratch = with_gradients * (whole - state)};
+    case Recompute::sqrt: {
+      const std::int64_t segment = std::min(checkpoint_segment(lstm, steps), steps);
+      return {.kept = state * network.layers * default_checkpoints(lstm, steps),
+              .scratch = with_gradients * whole * network.layers * segment};
+    }
+    case Recompute::optimal: {
+      const std::int64_t asked =
+          choice.checkpoints > 0 ? choice.checkpoints : default_checkpoints(lstm, steps);
+      return {.kept = state * network.layers * std::min(asked, steps - 1),
+              .scratch = with_gradients * whole * network.layers};
+    }
+    default:
+      return {.kept = with_gradients * kept_by_cell(network, choice.kind) * cells, .scratch = 0};
+  }
 }
 
 }  // namespace
 
-std::string_view to_string(KeptValues kept) {
-  return kept_words.at(static_cast<std::size_t>(kept));
+std::string to_string(const RecomputeChoice& choice) {
+  if (choice.checkpoints == 0) return std::string{to_string(choice.kind)};
+  return fmt::format("{} {}", to_string(choice.kind), choice.checkpoints);
 }
 
-std::vector<std::string> kept_values_names() {
-  return {kept_words.begin(), kept_words.end()};
-}
-
-Bytes lstm_cell_bytes(KeptValues kept, const UnrolledLstm& lstm) {
-  return Bytes{with_gradients * values_of(kept) * lstm.batch * lstm.hidden *
+Bytes lstm_cell_bytes(Recompute kept, const UnrolledLstm& lstm) {
+  return Bytes{with_gradients * values_of(with_closed_form(kept)) * lstm.batch * lstm.hidden *
                bytes_per_element(lstm.type)};
 }
 
-Bytes unrolled_lstm_bytes(KeptValues kept, const UnrolledLstm& lstm) {
+Bytes unrolled_lstm_bytes(Recompute kept, const UnrolledLstm& lstm) {
   const std::int64_t parameters = 4 * lstm.hidden * lstm.hidden + lstm.hidden;
   return lstm_cell_bytes(kept, lstm) * (lstm.layers * lstm.steps) +
          Bytes{with_gradients * parameters * bytes_per_element(lstm.type)};
@@ -72,20 +112,16 @@ std::int64_t parameter_count(const RecurrentNetwork& network) {
 }
 
 std::vector<MemoryPart> training_memory(const RecurrentNetwork& network,
-                                        KeptValues kept,
+                                        const RecomputeChoice& choice,
                                         std::int64_t batch,
                                         std::int64_t steps) {
   expect_sizes(network);
   SCHEDLAB_EXPECTS(batch >= 1 && steps >= 1, fmt::format("batch {}, {} steps", batch, steps));
   const std::int64_t element = bytes_per_element(network.type);
-  const std::int64_t cell = kept_by_cell(network, kept);
-  std::vector<MemoryPart> parts{
-      {"input", Bytes{steps * batch * network.input * element}},
-      {"cells", Bytes{with_gradients * cell * network.layers * steps * batch * element}}};
-  if (kept == KeptValues::data_drop) {
-    const std::int64_t rest = kept_by_cell(network, KeptValues::for_backward) - cell;
-    parts.push_back({"scratch", Bytes{with_gradients * rest * batch * element}});
-  }
+  const CellElements cells = cell_elements(network, choice, steps);
+  std::vector<MemoryPart> parts{{"input", Bytes{steps * batch * network.input * element}},
+                                {"cells", Bytes{cells.kept * batch * element}}};
+  if (cells.scratch > 0) parts.push_back({"scratch", Bytes{cells.scratch * batch * element}});
   if (network.classes > 0) {
     parts.push_back(
         {"output", Bytes{network.output_copies * steps * batch * network.classes * element}});

@@ -3,24 +3,24 @@
 
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
+#include "workloads/recompute.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace schedlab {
 
-/// What the forward pass of an LSTM leaves behind for the backward pass.
-enum class KeptValues : std::uint8_t {
-  all,           ///< every intermediate result: 19 values per unit
-  for_backward,  ///< what comes out of activations: 7 values per unit
-  data_drop,     ///< hidden and cell state; backward computes a cell's rest anew, cell by cell
+/// What is kept for the backward pass, as the options of the workload say it.
+struct RecomputeChoice {
+  Recompute kind = Recompute::keep_backward;
+  std::int64_t checkpoints = 0;  ///< of `optimal`; 0: as many as `sqrt`
+
+  friend auto operator<=>(const RecomputeChoice&, const RecomputeChoice&) = default;
 };
-inline constexpr std::size_t kept_values_count = 3;
-[[nodiscard]] std::string_view to_string(KeptValues kept);
-[[nodiscard]] std::vector<std::string> kept_values_names();
+/// "data_drop", "optimal 12"
+[[nodiscard]] std::string to_string(const RecomputeChoice& choice);
 
 /// An unrolled LSTM as the closed forms see it: input as wide as the hidden state.
 struct UnrolledLstm {
@@ -31,15 +31,15 @@ struct UnrolledLstm {
   DataType type = DataType::fp32;
 };
 
-/// 2 * {19, 7, 2} B H elements: one cell, values and their gradients.
-/// Source  system S2 (boundaries.hpp): 19 B H with everything kept, 7 B H and 2 B H in its
-/// equations (13) and (14).
-[[nodiscard]] Bytes lstm_cell_bytes(KeptValues kept, const UnrolledLstm& lstm);
+/// 2 * {19, 7, 2} B H elements: one cell, values and their gradients, of keep_all, keep_backward
+/// and data_drop; ContractViolation for others. Source  system S2 (boundaries.hpp): 19 B H with
+/// everything kept, 7 B H and 2 B H in its equations (13) and (14).
+[[nodiscard]] Bytes lstm_cell_bytes(Recompute kept, const UnrolledLstm& lstm);
 
-/// 2 ({19, 7, 2} L N B H + 4 H^2 + H) elements: equation (13) for `for_backward`, (14) for
+/// 2 ({19, 7, 2} L N B H + 4 H^2 + H) elements: equation (13) for `keep_backward`, (14) for
 /// `data_drop`. They count the parameters of one layer once and nothing outside the cells; for real
-/// networks see training_memory().
-[[nodiscard]] Bytes unrolled_lstm_bytes(KeptValues kept, const UnrolledLstm& lstm);
+/// networks see training_memory(). ContractViolation as above.
+[[nodiscard]] Bytes unrolled_lstm_bytes(Recompute kept, const UnrolledLstm& lstm);
 
 /// A network in training: LSTM layers, each with an optional low-rank projection of its output, and
 /// an optional softmax over classes at every step.
@@ -67,10 +67,11 @@ struct MemoryPart {
 /// What training holds at its fullest, when backward begins at the last step, by parts: input,
 /// cells (values and as many gradients, as in the closed forms; with a projection each cell keeps
 /// its projected output as well, and data drop the projected output instead of the hidden state),
-/// scratch (data drop: the rest of one cell, shared by all), output, weights, reserved.
-/// ContractViolation for sizes below 1.
+/// scratch (data drop: the rest of one cell, shared by all; sqrt: state and values of one segment
+/// of all layers; optimal: of one step of all layers), output, weights, reserved. Checkpoints of
+/// sqrt and optimal are states without gradients. ContractViolation for sizes below 1.
 [[nodiscard]] std::vector<MemoryPart> training_memory(const RecurrentNetwork& network,
-                                                      KeptValues kept,
+                                                      const RecomputeChoice& choice,
                                                       std::int64_t batch,
                                                       std::int64_t steps);
 [[nodiscard]] Bytes total(const std::vector<MemoryPart>& parts);
