@@ -160,8 +160,8 @@ TEST_CASE("memory and time of every choice, and which are worth it") {
   // Keeping everything takes as long as keeping what is needed, and more memory.
   CHECK_FALSE(points.front().efficient);
   CHECK(memory_time_table(points).rows.size() == points.size());
-  const BucketSpec other = parsed(small_study(
-      R"({"scenario": {"workload": {"kind": "sentiment_lstm"}}})"));
+  const BucketSpec other =
+      parsed(small_study(R"({"scenario": {"workload": {"kind": "sentiment_lstm"}}})"));
   CHECK(memory_time_points(other, nullptr).empty());
 }
 
