@@ -400,6 +400,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
                            "validate_cpu.json",
                            "validate_graphs.json",
                            "validate_core_groups.json",
+                           "validate_recompute.json",
                            "host_crossover.json",
                            "cpu_backward.json",
                            "gpu_validate.json",
