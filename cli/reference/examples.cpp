@@ -35,6 +35,7 @@ constexpr std::array examples{
             "out/baseline"},
     Example{"buckets", "schedlab buckets experiments/buckets.json --out out/buckets"},
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
+    Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
     Example{"explain", "schedlab explain out/one --what-if --out out/why"},
     Example{"reproduce", "schedlab reproduce --quick --out out/reproduction"},
     Example{"reproduce", "schedlab reproduce --system s1 --out out/s1"},
