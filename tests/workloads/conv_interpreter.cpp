@@ -149,6 +149,56 @@ void ConvInterpreter::merge(const Call& call) {
   values_[into] = std::move(sum);
 }
 
+void ConvInterpreter::concat(const Call& call) {
+  const LayerOnImages& at = call.at;
+  Numbers y;
+  for (std::size_t n = 0; n < at.images; ++n) {
+    for (const std::size_t part : at.layer.inputs) {
+      const auto own = static_cast<std::ptrdiff_t>(net_.layers()[part].map.elements());
+      const auto from = call.output(part).begin() + static_cast<std::ptrdiff_t>(n) * own;
+      y.insert(y.end(), from, from + own);
+    }
+  }
+  call.write("x(", std::move(y));
+}
+
+void ConvInterpreter::losses(const Call& call) {
+  const LayerOnImages& at = call.at;
+  const auto classes = static_cast<std::size_t>(at.x.elements());
+  Numbers dx = call.input();
+  Numbers losses(at.images, 0.0);
+  for (std::size_t n = 0; n < at.images; ++n) {
+    double* logits = dx.data() + n * classes;
+    const double shift = *std::max_element(logits, logits + classes);
+    double sum = 0;
+    for (std::size_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - shift);
+    const std::size_t label = data_.labels[call.first + n];
+    losses[n] = (std::log(sum) + shift - logits[label]) / static_cast<double>(data_.batch);
+    for (std::size_t c = 0; c < classes; ++c) {
+      logits[c] = (std::exp(logits[c] - shift) / sum - (c == label ? 1.0 : 0.0)) /
+                  static_cast<double>(data_.batch);
+    }
+  }
+  call.write("dx(", std::move(dx));
+  call.write("loss", std::move(losses));
+}
+
+void ConvInterpreter::concat_gradient(const Call& call) {
+  const LayerOnImages& at = call.at;
+  const Numbers& dy = call.dy();
+  const auto parts = named(writes_[call.task], "dx(");
+  for (const TensorId part : parts) values_[part].clear();
+  auto from = dy.begin();
+  for (std::size_t n = 0; n < at.images; ++n) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto own =
+          static_cast<std::ptrdiff_t>(net_.layers()[at.layer.inputs.at(i)].map.elements());
+      values_[parts[i]].insert(values_[parts[i]].end(), from, from + own);
+      from += own;
+    }
+  }
+}
+
 void ConvInterpreter::forward(const Call& call) {
   const LayerOnImages& at = call.at;
   const std::string& name = call.name;
@@ -186,33 +236,9 @@ void ConvInterpreter::forward(const Call& call) {
     add_to(y, call.output(at.layer.inputs.back()));
     call.write("x(", std::move(y));
   } else if (name == "concat") {
-    Numbers y;
-    for (std::size_t n = 0; n < at.images; ++n) {
-      for (const std::size_t part : at.layer.inputs) {
-        const auto own = static_cast<std::ptrdiff_t>(net_.layers()[part].map.elements());
-        const auto from = call.output(part).begin() + static_cast<std::ptrdiff_t>(n) * own;
-        y.insert(y.end(), from, from + own);
-      }
-    }
-    call.write("x(", std::move(y));
+    concat(call);
   } else if (name == "loss") {
-    const auto classes = static_cast<std::size_t>(at.x.elements());
-    Numbers dx = call.input();
-    Numbers losses(at.images, 0.0);
-    for (std::size_t n = 0; n < at.images; ++n) {
-      double* logits = dx.data() + n * classes;
-      const double shift = *std::max_element(logits, logits + classes);
-      double sum = 0;
-      for (std::size_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - shift);
-      const std::size_t label = data_.labels[call.first + n];
-      losses[n] = (std::log(sum) + shift - logits[label]) / static_cast<double>(data_.batch);
-      for (std::size_t c = 0; c < classes; ++c) {
-        logits[c] = (std::exp(logits[c] - shift) / sum - (c == label ? 1.0 : 0.0)) /
-                    static_cast<double>(data_.batch);
-      }
-    }
-    call.write("dx(", std::move(dx));
-    call.write("loss", std::move(losses));
+    losses(call);
   } else {
     throw std::runtime_error("no definition of " + name);
   }
@@ -271,18 +297,7 @@ void ConvInterpreter::backward(const Call& call) {
   } else if (name == "average_pool_gradient") {
     call.write("dx(", average_pool_data(at, call.dy()));
   } else if (name == "concat_gradient") {
-    const Numbers& dy = call.dy();
-    const auto parts = named(writes_[call.task], "dx(");
-    for (const TensorId part : parts) values_[part].clear();
-    auto from = dy.begin();
-    for (std::size_t n = 0; n < at.images; ++n) {
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        const auto own =
-            static_cast<std::ptrdiff_t>(net_.layers()[at.layer.inputs.at(i)].map.elements());
-        values_[parts[i]].insert(values_[parts[i]].end(), from, from + own);
-        from += own;
-      }
-    }
+    concat_gradient(call);
   } else {
     throw std::runtime_error("no definition of " + name);
   }

@@ -50,6 +50,9 @@ class ConvInterpreter {
   void forward(const Call& call);
   void backward(const Call& call);
   void merge(const Call& call);
+  void concat(const Call& call);
+  void concat_gradient(const Call& call);
+  void losses(const Call& call);
   [[nodiscard]] std::vector<TensorId> named(const std::vector<TensorId>& among,
                                             const std::string& start) const;
 
