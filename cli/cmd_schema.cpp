@@ -10,6 +10,7 @@
 #include "cli/explain/run_origin.hpp"
 #include "cli/file_schemas.hpp"
 #include "cli/partition/partition_study.hpp"
+#include "cli/replay/replay_report.hpp"
 #include "cli/reproduce/engine_study_spec.hpp"
 #include "cli/reproduce/published_system.hpp"
 #include "cli/reproduce/reproduction_files.hpp"
@@ -45,6 +46,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"results", results_schema},
                              Schema{"explanation", explanation_schema},
                              Schema{"operator_path", operator_path_schema},
+                             Schema{"replay", replay_schema},
                              Schema{"validation", validation_schema},
                              Schema{"recording", recording_schema},
                              Schema{"system", system_schema},

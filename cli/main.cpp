@@ -10,6 +10,7 @@
 #include "cli/cmd_partition.hpp"
 #include "cli/cmd_plot.hpp"
 #include "cli/cmd_reference.hpp"
+#include "cli/cmd_replay.hpp"
 #include "cli/cmd_reproduce.hpp"
 #include "cli/cmd_schema.hpp"
 #include "cli/cmd_simulate.hpp"
@@ -54,6 +55,7 @@ struct Verbs {
   BucketsOptions buckets;
   PartitionOptions partition;
   ExplainOptions explain;
+  ReplayOptions replay;
   ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_files;
@@ -104,6 +106,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.buckets, terminal, chosen);
   add_verb(app, verbs.partition, terminal, chosen);
   add_verb(app, verbs.explain, terminal, chosen);
+  add_verb(app, verbs.replay, terminal, chosen);
   add_verb(app, verbs.reproduce, terminal, chosen);
   add_verb(app, verbs.calibrate, terminal, chosen);
   add_verb(app, verbs.plot, terminal, chosen);

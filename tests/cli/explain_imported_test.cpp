@@ -7,6 +7,7 @@
 #include "cli/schema_check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "tests/cli/imported_profile.hpp"
 #include "tests/cli/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -23,48 +24,12 @@ namespace fs = std::filesystem;
 using namespace schedlab::literals;
 using nlohmann::json;
 
-json span(const char* category, const char* name, int thread, int start, int duration) {
-  return {{"ph", "X"},
-          {"cat", category},
-          {"name", name},
-          {"pid", 1},
-          {"tid", thread},
-          {"ts", 1'000'000 + start},
-          {"dur", duration},
-          {"args", json::object()}};
-}
-
-json call(const char* name, int correlation, int start, int duration) {
-  json made = span("cuda_runtime", name, 11, start, duration);
-  made["args"]["correlation"] = correlation;
-  return made;
-}
-
-json kernel(const char* name, int correlation, int stream, int start, int duration) {
-  json made = span("kernel", name, stream, start, duration);
-  made["args"] = {{"correlation", correlation}, {"device", 0}, {"stream", stream}};
-  return made;
-}
-
-/// A step of 400 us: a long kernel, one beside it in another stream, and the host waits.
-std::string profile() {
-  const json events = json::array({span("user_annotation", "step", 11, 0, 400),
-                                   span("cpu_op", "aten::mm", 11, 10, 20),
-                                   call("cudaLaunchKernel", 1, 20, 5),
-                                   kernel("gemm", 1, 7, 27, 300),
-                                   span("cpu_op", "aten::add", 11, 40, 20),
-                                   call("cudaLaunchKernel", 2, 50, 5),
-                                   kernel("small", 2, 20, 57, 40),
-                                   call("cudaDeviceSynchronize", 3, 70, 260)});
-  return json{{"schemaVersion", 1}, {"traceEvents", events}}.dump();
-}
-
 struct Session {
   testing::TemporaryFolder folder;
   std::ostringstream out;
   std::ostringstream err;
 
-  Session() { write_file_atomically(file(), profile()); }
+  Session() { write_file_atomically(file(), testing::small_profile()); }
   [[nodiscard]] fs::path file() const { return folder.path() / "profile.json"; }
   template <class Options>
   int call(const Options& options) {

@@ -67,7 +67,7 @@ class GraphMaker {
     for (std::uint32_t index = 0; index < used.size(); ++index) {
       if (!used[index]) continue;
       const DeviceRow& row = parts.trace.device_rows[index];
-      Duration duration = row.ended - std::max(begins[index], parts.from);
+      Duration duration = std::max(Duration{0}, row.ended - std::max(begins[index], parts.from));
       if (known && row.started >= parts.from) {
         const auto expected = known->of(row);
         model_.unknown_durations += expected ? 0U : 1U;

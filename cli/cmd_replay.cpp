@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_replay.hpp"
+
+#include "cli/output_folder.hpp"
+#include "cli/replay/replay_report.hpp"
+#include "cli/run_files.hpp"
+#include "notebooks_export/csv.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/plan/plan_json.hpp"
+#include "sim/trace/chrome_json.hpp"
+#include "sim/trace/document.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <ostream>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+ReplayStrength strength_of(const std::string& word) {
+  if (const auto strength = replay_strength_from(word)) return *strength;
+  throw InputError({.file = "--strength",
+                    .pointer = "",
+                    .found = word,
+                    .expected = "copied_launches, copied_host_work, generated_host or calibrated",
+                    .hint = ""});
+}
+
+std::string title_of(const ReplayOptions& options) {
+  const std::string first = fs::path(options.traces.front()).filename().string();
+  return options.traces.size() == 1
+             ? first
+             : fmt::format("{} and {} more ranks", first, options.traces.size() - 1);
+}
+
+std::vector<ChangedRun> simulate_changes(const ReplayOptions& options,
+                                         const ImportedRun& run,
+                                         const StopFlag* stop) {
+  std::vector<ChangedRun> result;
+  if (options.what_if.empty()) return result;
+  const auto ranks = run.ranks();
+  const ReplayModel model = make_replay(ranks, ReplayStrength::copied_host_work);
+  for (const std::string& change : options.what_if) {
+    result.push_back(simulate_change(model, run.traces.front(), change, stop));
+  }
+  return result;
+}
+
+std::vector<std::string> write_files(const fs::path& folder,
+                                     const ReplayOptions& options,
+                                     const ReplayReport& report) {
+  RunFiles files;
+  const auto write = [&](const std::string& name, const std::string& bytes) {
+    write_file_atomically(folder / name, bytes);
+    files.files.push_back(name);
+  };
+  const Problem problem = report.model.problem();
+  const std::string title = title_of(options);
+  const TraceDocument replayed = make_document(problem, report.model.plan, report.trace, title);
+  write("replay.json", replay_json(report));
+  write("items.csv", table_csv(replay_items(report)));
+  write("trace.json", chrome_json(replayed));
+  write("imported_trace.json",
+        chrome_json(
+            make_document(problem, report.model.plan, report.model.measured, title, "imported")));
+  write("plan.json", plan_to_json(report.model.plan, report.model.graph));
+  for (std::size_t i = 0; i < report.what_if.size(); ++i) {
+    const ChangedRun& change = report.what_if[i];
+    write(fmt::format("what_if_{}.json", i + 1),
+          chrome_json(make_document(change.replay.problem(),
+                                    change.replay.plan,
+                                    change.trace,
+                                    fmt::format("{}: {}", title, change.change))));
+  }
+  return files.files;
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, ReplayOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "replay", "Simulate a profile again, say how far off that is, and what changes would give");
+  verb->add_option("TRACE",
+                   options.traces,
+                   "Profile of PyTorch (Kineto JSON, also gzipped); several: ranks of one job")
+      ->required();
+  verb->add_option("--strength",
+                   options.strength,
+                   "copied_launches, copied_host_work, generated_host, calibrated")
+      ->capture_default_str();
+  std::string forms = "A change to simulate; may be repeated:";
+  for (const ChangeForm& form : change_forms()) forms += fmt::format(" {};", form.form);
+  forms.back() = '.';
+  verb->add_option("--what-if", options.what_if, forms)->allow_extra_args(false);
+  verb->add_option("-o,--out", options.out, "Folder for tables and traces");
+  verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
+  verb->add_flag("--json", options.json, std::string{json_help});
+  std::string footer =
+      "Writes replay.json, items.csv (each activity as measured and as replayed), trace.json,\n"
+      "imported_trace.json, plan.json and a trace per change (what_if_1.json, ...). Changes:";
+  for (const ChangeForm& form : change_forms()) {
+    footer += fmt::format("\n  {:22} {}", form.form, form.does);
+  }
+  verb->footer(footer);
+  return verb;
+}
+
+int run(const ReplayOptions& options, const Terminal& terminal) {
+  const ReplayStrength strength = strength_of(options.strength);
+  const ImportedRun imported = load_imported_run({options.traces.begin(), options.traces.end()});
+  const auto ranks = imported.ranks();
+  const ReplayModel model = make_replay(ranks, strength);
+  SimulationOptions simulation;
+  simulation.stop = terminal.stop;
+  simulation.record_hosts = true;
+  const Trace trace = simulate(model.problem(), model.plan, simulation);
+  const ReplayReport report{.run = imported,
+                            .strength = strength,
+                            .model = model,
+                            .trace = trace,
+                            .errors = replay_errors(model, trace),
+                            .collectives = collective_spread(model, trace),
+                            .what_if = simulate_changes(options, imported, terminal.stop)};
+  std::vector<std::string> files;
+  if (!options.out.empty()) {
+    OutputFolder folder(options.out, options.overwrite);
+    files = write_files(folder.path(), options, report);
+    folder.publish();
+  }
+  if (options.json) {
+    terminal.out << replay_json(report);
+    return exit_done;
+  }
+  terminal.out << replay_text(report);
+  if (!files.empty()) {
+    terminal.out << fmt::format("{}: {}\n", options.out, fmt::join(files, ", "));
+  }
+  return exit_done;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <string>
+#include <vector>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
+class App;
+}
+
+namespace schedlab {
+
+struct ReplayOptions {
+  std::vector<std::string> traces{};  ///< one per rank
+  std::string strength = "copied_launches";
+  std::vector<std::string> what_if{};
+  std::string out{};  ///< empty: only the terminal
+  bool overwrite = false;
+  bool json = false;
+};
+
+/// Adds the verb `replay`.
+CLI::App* add_to(CLI::App& app, ReplayOptions& options);
+/// Simulates profiles again, says how far that is from them, and what changes would give.
+[[nodiscard]] int run(const ReplayOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

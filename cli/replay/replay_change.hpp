@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/interrupt.hpp"
+#include "sim/trace/trace.hpp"
+#include "workloads/import/replay_changes.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// One change that was asked for, simulated.
+struct ChangedRun {
+  std::string change;  ///< as asked for
+  ChangedReplay replay;
+  Trace trace;
+  Duration span{0};           ///< to the end of the last activity of a device
+  Duration compared_with{0};  ///< span of what it is compared with: the replay, or see `note`
+  std::string note;           ///< what was assumed; may be empty
+
+  /// compared_with / span; 1 where nothing takes time.
+  [[nodiscard]] double speed_up() const;
+};
+
+/// The forms of a change, for help and messages: {form, what it does}.
+struct ChangeForm {
+  std::string_view form;
+  std::string_view does;
+};
+[[nodiscard]] const std::vector<ChangeForm>& change_forms();
+
+/// From Time{0} to the end of the last task.
+[[nodiscard]] Duration device_span(const Trace& trace);
+
+/// Simulates one change of a replay of strength copied_host_work. `trace` is the first rank's,
+/// whose annotations a change may name. Errors   InputError for a change that is none of the forms,
+/// or names what is not there;
+///          InfeasibleError for one that cannot be made of this trace.
+[[nodiscard]] ChangedRun simulate_change(const ReplayModel& model,
+                                         const ImportedTrace& trace,
+                                         const std::string& change,
+                                         const StopFlag* stop = nullptr);
+
+/// How many times faster a machine runs a kernel than another one: by the ratio of their peak rates
+/// for matrix kernels, of their memory bandwidths for others, of their links for copies; 1 for
+/// collectives. What a kernel is, its name tells: gemm, conv, cutlass, xmma, wgrad, ... and f16,
+/// bf16, tf32; of a matrix kernel that does not say it fp32 is assumed.
+/// Throws InfeasibleError if a machine does not have the rate.
+[[nodiscard]] double machine_speed_up(std::string_view kernel,
+                                      TaskKind kind,
+                                      const Device& from,
+                                      const Device& to);
+
+}  // namespace schedlab

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/replay/replay_report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json waits_json(const WaitCounts& waits) {
+  return {{"recorded", waits.recorded},
+          {"launch_order", waits.by_launch_order},
+          {"running_work", waits.by_running_work},
+          {"without_effect", waits.without_effect},
+          {"unresolved", waits.unresolved},
+          {"contradicted", waits.contradicted}};
+}
+
+Json rank_json(const ReplayReport& report, std::size_t rank) {
+  const ReplayDelays& delays = report.model.delays[rank];
+  const ReconstructedTrace& order = report.run.orders[rank];
+  return {{"trace", report.run.traces[rank].file},
+          {"streams", order.streams.size()},
+          {"items", order.items.size()},
+          {"ties", order.ties.size()},
+          {"overlaps", order.overlaps},
+          {"stream_waits", waits_json(order.waits)},
+          {"host_waits", waits_json(order.host_waits)},
+          {"launch_latency_us", to_us(delays.launch_latency)},
+          {"stream_gap_us", to_us(delays.stream_gap)},
+          {"event_latency_us", to_us(delays.event_latency)},
+          {"graph_node_gap_us", to_us(delays.graph_node_gap)},
+          {"wake_up_us", to_us(delays.wake_up)}};
+}
+
+Json change_json(const ChangedRun& change) {
+  return {{"change", change.change},
+          {"touched", change.replay.touched},
+          {"span_us", to_us(change.span)},
+          {"compared_with_us", to_us(change.compared_with)},
+          {"speed_up", change.speed_up()},
+          {"note", change.note}};
+}
+
+Json object_schema(Json properties) {
+  Json required = Json::array();
+  for (const auto& [key, value] : properties.items()) required.push_back(key);
+  return {{"type", "object"},
+          {"required", std::move(required)},
+          {"properties", std::move(properties)},
+          {"additionalProperties", false}};
+}
+
+Json list_schema(Json items) {
+  return {{"type", "array"}, {"items", std::move(items)}};
+}
+
+}  // namespace
+
+std::string replay_text(const ReplayReport& report) {
+  const ReplayErrors& errors = report.errors;
+  std::string text =
+      fmt::format("{} ({})\n",
+                  report.run.traces.size() == 1 ? report.run.traces.front().file
+                                                : fmt::format("{} ranks", report.run.traces.size()),
+                  to_string(report.strength));
+  if (splits(report.strength)) {
+    text += fmt::format("  learned before {:.3f} us, predicted from there; iterations: {}\n",
+                        to_us(report.model.from),
+                        report.model.split.iterations);
+    if (report.model.split.iterations == 0) {
+      text += "  note: nothing repeats in this trace, so the prediction is an extrapolation\n";
+    }
+  }
+  text += fmt::format("  span {:.3f} us, replayed {:.3f} us ({:+.2f} %)\n",
+                      to_us(errors.measured_span),
+                      to_us(errors.replayed_span),
+                      100 * errors.span_error());
+  text += fmt::format(
+      "  {} starts predicted, {} given; errors: half below {:.3f} us, 90 % below {:.3f} us, all "
+      "below {:.3f} us\n",
+      errors.tasks,
+      errors.given,
+      to_us(errors.start_p50),
+      to_us(errors.start_p90),
+      to_us(errors.start_max));
+  if (report.strength == ReplayStrength::calibrated) {
+    text += fmt::format(
+        "  errors of durations: half below {:.1f} %, 90 % below {:.1f} %; {} kernels not seen "
+        "before\n",
+        100 * errors.duration_p50,
+        100 * errors.duration_p90,
+        report.model.unknown_durations);
+  }
+  if (report.collectives.collectives > 0) {
+    text += fmt::format(
+        "  {} collectives end at most {:.3f} us apart (measured {:.3f} us), at most {:.3f} us from "
+        "when they did\n",
+        report.collectives.collectives,
+        to_us(report.collectives.replayed),
+        to_us(report.collectives.measured),
+        to_us(report.collectives.end_error_max));
+  }
+  if (!report.what_if.empty()) text += "what if\n";
+  for (const ChangedRun& change : report.what_if) {
+    text += fmt::format("  {:32} {:14.3f} us, {:.3f} times as fast ({:+.3f} us)\n",
+                        change.change,
+                        to_us(change.span),
+                        change.speed_up(),
+                        to_us(change.span - change.compared_with));
+    if (change.replay.touched == 0) text += "    note: it changes nothing here\n";
+    if (!change.note.empty()) text += fmt::format("    note: {}\n", change.note);
+  }
+  return text;
+}
+
+std::string replay_json(const ReplayReport& report) {
+  const ReplayErrors& errors = report.errors;
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < report.run.traces.size(); ++rank) {
+    ranks.push_back(rank_json(report, rank));
+  }
+  Json changes = Json::array();
+  for (const ChangedRun& change : report.what_if) changes.push_back(change_json(change));
+  const Json document{
+      {"schedlab", "replay"},
+      {"version", 1},
+      {"strength", to_string(report.strength)},
+      {"from_us", to_us(report.model.from)},
+      {"iterations", report.model.split.iterations},
+      {"predicted", errors.tasks},
+      {"given", errors.given},
+      {"start_error_us",
+       {{"p50", to_us(errors.start_p50)},
+        {"p90", to_us(errors.start_p90)},
+        {"max", to_us(errors.start_max)}}},
+      {"duration_error", {{"p50", errors.duration_p50}, {"p90", errors.duration_p90}}},
+      {"unknown_durations", report.model.unknown_durations},
+      {"measured_span_us", to_us(errors.measured_span)},
+      {"replayed_span_us", to_us(errors.replayed_span)},
+      {"span_error", errors.span_error()},
+      {"collectives",
+       {{"count", report.collectives.collectives},
+        {"replayed_spread_us", to_us(report.collectives.replayed)},
+        {"measured_spread_us", to_us(report.collectives.measured)},
+        {"end_error_max_us", to_us(report.collectives.end_error_max)}}},
+      {"ranks", std::move(ranks)},
+      {"what_if", std::move(changes)}};
+  return document.dump(2) + "\n";
+}
+
+std::string replay_schema() {
+  const Json number{{"type", "number"}};
+  const Json text{{"type", "string"}};
+  const Json count{{"type", "integer"}, {"minimum", 0}};
+  const Json waits = object_schema({{"recorded", count},
+                                    {"launch_order", count},
+                                    {"running_work", count},
+                                    {"without_effect", count},
+                                    {"unresolved", count},
+                                    {"contradicted", count}});
+  const Json rank = object_schema({{"trace", text},
+                                   {"streams", count},
+                                   {"items", count},
+                                   {"ties", count},
+                                   {"overlaps", count},
+                                   {"stream_waits", waits},
+                                   {"host_waits", waits},
+                                   {"launch_latency_us", number},
+                                   {"stream_gap_us", number},
+                                   {"event_latency_us", number},
+                                   {"graph_node_gap_us", number},
+                                   {"wake_up_us", number}});
+  const Json change = object_schema({{"change", text},
+                                     {"touched", count},
+                                     {"span_us", number},
+                                     {"compared_with_us", number},
+                                     {"speed_up", number},
+                                     {"note", text}});
+  Json schema = object_schema(
+      {{"schedlab", {{"const", "replay"}}},
+       {"version", {{"const", 1}}},
+       {"strength",
+        {{"enum", {"copied_launches", "copied_host_work", "generated_host", "calibrated"}}}},
+       {"from_us", number},
+       {"iterations", count},
+       {"predicted", count},
+       {"given", count},
+       {"start_error_us", object_schema({{"p50", number}, {"p90", number}, {"max", number}})},
+       {"duration_error", object_schema({{"p50", number}, {"p90", number}})},
+       {"unknown_durations", count},
+       {"measured_span_us", number},
+       {"replayed_span_us", number},
+       {"span_error", number},
+       {"collectives",
+        object_schema({{"count", count},
+                       {"replayed_spread_us", number},
+                       {"measured_spread_us", number},
+                       {"end_error_max_us", number}})},
+       {"ranks", list_schema(rank)},
+       {"what_if", list_schema(change)}});
+  schema["$schema"] = "http://json-schema.org/draft-07/schema#";
+  schema["title"] = "replay.json of schedlab replay";
+  return schema.dump(2) + "\n";
+}
+
+Table replay_items(const ReplayReport& report) {
+  Table table;
+  for (const char* name : {"rank",
+                           "stream",
+                           "name",
+                           "given",
+                           "measured_start_us",
+                           "replayed_start_us",
+                           "start_error_us",
+                           "measured_duration_us",
+                           "replayed_duration_us"}) {
+    table.columns.push_back({name});
+  }
+  IdVector<TaskId, const TaskSpan*> replayed(report.model.graph.task_count(), nullptr);
+  for (const TaskSpan& span : report.trace.tasks) replayed[span.task] = &span;
+  for (const TaskSpan& measured : report.model.measured.tasks) {
+    const TaskSpan* span = replayed[measured.task];
+    if (span == nullptr) continue;
+    table.rows.push_back({Cell{std::int64_t{report.model.origins[measured.task].rank}},
+                          Cell{report.model.plan.stream_name(measured.stream)},
+                          Cell{report.model.graph.operation(measured.task).name},
+                          Cell{std::int64_t{report.model.given[measured.task] ? 1 : 0}},
+                          Cell{to_us(measured.started)},
+                          Cell{to_us(span->started)},
+                          Cell{to_us(span->started - measured.started)},
+                          Cell{to_us(measured.duration())},
+                          Cell{to_us(span->duration())}});
+  }
+  return table;
+}
+
+}  // namespace schedlab

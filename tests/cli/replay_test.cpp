@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_replay.hpp"
+#include "cli/cmd_schema.hpp"
+#include "cli/replay/replay_change.hpp"
+#include "cli/schema_check.hpp"
+#include "hw_models/machine_spec.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "tests/cli/imported_profile.hpp"
+#include "tests/cli/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Session {
+  testing::TemporaryFolder folder;
+  std::ostringstream out;
+  std::ostringstream err;
+
+  Session() { write_file_atomically(folder.path() / "profile.json", testing::small_profile()); }
+  [[nodiscard]] ReplayOptions options() const {
+    ReplayOptions options;
+    options.traces = {(folder.path() / "profile.json").string()};
+    return options;
+  }
+  template <class Options>
+  int call(const Options& options) {
+    out.str({});
+    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
+  }
+};
+
+TEST_CASE("replay writes what it simulated, and every change as a trace of its own") {
+  Session session;
+  ReplayOptions options = session.options();
+  options.strength = "copied_host_work";
+  options.what_if = {
+      "scale:gemm=0.5", "host=0.5", "streams=1", "policy=single_stream", "machine=a100,h100"};
+  options.out = (session.folder.path() / "out").string();
+  REQUIRE(session.call(options) == exit_done);
+  const fs::path out = session.folder.path() / "out";
+  for (const char* name : {"items.csv",
+                           "trace.json",
+                           "imported_trace.json",
+                           "plan.json",
+                           "what_if_1.json",
+                           "what_if_5.json"}) {
+    CHECK(fs::exists(out / name));
+  }
+  const std::string text = read_file(out / "replay.json");
+  static_cast<void>(session.call(SchemaOptions{.which = "replay"}));
+  CHECK_NOTHROW(check_schema(parse_json_node(text, "replay"), text, session.out.str(), "replay"));
+  const json report = json::parse(text);
+  CHECK(report.at("predicted") == 2);
+  const json& changes = report.at("what_if");
+  REQUIRE(changes.size() == 5);
+  // The gemm takes 150 us less, and nothing else is long.
+  CHECK(changes.at(0).at("compared_with_us").get<double>() -
+            changes.at(0).at("span_us").get<double>() ==
+        doctest::Approx(150.0));
+  // In one stream the small kernel runs behind the gemm: several streams win.
+  CHECK(changes.at(2).at("speed_up").get<double>() < 1.0);
+  CHECK(changes.at(3).at("speed_up").get<double>() < 1.0);
+  CHECK(changes.at(4).at("speed_up").get<double>() > 1.0);
+}
+
+TEST_CASE("a change that is none is refused with the list of changes") {
+  Session session;
+  ReplayOptions options = session.options();
+  const auto refused = [&](const char* change, const char* message) {
+    options.what_if = {change};
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(session.call(options)), doctest::Contains(message), InputError);
+  };
+  refused("faster", "changes are scale:PART=FACTOR");
+  refused("scale:gemm=fast", "expected a factor from 0 to 1000");
+  refused("scale:nothing=0.5", "the longest are \"gemm\"");
+  refused("straggler:3=2", "a rank from 0 to 0");
+  refused("machine=a100", "machine=FROM,TO");
+  refused("policy=singel_stream", "single_stream");
+  refused("graph_launch:nothing", "annotations: \"step\"");
+}
+
+TEST_CASE("a strength that is none is refused") {
+  Session session;
+  ReplayOptions options = session.options();
+  options.strength = "copied";
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options)),
+                       doctest::Contains("found copied, expected copied_launches"),
+                       InputError);
+}
+
+TEST_CASE(
+    "another machine: matrix kernels by their peaks, others by bandwidth, collectives as are") {
+  const MachineSpec a100 = load_machine("a100");
+  const MachineSpec h100 = load_machine("h100");
+  const Device& from = a100.platform.devices[DeviceId{0}];
+  const Device& to = h100.platform.devices[DeviceId{0}];
+  const auto speed_up = [&](const char* name, TaskKind kind) {
+    return machine_speed_up(name, kind, from, to);
+  };
+  const auto fp16 = static_cast<std::size_t>(DataType::fp16);
+  CHECK(speed_up("ampere_h16816gemm_64x64", TaskKind::fixed) ==
+        doctest::Approx(to.rates.matrix.at(fp16) / from.rates.matrix.at(fp16)));
+  CHECK(speed_up("vectorized_elementwise_kernel", TaskKind::fixed) ==
+        doctest::Approx(to.rates.memory / from.rates.memory));
+  CHECK(speed_up("ncclKernel_AllReduce", TaskKind::collective) == 1.0);
+}
+
+}  // namespace
+}  // namespace schedlab
