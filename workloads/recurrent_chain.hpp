@@ -231,7 +231,7 @@ class RecurrentChain {
   std::vector<TensorId> reset_;      // r * h before the step, of the same
   std::vector<TensorId> c_;
   std::vector<TensorId> h_;
-  std::vector<std::array<TensorId, 3>> unfused_;  // by step; keep_all: zx, zh, the other results
+  std::vector<std::array<TensorId, 4>> unfused_;  // by step; keep_all: other results, zx, zh, zc
   TaskId forward_cell_;                           // of the last step emitted
   std::vector<TaskId> recomputed_by_;             // last, by step; none() if only the first pass
   Recomputed recomputed_ = Recomputed::nothing;   // by the forward node that is being emitted

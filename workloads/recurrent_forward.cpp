@@ -144,14 +144,15 @@ void RecurrentChain::add_products(std::int64_t step, const ForwardNode& node) {
   out_.writes(node.recurrent, zh);
   out_.reads(node.gates, zx);
   out_.reads(node.gates, zh);
+  TensorId zc;
   if (has_candidate()) {
-    const TensorId zc = tensor("zc", step, cells, false);
+    zc = tensor("zc", step, cells, false);
     out_.writes(node.candidate, zc);
     out_.reads(node.cell, zc);
     out_.reads(node.cell, zx);
   }
   if (spec_.recompute == Recompute::keep_all) {
-    unfused_[static_cast<std::size_t>(step)] = {zx, zh, TensorId::none()};
+    unfused_[static_cast<std::size_t>(step)] = {TensorId::none(), zx, zh, zc};
   }
 }
 

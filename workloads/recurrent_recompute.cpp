@@ -23,7 +23,7 @@ std::int64_t unfused_values(RecurrentCell cell) {
 
 void RecurrentChain::recompute(std::int64_t step, Recomputed what) {
   recomputed_ = what;
-  // Else the state of the step before is there: from the first pass.
+  // Any other begins with a state that is kept since before the gradient node it waits for.
   const bool follows = what == Recomputed::state && !is_first(step);
   forward_cell_ = follows ? recomputed_by_[static_cast<std::size_t>(before(step))] : TaskId::none();
   const ForwardNode node = add_forward_tasks(step);
@@ -53,7 +53,7 @@ void RecurrentChain::add_unfused(std::int64_t step, const ForwardNode& node) {
   if (node.input == node.cell) {
     values += cells_.gates + cells_.recurrent_gates + cells_.candidate_gates;
   }
-  TensorId& unfused = unfused_[static_cast<std::size_t>(step)][2];
+  TensorId& unfused = unfused_[static_cast<std::size_t>(step)].front();
   unfused = tensor("unfused", step, values * s.batch * s.hidden, false);
   out_.writes(node.cell, unfused);
 }

@@ -181,6 +181,24 @@ TEST_CASE("what is kept after the forward pass is what the closed forms count") 
   }
 }
 
+TEST_CASE("keep_all keeps the same of whole nodes and of nodes cut into kernels") {
+  for (const RecurrentCell cell : cells) {
+    std::array<std::int64_t, 2> held{};
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      RecurrentSpec spec = training(Recompute::keep_all);
+      spec.cell = cell;
+      spec.granularity = i == 0 ? Granularity::fine : Granularity::coarse;
+      const TaskGraph graph = recurrent(spec);
+      const SerialMemory memory{graph};
+      for (const char* kind : {"zx", "zh", "zc", "unfused", "gates", "n", "rh"}) {
+        held.at(i) += memory.of(first_of(graph, "loss"), kind);
+      }
+    }
+    CAPTURE(static_cast<int>(cell));
+    CHECK(held[0] == held[1]);
+  }
+}
+
 TEST_CASE("data drop computes the values of one cell at a time") {
   const TaskGraph graph = recurrent(training(Recompute::data_drop));
   const SerialMemory memory{graph};
