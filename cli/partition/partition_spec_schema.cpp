@@ -138,7 +138,7 @@ std::string partition_spec_schema() {
                       word({"replicated", "together"}, "layers that share parameters; replicated")},
                      {"together", names},
                      {"merge_untimed", flag("layers without time go with what they read; true")},
-                     {"most_down_sets", integer(2, 100'000, "that are tried; 6000")}},
+                     {"most_down_sets", integer(2, 100'000, "that are all tried; 40000")}},
                     {"layers"},
                     "layers of a model that are put on stages of a pipeline"))
       .dump(2);

@@ -36,7 +36,7 @@ struct PartitionRequest {
   /// a worse one.
   bool merge_untimed = true;
   std::vector<std::vector<LayerId>> together{};  ///< layers that have to share a stage
-  std::size_t most_down_sets = 6000;             ///< more than that are not all tried
+  std::size_t most_down_sets = 40000;            ///< more than that are not all tried
 };
 
 enum class PartitionMethod : std::uint8_t {
