@@ -9,6 +9,7 @@
 #include "cli/explain/imported_run.hpp"
 #include "cli/explain/run_origin.hpp"
 #include "cli/file_schemas.hpp"
+#include "cli/import/import_summary.hpp"
 #include "cli/partition/partition_study.hpp"
 #include "cli/replay/replay_report.hpp"
 #include "cli/reproduce/engine_study_spec.hpp"
@@ -44,6 +45,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"plan", plan_schema},
                              Schema{"run", run_origin_schema},
                              Schema{"results", results_schema},
+                             Schema{"import", import_schema},
                              Schema{"explanation", explanation_schema},
                              Schema{"operator_path", operator_path_schema},
                              Schema{"replay", replay_schema},

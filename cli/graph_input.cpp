@@ -6,8 +6,9 @@
 #include "cli/spec.hpp"
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/gzip.hpp"
 #include "workloads/graph_file.hpp"
+#include "workloads/import/foreign_graph.hpp"
 
 #include <fmt/format.h>
 
@@ -55,7 +56,10 @@ GraphInput from_spec(const std::string& path, const std::string& machine) {
 }  // namespace
 
 GraphInput load_graph_input(const std::string& path, const std::string& machine) {
-  if (is_spec(read_file(path))) return from_spec(path, machine);
+  const std::string text = read_file_or_gzip(path);
+  if (is_spec(text) && foreign_format(text, path) == ForeignFormat::none) {
+    return from_spec(path, machine);
+  }
   GraphInput input;
   input.title = std::filesystem::path{path}.filename().string();
   input.graph = read_graph_file(path);

@@ -6,6 +6,7 @@
 #include "cli/cmd_explain.hpp"
 #include "cli/cmd_export.hpp"
 #include "cli/cmd_graph.hpp"
+#include "cli/cmd_import.hpp"
 #include "cli/cmd_list.hpp"
 #include "cli/cmd_partition.hpp"
 #include "cli/cmd_plot.hpp"
@@ -46,6 +47,7 @@ extern "C" void on_interrupt(int signal) {
 /// A verb's options with what runs them.
 struct Verbs {
   GraphOptions graph;
+  ImportOptions import_files;
   CalibrateOptions calibrate;
   SimulateOptions simulate;
   SweepOptions sweep;
@@ -98,6 +100,7 @@ int run_program(int argc, char** argv) {
   Verbs verbs;
   Action chosen;
   add_verb(app, verbs.graph, terminal, chosen);
+  add_verb(app, verbs.import_files, terminal, chosen);
   add_verb(app, verbs.simulate, terminal, chosen);
   add_verb(app, verbs.sweep, terminal, chosen);
   add_verb(app, verbs.execute, terminal, chosen);

@@ -62,7 +62,8 @@ TaskId GraphDraft::add(DraftTask task) {
   }
   const OperationId operation = operation_of(task);
   builder_.add_task(operation, {}, task.name);
-  builder_.set_duration(id, task.duration);
+  // A graph without durations of its own takes them from a cost model.
+  if (task.duration > Duration{0}) builder_.set_duration(id, task.duration);
   return id;
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_import.hpp"
+
+#include "cli/import/import_summary.hpp"
+#include "cli/import/imported_input.hpp"
+#include "cli/output_folder.hpp"
+#include "notebooks_export/csv.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/plan/plan_json.hpp"
+#include "workloads/graph_json.hpp"
+#include "workloads/import/reconstruct.hpp"
+#include "workloads/import/replay.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The rank's work as a graph and its host's calls as a plan, as they were.
+ReplayModel reconstructed(const ImportedTrace& trace) {
+  const ReconstructedTrace order = reconstruct(trace);
+  const ReplayRank rank{.trace = trace, .order = order};
+  return make_replay({&rank, 1}, ReplayStrength::copied_host_work);
+}
+
+std::vector<std::string> write_files(const fs::path& folder, const ImportedInput& input) {
+  std::vector<std::string> files;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    write_file_atomically(folder / name, text);
+    files.push_back(name);
+  };
+  write("import.json", import_json(input));
+  if (input.ranks.empty()) {
+    write("graph.json", write_graph_json(input.graph.graph));
+    return files;
+  }
+  write("activities.csv", table_csv(activity_table(input)));
+  for (const ImportedTrace& trace : input.ranks) {
+    if (trace.device_rows.empty()) continue;
+    // A graph file holds one rank.
+    const std::string which =
+        input.ranks.size() == 1 ? std::string{} : fmt::format("_rank{}", trace.rank);
+    const ReplayModel model = reconstructed(trace);
+    write(fmt::format("graph{}.json", which), write_graph_json(model.graph));
+    write(fmt::format("plan{}.json", which), plan_to_json(model.plan, model.graph));
+  }
+  return files;
+}
+
+}  // namespace
+
+CLI::App* add_to(CLI::App& app, ImportOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "import", "Read profiles and graphs of other programs: what they hold, what is odd");
+  verb->add_option(
+          "TRACE",
+          options.inputs,
+          "Traces of the PyTorch profiler (several: one per rank), trace.json of a run, or "
+          "one graph: execution trace, Chakra, WfFormat, DOT, STG")
+      ->required();
+  auto* out = verb->add_option("-o,--out", options.out, "Folder to write");
+  verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use")
+      ->needs(out);
+  verb->add_flag("--json", options.json, std::string{json_help});
+  verb->footer(
+      "With --out: import.json, graph.json (work and who waits for whom, for every other verb), "
+      "and "
+      "of\nprofiles plan.json (the calls as they were made) and activities.csv; one graph and plan "
+      "per rank.");
+  return verb;
+}
+
+int run(const ImportOptions& options, const Terminal& terminal) {
+  const ImportedInput input = load_imported_input(options.inputs);
+  std::vector<std::string> files;
+  if (!options.out.empty()) {
+    OutputFolder folder(options.out, options.overwrite);
+    files = write_files(folder.path(), input);
+    folder.publish();
+  }
+  if (options.json) {
+    terminal.out << import_json(input);
+    return exit_done;
+  }
+  terminal.out << import_text(input);
+  if (!files.empty()) {
+    terminal.out << fmt::format("{}: {}\n", options.out, fmt::join(files, ", "));
+  }
+  return exit_done;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <string>
+#include <vector>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
+class App;
+}
+
+namespace schedlab {
+
+struct ImportOptions {
+  std::vector<std::string> inputs{};
+  std::string out{};  ///< empty: only the terminal
+  bool overwrite = false;
+  bool json = false;
+};
+
+/// Adds the verb `import`.
+CLI::App* add_to(CLI::App& app, ImportOptions& options);
+/// What profiles and graphs of other programs hold and what is odd about them; with a folder also
+/// as a graph, a plan and tables.
+[[nodiscard]] int run(const ImportOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/import/import_summary.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view severity_word(Severity severity) {
+  constexpr std::array<std::string_view, 4> words = {"info", "notice", "data_loss", "error"};
+  return words.at(static_cast<std::size_t>(severity));
+}
+
+std::string problems_text(const Diagnostics& problems) {
+  std::string text;
+  for (const Severity severity :
+       {Severity::error, Severity::data_loss, Severity::notice, Severity::info}) {
+    for (const auto& [name, problem] : problems.entries()) {
+      if (problem.severity != severity) continue;
+      text += fmt::format("    {:<9} {:<26} {:>8}{}{}\n",
+                          severity_word(severity),
+                          name,
+                          problem.count,
+                          problem.example.empty() ? "" : "  e.g. ",
+                          problem.example);
+    }
+  }
+  return text.empty() ? text : "  odd about it:\n" + text;
+}
+
+Json problems_json(const Diagnostics& problems) {
+  Json list = Json::array();
+  for (const auto& [name, problem] : problems.entries()) {
+    list.push_back({{"problem", name},
+                    {"severity", severity_word(problem.severity)},
+                    {"count", problem.count},
+                    {"example", problem.example}});
+  }
+  return list;
+}
+
+std::string rank_text(const ImportedTrace& trace) {
+  const ImportedCounts counts = count(trace);
+  std::string text = fmt::format("{}:", trace.file);
+  if (trace.rank >= 0) text += fmt::format(" rank {}", trace.rank);
+  if (trace.world_size > 0) text += fmt::format(" of {}", trace.world_size);
+  for (const ImportedDevice& device : trace.devices) {
+    const bool used = !trace.device_rows.empty() && trace.device_rows[0].device == device.id;
+    if (used && !device.name.empty()) text += fmt::format(" on {}", device.name);
+  }
+  text += fmt::format(
+      "\n  {} kernels, {} copies, {} memsets on {} streams; {} launches, {} of them of graphs\n"
+      "  {} operators and annotations, {} other calls on {} threads; {} recorded "
+      "synchronisations\n  span {:.3f} us, times to {:.6g} us\n",
+      counts.kernels,
+      counts.copies,
+      counts.memsets,
+      counts.streams,
+      counts.launches,
+      counts.graph_launches,
+      trace.operators.size(),
+      trace.calls.size() - counts.launches,
+      trace.threads.size(),
+      trace.synchronizations.size(),
+      to_us(counts.span),
+      to_us(trace.resolution));
+  return text + problems_text(trace.problems);
+}
+
+Json rank_json(const ImportedTrace& trace) {
+  const ImportedCounts counts = count(trace);
+  return {{"file", trace.file},
+          {"rank", trace.rank},
+          {"world_size", trace.world_size},
+          {"kernels", counts.kernels},
+          {"copies", counts.copies},
+          {"memsets", counts.memsets},
+          {"streams", counts.streams},
+          {"launches", counts.launches},
+          {"graph_launches", counts.graph_launches},
+          {"calls", trace.calls.size()},
+          {"operators", trace.operators.size()},
+          {"threads", trace.threads.size()},
+          {"synchronizations", trace.synchronizations.size()},
+          {"span_us", to_us(counts.span)},
+          {"resolution_us", to_us(trace.resolution)},
+          {"problems", problems_json(trace.problems)}};
+}
+
+}  // namespace
+
+std::string import_text(const ImportedInput& input) {
+  if (input.ranks.empty()) {
+    return fmt::format("{}: a graph of {} tasks and {} dependencies\n{}",
+                       input.graph_file,
+                       input.graph.graph.task_count(),
+                       input.graph.graph.edge_count(),
+                       problems_text(input.graph.problems));
+  }
+  std::string text;
+  for (const ImportedTrace& trace : input.ranks) text += rank_text(trace);
+  return text;
+}
+
+std::string import_json(const ImportedInput& input) {
+  Json summary{{"schedlab", "import"}, {"version", 1}};
+  if (input.ranks.empty()) {
+    summary["graph"] = {{"file", input.graph_file},
+                        {"format", to_string(input.graph.format)},
+                        {"tasks", input.graph.graph.task_count()},
+                        {"dependencies", input.graph.graph.edge_count()},
+                        {"problems", problems_json(input.graph.problems)}};
+  } else {
+    Json ranks = Json::array();
+    for (const ImportedTrace& trace : input.ranks) ranks.push_back(rank_json(trace));
+    summary["ranks"] = std::move(ranks);
+  }
+  // Names out of a damaged file need not be UTF-8.
+  return summary.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string import_schema() {
+  const Json number{{"type", "number"}, {"minimum", 0}};
+  const Json text{{"type", "string"}};
+  const Json whole{{"type", "integer"}, {"minimum", 0}};
+  const auto object = [](Json properties) {
+    Json required = Json::array();
+    for (const auto& [key, value] : properties.items()) required.push_back(key);
+    return Json{{"type", "object"},
+                {"properties", std::move(properties)},
+                {"required", std::move(required)},
+                {"additionalProperties", false}};
+  };
+  const Json problems{{"type", "array"},
+                      {"items",
+                       object({{"problem", text},
+                               {"severity", {{"enum", {"info", "notice", "data_loss", "error"}}}},
+                               {"count", whole},
+                               {"example", text}})}};
+  Json rank{{"file", text},
+            {"rank", {{"type", "integer"}, {"minimum", -1}}},
+            {"world_size", {{"type", "integer"}, {"minimum", -1}}}};
+  for (const char* counted : {"kernels",
+                              "copies",
+                              "memsets",
+                              "streams",
+                              "launches",
+                              "graph_launches",
+                              "calls",
+                              "operators",
+                              "threads",
+                              "synchronizations"}) {
+    rank[counted] = whole;
+  }
+  rank["span_us"] = number;
+  rank["resolution_us"] = number;
+  rank["problems"] = problems;
+  Json graph = object({{"file", text},
+                       {"format", text},
+                       {"tasks", whole},
+                       {"dependencies", whole},
+                       {"problems", problems}});
+  const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+                    {"title", "What an import found"},
+                    {"type", "object"},
+                    {"properties",
+                     {{"schedlab", {{"const", "import"}}},
+                      {"version", {{"const", 1}}},
+                      {"graph", std::move(graph)},
+                      {"ranks", {{"type", "array"}, {"items", object(std::move(rank))}}}}},
+                    {"required", {"schedlab", "version"}},
+                    {"additionalProperties", false}};
+  return schema.dump(2);
+}
+
+Table activity_table(const ImportedInput& input) {
+  constexpr std::array<std::string_view, 3> kinds = {"kernel", "copy", "memset"};
+  Table table;
+  for (const char* name : {"rank",
+                           "device",
+                           "stream",
+                           "kind",
+                           "name",
+                           "start_us",
+                           "duration_us",
+                           "correlation",
+                           "graph",
+                           "graph_node",
+                           "bytes"}) {
+    table.columns.push_back({.name = name, .role = ColumnRole::note});
+  }
+  const auto number = [](std::uint64_t value) { return Cell{static_cast<std::int64_t>(value)}; };
+  for (const ImportedTrace& trace : input.ranks) {
+    for (const DeviceRow& row : trace.device_rows) {
+      table.rows.push_back({Cell{trace.rank},
+                            Cell{std::int64_t{row.device}},
+                            Cell{row.stream},
+                            Cell{std::string{kinds.at(static_cast<std::size_t>(row.kind))}},
+                            Cell{std::string{trace.texts[row.name]}},
+                            Cell{to_us(row.started)},
+                            Cell{to_us(row.ended - row.started)},
+                            number(row.correlation),
+                            number(row.graph),
+                            number(row.graph_node),
+                            row.bytes < Bytes{0} ? Cell{} : Cell{row.bytes.count()}});
+    }
+  }
+  return table;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_graph.hpp"
+#include "cli/cmd_import.hpp"
+#include "cli/cmd_simulate.hpp"
+#include "cli/import/import_summary.hpp"
+#include "cli/json_node.hpp"
+#include "cli/schema_check.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/base/gzip.hpp"
+#include "tests/cli/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::TemporaryFolder;
+
+struct Session {
+  template <class Options>
+  int call(const Options& options) {
+    out.str({});
+    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
+  }
+  [[nodiscard]] json printed() const { return json::parse(out.str()); }
+
+  std::ostringstream out;
+  std::ostringstream err;
+};
+
+std::string write(const TemporaryFolder& folder, const char* name, std::string_view bytes) {
+  const fs::path path = folder.path() / name;
+  write_file_atomically(path, bytes);
+  return path.string();
+}
+
+/// Two kernels of 10 and 20 us, one launch each.
+std::string profile(int rank) {
+  return R"json({"distributedInfo": {"rank": )json" + std::to_string(rank) +
+         R"json(, "world_size": 2}, "traceEvents": [
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 0, "dur": 4,
+     "args": {"correlation": 1}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 4,
+     "args": {"correlation": 2}},
+    {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 6, "dur": 10,
+     "args": {"device": 0, "stream": 7, "correlation": 1}},
+    {"ph": "X", "cat": "kernel", "name": "relu", "pid": 0, "tid": 7, "ts": 17, "dur": 20,
+     "args": {"device": 0, "stream": 7, "correlation": 2}}]})json";
+}
+
+TEST_CASE(
+    "import: a compressed profile is counted, and its graph and plan are files for other verbs") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string trace = write(folder, "trace.json.gz", gzip(profile(0)));
+  const std::string out = (folder.path() / "out").string();
+  CHECK(session.call(ImportOptions{.inputs = {trace}, .out = out, .json = true}) == exit_done);
+  const json rank = session.printed().at("ranks").at(0);
+  CHECK(rank.at("kernels") == 2);
+  CHECK(rank.at("launches") == 2);
+  CHECK(rank.at("span_us") == 37.0);  // from 0 to 17 + 20
+  CHECK(rank.at("problems").empty());
+  const std::string saved = read_file(fs::path{out} / "import.json");
+  CHECK_NOTHROW(
+      check_schema(parse_json_node(saved, "import.json"), saved, import_schema(), "import.json"));
+  const std::string graph = (fs::path{out} / "graph.json").string();
+  CHECK(session.call(GraphOptions{.input = graph, .machine = "ideal", .json = true}) == exit_done);
+  CHECK(session.printed().at("tasks") == 2);
+  CHECK(session.printed().at("serial_us") == 30.0);
+  CHECK(session.printed().at("critical_path_us") == 30.0);  // one stream: one after the other
+  CHECK(fs::exists(fs::path{out} / "plan.json"));
+  const std::string table = read_file(fs::path{out} / "activities.csv");
+  CHECK(table.find("\n0,0,7,kernel,relu,17") != std::string::npos);
+}
+
+TEST_CASE("import: several profiles are ranks, with a graph each") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string one = write(folder, "one.json", profile(1));
+  const std::string zero = write(folder, "zero.json", profile(0));
+  const std::string out = (folder.path() / "out").string();
+  CHECK(session.call(ImportOptions{.inputs = {one, zero}, .out = out, .json = true}) == exit_done);
+  CHECK(session.printed().at("ranks").at(0).at("file") == zero);
+  CHECK(fs::exists(fs::path{out} / "graph_rank0.json"));
+  CHECK(fs::exists(fs::path{out} / "plan_rank1.json"));
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(ImportOptions{.inputs = {one, one}})),
+                       doctest::Contains("each rank once"),
+                       InputError);
+}
+
+TEST_CASE("import: graphs of other programs, and our own runs") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string chakra = write(folder, "chakra.json", R"json({"workload_graph": [
+    {"Id": 1, "Name": "a", "runtime": 2.5}, {"Id": 2, "Name": "b", "runtime": 4, "data_deps": [1]}]})json");
+  CHECK(session.call(ImportOptions{.inputs = {chakra}, .json = true}) == exit_done);
+  CHECK(session.printed().at("graph").at("format") == "chakra_graph");
+  CHECK(session.printed().at("graph").at("dependencies") == 1);
+  CHECK(session.call(GraphOptions{.input = chakra, .machine = "ideal", .json = true}) == exit_done);
+  CHECK(session.printed().at("critical_path_us") == 6.5);
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(ImportOptions{.inputs = {chakra, chakra}})),
+                       doctest::Contains("import it alone"),
+                       InputError);
+
+  const std::string spec = write(folder, "spec.json", R"json({
+    "workload": {"kind": "grid", "layers": 2, "steps": 3, "duration_us": 10},
+    "machine": "ideal", "cost_model": "fixed", "policy": "diagonal"})json");
+  const std::string ran = (folder.path() / "run").string();
+  REQUIRE(session.call(SimulateOptions{.spec = spec, .out = ran}) == exit_done);
+  CHECK(session.call(ImportOptions{.inputs = {ran}, .json = true}) == exit_done);
+  const json rank = session.printed().at("ranks").at(0);
+  CHECK(rank.at("kernels") == 6);  // 2 layers x 3 steps
+  CHECK(rank.at("launches") == 6);
+  CHECK(rank.at("problems").empty());
+}
+
+}  // namespace
+}  // namespace schedlab
