@@ -155,8 +155,10 @@ std::string converted(const TaskGraph& graph, const std::string& format) {
 
 CLI::App* add_to(CLI::App& app, GraphOptions& options) {
   CLI::App* verb = app.add_subcommand("graph", "Look at a task graph, or convert it");
-  verb->add_option(
-          "INPUT", options.input, "Spec with one workload, or graph file (JSON, text, DOT, STG)")
+  verb->add_option("INPUT",
+                   options.input,
+                   "Spec with one workload, or graph file (JSON, text, DOT, STG, and those that "
+                   "import reads)")
       ->required();
   verb->add_option("--machine", options.machine, "Machine whose times are used")
       ->capture_default_str();

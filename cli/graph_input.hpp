@@ -17,7 +17,7 @@ struct GraphInput {
   CostTable costs;
 };
 
-/// A graph file (JSON with "schedlab": "graph", compact text, STG), or a spec with one workload. A
+/// A graph file (read_graph_file), or a spec with one workload. A
 /// spec's own machine and cost model count where it names exactly one; otherwise `machine`. Throws
 /// InputError.
 [[nodiscard]] GraphInput load_graph_input(const std::string& path, const std::string& machine);

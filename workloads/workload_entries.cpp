@@ -81,8 +81,8 @@ std::vector<OptionSpec> file_options() {
 WorkloadInfo file_workload() {
   return {.name = "file",
           .summary =
-              "graph file: JSON, compact text, DOT or Standard Task Graph Set, by extension and "
-              "content",
+              "graph file: JSON, compact text, DOT, Standard Task Graph Set, execution trace, Chakra "
+              "or WfFormat, also compressed",
           .options = file_options(),
           .make = [](const Options& o) {
             return transformed(read_graph_file(o.text("path")),

@@ -3,9 +3,11 @@
 #include "sim/base/error.hpp"
 #include "sim/base/gzip.hpp"
 #include "tests/workloads/kineto_text.hpp"
+#include "workloads/import/json_pieces.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -118,6 +120,50 @@ TEST_CASE("kineto: escapes do not end a string, however the batches fall") {
     REQUIRE(trace.operators.size() == 1);
     CHECK(trace.texts[trace.operators[0].name] == R"(\\"]}\")");
   }
+}
+
+/// A list of events of 100 bytes, made while it is read.
+class EndlessEvents final : public ByteSource {
+ public:
+  explicit EndlessEvents(std::uint64_t events) : left_(events) {}
+
+  [[nodiscard]] std::size_t read(char* to, std::size_t room) override {
+    if (at_ == event_.size()) {
+      if (left_ == 0) return 0;
+      event_ = std::string(98, ' ');
+      event_.replace(0, 2, "{}");
+      event_ += --left_ == 0 ? "]\n" : ",\n";
+      at_ = 0;
+    }
+    const std::size_t given = event_.copy(to, room, at_);
+    at_ += given;
+    given_ += given;
+    return given;
+  }
+  [[nodiscard]] std::uint64_t given() const { return given_; }
+
+ private:
+  std::string event_ = "[\n";
+  std::size_t at_ = 0;
+  std::uint64_t left_;
+  std::uint64_t given_ = 0;
+};
+
+TEST_CASE("kineto: however long a file is, no more than a batch of it is in memory") {
+  constexpr std::uint64_t events = 200'000;  // 20 MB
+  constexpr std::size_t batch = 4096;
+  EndlessEvents source{events};
+  detail::JsonPieces pieces{source, "long.json", "traceEvents", batch};
+  detail::JsonPiece piece;
+  std::uint64_t found = 0;
+  std::uint64_t most_ahead = 0;
+  while (pieces.next(piece)) {
+    ++found;
+    most_ahead = std::max(most_ahead, source.given() - piece.offset);
+  }
+  CHECK(found == events);
+  CHECK(source.given() == events * 100 + 2);
+  CHECK(most_ahead <= batch);
 }
 
 TEST_CASE("a gzip file made to fill the memory is refused") {
