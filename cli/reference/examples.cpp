@@ -19,6 +19,8 @@ struct Example {
 constexpr std::array examples{
     Example{"graph", "schedlab graph experiments/quickstart_timeline.json"},
     Example{"graph", "schedlab graph experiments/quickstart_timeline.json --to dot --out lstm.dot"},
+    Example{"import", "schedlab import rank0.json.gz rank1.json.gz"},
+    Example{"import", "schedlab import trace.json.gz --out out/mine"},
     Example{"simulate", "schedlab simulate experiments/quickstart_timeline.json --out out/one"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart --resume"},
