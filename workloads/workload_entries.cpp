@@ -79,15 +79,16 @@ std::vector<OptionSpec> file_options() {
 }  // namespace
 
 WorkloadInfo file_workload() {
-  return {.name = "file",
-          .summary =
-              "graph file: JSON, compact text, DOT, Standard Task Graph Set, execution trace, Chakra "
-              "or WfFormat, also compressed",
-          .options = file_options(),
-          .make = [](const Options& o) {
-            return transformed(read_graph_file(o.text("path")),
-                               detail::transforms_from(o, DataType::fp32));
-          }};
+  return {
+      .name = "file",
+      .summary =
+          "graph file: JSON, compact text, DOT, Standard Task Graph Set, execution trace, Chakra "
+          "or WfFormat, also compressed",
+      .options = file_options(),
+      .make = [](const Options& o) {
+        return transformed(read_graph_file(o.text("path")),
+                           detail::transforms_from(o, DataType::fp32));
+      }};
 }
 
 }  // namespace schedlab
