@@ -96,7 +96,8 @@ ExplainedRun explained_run(const ImportedRun& run) {
 
 TraceWindow find_window(const ImportedTrace& trace,
                         const std::string& name,
-                        std::uint32_t instance) {
+                        std::uint32_t instance,
+                        const std::string& option) {
   if (name.empty()) return {};
   std::uint32_t seen = 0;
   std::set<std::string_view> annotations;
@@ -114,7 +115,7 @@ TraceWindow find_window(const ImportedTrace& trace,
     known += (known.empty() ? "" : ", ") + fmt::format("\"{}\"", text);
   }
   throw InputError(
-      {.file = "--within",
+      {.file = option,
        .pointer = "",
        .found = seen == 0 ? fmt::format("\"{}\"", name)
                           : fmt::format("instance {} of \"{}\"", instance, name),

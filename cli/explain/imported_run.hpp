@@ -29,15 +29,18 @@ struct ImportedRun {
 /// with its work as sleeps, and the machine is what the trace shows.
 [[nodiscard]] ExplainedRun explained_run(const ImportedRun& run);
 
-/// The instance-th annotation, or operator, of this name: {begin, end}. An empty name: everything.
-/// Throws InputError with the names that come nearest.
+/// A stretch of a trace's time.
 struct TraceWindow {
   Time from = Time::min();
   Time to = Time::max();
 };
+/// The instance-th annotation, or operator, of this name: {begin, end}. An empty name: everything.
+/// `option` is what the user wrote it behind. Throws InputError with the annotations that there
+/// are.
 [[nodiscard]] TraceWindow find_window(const ImportedTrace& trace,
                                       const std::string& name,
-                                      std::uint32_t instance);
+                                      std::uint32_t instance,
+                                      const std::string& option = "--within");
 
 /// The path as text for a terminal.
 [[nodiscard]] std::string operator_path_text(const OperatorPath& path);

@@ -129,7 +129,7 @@ class ChangeMaker {
   }
 
   void launch_region() {
-    const TraceWindow window = find_window(trace_, words_.object, 0);
+    const TraceWindow window = find_window(trace_, words_.object, 0, "--what-if");
     result_.replay = launch_at_once(model_, window.from, window.to);
     result_.note = "the launch of the graph itself is free";
   }

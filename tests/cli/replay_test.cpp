@@ -88,7 +88,7 @@ TEST_CASE("a change that is none is refused with the list of changes") {
   refused("straggler:3=2", "a rank from 0 to 0");
   refused("machine=a100", "machine=FROM,TO");
   refused("policy=singel_stream", "single_stream");
-  refused("graph_launch:nothing", "annotations: \"step\"");
+  refused("graph_launch:nothing", "--what-if: found \"nothing\"");
 }
 
 TEST_CASE("a strength that is none is refused") {

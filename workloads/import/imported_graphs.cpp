@@ -7,7 +7,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint32_t reach = 64;  // nodes back that a node may need: bits of a word
+constexpr std::uint32_t furthest_need = 64;  // nodes back that a node may need: bits of a word
 
 const DeviceRow& node_row(const ImportedTrace& trace,
                           const ReconstructedTrace& order,
@@ -33,13 +33,13 @@ void find_needs(const ImportedTrace& trace, const ReconstructedTrace& order, Imp
   std::vector<std::uint64_t> ancestors(nodes, 0);
   for (std::uint32_t node = 1; node < nodes; ++node) {
     std::uint64_t covered = 0;
-    for (std::uint32_t back = 0; back < std::min(node, reach); ++back) {
+    for (std::uint32_t back = 0; back < std::min(node, furthest_need); ++back) {
       if (((covered >> back) & 1U) != 0) continue;
       const std::uint32_t before = node - 1 - back;
       if (!always_before(trace, order, graph, before, node)) continue;
       graph.needs[node].push_back(before);
       covered |= std::uint64_t{1} << back;
-      if (back + 1 < reach) covered |= ancestors[before] << (back + 1);
+      if (back + 1 < furthest_need) covered |= ancestors[before] << (back + 1);
     }
     ancestors[node] = covered;
   }
