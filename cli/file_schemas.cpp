@@ -115,6 +115,35 @@ std::string graph_schema() {
       .dump(2);
 }
 
+std::string stage_profiles_schema() {
+  const Json bytes = at_least_zero("integer");
+  const Json us = at_least_zero("number");
+  const Json stage = object({{"name", type("string")},
+                             {"forward_us", us},
+                             {"forward_per_sample_us", us},
+                             {"backward_data_us", us},
+                             {"backward_data_per_sample_us", us},
+                             {"backward_weight_us", us},
+                             {"backward_weight_per_sample_us", us},
+                             {"update_us", us},
+                             {"parameters_bytes", bytes},
+                             {"optimizer_state_bytes", bytes},
+                             {"kept_activations_bytes", bytes},
+                             {"kept_gradients_bytes", bytes}},
+                            {});
+  const Json link = object({{"from", bytes}, {"to", bytes}, {"bytes", bytes}}, {"from", "to"});
+  const Json tied =
+      object({{"name", type("string")}, {"bytes", bytes}, {"stages", list_of(bytes)}}, {"stages"});
+  return file("SchedLab stage profiles",
+              "stage_profiles",
+              {{"labels_bytes", bytes},
+               {"stages", list_of(stage)},
+               {"links", list_of(link)},
+               {"tied", list_of(tied)}},
+              {"schedlab", "stages"})
+      .dump(2);
+}
+
 std::string plan_schema() {
   std::vector<std::string> kinds;
   for (std::size_t i = 0; i < host_call_kind_count; ++i) {

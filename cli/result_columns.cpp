@@ -13,6 +13,19 @@ Cell microseconds(Duration duration) {
   return static_cast<double>(duration.count()) / 1e6;
 }
 
+/// "100 90 80"; longer lists are in metrics.json.
+Cell stage_peaks(const Summary& summary) {
+  constexpr std::size_t most_shown = 64;
+  const auto& peaks = summary.stage_peak_memory;
+  if (peaks.empty() || peaks.size() > most_shown) return {};
+  std::string all;
+  for (const Bytes peak : peaks) {
+    if (!all.empty()) all += ' ';
+    all += std::to_string(peak.count());
+  }
+  return all;
+}
+
 Cell number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
@@ -35,6 +48,8 @@ std::vector<ResultColumn> number_columns() {
       {"load_us", real, "host time of loading device graphs or sunk models"},
       {"head_overhead_us", real, "from the calls that launch them to their arrival on the device"},
       {"peak_memory_bytes", integer, "most memory held at once"},
+      {"bubble_share", real, "of a pipeline: share in which a rank works on no pass or update"},
+      {"stage_peak_memory_bytes", text, "of a pipeline: peak of each stage, up to 64 of them"},
       {"tasks", integer, "tasks of the graph"},
       {"launches", integer, "kernels launched"},
       {"host_calls", integer, "host calls of the plan"},
@@ -123,6 +138,8 @@ std::vector<Cell> result_cells(const ScenarioResult& result, bool sampled) {
                           microseconds(s.load),
                           microseconds(s.head_overhead),
                           std::int64_t{s.peak_memory.count()},
+                          s.bubble_share ? Cell{*s.bubble_share} : Cell{},
+                          stage_peaks(s),
                           number(s.tasks),
                           number(s.launches),
                           number(s.host_calls),

@@ -2,6 +2,8 @@
 #include "cli/scenario.hpp"
 
 #include "policies/data_parallel.hpp"
+#include "policies/plan_file.hpp"
+#include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/default_stream.hpp"
 #include "sim/trace/memory_use.hpp"
@@ -9,6 +11,8 @@
 #include "workloads/transforms/data_parallel.hpp"
 #include "workloads/transforms/repeat_runs.hpp"
 #include "workloads/transforms/tensor_parallel.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -104,6 +108,11 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
     auto sunk = std::make_shared<MachineSpec>(*made.machine);
     apply_sink(launch.sink, *made.graph, sunk->platform);
     made.machine = std::move(sunk);
+  }
+  if (made.graph->has_ranks() && made.machine->platform.ranks == 0) {
+    auto several = std::make_shared<MachineSpec>(*made.machine);
+    several->platform.ranks = made.graph->rank_count();
+    made.machine = std::move(several);
   }
   const Device& device = made.machine->platform.devices[DeviceId{0}];
   auto cut = CutKernels::for_device(device);
@@ -214,6 +223,19 @@ std::unique_ptr<OnlinePolicy> ScenarioRunner::online(std::uint64_t scenario,
   return with_legacy_default_stream(std::move(online));
 }
 
+void ScenarioRunner::expect_all_ranks(std::uint64_t scenario, const TaskGraph& graph) const {
+  const std::string name =
+      space_.components().policy_name(space_.grid().part_index(scenario, Part::policy));
+  const PolicyInfo& info = find_policy(name);
+  if (info.for_ranks || name == plan_file_info().name) return;
+  throw InfeasibleError(
+      fmt::format("{} schedules one device, but the workload is divided among {} ranks\n  use one "
+                  "of pipeline_naive, pipeline_flush, pipeline_1f1b, pipeline_interleaved_1f1b, "
+                  "pipeline_zb_h1",
+                  name,
+                  graph.rank_count()));
+}
+
 /// What an online policy decides is what it decides when launching eagerly: a graph cannot be
 /// decided upon while it runs.
 void ScenarioRunner::simulate(std::uint64_t scenario,
@@ -223,6 +245,7 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
   const PreparedProblem& once = prepared.once != nullptr ? *prepared.once : prepared;
   const bool several = once.single != nullptr;
   const bool ahead = space_.planned_ahead(scenario);
+  if (!several && once.graph->has_ranks()) expect_all_ranks(scenario, *once.graph);
   const Problem planned = several ? once.single->problem() : once.problem();
   if (const auto online = this->online(scenario, policy, planned)) {
     recording_ = simulator_.record(planned, *online, options);

@@ -147,6 +147,8 @@ class ScenarioRunner {
   // Simulates the plan in recording_ once more with tasks as much longer as the host that shares
   // their core makes them, if it does.
   void slow_for_shared_core(const PreparedProblem& prepared, const SimulationOptions& options);
+  // Throws InfeasibleError if the policy schedules one device only.
+  void expect_all_ranks(std::uint64_t scenario, const TaskGraph& graph) const;
   // Throws InfeasibleError if the tensors of the run in recording_ do not fit.
   void expect_memory(const Problem& problem, Bytes peak) const;
   // Runs the plan in recording_ (an online policy: decides anew) on every draw of the machine.

@@ -28,6 +28,15 @@ constexpr std::size_t most_legend_entries = 14;
 constexpr std::size_t most_hosts = 32;
 constexpr std::size_t most_tooltips = 2500;  // elements of their own cost 100 bytes each
 
+/// "5" of "forward[stage 2, microbatch 5]".
+std::string_view microbatch_of(std::string_view name) {
+  constexpr std::string_view word = ", microbatch ";
+  const std::size_t at = name.rfind(word);
+  if (at == std::string_view::npos || !name.ends_with(']')) return {};
+  name.remove_suffix(1);
+  return name.substr(at + word.size());
+}
+
 class Timeline {
  public:
   Timeline(const TraceDocument& document, const TimelineOptions& options)
@@ -293,7 +302,8 @@ class Timeline {
                                             .group = group_of_.at(label.operation),
                                             .outlined = outlined_[span.task] != 0,
                                             .label = label.name,
-                                            .family = label.operation});
+                                            .family = label.operation,
+                                            .shortest = microbatch_of(label.name)});
     }
     const auto label_every =
         static_cast<std::size_t>(std::max(1.0, std::ceil(8.0 / (row_height_ + row_gap_))));

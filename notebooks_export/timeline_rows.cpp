@@ -167,7 +167,8 @@ class Row {
     const double small = 0.85 * style_.label_size;
     for (const auto& [text, size] : {std::pair{bar.label, style_.label_size},
                                      std::pair{bar.label, small},
-                                     std::pair{rest, small}}) {
+                                     std::pair{rest, small},
+                                     std::pair{bar.shortest, small}}) {
       if (text.empty() || text_width(text, size) > room) continue;
       svg_.text({scale_.x(bar.started) + width_of(bar) / 2, top_ + height_ / 2 + 0.36 * size},
                 text,

@@ -32,6 +32,7 @@ struct Bar {
   bool outlined = false;
   std::string_view label;
   std::string_view family;  ///< start of the label that the legend says already; may be left out
+  std::string_view shortest{};  ///< drawn where nothing else fits; may be empty
 };
 
 /// What all bars of a picture have in common.

@@ -18,6 +18,8 @@ struct PolicyInfo {
   std::string source;   ///< publication, or "this project"
   std::vector<OptionSpec> options;
   std::function<std::unique_ptr<Policy>(const Options&)> make;  ///< of options that were checked
+  /// Schedules all ranks of a graph whose tasks have ranks; others schedule one device.
+  bool for_ranks = false;
 };
 
 }  // namespace schedlab

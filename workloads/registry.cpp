@@ -31,6 +31,7 @@ const std::vector<WorkloadInfo>& workloads() {
       cholesky_workload(),              // cholesky
       gaussian_elimination_workload(),  // gaussian_elimination
       fft_workload(),                   // fft
+      pipeline_workload(),              // pipeline
       file_workload(),                  // file
   };
   return all;

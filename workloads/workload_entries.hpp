@@ -27,6 +27,7 @@ namespace schedlab {
 [[nodiscard]] WorkloadInfo cholesky_workload();
 [[nodiscard]] WorkloadInfo gaussian_elimination_workload();
 [[nodiscard]] WorkloadInfo fft_workload();
+[[nodiscard]] WorkloadInfo pipeline_workload();
 [[nodiscard]] WorkloadInfo file_workload();
 
 }  // namespace schedlab

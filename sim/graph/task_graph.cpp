@@ -16,6 +16,7 @@ std::string made_name(const Operation& operation, const Tags& tags, TaskId task)
   if (tags.stage >= 0 && tags.microbatch >= 0) {
     return fmt::format("{}[stage {}, microbatch {}]", operation.name, tags.stage, tags.microbatch);
   }
+  if (tags.stage >= 0) return fmt::format("{}[stage {}]", operation.name, tags.stage);
   if (tags.layer >= 0 && tags.step >= 0) {
     return fmt::format("{}({},{})", operation.name, tags.layer, tags.step);
   }

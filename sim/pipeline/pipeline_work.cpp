@@ -41,6 +41,20 @@ Tags pipeline_tags(std::uint32_t stage, std::int64_t microbatch, PipelineWork wo
           .microbatch = static_cast<std::int32_t>(microbatch)};
 }
 
+std::uint32_t pipeline_groups(const TaskGraph& graph) {
+  // Of other graphs the first task says it.
+  if (graph.task_count() == 0 || !pipeline_work(graph.tags(TaskId{0}))) return 0;
+  std::vector<bool> has_first_stage(graph.rank_count(), false);
+  for (const TaskId task : graph.tasks()) {
+    const Tags& tags = graph.tags(task);
+    if (tags.stage == 0 && pipeline_work(tags) == PipelineWork::forward) {
+      has_first_stage[graph.rank(task)] = true;
+    }
+  }
+  return static_cast<std::uint32_t>(
+      std::count(has_first_stage.begin(), has_first_stage.end(), true));
+}
+
 std::vector<RankMessage> rank_messages(const TaskGraph& graph) {
   std::vector<RankMessage> messages;
   for (const TaskId task : graph.tasks()) {

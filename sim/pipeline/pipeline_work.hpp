@@ -37,6 +37,10 @@ inline constexpr std::size_t pipeline_work_count = 11;
 [[nodiscard]] std::optional<PipelineWork> pipeline_work(const Tags& tags);
 [[nodiscard]] Tags pipeline_tags(std::uint32_t stage, std::int64_t microbatch, PipelineWork work);
 
+/// Data-parallel groups of a pipeline's graph: how many ranks have a forward pass of stage 0. 0:
+/// the graph is no pipeline. Ranks of a group are TaskGraph::rank_count() over this.
+[[nodiscard]] std::uint32_t pipeline_groups(const TaskGraph& graph);
+
 /// The result of one task that another rank needs.
 struct RankMessage {
   TaskId producer;

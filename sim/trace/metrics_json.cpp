@@ -78,6 +78,16 @@ void write_summary(ObjectWriter& root, const Metrics& metrics) {
   root.time("load", metrics.load);
   root.time("head_overhead", metrics.head_overhead);
   root.number("peak_memory_bytes", metrics.peak_memory.count());
+  if (metrics.bubble_share) root.number("bubble_share", *metrics.bubble_share);
+  if (!metrics.stage_peak_memory.empty()) {
+    TextBuffer& out = root.key("stage_peak_memory_bytes");
+    std::string_view separator = "[";
+    for (const Bytes peak : metrics.stage_peak_memory) {
+      out << separator << peak.count();
+      separator = ", ";
+    }
+    out << ']';
+  }
   root.number("tasks", metrics.tasks);
   root.number("launches", metrics.launches);
   root.number("host_calls", metrics.host_calls);

@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/graph/matmul.hpp"
+#include "sim/pipeline/pipeline_work.hpp"
 #include "sim/trace/document.hpp"
 #include "sim/trace/memory_use.hpp"
 
@@ -72,6 +73,7 @@ Summary Summarizer::summarize(const Problem& problem,
   mark_life_times(problem, trace);
   sweep_changes(trace, by_start);
   fill_shares(trace, summary);
+  fill_pipeline(problem, trace, summary);
 
   const auto hosts = static_cast<double>(plan.hosts.size());
   summary.host_busy_share /= std::max(1.0, hosts * static_cast<double>(summary.makespan.count()));
@@ -317,6 +319,27 @@ void Summarizer::fill_shares(const Trace& trace, Summary& summary) const {
   summary.busy_share = ratio(busy, whole);
   summary.host_bound_share = ratio(host_bound, whole);
   summary.utilization = ratio(unit_time, whole);
+}
+
+void Summarizer::fill_pipeline(const Problem& problem, const Trace& trace, Summary& summary) const {
+  const std::uint32_t groups = pipeline_groups(problem.graph);
+  if (groups == 0) return;
+  double work = 0;
+  for (const TaskSpan& span : trace.tasks) {
+    const auto what = pipeline_work(problem.graph.tags(span.task));
+    if (what && *what != PipelineWork::all_reduce) {
+      work += static_cast<double>(span.duration().count());
+    }
+  }
+  const std::uint32_t ranks = problem.graph.rank_count();
+  const double whole = static_cast<double>(summary.makespan.count()) * ranks;
+  summary.bubble_share = whole > 0 ? 1.0 - work / whole : 0.0;
+  if (!has_life_times_) return;
+  summary.stage_peak_memory.resize(ranks / groups);
+  for (std::uint32_t rank = 0; rank < ranks && rank < devices_.size(); ++rank) {
+    Bytes& peak = summary.stage_peak_memory[rank % (ranks / groups)];
+    peak = std::max(peak, Bytes{devices_[rank].peak});
+  }
 }
 
 }  // namespace schedlab

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,12 @@ struct Summary {
   Duration head_overhead{0};
   double host_bound_share = 0;  ///< devices idle because the next task was not yet submitted
   Bytes peak_memory{0};         ///< of the fullest device, from the tensors' life times in this run
+  /// Of a pipeline (sim/pipeline/pipeline_work.hpp): share of the makespan in which a rank works on
+  /// no pass and no update, mean of the ranks. Sums over ranks do not count as work.
+  std::optional<double> bubble_share{};
+  /// Likewise, of each rank of a group the peak memory, the largest of all groups. With one chunk
+  /// these are the stages.
+  std::vector<Bytes> stage_peak_memory{};
   LowerBounds bounds;
   double gap = 0;  ///< makespan over the largest lower bound; 1 is optimal, 0 if there is no bound
 
@@ -109,6 +116,7 @@ class Summarizer {
   void start_change(const TaskSpan& span, std::uint32_t index);
   void end_change(const TaskSpan& span, std::uint32_t index);
   void fill_shares(const Trace& trace, Summary& summary) const;
+  void fill_pipeline(const Problem& problem, const Trace& trace, Summary& summary) const;
   [[nodiscard]] const OperationFacts& facts(OperationId operation, DeviceId device) const {
     const std::size_t kind = std::min<std::size_t>(device.value(), kind_count_ - 1);
     return facts_[kind * operation_count_ + operation.value()];

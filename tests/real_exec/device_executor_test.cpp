@@ -78,7 +78,7 @@ Plan plan_of(const Policy& policy, const Scene& scene) {
 std::vector<std::string> policy_names() {
   std::vector<std::string> names;
   for (const PolicyInfo& info : policies()) {
-    if (info.name != "plan_file") names.push_back(info.name);
+    if (info.name != "plan_file" && !info.for_ranks) names.push_back(info.name);
   }
   return names;
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/pipeline/pipeline_policies.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace schedlab {
+namespace {
+
+GradientSums sums_from(std::string_view word) {
+  if (word == "after_passes") return GradientSums::after_passes;
+  return word == "before_sending" ? GradientSums::before_sending : GradientSums::overlapped;
+}
+
+PolicyInfo pipeline_info(std::string name,
+                         std::string summary,
+                         std::string source,
+                         StepOrder (*order)(const PipelineShape&, std::uint32_t),
+                         bool several_chunks) {
+  return {.name = name,
+          .summary = std::move(summary),
+          .source = std::move(source),
+          .options = {{.name = "gradient_sums",
+                       .default_value = std::string{"overlapped"},
+                       .doc = "Of a stage over the data-parallel groups. overlapped: as soon as "
+                              "gradients are there; after_passes: after the rank's last pass; "
+                              "before_sending: the rank waits for the sum before it sends the "
+                              "gradient of its input on.",
+                       .allowed = {"overlapped", "after_passes", "before_sending"}},
+                      {.name = "transfers",
+                       .default_value = std::string{"overlapped"},
+                       .doc = "overlapped: messages move while ranks compute; blocking: a rank "
+                              "sends and receives as with MPI_Send and MPI_Recv.",
+                       .allowed = {"overlapped", "blocking"}}},
+          .make =
+              [=](const Options& options) {
+                return std::make_unique<PipelinePolicy>(
+                    name,
+                    order,
+                    several_chunks,
+                    RankProgramOptions{.sums = sums_from(options.text("gradient_sums")),
+                                       .transfers = options.text("transfers") == "blocking"
+                                                        ? PipelineTransfers::blocking
+                                                        : PipelineTransfers::overlapped});
+              },
+          .for_ranks = true};
+}
+
+}  // namespace
+
+Plan PipelinePolicy::plan(const Problem& problem) const {
+  const PipelineShape shape = pipeline_shape(problem.graph, name_);
+  if (shape.chunks > 1 && !several_chunks_) {
+    throw InfeasibleError(
+        fmt::format("{} has one stage on each rank, the workload has {} chunks\n  use "
+                    "pipeline_interleaved_1f1b, or \"chunks\": 1",
+                    name_,
+                    shape.chunks));
+  }
+  return rank_programs(problem, name_, order_, options_);
+}
+
+PolicyInfo pipeline_naive_info() {
+  return pipeline_info("pipeline_naive",
+                       "One micro-batch through all stages and back before the next.",
+                       "model parallelism without a pipeline",
+                       naive_order,
+                       true);
+}
+
+PolicyInfo pipeline_flush_info() {
+  return pipeline_info("pipeline_flush",
+                       "All forward passes of a round, then all backward passes (GPipe).",
+                       "Huang et al., GPipe, arXiv 1811.06965",
+                       flush_order,
+                       true);
+}
+
+PolicyInfo pipeline_1f1b_info() {
+  return pipeline_info("pipeline_1f1b",
+                       "Forward and backward passes in turns, so that few activations are kept.",
+                       "Narayanan et al., PipeDream-Flush, arXiv 2006.09503",
+                       one_f_one_b_order,
+                       false);
+}
+
+PolicyInfo pipeline_interleaved_1f1b_info() {
+  return pipeline_info("pipeline_interleaved_1f1b",
+                       "1F1B with several chunks of the model on each rank, for a smaller bubble.",
+                       "Narayanan et al., SC 2021, doi 10.1145/3458817.3476209",
+                       interleaved_order,
+                       true);
+}
+
+PolicyInfo pipeline_zb_h1_info() {
+  return pipeline_info("pipeline_zb_h1",
+                       "1F1B that delays weight gradients to fill the bubble.",
+                       "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241",
+                       zb_h1_order,
+                       false);
+}
+
+}  // namespace schedlab

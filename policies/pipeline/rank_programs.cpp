@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/pipeline/rank_programs.hpp"
+
+#include "policies/pipeline/pass_tasks.hpp"
+#include "sim/base/error.hpp"
+#include "sim/pipeline/pipeline_work.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+/// The messages of a graph, found by the task that makes or needs them.
+class MessageIndex {
+ public:
+  explicit MessageIndex(const TaskGraph& graph)
+      : graph_(graph),
+        messages_(rank_messages(graph)),
+        posted_(messages_.size(), 0),
+        waited_for_(messages_.size(), 0) {}
+
+  [[nodiscard]] const std::vector<RankMessage>& all() const { return messages_; }
+  /// Calls visit(message) for what the task makes for other ranks.
+  template <class Visitor>
+  void for_each_made(TaskId task, Visitor visit) const {
+    for (std::uint32_t i = first_of(task); i < messages_.size() && messages_[i].producer == task;
+         ++i) {
+      visit(i);
+    }
+  }
+  /// ... for what it needs of other ranks.
+  template <class Visitor>
+  void for_each_needed(TaskId task, Visitor visit) const {
+    const std::uint32_t rank = graph_.rank(task);
+    for (const TaskId before : graph_.predecessors(task)) {
+      if (graph_.rank(before) == rank) continue;
+      std::uint32_t i = first_of(before);
+      while (messages_[i].to != rank) ++i;
+      visit(i);
+    }
+  }
+  /// The receiver's calls; true the first time.
+  [[nodiscard]] bool post(std::uint32_t message) { return !std::exchange(posted_[message], 1); }
+  [[nodiscard]] bool wait_for(std::uint32_t message) {
+    return !std::exchange(waited_for_[message], 1);
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t first_of(TaskId producer) const {
+    const auto less = [](const RankMessage& m, TaskId task) { return m.producer < task; };
+    return static_cast<std::uint32_t>(
+        std::lower_bound(messages_.begin(), messages_.end(), producer, less) - messages_.begin());
+  }
+
+  const TaskGraph& graph_;
+  std::vector<RankMessage> messages_;
+  std::vector<std::uint8_t> posted_;  // by message
+  std::vector<std::uint8_t> waited_for_;
+};
+
+/// Writes the program of one rank after the other.
+class RankProgramWriter {
+ public:
+  RankProgramWriter(const Problem& problem,
+                    const std::string& policy,
+                    const RankProgramOptions& options)
+      : graph_(problem.graph),
+        options_(options),
+        shape_(pipeline_shape(problem.graph, policy)),
+        tasks_(problem.graph, shape_),
+        messages_(problem.graph) {
+    plan_.policy = policy;
+    plan_.hosts = IdVector<HostId, HostProgram>(graph_.rank_count());
+    for (const RankMessage& message : messages_.all()) {
+      plan_.messages.push_back({.from = HostId{graph_.rank(message.producer)},
+                                .to = HostId{message.to},
+                                .bytes = message.bytes});
+    }
+  }
+
+  [[nodiscard]] const PipelineShape& shape() const { return shape_; }
+
+  void write(std::uint32_t rank, const StepOrder& order) {
+    calls_ = &plan_.hosts[HostId{rank}].calls;
+    plan_.hosts[HostId{rank}].name = fmt::format("rank {}", rank);
+    sent_.clear();
+    begin_streams(rank);
+    begin_parts(rank);
+    const std::uint32_t group = rank / shape_.ranks;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i == 0) post_receives(group, order[i]);
+      if (i + 1 < order.size()) post_receives(group, order[i + 1]);
+      for (const std::span<const TaskId> pass : tasks_.of(group, order[i])) {
+        for (const TaskId task : pass) launch(task);
+      }
+      if (options_.sums == GradientSums::before_sending && launch_parts(false)) {
+        calls_->push_back(HostCall::synchronize_stream(comm_));
+      }
+      send(group, order[i]);
+      if (options_.sums == GradientSums::overlapped) launch_parts(false);
+    }
+    launch_parts(true);
+    for (const std::uint32_t message : sent_) calls_->push_back(HostCall::wait_message(message));
+    for (const TaskId task : tasks_.updates(rank)) launch_update(task);
+  }
+
+  [[nodiscard]] Plan take() { return std::move(plan_); }
+
+ private:
+  /// A part of a collective on the present rank.
+  struct Part {
+    TaskId task;
+    std::size_t missing = 0;  // tasks it waits for that are not launched yet
+    bool at_end = false;
+    bool launched = false;
+    EventId done{};
+  };
+
+  void begin_streams(std::uint32_t rank) {
+    std::vector<std::uint32_t> stages;
+    for (std::uint32_t c = 0; c < shape_.chunks; ++c) {
+      stages.push_back(c * shape_.ranks + rank % shape_.ranks);
+    }
+    std::string name =
+        fmt::format("stage{} {}", stages.size() > 1 ? "s" : "", fmt::join(stages, ", "));
+    if (graph_.rank_count() > shape_.ranks) {
+      name = fmt::format("group {} {}", rank / shape_.ranks, name);
+    }
+    compute_ =
+        plan_.streams.push_back({.device = DeviceId{rank}, .priority = 0, .name = std::move(name)});
+  }
+
+  void begin_parts(std::uint32_t rank) {
+    parts_.clear();
+    comm_ = StreamId::none();
+    for (const TaskId task : tasks_.parts(rank)) {
+      const auto joined = graph_.collectives().tasks(graph_.collectives().of(task));
+      // Ranks of one stage have like programs; where stages differ, the order of the graph is the
+      // one that all agree on.
+      const bool one_stage = std::all_of(joined.begin(), joined.end(), [&](TaskId other) {
+        return graph_.rank(other) % shape_.ranks == rank % shape_.ranks;
+      });
+      parts_.push_back({.task = task,
+                        .missing = graph_.predecessors(task).size(),
+                        .at_end = !one_stage || options_.sums == GradientSums::after_passes});
+    }
+    if (parts_.empty()) return;
+    comm_ =
+        plan_.streams.push_back({.device = DeviceId{rank}, .priority = 0, .name = "communication"});
+  }
+
+  void post_receives(std::uint32_t group, const PipelineStep& step) {
+    if (options_.transfers == PipelineTransfers::blocking) return;
+    for (const std::span<const TaskId> pass : tasks_.of(group, step)) {
+      for (const TaskId task : pass) {
+        messages_.for_each_needed(task, [this](std::uint32_t message) {
+          if (messages_.post(message)) calls_->push_back(HostCall::irecv(message));
+        });
+      }
+    }
+  }
+
+  void launch(TaskId task) {
+    messages_.for_each_needed(task, [this](std::uint32_t message) { receive(message); });
+    calls_->push_back(HostCall::launch(compute_, task));
+    if (parts_.empty()) return;
+    for (const TaskId after : graph_.successors(task)) {
+      const auto part = std::find_if(
+          parts_.begin(), parts_.end(), [after](const Part& p) { return p.task == after; });
+      if (part != parts_.end()) --part->missing;
+    }
+  }
+
+  void receive(std::uint32_t message) {
+    if (options_.transfers == PipelineTransfers::blocking) {
+      if (messages_.post(message)) calls_->push_back(HostCall::receive(message));
+      return;
+    }
+    if (messages_.wait_for(message)) calls_->push_back(HostCall::wait_message(message));
+  }
+
+  /// What the step made for others leaves once all its passes are done.
+  void send(std::uint32_t group, const PipelineStep& step) {
+    bool synchronized = false;
+    const bool blocking = options_.transfers == PipelineTransfers::blocking;
+    for (const std::span<const TaskId> pass : tasks_.of(group, step)) {
+      for (const TaskId task : pass) {
+        messages_.for_each_made(task, [&](std::uint32_t message) {
+          if (!synchronized) calls_->push_back(HostCall::synchronize_stream(compute_));
+          synchronized = true;
+          calls_->push_back(blocking ? HostCall::send(message) : HostCall::isend(message));
+          if (!blocking) sent_.push_back(message);
+        });
+      }
+    }
+  }
+
+  /// Those that are ready; `end`: all that are left, in the order of the graph. Are there any?
+  bool launch_parts(bool end) {
+    EventId ready;
+    for (Part& part : parts_) {
+      if (part.launched || (!end && (part.at_end || part.missing > 0))) continue;
+      SCHEDLAB_EXPECTS(part.missing == 0, fmt::format("{} is never ready", graph_.name(part.task)));
+      if (!ready.valid()) {
+        ready = EventId{plan_.event_count++};
+        calls_->push_back(HostCall::record(compute_, ready));
+        calls_->push_back(HostCall::wait(comm_, ready));
+      }
+      calls_->push_back(HostCall::launch(comm_, part.task));
+      part.done = EventId{plan_.event_count++};
+      calls_->push_back(HostCall::record(comm_, part.done));
+      part.launched = true;
+    }
+    return ready.valid();
+  }
+
+  void launch_update(TaskId task) {
+    for (const Part& part : parts_) {
+      const auto before = graph_.predecessors(task);
+      if (std::find(before.begin(), before.end(), part.task) != before.end()) {
+        calls_->push_back(HostCall::wait(compute_, part.done));
+      }
+    }
+    calls_->push_back(HostCall::launch(compute_, task));
+  }
+
+  const TaskGraph& graph_;
+  RankProgramOptions options_;
+  PipelineShape shape_;
+  PassTasks tasks_;
+  MessageIndex messages_;
+  Plan plan_;
+
+  // Of the present rank.
+  std::vector<HostCall>* calls_ = nullptr;
+  StreamId compute_;
+  StreamId comm_;
+  std::vector<Part> parts_;
+  std::vector<std::uint32_t> sent_;
+};
+
+}  // namespace
+
+Plan rank_programs(const Problem& problem,
+                   const std::string& policy,
+                   const StepOrderOf& order,
+                   const RankProgramOptions& options) {
+  RankProgramWriter writer{problem, policy, options};
+  const PipelineShape& shape = writer.shape();
+  std::vector<StepOrder> orders;
+  for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) orders.push_back(order(shape, rank));
+  for (std::uint32_t rank = 0; rank < problem.graph.rank_count(); ++rank) {
+    writer.write(rank, orders[rank % shape.ranks]);
+  }
+  Plan plan = writer.take();
+  if (plan.task_count() != problem.graph.task_count()) {
+    throw ContractViolation(fmt::format("{} leaves out passes of the pipeline", policy));
+  }
+  return plan;
+}
+
+}  // namespace schedlab

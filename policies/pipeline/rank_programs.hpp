@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "policies/pipeline/step_order.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace schedlab {
+
+/// How the host programs of a pipeline move activations and gradients.
+enum class PipelineTransfers : std::uint8_t {
+  overlapped,  ///< isend; irecv one step ahead; the bytes move while the rank computes
+  blocking,    ///< send and receive, each where its data is made or needed
+};
+
+/// When a stage's gradients are summed over the data-parallel groups. Those of tied parameters are
+/// always summed after the rank's last pass.
+enum class GradientSums : std::uint8_t {
+  overlapped,      ///< as soon as they are there, beside other passes
+  after_passes,    ///< after the rank's last pass
+  before_sending,  ///< as soon as they are there; the rank waits for the sum before it sends the
+                   ///< gradient of its input on
+};
+
+struct RankProgramOptions {
+  GradientSums sums = GradientSums::overlapped;
+  PipelineTransfers transfers = PipelineTransfers::overlapped;
+};
+
+/// Of a graph whose tasks are tagged as sim/pipeline/pipeline_work.hpp says. Throws InfeasibleError
+/// naming `policy` if it is none.
+[[nodiscard]] PipelineShape pipeline_shape(const TaskGraph& graph, const std::string& policy);
+
+/// One host program per rank: the tasks of its steps in their order on one stream, the parts of
+/// collectives on another, then the updates. The host waits for a message before the first task
+/// that needs it, and for the stream before it sends. Message i is rank_messages(graph)[i].
+///
+/// Throws InfeasibleError as pipeline_shape(); ContractViolation if `order` leaves out a pass.
+/// Cost O(tasks log messages + edges).
+[[nodiscard]] Plan rank_programs(const Problem& problem,
+                                 const std::string& policy,
+                                 const StepOrderOf& order,
+                                 const RankProgramOptions& options);
+
+}  // namespace schedlab

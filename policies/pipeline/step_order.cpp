@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/pipeline/step_order.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// (chunk, micro-batch) in the order of passes.
+using Visits = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+void add(StepOrder& order, StepKind kind, std::uint32_t stage, std::uint32_t microbatch) {
+  order.push_back({kind, stage, microbatch});
+}
+
+/// Sizes of groups of micro-batches, each at least as large as there are ranks where that can be.
+std::vector<std::uint32_t> visit_groups(const PipelineShape& shape) {
+  const std::uint32_t count = std::max(1U, shape.microbatches / shape.ranks);
+  std::vector<std::uint32_t> sizes(count, shape.microbatches / count);
+  for (std::uint32_t i = 0; i < shape.microbatches % count; ++i) ++sizes[i];
+  return sizes;
+}
+
+Visits interleaved_visits(const PipelineShape& shape, bool forward) {
+  Visits visits;
+  std::uint32_t first = 0;
+  for (const std::uint32_t size : visit_groups(shape)) {
+    for (std::uint32_t c = 0; c < shape.chunks; ++c) {
+      const std::uint32_t chunk = forward ? c : shape.chunks - 1 - c;
+      for (std::uint32_t m = first; m < first + size; ++m) visits.emplace_back(chunk, m);
+    }
+    first += size;
+  }
+  return visits;
+}
+
+void expect_one_chunk(const PipelineShape& shape) {
+  SCHEDLAB_EXPECTS(shape.chunks == 1, "this order is for one chunk of each rank");
+}
+
+}  // namespace
+
+StepOrder naive_order(const PipelineShape& shape, std::uint32_t rank) {
+  StepOrder order;
+  for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
+    for (std::uint32_t c = 0; c < shape.chunks; ++c) {
+      add(order, StepKind::forward, c * shape.ranks + rank, m);
+    }
+    for (std::uint32_t c = shape.chunks; c-- > 0;) {
+      add(order, StepKind::backward, c * shape.ranks + rank, m);
+    }
+  }
+  return order;
+}
+
+StepOrder flush_order(const PipelineShape& shape, std::uint32_t rank) {
+  StepOrder order;
+  for (std::uint32_t c = 0; c < shape.chunks; ++c) {
+    for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
+      add(order, StepKind::forward, c * shape.ranks + rank, m);
+    }
+  }
+  for (std::uint32_t c = shape.chunks; c-- > 0;) {
+    for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
+      add(order, StepKind::backward, c * shape.ranks + rank, m);
+    }
+  }
+  return order;
+}
+
+StepOrder one_f_one_b_order(const PipelineShape& shape, std::uint32_t rank) {
+  expect_one_chunk(shape);
+  const std::uint32_t warm_up = std::min(shape.ranks - 1 - rank, shape.microbatches);
+  StepOrder order;
+  for (std::uint32_t m = 0; m < warm_up; ++m) add(order, StepKind::forward, rank, m);
+  for (std::uint32_t m = warm_up; m < shape.microbatches; ++m) {
+    add(order, StepKind::forward, rank, m);
+    add(order, StepKind::backward, rank, m - warm_up);
+  }
+  for (std::uint32_t m = shape.microbatches - warm_up; m < shape.microbatches; ++m) {
+    add(order, StepKind::backward, rank, m);
+  }
+  return order;
+}
+
+StepOrder interleaved_order(const PipelineShape& shape, std::uint32_t rank) {
+  if (shape.chunks == 1) return one_f_one_b_order(shape, rank);
+  const Visits forward = interleaved_visits(shape, true);
+  const Visits backward = interleaved_visits(shape, false);
+  const std::size_t warm_up =
+      std::min<std::size_t>(std::size_t{2} * (shape.ranks - 1 - rank) +
+                                std::size_t{shape.chunks - 1} * visit_groups(shape).front(),
+                            forward.size());
+  StepOrder order;
+  const auto visit = [&](StepKind kind, const std::pair<std::uint32_t, std::uint32_t>& which) {
+    add(order, kind, which.first * shape.ranks + rank, which.second);
+  };
+  for (std::size_t i = 0; i < warm_up; ++i) visit(StepKind::forward, forward[i]);
+  for (std::size_t i = warm_up; i < forward.size(); ++i) {
+    visit(StepKind::forward, forward[i]);
+    visit(StepKind::backward, backward[i - warm_up]);
+  }
+  for (std::size_t i = backward.size() - warm_up; i < backward.size(); ++i) {
+    visit(StepKind::backward, backward[i]);
+  }
+  return order;
+}
+
+StepOrder zb_h1_order(const PipelineShape& shape, std::uint32_t rank) {
+  expect_one_chunk(shape);
+  const std::uint32_t warm_up = std::min(shape.ranks - 1 - rank, shape.microbatches);
+  StepOrder order;
+  std::uint32_t weights = 0;
+  const auto backward = [&](std::uint32_t m) {
+    add(order, StepKind::backward_data, rank, m);
+    if (m >= rank) add(order, StepKind::backward_weight, rank, weights++);
+  };
+  for (std::uint32_t m = 0; m < warm_up; ++m) add(order, StepKind::forward, rank, m);
+  for (std::uint32_t m = warm_up; m < shape.microbatches; ++m) {
+    add(order, StepKind::forward, rank, m);
+    backward(m - warm_up);
+  }
+  for (std::uint32_t m = shape.microbatches - warm_up; m < shape.microbatches; ++m) backward(m);
+  while (weights < shape.microbatches) add(order, StepKind::backward_weight, rank, weights++);
+  return order;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/units.hpp"
+#include "sim/pipeline/partition.hpp"
+#include "workloads/pipeline/pipeline_graph.hpp"
+
+namespace schedlab {
+
+/// What the passes of a stage are made of, where the stage is made of layers.
+struct LayeredPasses {
+  /// true: each layer's part of a pass is a task; false: the pass is one, with all their kernels.
+  bool operators = false;
+  /// Above 0: passes last their FLOPs over this rate, whatever the machine, in proportion to their
+  /// samples, and `overhead` besides. Then micro-batches may be unequal.
+  FlopRate rate{};
+  Duration overhead{0};  ///< of each forward pass, and of each weight gradient, with a rate only
+  Bytes labels{};        ///< per sample
+  double optimizer_copies = 2;  ///< bytes of optimizer state per byte of parameters
+};
+
+/// Profile and operators of the stages of a partition; what else a PipelineSpec has is left as it
+/// is by default. Operators are those of micro-batches of LayerGraph::samples.
+///
+/// Throws InfeasibleError as partition_profile(), and naming a stage of layers of which some have
+/// kernels and some only a duration, unless `operators`.
+[[nodiscard]] PipelineSpec layered_pipeline(const LayerGraph& graph,
+                                            const Partition& partition,
+                                            const LayeredPasses& passes);
+
+}  // namespace schedlab

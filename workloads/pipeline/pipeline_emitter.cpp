@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/pipeline/pipeline_emitter.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+namespace schedlab::detail {
+
+PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
+    : spec_(spec),
+      ranks_(static_cast<std::uint32_t>(spec.profile.stages.size()) / spec.chunks),
+      compression_(spec.compression_ratio),
+      rate_(spec.compression_rate),
+      links_to_(spec.profile.stages.size()),
+      links_from_(spec.profile.stages.size()),
+      passes_(spec.profile.stages.size() * static_cast<std::size_t>(spec.microbatches)),
+      weight_gradients_(spec.profile.stages.size() * spec.groups),
+      reduced_(spec.profile.stages.size() * spec.groups) {
+  for (std::size_t i = 0; i < spec.profile.links.size(); ++i) {
+    links_from_[spec.profile.links[i].from].push_back(i);
+    links_to_[spec.profile.links[i].to].push_back(i);
+  }
+  if (spec.operators) {
+    for (const Operation& each : spec.operators->operations) builder_.add_operation(each);
+  }
+}
+
+void PipelineEmitter::begin_group(std::uint32_t group, std::vector<std::int64_t> samples) {
+  group_ = group;
+  samples_ = std::move(samples);
+  cargo_.assign(spec_.profile.links.size(), std::vector<Cargo>(samples_.size()));
+  labels_.assign(samples_.size(), TensorId::none());
+  for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
+    weight_gradients_[group * stage_count() + stage] =
+        builder_.add_tensor({.name = fmt::format("weight_gradients({})", stage),
+                             .bytes = spec_.profile.stages[stage].parameters,
+                             .accumulate = true});
+  }
+}
+
+OperationId PipelineEmitter::operation(PipelineWork work, Duration duration) {
+  const auto [found, is_new] = operations_.try_emplace({work, duration.count()});
+  if (is_new) {
+    const auto task_class = work == PipelineWork::backward_weight ? TaskClass::weight_gradient
+                            : work == PipelineWork::update        ? TaskClass::update
+                                                                  : TaskClass::unclassified;
+    found->second = builder_.add_operation(
+        {.name = std::string{to_string(work)},
+         .kind = work == PipelineWork::all_reduce ? TaskKind::collective : TaskKind::fixed,
+         .task_class = task_class,
+         .kernels = {},
+         .fixed_duration = duration});
+  }
+  return found->second;
+}
+
+const std::vector<OperationId>* PipelineEmitter::operators(PipelineWork work,
+                                                           std::uint32_t stage) const {
+  if (!spec_.operators) return nullptr;
+  const StageOperators::Passes& passes = spec_.operators->stages[stage];
+  switch (work) {
+    case PipelineWork::forward:
+    case PipelineWork::recompute:
+      return &passes.forward;
+    case PipelineWork::backward_data:
+      return &passes.backward_data;
+    case PipelineWork::backward_weight:
+      return &passes.backward_weight;
+    case PipelineWork::update:
+      return &passes.update;
+    default:
+      return nullptr;
+  }
+}
+
+TaskId PipelineEmitter::task(std::uint32_t stage,
+                             std::int64_t microbatch,
+                             PipelineWork work,
+                             OperationId id) {
+  const TaskId made = builder_.add_task(id, pipeline_tags(stage, microbatch, work));
+  builder_.set_rank(made, rank_of(group_, stage));
+  return made;
+}
+
+PipelineEmitter::Span PipelineEmitter::pass(std::uint32_t stage,
+                                            std::int64_t microbatch,
+                                            PipelineWork work) {
+  const std::vector<OperationId>* list = operators(work, stage);
+  if (list != nullptr && !list->empty()) {
+    Span span{};
+    for (const OperationId id : *list) {
+      const TaskId next = task(stage, microbatch, work, id);
+      if (span.last.valid()) builder_.add_edge(span.last, next);
+      if (!span.first.valid()) span.first = next;
+      span.last = next;
+    }
+    return span;
+  }
+  const StageProfile& profile = spec_.profile.stages[stage];
+  Duration duration{0};
+  if (list == nullptr) {
+    const std::int64_t samples =
+        microbatch < 0 ? 0 : samples_[static_cast<std::size_t>(microbatch)];
+    duration = work == PipelineWork::backward_data     ? profile.backward_data.of(samples)
+               : work == PipelineWork::backward_weight ? profile.backward_weight.of(samples)
+               : work == PipelineWork::update          ? profile.update
+                                                       : profile.forward.of(samples);
+  }
+  const TaskId only = task(stage, microbatch, work, operation(work, duration));
+  return {only, only};
+}
+
+TensorId PipelineEmitter::tensor(std::string_view name,
+                                 std::uint32_t stage,
+                                 std::int64_t microbatch,
+                                 Bytes bytes) {
+  return builder_.add_tensor(
+      {.name = fmt::format("{}({},{})", name, stage, microbatch), .bytes = bytes});
+}
+
+TensorId PipelineEmitter::send(std::uint32_t stage,
+                               std::int64_t microbatch,
+                               const StageLink& link,
+                               TaskId writer,
+                               PipelineWork work) {
+  const bool forward = work == PipelineWork::send_activation;
+  const Bytes whole = of_samples(link.bytes, microbatch);
+  const Bytes sent{
+      static_cast<std::int64_t>(std::ceil(static_cast<double>(whole.count()) / compression_))};
+  const std::string_view name = forward ? "activation" : "gradient";
+  if (!compresses()) {
+    const TensorId travels = tensor(name, stage, microbatch, sent);
+    builder_.writes(writer, travels);
+    return travels;
+  }
+  const TensorId made = tensor(name, stage, microbatch, whole);
+  builder_.writes(writer, made);
+  const TaskId pack = task(stage, microbatch, work, operation(work, whole / rate_));
+  builder_.reads(pack, made);
+  const TensorId travels =
+      tensor(forward ? "packed_activation" : "packed_gradient", stage, microbatch, sent);
+  builder_.writes(pack, travels);
+  return travels;
+}
+
+TensorId PipelineEmitter::receive(std::uint32_t stage,
+                                  std::int64_t microbatch,
+                                  const StageLink& link,
+                                  TensorId travels,
+                                  PipelineWork work) {
+  if (!compresses()) return travels;
+  const Bytes whole = of_samples(link.bytes, microbatch);
+  const TaskId unpack = task(stage, microbatch, work, operation(work, whole / rate_));
+  builder_.reads(unpack, travels);
+  // Its bytes are those of the stage's input, which is part of what the stage keeps.
+  const TensorId unpacked = tensor("unpacked", stage, microbatch, Bytes{0});
+  builder_.writes(unpack, unpacked);
+  return unpacked;
+}
+
+void PipelineEmitter::forward(std::uint32_t stage, std::int64_t microbatch) {
+  const auto m = static_cast<std::size_t>(microbatch);
+  const std::uint32_t last = stage_count() - 1;
+  if (stage == 0 && last > 0 && spec_.profile.labels > Bytes{0}) {
+    const TaskId read =
+        task(stage, microbatch, PipelineWork::labels, operation(PipelineWork::labels, Duration{0}));
+    labels_[m] = tensor("labels", stage, microbatch, of_samples(spec_.profile.labels, microbatch));
+    builder_.writes(read, labels_[m]);
+  }
+  std::vector<TensorId> inputs;
+  Bytes input_bytes{};
+  for (const std::size_t i : links_to_[stage]) {
+    const StageLink& link = spec_.profile.links[i];
+    inputs.push_back(receive(
+        stage, microbatch, link, cargo_[i][m].activation, PipelineWork::receive_activation));
+    input_bytes += of_samples(link.bytes, microbatch);
+  }
+  PassState& state = passes_[at(stage, microbatch)];
+  state.forward = pass(stage, microbatch, PipelineWork::forward);
+  for (const TensorId input : inputs) builder_.reads(state.forward.first, input);
+  if (stage == last && labels_[m].valid()) builder_.reads(state.forward.first, labels_[m]);
+  if (spec_.recompute) {
+    state.input = tensor("stage_input", stage, microbatch, input_bytes);
+    builder_.writes(state.forward.first, state.input);
+  } else {
+    state.kept = tensor("kept_activations",
+                        stage,
+                        microbatch,
+                        of_samples(spec_.profile.stages[stage].kept_activations, microbatch));
+    builder_.writes(state.forward.first, state.kept);
+  }
+  for (const std::size_t i : links_from_[stage]) {
+    cargo_[i][m].activation = send(stage,
+                                   microbatch,
+                                   spec_.profile.links[i],
+                                   state.forward.last,
+                                   PipelineWork::send_activation);
+  }
+}
+
+void PipelineEmitter::backward(std::uint32_t stage, std::int64_t microbatch) {
+  const auto m = static_cast<std::size_t>(microbatch);
+  const StageProfile& profile = spec_.profile.stages[stage];
+  PassState& state = passes_[at(stage, microbatch)];
+  TaskId ready = state.forward.last;
+  if (spec_.recompute) {
+    const Span again = pass(stage, microbatch, PipelineWork::recompute);
+    builder_.add_edge(state.forward.last, again.first);
+    builder_.reads(again.last, state.input);
+    state.kept = tensor(
+        "kept_activations", stage, microbatch, of_samples(profile.kept_activations, microbatch));
+    builder_.writes(again.first, state.kept);
+    ready = again.last;
+  }
+  std::vector<TensorId> gradients;
+  for (const std::size_t i : links_from_[stage]) {
+    gradients.push_back(receive(stage,
+                                microbatch,
+                                spec_.profile.links[i],
+                                cargo_[i][m].gradient,
+                                PipelineWork::receive_gradient));
+  }
+  const Span data = pass(stage, microbatch, PipelineWork::backward_data);
+  builder_.add_edge(ready, data.first);
+  for (const TensorId gradient : gradients) builder_.reads(data.first, gradient);
+  builder_.reads(data.last, state.kept);
+  for (const std::size_t i : links_to_[stage]) {
+    cargo_[i][m].gradient =
+        send(stage, microbatch, spec_.profile.links[i], data.last, PipelineWork::send_gradient);
+  }
+  const Span weight = pass(stage, microbatch, PipelineWork::backward_weight);
+  builder_.add_edge(data.last, weight.first);
+  builder_.reads(weight.last, state.kept);
+  if (profile.kept_gradients > Bytes{0}) {
+    const TensorId kept =
+        tensor("kept_gradients", stage, microbatch, of_samples(profile.kept_gradients, microbatch));
+    builder_.writes(data.first, kept);
+    builder_.reads(weight.last, kept);
+  }
+  builder_.writes(weight.last, weight_gradients_[group_ * stage_count() + stage]);
+}
+
+/// `parts`: (group, stage), one of each rank.
+void PipelineEmitter::join(std::uint32_t first_stage,
+                           Bytes bytes,
+                           const std::vector<std::pair<std::uint32_t, std::uint32_t>>& parts) {
+  std::map<std::uint32_t, TaskId> by_rank;
+  std::set<std::uint32_t> ranks;
+  for (const auto& [group, stage] : parts) ranks.insert(rank_of(group, stage));
+  if (ranks.size() < 2 || bytes <= Bytes{0}) return;
+  const CollectiveId collective = builder_.add_collective(
+      {.op = CollectiveOp::all_reduce, .bytes = bytes, .algorithm = spec_.algorithm});
+  const OperationId all_reduce = operation(PipelineWork::all_reduce, Duration{0});
+  for (const auto& [group, stage] : parts) {
+    const auto [part, is_new] = by_rank.try_emplace(rank_of(group, stage));
+    if (is_new) {
+      group_ = group;
+      // One number for all parts of a collective: that of its first stage.
+      part->second =
+          builder_.add_task(all_reduce, pipeline_tags(first_stage, -1, PipelineWork::all_reduce));
+      builder_.set_rank(part->second, part->first);
+      builder_.joins(part->second, collective);
+    }
+    const std::size_t index = group * stage_count() + stage;
+    builder_.reads(part->second, weight_gradients_[index]);
+    reduced_[index].push_back(part->second);
+  }
+}
+
+void PipelineEmitter::synchronize() {
+  for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
+    Bytes own = spec_.profile.stages[stage].parameters;
+    for (const TiedParameters& tied : spec_.profile.tied) {
+      const auto& stages = tied.stages;
+      if (std::find(stages.begin(), stages.end(), stage) != stages.end()) own -= tied.bytes;
+    }
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;
+    for (std::uint32_t group = 0; group < spec_.groups; ++group) parts.emplace_back(group, stage);
+    join(stage, own, parts);
+  }
+  for (const TiedParameters& tied : spec_.profile.tied) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;
+    for (std::uint32_t group = 0; group < spec_.groups; ++group) {
+      for (const std::uint32_t stage : tied.stages) parts.emplace_back(group, stage);
+    }
+    join(tied.stages.front(), tied.bytes, parts);
+  }
+}
+
+void PipelineEmitter::update() {
+  for (group_ = 0; group_ < spec_.groups; ++group_) {
+    for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
+      const std::size_t index = group_ * stage_count() + stage;
+      const StageProfile& profile = spec_.profile.stages[stage];
+      const Span span = pass(stage, -1, PipelineWork::update);
+      builder_.reads(span.first, weight_gradients_[index]);
+      if (span.last != span.first) builder_.reads(span.last, weight_gradients_[index]);
+      for (const TaskId part : reduced_[index]) builder_.add_edge(part, span.first);
+      const TensorId weights =
+          builder_.add_tensor({.name = fmt::format("parameters({})", stage),
+                               .bytes = profile.parameters + profile.optimizer_state,
+                               .persistent = true});
+      builder_.writes(span.last, weights);
+    }
+  }
+}
+
+TaskGraph PipelineEmitter::build() && {
+  return std::move(builder_).build();
+}
+
+}  // namespace schedlab::detail

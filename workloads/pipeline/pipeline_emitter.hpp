@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/pipeline/pipeline_work.hpp"
+#include "workloads/pipeline/pipeline_graph.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace schedlab::detail {
+
+/// Adds the tasks of a pipeline's graph in a topological order: for each group begin_group(), all
+/// forward passes, all backward passes; then synchronize() and update().
+class PipelineEmitter {
+ public:
+  /// `spec` must outlive this.
+  explicit PipelineEmitter(const PipelineSpec& spec);
+
+  /// `samples` of each micro-batch of the group.
+  void begin_group(std::uint32_t group, std::vector<std::int64_t> samples);
+  void forward(std::uint32_t stage, std::int64_t microbatch);
+  void backward(std::uint32_t stage, std::int64_t microbatch);
+  void synchronize();
+  void update();
+  [[nodiscard]] TaskGraph build() &&;
+
+ private:
+  /// First and last task of a pass.
+  struct Span {
+    TaskId first;
+    TaskId last;
+  };
+  /// What a link carries of one micro-batch, as its reader gets it.
+  struct Cargo {
+    TensorId activation;
+    TensorId gradient;
+  };
+  /// What is known of the present group by stage and micro-batch.
+  struct PassState {
+    Span forward;
+    TensorId kept;
+    TensorId input;  // with recomputation
+  };
+
+  [[nodiscard]] std::uint32_t stage_count() const {
+    return static_cast<std::uint32_t>(spec_.profile.stages.size());
+  }
+  [[nodiscard]] std::uint32_t rank_of(std::uint32_t group, std::uint32_t stage) const {
+    return group * ranks_ + stage % ranks_;
+  }
+  [[nodiscard]] std::size_t at(std::uint32_t stage, std::int64_t microbatch) const {
+    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(spec_.microbatches) +
+           static_cast<std::size_t>(microbatch);
+  }
+  [[nodiscard]] Bytes of_samples(Bytes per_sample, std::int64_t microbatch) const {
+    return Bytes{per_sample.count() * samples_[static_cast<std::size_t>(microbatch)]};
+  }
+  [[nodiscard]] OperationId operation(PipelineWork work, Duration duration);
+  [[nodiscard]] const std::vector<OperationId>* operators(PipelineWork work,
+                                                          std::uint32_t stage) const;
+  TaskId task(std::uint32_t stage, std::int64_t microbatch, PipelineWork work, OperationId id);
+  /// The tasks of one pass, one after another.
+  Span pass(std::uint32_t stage, std::int64_t microbatch, PipelineWork work);
+  [[nodiscard]] TensorId tensor(std::string_view name,
+                                std::uint32_t stage,
+                                std::int64_t microbatch,
+                                Bytes bytes);
+  /// `writer` makes what a link carries; returns the tensor that travels.
+  TensorId send(std::uint32_t stage,
+                std::int64_t microbatch,
+                const StageLink& link,
+                TaskId writer,
+                PipelineWork work);
+  /// The tensor that the pass at the link's other end reads.
+  TensorId receive(std::uint32_t stage,
+                   std::int64_t microbatch,
+                   const StageLink& link,
+                   TensorId travels,
+                   PipelineWork work);
+  [[nodiscard]] bool compresses() const { return compression_ > 1 && rate_.count() > 0; }
+  void join(std::uint32_t first_stage,
+            Bytes bytes,
+            const std::vector<std::pair<std::uint32_t, std::uint32_t>>& parts);
+
+  const PipelineSpec& spec_;
+  std::uint32_t ranks_;  // of a group
+  double compression_;
+  Bandwidth rate_;
+  TaskGraphBuilder builder_;
+  std::map<std::pair<PipelineWork, std::int64_t>, OperationId> operations_;
+  std::vector<std::vector<std::size_t>> links_to_;    // by stage: indices of links
+  std::vector<std::vector<std::size_t>> links_from_;  // likewise
+
+  std::uint32_t group_ = 0;
+  std::vector<std::int64_t> samples_;
+  std::vector<PassState> passes_;
+  std::vector<std::vector<Cargo>> cargo_;  // by link, micro-batch
+  std::vector<TensorId> labels_;           // by micro-batch
+  /// Of all groups: [group x stages + stage].
+  std::vector<TensorId> weight_gradients_;
+  std::vector<std::vector<TaskId>> reduced_;  // parts of collectives that the update waits for
+};
+
+}  // namespace schedlab::detail

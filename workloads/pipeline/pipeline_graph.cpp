@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/pipeline/pipeline_graph.hpp"
+
+#include "sim/base/error.hpp"
+#include "workloads/pipeline/pipeline_emitter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+void expect_samples(const PipelineSpec& spec) {
+  const std::int64_t least = spec.batch / spec.groups;
+  if (least < spec.microbatches) {
+    throw InfeasibleError(
+        fmt::format("pipeline: a batch of {} samples gives a group {} of them, too few for {} "
+                    "micro-batches of at least one\n  raise the batch to {} or lower microbatches",
+                    spec.batch,
+                    least,
+                    spec.microbatches,
+                    spec.groups * spec.microbatches),
+        "samples",
+        fmt::format("{}", spec.groups * spec.microbatches),
+        fmt::format("{}", spec.batch));
+  }
+  if (spec.operators && spec.batch % (spec.groups * spec.microbatches) != 0) {
+    throw InfeasibleError(fmt::format(
+        "pipeline: {} samples do not divide into {} x {} equal micro-batches, which operators "
+        "need\n  use a multiple of {}",
+        spec.batch,
+        spec.groups,
+        spec.microbatches,
+        spec.groups * spec.microbatches));
+  }
+}
+
+}  // namespace
+
+TaskGraph pipeline_graph(const PipelineSpec& spec) {
+  expect_valid(spec.profile);
+  const auto stages = static_cast<std::uint32_t>(spec.profile.stages.size());
+  SCHEDLAB_EXPECTS(spec.chunks >= 1 && stages % spec.chunks == 0,
+                   fmt::format("{} chunks of {} stages", spec.chunks, stages));
+  SCHEDLAB_EXPECTS(spec.groups >= 1 && spec.batch >= 1 && spec.microbatches >= 1,
+                   "a pipeline needs groups, samples and micro-batches");
+  SCHEDLAB_EXPECTS(spec.compression_ratio >= 1, "a compression ratio is at least 1");
+  SCHEDLAB_EXPECTS(!spec.operators || spec.operators->stages.size() == stages,
+                   "operators of every stage");
+  expect_samples(spec);
+  detail::PipelineEmitter emitter{spec};
+  const std::vector<std::int64_t> shares = equal_parts(spec.batch, spec.groups);
+  for (std::uint32_t group = 0; group < spec.groups; ++group) {
+    emitter.begin_group(group, equal_parts(shares[group], spec.microbatches));
+    for (std::int64_t m = 0; m < spec.microbatches; ++m) {
+      for (std::uint32_t stage = 0; stage < stages; ++stage) emitter.forward(stage, m);
+    }
+    for (std::int64_t m = 0; m < spec.microbatches; ++m) {
+      for (std::uint32_t stage = stages; stage-- > 0;) emitter.backward(stage, m);
+    }
+  }
+  emitter.synchronize();
+  emitter.update();
+  return std::move(emitter).build();
+}
+
+}  // namespace schedlab
