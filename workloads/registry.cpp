@@ -32,6 +32,10 @@ const std::vector<WorkloadInfo>& workloads() {
       gaussian_elimination_workload(),  // gaussian_elimination
       fft_workload(),                   // fft
       pipeline_workload(),              // pipeline
+      mnist_cnn_pipeline_workload(),    // mnist_cnn_pipeline
+      resnet50_pipeline_workload(),     // resnet50_pipeline
+      gpt_pipeline_workload(),          // gpt_pipeline
+      layer_file_pipeline_workload(),   // layer_file_pipeline
       file_workload(),                  // file
   };
   return all;

@@ -28,6 +28,10 @@ namespace schedlab {
 [[nodiscard]] WorkloadInfo gaussian_elimination_workload();
 [[nodiscard]] WorkloadInfo fft_workload();
 [[nodiscard]] WorkloadInfo pipeline_workload();
+[[nodiscard]] WorkloadInfo mnist_cnn_pipeline_workload();
+[[nodiscard]] WorkloadInfo resnet50_pipeline_workload();
+[[nodiscard]] WorkloadInfo gpt_pipeline_workload();
+[[nodiscard]] WorkloadInfo layer_file_pipeline_workload();
 [[nodiscard]] WorkloadInfo file_workload();
 
 }  // namespace schedlab

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/data_parallel.hpp"
 
-#include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "tests/policies/planning_policies.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/lstm.hpp"
 #include "workloads/transforms/data_parallel.hpp"
@@ -104,12 +104,7 @@ TEST_CASE("every policy's plan of one rank becomes a sound plan of all") {
     const Platform platform = ranks(3);
     const CostTable costs{graph, platform};
     const Problem problem{graph, platform, costs};
-    for (const PolicyInfo& info : policies()) {
-      if (std::any_of(info.options.begin(), info.options.end(), [](const OptionSpec& option) {
-            return option.required;
-          })) {
-        continue;  // needs a file
-      }
+    for (const PolicyInfo& info : testing::planning_policies()) {
       CAPTURE(info.name);
       const std::unique_ptr<Policy> policy = make_policy(info.name);
       const Plan one = single_plan(*policy, single.problem());

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -44,7 +45,10 @@ TEST_CASE("every workload but a file can be made from its defaults") {
     CHECK(names.insert(info.name).second);
     CHECK_FALSE(info.summary.empty());
     for (const OptionSpec& option : info.options) CHECK_FALSE(option.doc.empty());
-    if (info.name != "file") CHECK(make_workload(info.name).task_count() > 0);
+    const bool needs_file = std::any_of(info.options.begin(),
+                                        info.options.end(),
+                                        [](const OptionSpec& option) { return option.required; });
+    if (!needs_file) CHECK(make_workload(info.name).task_count() > 0);
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "workloads/entry_options.hpp"
 #include "workloads/pipeline/pipeline_graph.hpp"
+#include "workloads/pipeline/round_options.hpp"
 #include "workloads/pipeline/stage_profiles_json.hpp"
 #include "workloads/workload_entries.hpp"
 
@@ -19,14 +19,6 @@ using detail::size_option;
 
 constexpr double longest_us = 1e10;
 constexpr double most_mib = 1e7;
-
-std::vector<OptionSpec> cut_options() {
-  return {size_option("stages", 4, "of the pipeline, all alike", 1, 32767),
-          size_option("chunks", 1, "stages on each rank; divides their number", 1, 32767),
-          size_option("groups", 1, "data-parallel groups, each a pipeline", 1, 1e6),
-          size_option("microbatches", 8, "of each group in a round"),
-          size_option("batch", 0, "samples of a round in all groups; 0: one a micro-batch", 0)};
-}
 
 std::vector<OptionSpec> stage_options() {
   const auto time = [](const char* name, double value, const char* doc) {
@@ -55,34 +47,17 @@ std::vector<OptionSpec> pipeline_options() {
   std::vector<OptionSpec> options{
       {.name = "path",
        .default_value = std::string{},
-       .doc = "File of stage profiles that gives the stages instead of the numbers below."}};
-  for (const auto& more : {cut_options(), stage_options()}) {
-    options.insert(options.end(), more.begin(), more.end());
-  }
-  options.push_back({.name = "recompute",
-                     .default_value = false,
-                     .doc = "Keep the input of a stage only and do forward again in backward."});
-  options.push_back(number_option(
-      "compression_ratio", 1, "activations and gradients are sent so much smaller", 1, 1e6));
-  options.push_back(number_option(
-      "compression_gb_per_s", 0, "rate of compressing and decompressing them; 0: at once", 0, 1e6));
-  options.push_back({.name = "algorithm",
-                     .default_value = std::string{to_string(CollectiveAlgorithm::automatic)},
-                     .doc = "How gradients are summed over ranks.",
-                     .allowed = collective_algorithm_names()});
+       .doc = "File of stage profiles that gives the stages instead of the numbers below."},
+      size_option("stages", 4, "of the pipeline, all alike", 1, 32767),
+      size_option("samples", 1, "in a micro-batch, where the batch is left open")};
+  const std::vector<OptionSpec> more = stage_options();
+  options.insert(options.end(), more.begin(), more.end());
+  detail::add_round_options(options);
   return options;
 }
 
 Bytes mib(const Options& o, const char* name) {
   return Bytes{std::llround(o.number(name) * 1024.0 * 1024.0)};
-}
-
-[[noreturn]] void refuse(const char* option, std::string found, std::string expected) {
-  throw InputError({.file = {},
-                    .pointer = std::string{"/"} + option,
-                    .found = std::move(found),
-                    .expected = std::move(expected),
-                    .hint = {}});
 }
 
 PipelineProfile equal_stages(const Options& o) {
@@ -105,9 +80,10 @@ PipelineProfile equal_stages(const Options& o) {
   profile.labels = Bytes{o.integer("labels_bytes")};
   const Bytes tied = mib(o, "tied_mib");
   if (tied > stage.parameters) {
-    refuse("tied_mib",
-           fmt::format("{} MiB", o.number("tied_mib")),
-           fmt::format("at most the {} MiB of parameters_mib", o.number("parameters_mib")));
+    detail::refuse_option(
+        "tied_mib",
+        fmt::format("{} MiB", o.number("tied_mib")),
+        fmt::format("at most the {} MiB of parameters_mib", o.number("parameters_mib")));
   }
   if (tied > Bytes{0} && stages > 1) profile.tied.push_back({"tied", tied, {0, stages - 1}});
   profile.stages.assign(stages, stage);
@@ -118,38 +94,7 @@ PipelineSpec pipeline_from(const Options& o) {
   const std::string& path = o.text("path");
   PipelineSpec spec;
   spec.profile = path.empty() ? equal_stages(o) : read_stage_profiles(read_file(path), path);
-  const auto stages = static_cast<std::int64_t>(spec.profile.stages.size());
-  spec.chunks = static_cast<std::uint32_t>(o.integer("chunks"));
-  if (stages % spec.chunks != 0) {
-    refuse("chunks", fmt::format("{}", spec.chunks), fmt::format("a divisor of {} stages", stages));
-  }
-  spec.groups = static_cast<std::uint32_t>(o.integer("groups"));
-  spec.microbatches = o.integer("microbatches");
-  const std::int64_t least = spec.groups * spec.microbatches;
-  spec.batch = o.integer("batch") == 0 ? least : o.integer("batch");
-  if (spec.batch < least) {
-    refuse("batch",
-           fmt::format("{}", spec.batch),
-           fmt::format("at least {}: one sample for each of {} micro-batches of {} groups",
-                       least,
-                       spec.microbatches,
-                       spec.groups));
-  }
-  constexpr std::int64_t most_tasks = 100'000'000;  // assumed: 10 GB
-  if (stages * 3 > most_tasks / least) {
-    throw InfeasibleError(fmt::format("pipeline: {} stages x {} micro-batches x {} groups are too "
-                                      "many tasks",
-                                      stages,
-                                      spec.microbatches,
-                                      spec.groups),
-                          "tasks",
-                          fmt::format("{} x {} x 3", stages, least),
-                          fmt::format("{}", most_tasks));
-  }
-  spec.recompute = o.flag("recompute");
-  spec.compression_ratio = o.number("compression_ratio");
-  spec.compression_rate = Bandwidth{o.number("compression_gb_per_s") * 1e9};
-  spec.algorithm = *collective_algorithm_from(o.text("algorithm"));
+  detail::set_round(o, o.integer("samples"), spec);
   return spec;
 }
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/base/error.hpp"
+#include "workloads/entry_options.hpp"
+#include "workloads/pipeline/layer_workloads.hpp"
+#include "workloads/pipeline/layered_pipeline.hpp"
+#include "workloads/pipeline/round_options.hpp"
+#include "workloads/workload_entries.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using detail::number_option;
+using detail::size_option;
+
+const LayerWorkload& model_named(const std::string& name) {
+  const auto& all = layer_workloads();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const LayerWorkload& model) { return model.name == name; });
+  SCHEDLAB_EXPECTS(found != all.end(), name);
+  return *found;
+}
+
+std::vector<OptionSpec> layered_options(const LayerWorkload& model) {
+  std::vector<OptionSpec> options = model.options;
+  options.push_back(size_option(
+      "stages", 4, "with layers as equal in number as possible, in the model's order", 1, 32767));
+  options.push_back({.name = "layers_per_stage",
+                     .default_value = std::string{},
+                     .doc = "Layers of each stage, \"3,4,2\", instead of `stages`."});
+  options.push_back({.name = "passes",
+                     .default_value = std::string{"whole"},
+                     .doc = "A pass of a stage is one task, or one for each layer.",
+                     .allowed = {"whole", "layers"}});
+  options.push_back(
+      number_option("gflop_per_s",
+                    0,
+                    "passes last their FLOPs over this rate; 0: as the machine's cost "
+                    "model says",
+                    0,
+                    1e9));
+  options.push_back(number_option("pass_overhead_us",
+                                  0,
+                                  "with gflop_per_s: of each forward pass and each weight gradient",
+                                  0,
+                                  1e9));
+  options.push_back(
+      size_option("labels_bytes", 0, "sent from the first to the last stage, a sample", 0));
+  detail::add_round_options(options);
+  return options;
+}
+
+std::vector<std::int64_t> layers_per_stage(const Options& o, std::int64_t layers) {
+  const std::string& text = o.text("layers_per_stage");
+  if (text.empty()) {
+    const std::int64_t stages = o.integer("stages");
+    if (stages > layers) {
+      detail::refuse_option("stages",
+                            fmt::format("{}", stages),
+                            fmt::format("at most {}, one for each layer", layers));
+    }
+    return equal_parts(layers, stages);
+  }
+  std::vector<std::int64_t> result;
+  const char* next = text.data();
+  const char* const end = next + text.size();
+  while (true) {
+    std::int64_t number = 0;
+    const auto [behind, error] = std::from_chars(next, end, number);
+    if (error != std::errc{} || number < 1 || (behind != end && *behind != ',')) {
+      detail::refuse_option(
+          "layers_per_stage", fmt::format("\"{}\"", text), "whole numbers, as \"3,4,2\"");
+    }
+    result.push_back(number);
+    if (behind == end) return result;
+    next = behind + 1;
+  }
+}
+
+/// Samples of a micro-batch: of the whole batch divided where that is given.
+std::int64_t samples_of(const Options& o) {
+  if (o.integer("batch") == 0) return o.integer("samples");
+  const std::int64_t parts = o.integer("groups") * o.integer("microbatches");
+  return std::max<std::int64_t>(1, o.integer("batch") / parts);
+}
+
+TaskGraph layered_graph(const LayerWorkload& model, const Options& o) {
+  std::map<std::string, OptionValue> given;
+  for (const OptionSpec& option : model.options) {
+    given[option.name] =
+        option.name == "samples" ? OptionValue{samples_of(o)} : o.values().at(option.name);
+  }
+  const LayerGraph graph = make_layers(model.name, given).graph;
+  const auto layers = static_cast<std::int64_t>(graph.layers.size());
+  const auto stage_of = consecutive_stages(graph, layers_per_stage(o, layers));
+  const IdVector<LayerId, LayerTimes> no_times(graph.layers.size());
+  const Partition partition = make_partition(graph, no_times, stage_of, {}, StageRules{});
+  const auto optimizer = given.find("optimizer");
+  const bool sgd = optimizer != given.end() && optimizer->second == OptionValue{std::string{"sgd"}};
+  PipelineSpec spec = layered_pipeline(graph,
+                                       partition,
+                                       {.operators = o.text("passes") == "layers",
+                                        .rate = FlopRate{o.number("gflop_per_s") * 1e9},
+                                        .overhead = from_us(o.number("pass_overhead_us")),
+                                        .labels = Bytes{o.integer("labels_bytes")},
+                                        .optimizer_copies = sgd ? 0.0 : 2.0});
+  detail::set_round(o, graph.samples, spec);
+  const std::int64_t parts = spec.groups * spec.microbatches;
+  if (spec.operators && spec.batch != parts * graph.samples) {
+    throw InfeasibleError(fmt::format(
+        "pipeline: a batch of {} is not {} micro-batches of {} samples, for which the layers' work "
+        "is given\n  use {}, or give gflop_per_s",
+        spec.batch,
+        parts,
+        graph.samples,
+        parts * graph.samples));
+  }
+  return pipeline_graph(spec);
+}
+
+WorkloadInfo layered_workload(const char* name, const char* model_name) {
+  const LayerWorkload& model = model_named(model_name);
+  return {.name = name,
+          .summary = fmt::format("one round of pipeline-parallel training; {}", model.summary),
+          .options = layered_options(model),
+          .make = [&model](const Options& o) { return layered_graph(model, o); }};
+}
+
+}  // namespace
+
+WorkloadInfo mnist_cnn_pipeline_workload() {
+  return layered_workload("mnist_cnn_pipeline", "mnist_cnn");
+}
+WorkloadInfo resnet50_pipeline_workload() {
+  return layered_workload("resnet50_pipeline", "resnet50");
+}
+WorkloadInfo gpt_pipeline_workload() {
+  return layered_workload("gpt_pipeline", "gpt");
+}
+WorkloadInfo layer_file_pipeline_workload() {
+  return layered_workload("layer_file_pipeline", "file");
+}
+
+}  // namespace schedlab
