@@ -191,9 +191,16 @@ std::span<float> TrainingStage::output_gradient(std::int64_t microbatch) {
   return batch.gradients.back();
 }
 
-void TrainingStage::backward_data(std::int64_t microbatch) {
+void TrainingStage::recompute(std::int64_t microbatch) {
   MicroBatch& batch = at(microbatch);
-  if (!batch.inner_kept) run_forward(batch);
+  if (batch.inner_kept) return;
+  run_forward(batch);
+  count_kept(batch);
+}
+
+void TrainingStage::backward_data(std::int64_t microbatch) {
+  recompute(microbatch);
+  MicroBatch& batch = at(microbatch);
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const bool wants_dx = i > 0 || !is_first();
     if (wants_dx) {

@@ -57,6 +57,8 @@ class TrainingStage {
   void forward(std::int64_t microbatch);
   [[nodiscard]] std::span<const float> output(std::int64_t microbatch) const;
   [[nodiscard]] std::span<float> output_gradient(std::int64_t microbatch);
+  /// Makes again what `recompute` did not keep; backward_data does so where it was not called.
+  void recompute(std::int64_t microbatch);
   void backward_data(std::int64_t microbatch);
   /// After backward_data; not of the first stage.
   [[nodiscard]] std::span<const float> input_gradient(std::int64_t microbatch) const;
