@@ -53,13 +53,14 @@ class LinkHub {
     finish(*other);
   }
 
-  /// `sequence` counts the sums of the group.
-  void join_sum(const LinkRequestPtr& request,
-                const std::vector<int>& ranks,
-                std::uint64_t sequence,
-                int rank) {
+  /// Of a group: its ranks, how many groups of the same ranks were made before it, and its sums so
+  /// far.
+  using SumKey = std::tuple<std::vector<int>, std::size_t, std::uint64_t>;
+
+  void join_sum(const LinkRequestPtr& request, const SumKey& key, int rank) {
     const std::lock_guard lock(mutex_);
-    auto& parts = sums_[{ranks, sequence}];
+    const std::vector<int>& ranks = std::get<0>(key);
+    auto& parts = sums_[key];
     parts.emplace(rank, request);
     if (parts.size() < ranks.size()) return;
     std::vector<float> sum(request->values.size(), 0.0F);
@@ -73,7 +74,7 @@ class LinkHub {
       std::copy_n(sum.begin(), std::min(sum.size(), part->values.size()), part->values.begin());
       finish(*part);
     }
-    sums_.erase({ranks, sequence});
+    sums_.erase(key);
   }
 
   void wait(const LinkRequestPtr& request) {
@@ -142,7 +143,7 @@ class LinkHub {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Key, std::pair<std::deque<LinkRequestPtr>, std::deque<LinkRequestPtr>>> mailboxes_;
-  std::map<std::pair<std::vector<int>, std::uint64_t>, std::map<int, LinkRequestPtr>> sums_;
+  std::map<SumKey, std::map<int, LinkRequestPtr>> sums_;
   std::vector<const LinkRequest*> waiting_;
   std::string failure_;
   std::exception_ptr cause_;  // of failure_, where a rank threw it
@@ -184,19 +185,23 @@ class ThreadLink final : public RankLink {
   }
 
   Group add_group(const std::vector<int>& ranks) override {
-    groups_.push_back({ranks, 0});
+    const auto alike = std::count_if(groups_.begin(), groups_.end(), [&](const auto& group) {
+      return std::get<0>(group) == ranks;
+    });
+    groups_.emplace_back(ranks, static_cast<std::size_t>(alike), 0);
     return static_cast<Group>(groups_.size() - 1);
   }
 
   Request start_sum(std::span<float> values, Group group) override {
-    auto& [ranks, sums] = groups_.at(group);
-    const std::uint64_t sequence = sums++;
+    LinkHub::SumKey& next = groups_.at(group);
+    const LinkHub::SumKey key = next;
+    ++std::get<2>(next);
     return begin(
         {.from = {},
          .to = {},
          .values = values,
-         .what = fmt::format("rank {} sums with {} ranks", rank_, ranks.size())},
-        [&](const LinkRequestPtr& request) { hub_.join_sum(request, ranks, sequence, rank_); });
+         .what = fmt::format("rank {} sums with {} ranks", rank_, std::get<0>(key).size())},
+        [&](const LinkRequestPtr& request) { hub_.join_sum(request, key, rank_); });
   }
 
   void wait(Request request) override {
@@ -227,7 +232,7 @@ class ThreadLink final : public RankLink {
   Group everyone_ = 0;
   Request next_ = 0;
   std::map<Request, LinkRequestPtr> requests_;
-  std::vector<std::pair<std::vector<int>, std::uint64_t>> groups_;  // with the sums begun
+  std::vector<LinkHub::SumKey> groups_;  // each with the sums begun
 };
 
 }  // namespace

@@ -54,12 +54,19 @@ inline void check_link(RankLink& link) {
   }
   const auto everyone = link.add_group(all);
   const auto some = link.add_group(same_parity);
+  const auto everyone_again = link.add_group(all);
   std::vector<float> over_all(1000, static_cast<float>(rank));
   std::vector<float> over_some(10, 1.0F);
+  // Groups of the same ranks are apart: ranks need not begin their sums in one order.
+  std::vector<float> again(1, 2.0F);
+  const auto early = rank == 0 ? link.start_sum(again, everyone_again) : 0;
   const auto sum = link.start_sum(over_all, everyone);
   const auto part = link.start_sum(over_some, some);
+  const auto late = rank == 0 ? early : link.start_sum(again, everyone_again);
   link.wait(part);
+  link.wait(late);
   link.wait(sum);
+  expect_link(again.front() == 2.0F * static_cast<float>(size), "a sum of the second group");
   expect_link(over_all.front() == static_cast<float>(size * (size - 1) / 2) &&
                   over_all.back() == over_all.front(),
               "0 + 1 + ... of all ranks");
