@@ -9,6 +9,7 @@
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
+#include "cli/training/cmd_execute_mpi.hpp"
 #include "real_exec/gemm.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -39,8 +40,11 @@ void expect_cpu(const ExecuteOptions& options) {
         {.file = flag, .pointer = {}, .found = found, .expected = expected, .hint = {}});
   };
   if (options.device != "cpu") {
-    fail("--device", fmt::format("\"{}\"", options.device), "cpu or cuda (cuda:1 for the second)");
+    fail("--device",
+         fmt::format("\"{}\"", options.device),
+         "cpu, cuda (cuda:1 for the second) or mpi");
   }
+  if (options.ranks > 0) fail("--ranks", "--device cpu", "--device mpi with it");
   const char* const expected = "--device cuda with it";
   if (options.connections > 0) fail("--connections", "--device cpu", expected);
   if (!options.precision.empty()) fail("--precision", "--device cpu", expected);
@@ -196,8 +200,10 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
   CLI::App* verb = app.add_subcommand("execute", "Run one scenario for real on this computer");
   verb->add_option("SPEC", options.spec, "JSON spec of one scenario (no lists)")->required();
   verb->add_option("-o,--out", options.out, "Folder for the results")->required();
-  verb->add_option("--device", options.device, "What to run on: cpu, cuda or cuda:1")
+  verb->add_option("--device", options.device, "What to run on: cpu, cuda, cuda:1 or mpi")
       ->capture_default_str();
+  verb->add_option("--ranks", options.ranks, "MPI: ranks to start; 0: as many as the spec says")
+      ->check(CLI::Range(0U, 100'000U));
   verb->add_option("--workers", options.workers, "Worker threads; 0: one per core that is left");
   verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")
       ->check(CLI::IsMember(host_placement_names()))
@@ -226,7 +232,8 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
       "The plan that simulate would run, or the policy's own decisions in real time, on worker "
       "threads or on a\nCUDA device, which needs no --workers and no --host. lstm and gru compute "
       "what they mean; the kernels of\nother workloads are matrix products and copies of their "
-      "shapes. The machine of the spec gives the costs that\npolicies plan with.");
+      "shapes. The machine of the spec gives the costs that\npolicies plan with. With mpi SPEC is "
+      "a training\n(schedlab schema training), its stages run on ranks of MPI.");
   return verb;
 }
 
@@ -234,6 +241,7 @@ int run(const ExecuteOptions& options, const Terminal& terminal) {
   if (const auto device = cuda_device_from(options.device)) {
     return run_on_cuda(options, *device, terminal);
   }
+  if (options.device == "mpi") return run_on_mpi(options, terminal);
   expect_cpu(options);
   const Spec spec = load_spec(options.spec);
   const Grid grid(spec);

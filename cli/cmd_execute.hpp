@@ -21,6 +21,7 @@ struct ExecuteOptions {
   std::string allocate = "whole_run";
   std::uint32_t workers = 0;
   std::uint32_t repetitions = 5;
+  std::uint32_t ranks = 0;        ///< of --device mpi; 0: as the spec says
   std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the environment says
   std::string precision{};        ///< of a CUDA device: "", "fp32", "tf32" or "bf16"
   bool debug_sync = false;        ///< of a CUDA device

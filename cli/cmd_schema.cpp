@@ -16,6 +16,8 @@
 #include "cli/reproduce/published_system.hpp"
 #include "cli/reproduce/reproduction_files.hpp"
 #include "cli/spec_schema.hpp"
+#include "cli/training/training_results.hpp"
+#include "cli/training/training_spec.hpp"
 #include "cli/validate/recording.hpp"
 #include "cli/validate/validation_files.hpp"
 #include "hw_models/machine_spec.hpp"
@@ -61,7 +63,9 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"bucket_results", bucket_results_schema},
                              Schema{"layers", layers_schema},
                              Schema{"partition", partition_spec_schema},
-                             Schema{"partition_results", partition_results_schema}};
+                             Schema{"partition_results", partition_results_schema},
+                             Schema{"training", training_spec_schema},
+                             Schema{"training_results", training_results_schema}};
 
 }  // namespace
 

@@ -3,12 +3,15 @@
 
 #include "cli/policy_comparison.hpp"
 #include "cli/progress.hpp"
+#include "cli/rank_process.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/spec.hpp"
 #include "cli/speed_up.hpp"
 #include "cli/sweep_pictures.hpp"
+#include "cli/sweep_ranks.hpp"
 #include "cli/sweep_run.hpp"
 #include "notebooks_export/csv.hpp"
+#include "real_exec/ranks/mpi_link.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 
@@ -78,15 +81,103 @@ void print_json(const Terminal& terminal, const SweepOptions& options, const Out
   terminal.out << summary.dump(2) << '\n';
 }
 
-SweepCounts run_with_progress(const Terminal& terminal,
-                              ScenarioSpace& space,
-                              ResultsStore& store,
-                              const SweepRequest& request) {
-  Progress progress(terminal, space.grid().size(), store.row_count());
-  const SweepCounts counts = run_scenarios(
-      space, store, request, terminal.stop, [&](std::uint64_t done) { progress.update(done); });
-  progress.finish();
-  return counts;
+/// A sweep as its options and spec say, checked.
+struct LoadedSweep {
+  explicit LoadedSweep(const SweepOptions& options)
+      : spec(load_spec(options.spec)),
+        grid(spec, reserved_columns(spec)),
+        baseline(Baseline::of(spec, grid)),
+        space(spec, grid),
+        request{.out = options.out,
+                .jobs = options.jobs,
+                .resume = options.resume,
+                .overwrite = options.overwrite,
+                .check = spec.check && !options.no_check} {
+    space.components().check_all();
+  }
+
+  static std::vector<std::string> reserved_columns(const Spec& spec) {
+    std::vector<std::string> reserved =
+        result_column_names(spec.part(Part::variability) != nullptr);
+    reserved.insert(reserved.end(), {"scenario", "speed_up"});
+    return reserved;
+  }
+
+  Spec spec;
+  Grid grid;
+  std::optional<Baseline> baseline;
+  ScenarioSpace space;
+  SweepRequest request;
+};
+
+/// Writes and draws what has been run, and says so.
+int finish(const SweepOptions& options,
+           LoadedSweep& sweep,
+           ResultsStore& store,
+           const SweepCounts& counts,
+           const Terminal& terminal) {
+  const std::filesystem::path& out = sweep.request.out;
+  Outcome outcome;
+  outcome.counts = counts;
+  outcome.digest = write_results_csv(store, sweep.baseline, out / results_csv);
+  outcome.files.files = {results_database, results_csv};
+  if (sweep.spec.part(Part::variability) != nullptr) {
+    write_file_atomically(out / comparisons_csv, table_csv(compare_policies(sweep.grid, store)));
+    outcome.files.files.emplace_back(comparisons_csv);
+  }
+  if (counts.interrupted) {
+    terminal.err << fmt::format(
+        "stopped after {} of {} scenarios; they are kept\n  go on with: schedlab sweep {} --out {} "
+        "--resume\n",
+        counts.kept + counts.ran,
+        counts.scenarios,
+        options.spec,
+        options.out);
+  } else {
+    draw_sweep({.space = sweep.space,
+                .spec = sweep.spec,
+                .store = store,
+                .baseline = sweep.baseline,
+                .folder = out,
+                .timelines = options.timelines,
+                .stop = terminal.stop},
+               outcome.files);
+  }
+  for (const std::string& notice : outcome.files.notices)
+    terminal.err << "note: " << notice << '\n';
+  if (options.json) {
+    print_json(terminal, options, outcome);
+  } else {
+    print_text(terminal, options, sweep.grid, outcome);
+  }
+  const bool good =
+      !counts.interrupted && outcome.digest.failed == 0 && outcome.digest.with_findings == 0;
+  return good ? exit_done : exit_failed;
+}
+
+/// The same, spread over the ranks of an MPI launcher; files and words are rank 0's.
+int sweep_on_ranks(const SweepOptions& options, RankLink& link, const Terminal& terminal) {
+  std::optional<LoadedSweep> sweep;
+  std::optional<ResultsStore> store;
+  const bool agreed = ranks_agree(link, terminal, [&] {
+    sweep.emplace(options);
+    if (link.rank() == 0) store.emplace(open_results(sweep->spec, sweep->grid, sweep->request));
+  });
+  if (!agreed) return exit_usage;
+  int code = exit_done;
+  if (link.rank() == 0) {
+    Progress progress(terminal, sweep->grid.size(), store->row_count());
+    const SweepCounts counts = run_scenarios_on_ranks(
+        sweep->space, *store, sweep->request, link, terminal.stop, [&](std::uint64_t done) {
+          progress.update(done);
+        });
+    progress.finish();
+    code = finish(options, *sweep, *store, counts, terminal);
+  } else {
+    work_for_rank_0(sweep->space, sweep->request, link, terminal.stop);
+  }
+  link.barrier();  // the others sleep while rank 0 draws
+  return code;
 }
 
 }  // namespace
@@ -108,61 +199,25 @@ CLI::App* add_to(CLI::App& app, SweepOptions& options) {
       "Writes results.sqlite, results.csv, plots and report.html. Finished scenarios are kept "
       "when\n"
       "the run is interrupted; --resume does only what is missing. Results are the same for any "
-      "-j.");
+      "-j.\nmpirun -n N schedlab sweep ... spreads the scenarios over N processes, -j threads "
+      "each.");
   return verb;
 }
 
 int run(const SweepOptions& options, const Terminal& terminal) {
-  const Spec spec = load_spec(options.spec);
-  std::vector<std::string> reserved = result_column_names(spec.part(Part::variability) != nullptr);
-  reserved.insert(reserved.end(), {"scenario", "speed_up"});
-  const Grid grid(spec, reserved);
-  const std::optional<Baseline> baseline = Baseline::of(spec, grid);
-  ScenarioSpace space(spec, grid);
-  space.components().check_all();
-  const SweepRequest request{.out = options.out,
-                             .jobs = options.jobs,
-                             .resume = options.resume,
-                             .overwrite = options.overwrite,
-                             .check = spec.check && !options.no_check};
-  ResultsStore store = open_results(spec, grid, request);
-
-  Outcome outcome;
-  outcome.counts = run_with_progress(terminal, space, store, request);
-  outcome.digest = write_results_csv(store, baseline, request.out / results_csv);
-  outcome.files.files = {results_database, results_csv};
-  if (spec.part(Part::variability) != nullptr) {
-    write_file_atomically(request.out / comparisons_csv, table_csv(compare_policies(grid, store)));
-    outcome.files.files.emplace_back(comparisons_csv);
+  if (launched_ranks().value_or(1) > 1) {
+    return run_as_rank(terminal,
+                       [&](RankLink& link) { return sweep_on_ranks(options, link, terminal); });
   }
-  if (outcome.counts.interrupted) {
-    terminal.err << fmt::format(
-        "stopped after {} of {} scenarios; they are kept\n  go on with: schedlab sweep {} --out {} "
-        "--resume\n",
-        outcome.counts.kept + outcome.counts.ran,
-        outcome.counts.scenarios,
-        options.spec,
-        options.out);
-  } else {
-    draw_sweep({.space = space,
-                .spec = spec,
-                .store = store,
-                .baseline = baseline,
-                .folder = request.out,
-                .timelines = options.timelines,
-                .stop = terminal.stop},
-               outcome.files);
-  }
-  for (const std::string& notice : outcome.files.notices)
-    terminal.err << "note: " << notice << '\n';
-  if (options.json) {
-    print_json(terminal, options, outcome);
-  } else {
-    print_text(terminal, options, grid, outcome);
-  }
-  const bool good = !outcome.counts.interrupted && outcome.digest.failed == 0 &&
-                    outcome.digest.with_findings == 0;
-  return good ? exit_done : exit_failed;
+  LoadedSweep sweep(options);
+  ResultsStore store = open_results(sweep.spec, sweep.grid, sweep.request);
+  Progress progress(terminal, sweep.grid.size(), store.row_count());
+  const SweepCounts counts =
+      run_scenarios(sweep.space, store, sweep.request, terminal.stop, [&](std::uint64_t done) {
+        progress.update(done);
+      });
+  progress.finish();
+  return finish(options, sweep, store, counts, terminal);
 }
 
 }  // namespace schedlab

@@ -3,6 +3,7 @@
 
 #include "cli/input_digest.hpp"
 #include "cli/output_folder.hpp"
+#include "cli/sweep_rows.hpp"
 #include "cli/version.hpp"
 #include "sim/base/error.hpp"
 #include "sim/sweep/parallel_rows.hpp"
@@ -25,14 +26,6 @@ constexpr std::uint64_t most_scenarios = 1'000'000'000;
 bool is_sampled(const Grid& grid) {
   return grid.part_value(Part::variability, 0).has_value();
 }
-
-/// A finished scenario on its way to the store.
-struct FinishedRow {
-  std::uint64_t scenario = 0;
-  std::vector<Cell> axes;
-  std::vector<Cell> results;
-  std::vector<Duration> makespans;  // of the samples
-};
 
 std::string sql_type(ColumnType type) {
   switch (type) {
@@ -73,51 +66,6 @@ void clear_folder(const fs::path& folder) {
   std::error_code error;
   fs::remove_all(folder, error);
 }
-
-class RowMaker {
- public:
-  RowMaker(ScenarioSpace& space,
-           const std::vector<bool>& done,
-           bool check,
-           const StopFlag* stop,
-           unsigned workers)
-      : space_(space),
-        done_(done),
-        check_(check),
-        sampled_(is_sampled(space.grid())),
-        stop_(stop),
-        runners_(workers) {}
-
-  /// The rows of a range that are not there yet; fewer when asked to stop.
-  [[nodiscard]] std::vector<FinishedRow> make(RowRange range, unsigned worker) {
-    auto& runner = runners_[worker];
-    if (runner == nullptr) runner = std::make_unique<ScenarioRunner>(space_, stop_);
-    const Grid& grid = space_.grid();
-    std::vector<FinishedRow> rows;
-    try {
-      for (std::uint64_t at = range.first; at < range.last && !stop_requested(stop_); ++at) {
-        const std::uint64_t scenario = grid.scenario_at(at);
-        if (done_[scenario]) continue;
-        const ScenarioResult result = runner->run(scenario, check_);
-        rows.push_back({scenario,
-                        grid.axis_values(scenario),
-                        result_cells(result, sampled_),
-                        result.samples.makespans()});
-      }
-    } catch (const Interrupted&) {
-      // The scenario in flight is abandoned; those before it count.
-    }
-    return rows;
-  }
-
- private:
-  ScenarioSpace& space_;
-  const std::vector<bool>& done_;
-  bool check_;
-  bool sampled_;
-  const StopFlag* stop_;
-  std::vector<std::unique_ptr<ScenarioRunner>> runners_;
-};
 
 }  // namespace
 
@@ -162,9 +110,7 @@ SweepCounts run_scenarios(ScenarioSpace& space,
   const RowWork work = [&](RowRange range, unsigned worker) -> Commit {
     auto rows = std::make_shared<std::vector<FinishedRow>>(maker.make(range, worker));
     return [&, rows] {
-      for (const FinishedRow& row : *rows) {
-        store.add(row.scenario, row.axes, row.results, row.makespans);
-      }
+      for (const FinishedRow& row : *rows) row.add_to(store);
       store.commit_if_due();
       counts.ran += rows->size();
       if (observer) observer(counts.kept + counts.ran);

@@ -4,6 +4,8 @@ set(SCHEDLAB_MPIRUN
     "${MPIEXEC_EXECUTABLE}"
     --allow-run-as-root
     --oversubscribe
+    --bind-to
+    none
     --mca
     plm
     isolated

@@ -2,10 +2,13 @@
 #include "real_exec/ranks/rank_link.hpp"
 
 namespace schedlab {
+
 namespace {
 
-// These run between steps, when no message of a plan is under way: any tag will do.
+// These run between rounds, when no message of a plan is under way: any tag will do.
 constexpr int text_tag = 0;
+
+}  // namespace
 
 void send_text(RankLink& link, std::string_view text, int to) {
   const std::uint64_t size = text.size();
@@ -20,8 +23,6 @@ std::string receive_text(RankLink& link, int from) {
   if (size > 0) link.receive(std::as_writable_bytes(std::span{text}), from, text_tag);
   return text;
 }
-
-}  // namespace
 
 std::vector<std::string> gather_texts(RankLink& link, std::string_view text) {
   if (link.rank() != 0) {

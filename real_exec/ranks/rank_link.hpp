@@ -42,6 +42,8 @@ class RankLink {
   /// values = their sum over the ranks of the group, the same on all of them; the order of the
   /// additions is the library's. All ranks of a group begin its sums in the same order.
   virtual Request start_sum(std::span<float> values, Group group) = 0;
+  /// Would wait() return at once? The request stays.
+  [[nodiscard]] virtual bool done(Request request) = 0;
   /// Ends a request, once.
   virtual void wait(Request request) = 0;
   /// No rank leaves before all have entered.
@@ -52,6 +54,10 @@ class RankLink {
     wait(start_receive(data, from, tag));
   }
 };
+
+/// A text of any length to one rank, as two messages; between texts of two ranks nothing else.
+void send_text(RankLink& link, std::string_view text, int to);
+[[nodiscard]] std::string receive_text(RankLink& link, int from);
 
 /// Every rank's bytes at rank 0, in the order of the ranks; empty at the others. Called by all.
 [[nodiscard]] std::vector<std::string> gather_texts(RankLink& link, std::string_view text);

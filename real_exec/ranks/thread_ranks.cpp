@@ -88,6 +88,13 @@ class LinkHub {
     if (!request->done) throw DeviceError(failure_);
   }
 
+  /// Has it ended? Throws if it never will.
+  bool done(const LinkRequest& request) {
+    const std::lock_guard lock(mutex_);
+    if (!request.done && !failure_.empty()) throw DeviceError(failure_);
+    return request.done;
+  }
+
   /// A rank's work has ended.
   void leave() {
     const std::lock_guard lock(mutex_);
@@ -203,6 +210,8 @@ class ThreadLink final : public RankLink {
          .what = fmt::format("rank {} sums with {} ranks", rank_, std::get<0>(key).size())},
         [&](const LinkRequestPtr& request) { hub_.join_sum(request, key, rank_); });
   }
+
+  [[nodiscard]] bool done(Request request) override { return hub_.done(*requests_.at(request)); }
 
   void wait(Request request) override {
     const auto found = requests_.find(request);

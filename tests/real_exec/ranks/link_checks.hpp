@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace schedlab::testing {
@@ -28,6 +29,7 @@ inline void check_link(RankLink& link) {
   std::int32_t got = -1;
   const auto receive = link.start_receive(std::as_writable_bytes(std::span{&got, 1}), left, 7);
   const auto send = link.start_send(std::as_bytes(std::span{&mine, 1}), right, 7);
+  while (!link.done(receive)) std::this_thread::yield();
   link.wait(receive);
   link.wait(send);
   expect_link(got == 100 + left, "the left neighbour's number");

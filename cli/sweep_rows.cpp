@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sweep_rows.hpp"
+
+#include "cli/result_columns.hpp"
+#include "sim/base/error.hpp"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Appends values one after another.
+class RowWriter {
+ public:
+  template <class Number>
+  void number(Number value) {
+    static_assert(std::is_arithmetic_v<Number>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void text(std::string_view value) {
+    number(std::uint64_t{value.size()});
+    bytes_ += value;
+  }
+  void cells(const std::vector<Cell>& cells) {
+    number(std::uint64_t{cells.size()});
+    for (const Cell& cell : cells) {
+      number(static_cast<std::uint8_t>(cell.index()));
+      if (const auto* integer = std::get_if<std::int64_t>(&cell)) number(*integer);
+      if (const auto* real = std::get_if<double>(&cell)) number(*real);
+      if (const auto* word = std::get_if<std::string>(&cell)) text(*word);
+    }
+  }
+  [[nodiscard]] std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// Takes them off again.
+class RowReader {
+ public:
+  explicit RowReader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class Number>
+  Number number() {
+    SCHEDLAB_EXPECTS(bytes_.size() >= sizeof(Number), "rows that were cut off");
+    Number value{};
+    std::memcpy(&value, bytes_.data(), sizeof value);
+    bytes_.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string text() {
+    const auto size = number<std::uint64_t>();
+    SCHEDLAB_EXPECTS(bytes_.size() >= size, "rows that were cut off");
+    std::string value{bytes_.substr(0, size)};
+    bytes_.remove_prefix(size);
+    return value;
+  }
+  std::vector<Cell> cells() {
+    std::vector<Cell> cells(number<std::uint64_t>());
+    for (Cell& cell : cells) {
+      switch (number<std::uint8_t>()) {
+        case 1:
+          cell = number<std::int64_t>();
+          break;
+        case 2:
+          cell = number<double>();
+          break;
+        case 3:
+          cell = text();
+          break;
+        default:
+          break;
+      }
+    }
+    return cells;
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+}  // namespace
+
+std::string rows_to_bytes(const std::vector<FinishedRow>& rows) {
+  RowWriter out;
+  out.number(std::uint64_t{rows.size()});
+  for (const FinishedRow& row : rows) {
+    out.number(row.scenario);
+    out.cells(row.axes);
+    out.cells(row.results);
+    out.number(std::uint64_t{row.makespans.size()});
+    for (const Duration makespan : row.makespans) out.number(std::int64_t{makespan.count()});
+  }
+  return out.take();
+}
+
+std::vector<FinishedRow> rows_from_bytes(std::string_view bytes) {
+  RowReader in(bytes);
+  std::vector<FinishedRow> rows(in.number<std::uint64_t>());
+  for (FinishedRow& row : rows) {
+    row.scenario = in.number<std::uint64_t>();
+    row.axes = in.cells();
+    row.results = in.cells();
+    row.makespans.resize(in.number<std::uint64_t>());
+    for (Duration& makespan : row.makespans) makespan = Duration{in.number<std::int64_t>()};
+  }
+  return rows;
+}
+
+RowMaker::RowMaker(ScenarioSpace& space,
+                   const std::vector<bool>& done,
+                   bool check,
+                   const StopFlag* stop,
+                   unsigned workers)
+    : space_(space),
+      done_(done),
+      check_(check),
+      sampled_(space.grid().part_value(Part::variability, 0).has_value()),
+      stop_(stop),
+      runners_(workers) {}
+
+std::vector<FinishedRow> RowMaker::make(RowRange range, unsigned worker) {
+  auto& runner = runners_[worker];
+  if (runner == nullptr) runner = std::make_unique<ScenarioRunner>(space_, stop_);
+  const Grid& grid = space_.grid();
+  std::vector<FinishedRow> rows;
+  try {
+    for (std::uint64_t at = range.first; at < range.last && !stop_requested(stop_); ++at) {
+      const std::uint64_t scenario = grid.scenario_at(at);
+      if (done_[scenario]) continue;
+      const ScenarioResult result = runner->run(scenario, check_);
+      rows.push_back({scenario,
+                      grid.axis_values(scenario),
+                      result_cells(result, sampled_),
+                      result.samples.makespans()});
+    }
+  } catch (const Interrupted&) {
+    // The scenario in flight is abandoned; those before it count.
+  }
+  return rows;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/training/training_spec.hpp"
+#include "real_exec/ranks/link_speed.hpp"
+#include "real_exec/ranks/rank_link.hpp"
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/cost_model.hpp"
+#include "sim/machine/platform.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/plan/policy.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace schedlab {
+
+/// A training whose stages are cut and measured, and that is planned: the same on all ranks.
+struct SettledTraining {
+  PipelineTraining training;
+  std::vector<StageProfile> costs;  ///< of the stages, measured on rank 0
+  bool cut_by_time = false;         ///< the stages are not the user's
+  LinkSpeed link;                   ///< known at rank 0
+  TaskGraph graph;
+  Platform platform;  ///< the ranks, a core for each, and the network as measured
+  CostTable table;
+  Plan plan;
+
+  [[nodiscard]] Problem problem() const { return {graph, platform, table}; }
+};
+
+/// Rank 0 measures the layers alone, cuts the net into stages where the spec leaves it open, and
+/// measures the stages; the others sleep and are told. Called by all ranks of the link.
+/// Throws InfeasibleError if the policy cannot schedule this pipeline, or its plan has an error.
+[[nodiscard]] SettledTraining settle_training(const TrainingSpec& spec, RankLink& link);
+
+}  // namespace schedlab

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/training/training_spec.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t largest_size = 1'000'000;  // assumed: of units, samples, rounds
+
+Json text(const char* doc) {
+  return Json{{"type", "string"}, {"description", doc}};
+}
+Json integer(std::int64_t least, std::int64_t most, const char* doc) {
+  return Json{{"type", "integer"}, {"minimum", least}, {"maximum", most}, {"description", doc}};
+}
+Json flag(const char* doc) {
+  return Json{{"type", "boolean"}, {"description", doc}};
+}
+Json object(Json properties, const std::vector<std::string>& required, const char* doc) {
+  return Json{{"type", "object"},
+              {"properties", std::move(properties)},
+              {"required", required},
+              {"additionalProperties", false},
+              {"description", doc}};
+}
+
+/// A layer of one kind: what belongs to it, and what all have.
+Json layer(const char* kind, Json properties, std::vector<std::string> required, const char* doc) {
+  Json all{{"kind", {{"const", kind}}}, {"name", text("for shares, and in messages")}};
+  all.update(properties);
+  required.insert(required.begin(), "kind");
+  return object(std::move(all), required, doc);
+}
+
+Json layers() {
+  const Json units = integer(1, largest_size, "values that come out; filters; width of the state");
+  const Json relu = flag("negative values become 0; false if left out");
+  const Json shares = text("an earlier layer whose parameters this one uses too");
+  const Json kinds =
+      Json::array({layer("dense",
+                         {{"units", units}, {"relu", relu}, {"shares", shares}},
+                         {"units"},
+                         "every value from all that come in"),
+                   layer("conv2d",
+                         {{"units", units},
+                          {"kernel", integer(1, 4096, "height and width; 3 if left out")},
+                          {"relu", relu},
+                          {"shares", shares}},
+                         {"units"},
+                         "stride 1, no padding"),
+                   layer("max_pool",
+                         {{"window", integer(1, 4096, "height, width and stride; 2 if left out")}},
+                         {},
+                         "the largest value of each window"),
+                   layer("dropout",
+                         {{"rate",
+                           {{"type", "number"},
+                            {"minimum", 0},
+                            {"exclusiveMaximum", 1},
+                            {"description", "share that is dropped; 0.5 if left out"}}}},
+                         {},
+                         "masks depend on seed, layer and sample"),
+                   layer("lstm",
+                         {{"units", units},
+                          {"sequences", flag("all states, not only the last; false if left out")},
+                          {"shares", shares}},
+                         {"units"},
+                         "one step per row")});
+  return Json{{"type", "array"},
+              {"items", {{"anyOf", kinds}}},
+              {"minItems", 1},
+              {"description", "of the net, first to last; the last gives one value per class"}};
+}
+
+Json data() {
+  const Json shape{{"type", "array"},
+                   {"items", integer(1, largest_size, "values")},
+                   {"minItems", 3},
+                   {"maxItems", 3},
+                   {"description", "height, width, channels of a sample"}};
+  return Json{
+      {"anyOf",
+       Json::array(
+           {object(
+                {{"kind", {{"const", "file"}}},
+                 {"path", text("CSV file, relative to this one: a heading, then label and values")},
+                 {"shape", shape}},
+                {"kind", "path", "shape"},
+                "labelled samples from a file; scripts/export_digits.py writes one"),
+            object({{"kind", {{"const", "synthetic"}}},
+                    {"shape", shape},
+                    {"classes", integer(2, largest_size, "a pattern each")},
+                    {"samples", integer(5, largest_size, "a fifth of them for testing")},
+                    {"noise",
+                     {{"type", "number"},
+                      {"minimum", 0},
+                      {"maximum", 1000},
+                      {"description", "standard deviation, patterns being from 0 to 1; 0.3"}}},
+                    {"seed", integer(0, INT64_MAX, "1 if left out")}},
+                   {"kind", "shape", "classes", "samples"},
+                   "noisy patterns")})}};
+}
+
+Json policy() {
+  return Json{
+      {"anyOf",
+       Json::array({text("its name"),
+                    Json{{"type", "object"},
+                         {"properties", {{"name", text("its name")}}},
+                         {"required", {"name"}},
+                         {"description", "name and options, as schedlab list shows them"}}})}};
+}
+
+}  // namespace
+
+std::string training_spec_schema() {
+  const Json optimizer =
+      object({{"kind", {{"enum", {"sgd", "adam"}}}},
+              {"learning_rate", {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1000}}}},
+             {"kind", "learning_rate"},
+             "sgd with a rate of 0.1 if left out");
+  const Json stages{
+      {"anyOf",
+       Json::array({integer(1, largest_size, "so many, cut where their measured times balance"),
+                    Json{{"type", "array"},
+                         {"items", integer(1, largest_size, "layers")},
+                         {"minItems", 1},
+                         {"description", "layers of each stage"}}})}};
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+              {"title", "SchedLab training"}};
+  schema.update(object(
+      {{"schedlab", {{"const", "training"}}},
+       {"version", {{"const", 1}}},
+       {"name", text("title of pictures")},
+       {"description", text("what is asked")},
+       {"data", data()},
+       {"layers", layers()},
+       {"optimizer", optimizer},
+       {"batch", integer(1, largest_size, "samples of a round, of all groups together")},
+       {"microbatches", integer(1, largest_size, "of each group, as equal as possible; 1")},
+       {"groups", integer(1, 100'000, "data parallel, each a pipeline of its own; 1")},
+       {"stages", stages},
+       {"chunks", integer(1, 4096, "stages on each rank; 1")},
+       {"recompute", flag("keep only what goes into a stage, and make the rest again; false")},
+       {"rounds", integer(1, largest_size, "updates of the parameters; 20")},
+       {"verified_rounds",
+        integer(0, largest_size, "trained as a whole net too, by rank 0, and compared; 1")},
+       {"seed", integer(0, INT64_MAX, "of weights, dropout, order and test samples; 1")},
+       {"policy", policy()}},
+      {"schedlab", "version", "data", "layers", "batch", "policy"},
+      "a net that is trained by a pipeline of ranks"));
+  return schema.dump(2);
+}
+
+}  // namespace schedlab

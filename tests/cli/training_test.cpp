@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/json_node.hpp"
+#include "cli/schema_check.hpp"
+#include "cli/training/mpi_launch.hpp"
+#include "cli/training/settled_training.hpp"
+#include "cli/training/training_results.hpp"
+#include "cli/training/training_spec.hpp"
+#include "real_exec/ranks/thread_ranks.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engine/simulator.hpp"
+#include "tests/cli/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <string>
+
+using namespace schedlab;
+using schedlab::testing::TemporaryFolder;
+
+namespace {
+
+/// A valid spec with one part replaced.
+std::string spec_with(const std::string& from = {}, const std::string& to = {}) {
+  std::string text = R"({"schedlab": "training", "version": 1,
+  "data": {"kind": "synthetic", "shape": [6, 6, 1], "classes": 3, "samples": 60, "noise": 0.1},
+  "layers": [{"kind": "conv2d", "units": 4, "relu": true}, {"kind": "max_pool"},
+             {"kind": "dropout", "rate": 0.25}, {"kind": "dense", "units": 8, "relu": true},
+             {"kind": "dense", "units": 3}],
+  "batch": 12, "microbatches": 3, "groups": 2, "stages": [2, 3],
+  "rounds": 4, "verified_rounds": 4, "policy": "pipeline_1f1b"})";
+  if (!from.empty()) text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    static_cast<void>(parse_training_spec(text, "t.json"));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string ranks_error(const std::string& text, std::uint32_t ranks) {
+  try {
+    static_cast<void>(stages_for_ranks(parse_training_spec(text, "t.json"), ranks));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a training spec is read") {
+  const TrainingSpec spec = parse_training_spec(spec_with(), "folder/t.json");
+  CHECK(spec.name == "t");
+  CHECK(spec.training.net.layers.size() == 5);
+  CHECK(spec.training.net.layers[2].rate == 0.25);
+  CHECK(spec.training.data.size() == 48);  // every fifth of 60 is for testing
+  CHECK(spec.test.size() == 12);
+  CHECK(spec.layers_per_stage == std::vector<std::int64_t>{2, 3});
+  CHECK(spec.ranks() == 4);
+  CHECK(spec.policy == "pipeline_1f1b");
+  const TrainingSpec open = parse_training_spec(spec_with(R"("stages": [2, 3],)"), "t.json");
+  CHECK_FALSE(open.ranks());
+  CHECK(stages_for_ranks(open, 6) == 3);
+  const TrainingSpec options = parse_training_spec(
+      spec_with(R"("pipeline_1f1b")", R"({"name": "pipeline_zb_h1", "transfers": "blocking"})"),
+      "t.json");
+  CHECK(options.policy == "pipeline_zb_h1");
+  CHECK(options.policy_options.size() == 1);
+}
+
+TEST_CASE("what is wrong with a training spec is named") {
+  CHECK(error_of(spec_with(R"("classes": 3)", R"("classes": 4)"))
+            .starts_with("t.json: /layers: found 3 values behind the last layer, expected one for "
+                         "each of the 4 classes"));
+  CHECK(error_of(spec_with(R"("units": 4, "relu")", R"("units": 4, "kernel": 7, "relu")"))
+            .starts_with("t.json: /layers/0/kernel: found 7, expected at most 6"));
+  CHECK(error_of(spec_with(R"("batch": 12)", R"("batch": 5)"))
+            .starts_with("t.json: /batch: found 5, expected at least 6"));
+  CHECK(error_of(spec_with(R"("batch": 12)", R"("batch": 49)"))
+            .starts_with("t.json: /batch: found 49, expected at most 48"));
+  CHECK(error_of(spec_with("[2, 3]", "[2, 2]"))
+            .starts_with("t.json: /stages: found 4 layers in all, expected 5"));
+  CHECK(error_of(spec_with("[2, 3]", "6"))
+            .starts_with("t.json: /stages: found 6, expected at most 5"));
+  CHECK(error_of(spec_with(R"("groups": 2)", R"("groups": 2, "chunks": 3)"))
+            .starts_with("t.json: /chunks: found 3, expected a divisor of the 2 stages"));
+  CHECK(error_of(spec_with("pipeline_1f1b", "pipeline_2f2b"))
+            .find("/policy: found \"pipeline_2f2b\"") != std::string::npos);
+  CHECK(error_of(spec_with("pipeline_1f1b", "heft")).find("a schedule of a pipeline") !=
+        std::string::npos);
+  CHECK(error_of(spec_with(R"("rounds")", R"("round")")).find("\"rounds\"") != std::string::npos);
+}
+
+TEST_CASE("a number of ranks that does not fit is named") {
+  CHECK(ranks_error(spec_with(), 0) == "no error");
+  CHECK(ranks_error(spec_with(), 4) == "no error");
+  CHECK(ranks_error(spec_with(), 3).starts_with("--ranks: found 3, expected 4: 2 groups of 2"));
+  const std::string open = spec_with(R"("stages": [2, 3],)");
+  CHECK(ranks_error(open, 0).starts_with("--ranks: found none"));
+  CHECK(ranks_error(open, 3).starts_with("--ranks: found 3, expected a multiple of the 2 groups"));
+  CHECK(ranks_error(open, 12).starts_with("--ranks: found 12, expected at most 5 stages"));
+}
+
+TEST_CASE("data from a file is relative to the spec") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "d.csv") << "label,a,b\n0,0.5,1\n1,1,0.5\n0,0,1\n1,1,0\n1,0,0\n";
+  const std::string text = R"({"schedlab": "training", "version": 1,
+    "data": {"kind": "file", "path": "d.csv", "shape": [1, 2, 1]},
+    "layers": [{"kind": "dense", "units": 2}], "batch": 2, "policy": "pipeline_naive"})";
+  const TrainingSpec spec = parse_training_spec(text, "t.json", folder.path().string());
+  CHECK(spec.training.data.size() == 4);
+  CHECK(spec.test.size() == 1);
+}
+
+TEST_CASE("ranks settle, train and write the same as they would over MPI") {
+  const TrainingSpec spec = parse_training_spec(spec_with("[2, 3]", "2"), "t.json");
+  run_on_threads(4, [&](RankLink& link) {
+    const SettledTraining settled = settle_training(spec, link);
+    const PipelineRunResult run = run_pipeline(
+        settled.training, settled.graph, settled.plan, link, {.rounds = 4, .verified_rounds = 4});
+    if (link.rank() != 0) return;
+    CHECK(settled.cut_by_time);
+    CHECK(settled.training.stages.size() == 2);
+    TrainingResults results{.spec = spec, .settled = settled, .run = run};
+    results.cores = 2;
+    results.predicted = simulate(settled.problem(), settled.plan);
+    CHECK(results.same_as_unsplit());
+    CHECK(results.makespan() > Duration{0});
+    // Four ranks on two cores cannot be faster than half of all work.
+    CHECK(results.prediction() >= results.work_per_core());
+    const std::string json = training_results_json(results);
+    CHECK_NOTHROW(
+        check_schema(parse_json_node(json, "r.json"), json, training_results_schema(), "r.json"));
+    const TemporaryFolder folder;
+    const RunFiles files = write_training_files(folder.path(), results);
+    for (const char* const name : {"training.json", "losses.csv", "trace.json", "timeline.svg"}) {
+      CAPTURE(name);
+      CHECK(std::filesystem::exists(folder.path() / name));
+    }
+    const std::string text = training_results_text(results, "out", files);
+    CHECK(text.find("4 ranks share 2 cores") != std::string::npos);
+  });
+}
+
+TEST_CASE("mpirun's paragraphs are kept back, and say which rank died") {
+  const std::string frame(74, '-');
+  MpirunMessages messages;
+  CHECK(messages.take("note: a line of the program"));
+  CHECK_FALSE(messages.take(frame));
+  CHECK_FALSE(messages.take("Primary job  terminated normally, but 1 process returned"));
+  CHECK_FALSE(messages.take(frame));
+  CHECK(messages.cause().empty());
+  CHECK_FALSE(messages.take(frame));
+  CHECK_FALSE(
+      messages.take("mpirun noticed that process rank 1 with PID 0 on node vm exited on "
+                    "signal 9 (Killed)."));
+  CHECK_FALSE(messages.take(frame));
+  CHECK(messages.cause() == "rank 1 was ended by signal 9 (Killed)");
+  CHECK_FALSE(messages.program_said());
+  CHECK(messages.take("error: rank 2: no memory"));
+  CHECK(messages.program_said());
+  CHECK(messages.paragraphs().size() == 2);
+}
