@@ -87,8 +87,8 @@ TEST_CASE("a sweep over ranks that was stopped goes on with what is missing") {
   const SweepCounts first = run_on(3, {.out = folder.path() / "a"}, &stop, [&](std::uint64_t done) {
     if (done >= 5) stop = true;
   });
-  CHECK(first.interrupted);
   CHECK(first.ran >= 5);
+  CHECK(first.interrupted == (first.ran < 24));  // all may have been under way when it was asked
   const SweepCounts rest = run_on(2, {.out = folder.path() / "a", .resume = true});
   CHECK(rest.kept == first.ran);
   CHECK(rest.kept + rest.ran == 24);
