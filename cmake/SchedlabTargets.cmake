@@ -66,7 +66,7 @@ endfunction()
 
 # schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>])
 #
-# One doctest program with its ctest entry. LABELS are unit, property, golden, reference, gpu; 77 as exit code means
+# One doctest program with its ctest entry. LABELS are unit, property, golden, reference, gpu, mpi; 77 as exit code means
 # skipped. With SCHEDLAB_TEST_LABELS set, tests without one of those labels are not even built.
 function(schedlab_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS")

@@ -24,7 +24,10 @@ constexpr std::array examples{
     Example{"simulate", "schedlab simulate experiments/quickstart_timeline.json --out out/one"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart --resume"},
+    Example{"sweep", "mpirun -n 4 schedlab sweep experiments/quickstart.json --out out/quickstart"},
     Example{"execute", "schedlab execute one.json --device cpu --out out/executed"},
+    Example{"execute",
+            "schedlab execute experiments/training.json --device mpi --ranks 2 --out out/trained"},
     Example{"calibrate", "schedlab calibrate --device cpu --quick --out my_cpu.json"},
     Example{"validate",
             "schedlab validate experiments/validate_quick.json --device cpu --host preloaded "
