@@ -145,7 +145,7 @@ SettledTraining settle_training(const TrainingSpec& spec, RankLink& link) {
   settled.plan = make_policy(spec.policy, spec.policy_options)->plan(settled.problem());
   const std::vector<Finding> findings = check(settled.graph, settled.platform, settled.plan);
   if (!findings.empty()) {
-    throw ContractViolation(fmt::format("plan of {}: {}", spec.policy, findings.front().message));
+    throw InfeasibleError(fmt::format("plan of {}: {}", spec.policy, findings.front().message));
   }
   return settled;
 }

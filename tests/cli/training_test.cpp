@@ -90,7 +90,7 @@ TEST_CASE("what is wrong with a training spec is named") {
   CHECK(error_of(spec_with(R"("groups": 2)", R"("groups": 2, "chunks": 3)"))
             .starts_with("t.json: /chunks: found 3, expected a divisor of the 2 stages"));
   CHECK(error_of(spec_with("pipeline_1f1b", "pipeline_2f2b"))
-            .find("/policy: found \"pipeline_2f2b\"") != std::string::npos);
+            .find("/policy: found the unknown policy \"pipeline_2f2b\"") != std::string::npos);
   CHECK(error_of(spec_with("pipeline_1f1b", "heft")).find("a schedule of a pipeline") !=
         std::string::npos);
   CHECK(error_of(spec_with(R"("rounds")", R"("round")")).find("\"rounds\"") != std::string::npos);

@@ -67,7 +67,16 @@ TEST_CASE("several chunks on a rank train as the whole net does") {
   }
 }
 
-TEST_CASE("Adam, recomputation, blocking transfers and late sums change nothing") {
+TEST_CASE("blocking transfers change nothing where they can be") {
+  // Of 1F1B and ZB-H1 ranks would send to each other at once, which the plan checker refuses.
+  for (const char* const policy : {"pipeline_naive", "pipeline_flush"}) {
+    CAPTURE(policy);
+    check_same_as_unsplit(
+        {small_training({1, 2, 2}), policy, {{"transfers", std::string{"blocking"}}}});
+  }
+}
+
+TEST_CASE("Adam, recomputation and late sums change nothing") {
   PipelineTraining training = small_training({1, 2, 2});
   training.groups = 2;
   training.setting.optimizer = {.kind = Optimizer::adam, .learning_rate = 0.01};
@@ -75,7 +84,6 @@ TEST_CASE("Adam, recomputation, blocking transfers and late sums change nothing"
     CAPTURE(policy);
     for (const bool recompute : {false, true}) {
       training.setting.recompute = recompute;
-      check_same_as_unsplit({training, policy, {{"transfers", std::string{"blocking"}}}});
       check_same_as_unsplit({training, policy, {{"gradient_sums", std::string{"after_passes"}}}});
     }
   }
