@@ -128,7 +128,7 @@ TEST_CASE("execute: what cannot run here is refused with what to do instead") {
   CHECK_FALSE(fs::exists(session.target()));
   options.device = "tpu";
   CHECK_THROWS_WITH_AS(
-      static_cast<void>(session.call(options)), doctest::Contains("cpu or cuda"), InputError);
+      static_cast<void>(session.call(options)), doctest::Contains("cpu, cuda"), InputError);
   options.device = "cpu";
   options.precision = "tf32";
   CHECK_THROWS_WITH_AS(
