@@ -44,11 +44,19 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   Pool& pool = pools_[index];
   pool.dirty = false;
   const std::uint32_t cycling = pool.cycling;
-  if (cycling != nil) settle(cycling, now);
+  DeviceState& device = devices_[pool.device];
+  const bool freely = !device.share.saturated() && !limits(device, pool);
+  if (cycling != nil) {
+    // Still the first, and only its own blocks make room for it: nothing changes.
+    if (freely && queues_[pool.first_queue + pool.top].head == cycling &&
+        pool.room < kernels_[cycling].footprint) {
+      return;
+    }
+    if (settle(cycling, now)) touch(cycling, kernels_[cycling]);
+  }
   pool.cycling = nil;
   if (pool.waiting != 0) {
-    DeviceState& device = devices_[pool.device];
-    if (device.share.saturated() || limits(device, pool)) {
+    if (!freely) {
       dispatch_queues(pool, now);
     } else {
       give_freely(pool, nil, device, now);
@@ -121,14 +129,14 @@ void FluidSharing::append_in_phase(Kernel& kernel,
 }
 
 /// Works out what the kernel whose cohorts follow upon each other has done up to `now`. Blocks that
-/// end at this very instant end: who comes next is about to be decided.
-void FluidSharing::settle(std::uint32_t index, std::int64_t now) {
+/// end at this very instant end: who comes next is about to be decided. False: nothing.
+bool FluidSharing::settle(std::uint32_t index, std::int64_t now) {
   Kernel& kernel = kernels_[index];
-  if (kernel.rounds == 0) return;  // then each of its cohorts is an event
+  if (kernel.rounds == 0) return false;  // then each of its cohorts is an event
   bool ticked = false;
   const std::int64_t own = device_of(kernel).share.own_time(kernel, now, ticked);
   const std::int64_t first = cohorts_[kernel.cohorts.first].end + kernel.shift;
-  if (own < first) return;
+  if (own < first) return false;
   // All cohorts end within one block time, so all of them have been through these rounds.
   if (own - first >= kernel.block_time) {
     skip_rounds(kernel, static_cast<std::uint32_t>((own - first) / kernel.block_time));
@@ -142,12 +150,12 @@ void FluidSharing::settle(std::uint32_t index, std::int64_t now) {
     append(kernel.cohorts, cohort.end + kernel.block_time, cohort.blocks);
   }
   kernel.rounds = 0;
-  touch(index, kernel);
-  if (cohorts_[kernel.cohorts.first].end + kernel.shift == own) end_first_cohort(index);
+  if (cohorts_[kernel.cohorts.first].end + kernel.shift == own) end_first_cohort(kernel);
+  return true;
 }
 
-void FluidSharing::end_first_cohort(std::uint32_t index) {
-  Kernel& kernel = kernels_[index];
+/// The kernel is to be touched afterwards.
+void FluidSharing::end_first_cohort(Kernel& kernel) {
   const std::uint32_t node = take_first(kernel.cohorts);
   const Cohort cohort = cohorts_[node];
   free_cohort(node);
@@ -157,7 +165,6 @@ void FluidSharing::end_first_cohort(std::uint32_t index) {
   }
   Pool& pool = pools_[kernel.pool];
   if (pool.units != 0) pool.room += std::int64_t{kernel.footprint} * cohort.blocks;
-  touch(index, kernel);
 }
 
 void FluidSharing::share_bandwidth(std::int64_t now) {
@@ -207,7 +214,7 @@ void FluidSharing::collect_due(std::int64_t now) {
     } else {
       due_.push_back(id - devices);
     }
-  } while (ends_.more_now());
+  } while (ends_.next_time() == now);
   if (due_.size() < 2) return;
   std::sort(due_.begin(), due_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return kernels_[a].request.item < kernels_[b].request.item;
@@ -219,9 +226,9 @@ Time FluidSharing::next_completion(Time horizon) {
   for (;;) {
     if (!notices_.empty()) return announced_ ? Time::max() : at(event_time_);
     if (next_due_ < due_.size()) return at(event_time_);
-    const std::int64_t next = ends_.next_time();
+    std::int64_t next = ends_.next_time();
     if (at(next) >= horizon || next == KernelHeap::never || dispatch_needed()) return at(next);
-    if (pass_on(next)) continue;
+    if (pass_on(next, horizon.time_since_epoch().count())) continue;
     collect_due(next);
     for (const std::uint32_t index : due_) {
       if (completes(kernels_[index])) return at(next);
@@ -230,96 +237,6 @@ Time FluidSharing::next_completion(Time horizon) {
     for (const std::uint32_t index : due_) (void)end_due(index);
     due_.clear();
     dispatch_all(next);
-  }
-}
-
-/// Does the next event where it is the end of one cohort, alone at its time, after which its kernel
-/// goes on: that is most events. Else does nothing: false.
-bool FluidSharing::pass_on(std::int64_t now) {
-  if (ends_.more_now()) return false;
-  const auto devices = static_cast<std::uint32_t>(devices_.size());
-  std::uint32_t index = ends_.top();
-  if (index >= devices) {
-    index -= devices;
-  } else {
-    index = devices_[index].share.due_alone();
-    if (index == nil) return false;
-  }
-  Kernel& kernel = kernels_[index];
-  if (completes(kernel)) return false;
-  event_time_ = now;  // of notices
-  DeviceState& device = device_of(kernel);
-  if (!device.share.saturated() && !limits(device, pools_[kernel.pool])) {
-    pass_on_freely(index, kernel, device, now);
-    return true;
-  }
-  skip_rounds(kernel, kernel.rounds);
-  kernel.rounds = 0;
-  end_first_cohort(index);
-  if (pools_[kernel.pool].waiting != 0) dispatch_pool(kernel.pool, now);
-  share_bandwidth(now);
-  dispatched_at_ = now;
-  return true;
-}
-
-/// The same in few steps where all have the bandwidth they want and whoever waits may start.
-void FluidSharing::pass_on_freely(std::uint32_t ended,
-                                  Kernel& from,
-                                  DeviceState& device,
-                                  std::int64_t now) {
-  Pool& pool = pools_[from.pool];
-  if (from.rounds != 0) skip_rounds(from, from.rounds);
-  from.rounds = 0;
-  const std::uint32_t node = take_first(from.cohorts);
-  from.blocks_running -= cohorts_[node].blocks;
-  pool.room += std::int64_t{from.footprint} * cohorts_[node].blocks;
-  free_cohort(node);
-  const std::uint32_t cycled = pool.cycling;
-  if (pool.waiting != 0) {
-    if (cycled != nil && cycled != ended) settle(cycled, now);
-    pool.cycling = nil;
-    give_freely(pool, ended, device, now);
-    if (pool.cycling != cycled && cycled != nil && cycled != ended) touch(cycled, kernels_[cycled]);
-  }
-  device.share.set_demand(from);
-  reschedule(ended, from, pool);
-  dispatched_at_ = now;
-  if (!touched_.empty() || device.share.overbooked()) {
-    note_change(pool.device, device);
-    share_bandwidth(now);
-  }
-}
-
-/// Places blocks of those who wait, the first first. `ended` is scheduled by the caller.
-void FluidSharing::give_freely(Pool& pool,
-                               std::uint32_t ended,
-                               DeviceState& device,
-                               std::int64_t now) {
-  for (;; ++pool.top) {
-    Queue& queue = queues_[pool.first_queue + pool.top];
-    while (queue.head != nil) {
-      const std::uint32_t index = queue.head;
-      Kernel& kernel = kernels_[index];
-      const std::uint32_t blocks = blocks_that_fit(pool, kernel);
-      if (blocks != 0) {
-        if (!kernel.started) begin(index, kernel, device, now);
-        kernel.blocks_left -= blocks;
-        kernel.blocks_running += blocks;
-        pool.room -= std::int64_t{kernel.footprint} * blocks;
-        append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);
-      }
-      const bool done = kernel.blocks_left == 0;
-      if (!done && kernel.started && kernel.block_time > 0) pool.cycling = index;
-      if (index != ended && kernel.started) {
-        device.share.set_demand(kernel);
-        kernel.request.held ? schedule(index, kernel, device) : reschedule(index, kernel, pool);
-      }
-      if (!done) return;
-      queue.head = kernel.next_waiting;
-      if (queue.head == nil) queue.tail = nil;
-      if (!kernel.request.quiet) notices_.push_back({index, false});
-      if (--pool.waiting == 0) return;
-    }
   }
 }
 
@@ -344,12 +261,21 @@ bool FluidSharing::end_due(std::uint32_t index) {
   Kernel& kernel = kernels_[index];
   skip_rounds(kernel, kernel.rounds);
   kernel.rounds = 0;
-  end_first_cohort(index);
+  end_first_cohort(kernel);
   // Whenever the blocks of a held kernel were placed, they end together.
-  while (kernel.request.held && kernel.cohorts.first != nil) end_first_cohort(index);
+  while (kernel.request.held && kernel.cohorts.first != nil) end_first_cohort(kernel);
   if (pools_[kernel.pool].waiting != 0) mark(kernel.pool);
-  if (kernel.blocks_running != 0 || kernel.blocks_left != 0) return false;
+  if (kernel.blocks_running != 0 || kernel.blocks_left != 0) {
+    touch(index, kernel);
+    return false;
+  }
   DeviceState& device = device_of(kernel);
+  if (device.share.saturated() || kernel.touched) {
+    touch(index, kernel);
+  } else {  // what sharing would come to
+    device.share.set_demand(kernel);
+    free_kernels_.push_back(index);
+  }
   if (device.resident-- == device.resident_limit) {
     for (std::uint32_t i = 0; i < device.pools; ++i) {
       if (pools_[device.first_pool + i].waiting != 0) mark(device.first_pool + i);

@@ -153,16 +153,18 @@ class FluidSharing {
                        std::uint32_t blocks,
                        const DeviceState& device,
                        std::int64_t now);
-  bool pass_on(std::int64_t now);
+  bool pass_on(std::int64_t& next, std::int64_t horizon);
+  void pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now);
   void pass_on_freely(std::uint32_t ended, Kernel& from, DeviceState& device, std::int64_t now);
+  bool feed_first(Pool& pool, std::uint32_t index, DeviceState& device, std::int64_t now);
   void give_freely(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now);
   /// May the limit of resident kernels matter when those who wait start?
   [[nodiscard]] static bool limits(const DeviceState& device, const Pool& pool) {
     return device.resident_limit != 0 && device.resident + pool.waiting > device.resident_limit;
   }
-  void settle(std::uint32_t index, std::int64_t now);
+  bool settle(std::uint32_t index, std::int64_t now);
   void skip_rounds(Kernel& kernel, std::uint32_t rounds);
-  void end_first_cohort(std::uint32_t index);
+  void end_first_cohort(Kernel& kernel);
   bool end_due(std::uint32_t index);
 
   void note_change(std::uint32_t number, DeviceState& device);

@@ -95,7 +95,8 @@ inline void FluidSharing::reschedule(std::uint32_t index, Kernel& kernel, const 
   if (kernel.blocks_left > kernel.blocks_running && pool.cycling == index) {
     kernel.rounds = (kernel.blocks_left - 1) / kernel.blocks_running;
   }
-  ends_.set(heap_id(index), next_own_time(kernel) - kernel.own);
+  const std::int64_t time = next_own_time(kernel) - kernel.own;
+  pool.cycling == index ? ends_.set_apart(heap_id(index), time) : ends_.set(heap_id(index), time);
 }
 
 inline void FluidSharing::schedule(std::uint32_t index, Kernel& kernel, DeviceState& device) {

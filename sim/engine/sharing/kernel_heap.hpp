@@ -10,80 +10,74 @@
 namespace schedlab {
 
 /// Min-heap of numbered things by time, in which the time of each can be changed or taken back: no
-/// stale entries. Four children a node. Ties leave in no particular order. What pop() takes leaves
-/// a hole, because most that is popped is put in again at once, which then costs one sift.
+/// stale entries. Four children a node; ties leave in no particular order. One entry may stand
+/// apart, outside the heap: changing its time costs nothing.
 class KernelHeap {
  public:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
   void clear() {
-    entries_.clear();
+    entries_.assign(padding, Entry{});
+    size_ = 0;
     position_.clear();
-    hole_ = false;
+    apart_ = {};
   }
   /// `never` when empty.
-  [[nodiscard]] std::int64_t next_time() {
-    if (hole_) fill_hole();
-    return entries_.empty() ? never : entries_.front().time;
+  [[nodiscard]] std::int64_t next_time() const {
+    return std::min(entries_.front().time, apart_.time);
   }
-  /// What next_time() is the time of, directly after it. Must not be empty.
-  [[nodiscard]] std::uint32_t top() const { return entries_.front().kernel; }
-  /// Takes out what next_time() is the time of. Must not be empty.
+  /// What next_time() is the time of. Must not be empty.
+  [[nodiscard]] std::uint32_t top() const {
+    return apart_is_first() ? apart_.kernel : entries_.front().kernel;
+  }
+  /// Has no other the time of top()?
+  [[nodiscard]] bool alone() const {
+    const Entry* e = entries_.data();
+    if (apart_is_first()) return true;
+    return apart_.time != e->time && e[1].time != e->time && e[2].time != e->time &&
+           e[3].time != e->time && e[4].time != e->time;
+  }
+  /// Takes out top(). Must not be empty.
   std::uint32_t pop() {
-    if (hole_) fill_hole();
-    const std::uint32_t top = entries_.front().kernel;
-    position_[top] = absent;
-    hole_ = true;
-    return top;
-  }
-  /// Is there another at the time of top(), or of what was popped just now?
-  [[nodiscard]] bool more_now() const {
-    const std::size_t last = std::min<std::size_t>(5, entries_.size());
-    for (std::size_t child = 1; child < last; ++child) {
-      if (entries_[child].time == entries_.front().time) return true;
+    const std::uint32_t first = top();
+    if (apart_is_first()) {
+      apart_ = {};
+    } else {
+      take(0);
     }
-    return false;
+    return first;
   }
   [[nodiscard]] bool contains(std::uint32_t kernel) const {
-    return kernel < position_.size() && position_[kernel] != absent;
+    return kernel == apart_.kernel || (kernel < position_.size() && position_[kernel] != absent);
   }
 
   void set(std::uint32_t kernel, std::int64_t time) {
+    if (kernel == apart_.kernel) apart_ = {};
     if (kernel >= position_.size()) position_.resize(kernel + 1, absent);
-    std::uint32_t at = position_[kernel];
+    const std::uint32_t at = position_[kernel];
     if (at == absent) {
-      if (hole_) {
-        hole_ = false;
-        sift_down(0, {time, kernel});
-        return;
-      }
-      at = static_cast<std::uint32_t>(entries_.size());
-      entries_.emplace_back();
-    } else {
-      if (time == entries_[at].time) return;
-      if (hole_) {
-        fill_hole();
-        at = position_[kernel];
-      }
-      if (time > entries_[at].time) {
-        sift_down(at, {time, kernel});
-        return;
-      }
+      insert({time, kernel});
+    } else if (time > entries_[at].time) {
+      sift_down(at, {time, kernel});
+    } else if (time < entries_[at].time) {
+      sift_up(at, {time, kernel});
     }
-    sift_up(at, {time, kernel});
+  }
+  /// As set(), of one whose time changes more often than it comes first. It stands apart until it
+  /// is set() or taken out, or another one is to stand there.
+  void set_apart(std::uint32_t kernel, std::int64_t time) {
+    if (kernel != apart_.kernel) {
+      remove(kernel);
+      if (apart_.kernel != absent) set(apart_.kernel, apart_.time);
+      apart_.kernel = kernel;
+    }
+    apart_.time = time;
   }
   void remove(std::uint32_t kernel) {
-    if (!contains(kernel)) return;
-    if (hole_) fill_hole();
-    const std::uint32_t at = position_[kernel];
-    position_[kernel] = absent;
-    const Entry last = entries_.back();
-    entries_.pop_back();
-    if (at == entries_.size()) return;
-    if (at > 0 && last.time < entries_[(at - 1) / 4].time) {
-      sift_up(at, last);
-    } else {
-      sift_down(at, last);
+    if (kernel == apart_.kernel) {
+      apart_ = {};
+    } else if (kernel < position_.size() && position_[kernel] != absent) {
+      take(position_[kernel]);
     }
   }
 
@@ -94,50 +88,63 @@ class KernelHeap {
  private:
   static constexpr std::uint32_t absent = 0xFFFFFFFFU;
   struct Entry {
-    std::int64_t time = 0;
-    std::uint32_t kernel = 0;
+    std::int64_t time = never;
+    std::uint32_t kernel = absent;
   };
+  /// Entries of `never` behind the last one, so that nobody asks how many children there are.
+  static constexpr std::uint32_t padding = 5;
 
-  void put(std::uint32_t at, const Entry& entry) {
-    entries_[at] = entry;
-    position_[entry.kernel] = at;
+  [[nodiscard]] bool apart_is_first() const { return apart_.time < entries_.front().time; }
+  void insert(const Entry& entry) {
+    if (size_ + padding == entries_.size()) entries_.emplace_back();
+    sift_up(size_++, entry);
+  }
+  void take(std::uint32_t at) {
+    position_[entries_[at].kernel] = absent;
+    const Entry last = entries_[--size_];
+    entries_[size_] = {};
+    if (at == size_) return;
+    if (at > 0 && last.time < entries_[(at - 1) / 4].time) {
+      sift_up(at, last);
+    } else {
+      sift_down(at, last);
+    }
   }
   void sift_up(std::uint32_t at, const Entry& entry) {
+    Entry* const entries = entries_.data();
+    std::uint32_t* const position = position_.data();
     while (at > 0) {
       const std::uint32_t parent = (at - 1) / 4;
-      if (entry.time >= entries_[parent].time) break;
-      put(at, entries_[parent]);
+      if (entry.time >= entries[parent].time) break;
+      entries[at] = entries[parent];
+      position[entries[at].kernel] = at;
       at = parent;
     }
-    put(at, entry);
+    entries[at] = entry;
+    position[entry.kernel] = at;
   }
   void sift_down(std::uint32_t at, const Entry& entry) {
-    const auto size = static_cast<std::uint32_t>(entries_.size());
-    for (;;) {
-      const std::uint32_t first = 4 * at + 1;
-      if (first >= size) break;
-      const std::uint32_t last = std::min(first + 4, size);
-      std::uint32_t least = first;
-      for (std::uint32_t child = first + 1; child < last; ++child) {
-        if (entries_[child].time < entries_[least].time) least = child;
-      }
-      if (entries_[least].time >= entry.time) break;
-      put(at, entries_[least]);
+    Entry* const entries = entries_.data();
+    std::uint32_t* const position = position_.data();
+    const std::uint32_t size = size_;
+    for (std::uint32_t child = 4 * at + 1; child < size; child = 4 * at + 1) {
+      const std::uint32_t left = child + (entries[child + 1].time < entries[child].time ? 1 : 0);
+      const std::uint32_t right =
+          child + (entries[child + 3].time < entries[child + 2].time ? 3 : 2);
+      const std::uint32_t least = entries[right].time < entries[left].time ? right : left;
+      if (entries[least].time >= entry.time) break;
+      entries[at] = entries[least];
+      position[entries[at].kernel] = at;
       at = least;
     }
-    put(at, entry);
+    entries[at] = entry;
+    position[entry.kernel] = at;
   }
 
-  void fill_hole() {
-    hole_ = false;
-    const Entry last = entries_.back();
-    entries_.pop_back();
-    if (!entries_.empty()) sift_down(0, last);
-  }
-
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> position_;  // by kernel
-  bool hole_ = false;                    // the first entry has been popped
+  std::vector<Entry> entries_ = std::vector<Entry>(padding);
+  std::uint32_t size_ = 0;
+  std::vector<std::uint32_t> position_;  // by kernel; of one apart: absent
+  Entry apart_;
 };
 
 }  // namespace schedlab

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/sharing/kernel_heap.hpp"
+
+#include "sim/base/rng.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+using namespace schedlab;
+
+TEST_CASE("one that stands apart leaves in its turn, and returns among the others when set") {
+  KernelHeap heap;
+  heap.clear();
+  heap.set(3, 30);
+  heap.set_apart(5, 20);
+  CHECK(heap.next_time() == 20);
+  CHECK(heap.top() == 5);
+  heap.set_apart(5, 40);
+  CHECK(heap.top() == 3);
+  heap.set_apart(7, 10);  // 5 goes back, with its time
+  CHECK(heap.pop() == 7);
+  CHECK(heap.pop() == 3);
+  CHECK(heap.next_time() == 40);
+  heap.set(5, 50);
+  CHECK(heap.next_time() == 50);
+  CHECK(heap.pop() == 5);
+  CHECK(heap.next_time() == KernelHeap::never);
+}
+
+TEST_CASE("the heap of kernels agrees with a sorted list, whatever is set, moved or taken out") {
+  Rng rng{7};
+  KernelHeap heap;
+  heap.clear();
+  std::map<std::uint32_t, std::int64_t> expected;
+  for (int step = 0; step < 20'000; ++step) {
+    const auto kernel = static_cast<std::uint32_t>(rng.below(30));
+    const auto time = static_cast<std::int64_t>(rng.below(200));  // ties
+    const std::uint64_t what = rng.below(8);
+    if (what < 3) {
+      heap.set(kernel, time);
+      expected[kernel] = time;
+    } else if (what < 5) {
+      heap.set_apart(kernel, time);
+      expected[kernel] = time;
+    } else if (what == 5) {
+      heap.remove(kernel);
+      expected.erase(kernel);
+    } else if (!expected.empty()) {
+      const std::int64_t next = heap.next_time();
+      const auto same = std::count_if(
+          expected.begin(), expected.end(), [&](const auto& e) { return e.second == next; });
+      REQUIRE(heap.alone() == (same == 1));
+      const std::uint32_t top = heap.top();
+      REQUIRE(heap.pop() == top);
+      REQUIRE(expected.at(top) == next);
+      expected.erase(top);
+    }
+    std::int64_t least = KernelHeap::never;
+    for (const auto& [id, at] : expected) least = std::min(least, at);
+    REQUIRE(heap.next_time() == least);
+    REQUIRE(heap.contains(kernel) == (expected.count(kernel) == 1));
+  }
+}
