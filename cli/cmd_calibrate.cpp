@@ -214,6 +214,12 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
       ->check(CLI::Range(0, 32))
       ->capture_default_str();
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
+  verb->add_option("--seconds",
+                   options.seconds,
+                   "cpu: about how long to measure; 0 = 26 with --quick, 150 without. Less time, "
+                   "larger errors")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "Let nothing else run meanwhile. Specs then name the file as their machine; kernels are cut\n"
@@ -224,6 +230,14 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
 int run(const CalibrateOptions& options, const Terminal& terminal) {
   expect_writable(options.out);
   if (const auto device = cuda_device_from(options.device)) {
+    if (options.seconds > 0) {
+      throw InputError(
+          {.file = "--seconds",
+           .pointer = {},
+           .found = fmt::format("{:g} with --device {}", options.seconds, options.device),
+           .expected = "--device cpu",
+           .hint = "of a CUDA device --quick says how much is measured"});
+    }
     const auto connections =
         options.connections == 0 ? std::nullopt : std::optional{options.connections};
     CudaBench bench{*device, options.base, connections, terminal.stop};
@@ -245,10 +259,11 @@ int run(const CalibrateOptions& options, CalibrationBench& bench, const Terminal
   const Clock::time_point begin = Clock::now();
   expect_writable(options.out);
   Progress progress{terminal, 0, 0, "experiments"};
-  const MachineSpec machine =
-      calibrate(bench,
-                {.name = options.name.empty() ? "cpu" : options.name, .quick = options.quick},
-                shown(progress, terminal));
+  const MachineSpec machine = calibrate(bench,
+                                        {.name = options.name.empty() ? "cpu" : options.name,
+                                         .quick = options.quick,
+                                         .seconds = options.seconds},
+                                        shown(progress, terminal));
   progress.finish();
   write_file_atomically(options.out, write_machine(machine));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();

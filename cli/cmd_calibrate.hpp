@@ -23,6 +23,7 @@ struct CalibrateOptions {
   std::string base{};  ///< machine that the device resembles; empty: by the device's name
   std::uint32_t connections = 0;  ///< hardware connections; 0 = CUDA's choice
   bool quick = false;
+  double seconds = 0;  ///< cpu: that all kernels may take; 0 = what `quick` says
   bool json = false;
 };
 

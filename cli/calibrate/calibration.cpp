@@ -81,16 +81,19 @@ MachineSpec base_machine(const CalibrationOptions& options,
   return machine;
 }
 
-KernelProfile base_profile(const BenchDevice& device, std::uint32_t workers, bool quick) {
+KernelProfile base_profile(const BenchDevice& device,
+                           std::uint32_t workers,
+                           const CalibrationOptions& options) {
   KernelProfile profile;
   profile.date = device.date;
   profile.cpu = device.cpu;
   profile.compiler = device.compiler;
   profile.units = workers;
   profile.how = fmt::format(
-      "schedlab calibrate --device cpu{}: kernels inside training steps of small LSTM and GRU "
+      "schedlab calibrate --device cpu{}{}: kernels inside training steps of small LSTM and GRU "
       "stacks on one stream, {} workers, matrix products by {}; ",
-      quick ? " --quick" : "",
+      options.quick ? " --quick" : "",
+      options.seconds > 0 ? fmt::format(" --seconds {:g}", options.seconds) : "",
       workers,
       device.library);
   return profile;
@@ -185,7 +188,7 @@ MachineSpec calibrate(CalibrationBench& bench,
       repeat(bench, cases[i], once, [&](const Execution& run) { times[i].add(run); });
     }
   }
-  auto profile = std::make_shared<KernelProfile>(base_profile(device, workers, options.quick));
+  auto profile = std::make_shared<KernelProfile>(base_profile(device, workers, options));
   std::vector<double> gaps;
   std::vector<double> noises;
   for (std::size_t i = 0; i < cases.size(); ++i) {

@@ -105,9 +105,8 @@ path = metrics["critical_path"]
 waits = pd.Series({name[len(waited):-len("_us")].replace("_", " "): value for name, value in path.items()
                    if name.startswith(waited) and name.endswith("_us") and value > 0}, dtype=float).sort_values()
 figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3.2))
-left.barh(use_of.operation[::-1], use_of.running_ps[::-1] * 1e-9, color=COLORS[0], label="all tasks")
-left.barh(use_of.operation[::-1], use_of.on_critical_path_ps[::-1] * 1e-9, color=COLORS[1], height=0.4,
-          label="on the critical path")
+left.barh(use_of.operation[::-1], use_of.running_ps[::-1] * 1e-9, label="all tasks", **filling(0))
+left.barh(use_of.operation[::-1], use_of.on_critical_path_ps[::-1] * 1e-9, height=0.4, label="on the critical path", **filling(1))
 left.set(xlabel="sum of durations (ms)", title="Operations")
 left.legend(loc="lower right", frameon=True)
 right.barh(waits.index, waits, color=COLORS[2])

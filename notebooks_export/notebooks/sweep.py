@@ -137,13 +137,16 @@ if chosen.peak_memory_bytes.max() > 0:
     figure, axes = plt.subplots()
     for number, name in enumerate(dict.fromkeys(chosen.variant)):
         of_it = chosen[chosen.variant == name]
+        time, memory = of_it.makespan_us / 1000, of_it.peak_memory_bytes / 2**20
         look = style(number)
-        axes.scatter(of_it.makespan_us / 1000, of_it.peak_memory_bytes / 2**20, color=look["color"], marker=look["marker"],
-                     s=40, label=name, zorder=3)
+        # The numbers tell points apart that lie on each other.
+        label = f"{name}: {time.iloc[0]:.3g} ms, {memory.iloc[0]:.4g} MiB" if len(of_it) == 1 else name
+        axes.scatter(time, memory, facecolors="none" if number % 2 else look["color"], edgecolors=look["color"], marker=look["marker"],
+                     s=60 - 4 * min(number, 8), label=label, zorder=3 + number)
     axes.step(front.makespan_us / 1000, front.peak_memory_bytes / 2**20, where="post", color="black", linewidth=0.8, label="Pareto front")
     axes.set(xlabel="makespan (ms)", ylabel="peak memory (MiB)",
              title="Time against memory\n" + ", ".join(f"{name} {chosen[name].iloc[0]}" for name in case))
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    figure.legend(*axes.get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0), ncol=1 + (chosen.variant.str.len().max() < 25))
     show(figure, "pareto")
 else:
     print("The graphs of this sweep have no tensors: nothing is known of their memory.")

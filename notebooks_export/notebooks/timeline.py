@@ -27,11 +27,6 @@ def load_trace(path):
     return tasks, about
 
 
-def hatch_of(number):
-    """Tells operations apart that share a colour."""
-    return ["", "////", "....", "xxxx"][number // len(COLORS) % 4]
-
-
 def draw_timeline(axes, tasks, about, most_streams):
     """One row per stream, one bar per task; critical tasks are outlined."""
     unit, scale = ("ms", 1e-3) if tasks.end_us.max() >= 1000 else ("us", 1.0)
@@ -43,15 +38,16 @@ def draw_timeline(axes, tasks, about, most_streams):
         for number, operation in enumerate(operations):
             bars = on_stream[on_stream.operation == operation]
             edges = np.where(bars.duration_us < outlined, "none", np.where(bars.critical, "black", "white"))
-            axes.broken_barh(list(zip(bars.start_us * scale, bars.duration_us * scale)), (row - 0.4, 0.8), linewidth=0.4,
-                             facecolors=COLORS[number % len(COLORS)], edgecolors=list(edges), hatch=hatch_of(number))
+            spans, height = list(zip(bars.start_us * scale, bars.duration_us * scale)), (row - 0.4, 0.8)
+            axes.broken_barh(spans, height, **filling(number))
+            axes.broken_barh(spans, height, linewidth=0.4, facecolors="none", edgecolors=list(edges))
     names = [about["streams"][stream].get("name") or f"stream {stream}" for stream in streams]
     axes.set_yticks(range(len(streams)), names)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(f"time ({unit})")
     shown = list(operations[:16])
-    handles = [plt.Rectangle((0, 0), 1, 1, facecolor=COLORS[i % len(COLORS)], hatch=hatch_of(i)) for i in range(len(shown))]
+    handles = [plt.Rectangle((0, 0), 1, 1, **filling(number)) for number in range(len(shown))]
     below = axes.transAxes + ScaledTranslation(0, -0.42, axes.figure.dpi_scale_trans)  # inches: under the axis label
     columns = max(2, min(6, len(shown), 90 // (8 + max(map(len, shown), default=0))))
     axes.legend(handles, shown, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, ncol=columns)

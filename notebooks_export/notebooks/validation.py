@@ -90,8 +90,7 @@ for number, part in enumerate(parts):
     values = 100 * shown[part] / shown.measured_us
     # Positive parts are stacked to the right, negative ones to the left.
     before = sum((100 * shown[other] / shown.measured_us).where(np.sign(shown[other]) == np.sign(shown[part]), 0) for other in parts[:number]) if number else 0
-    axes.barh(range(len(shown)), values, left=before, color=COLORS[number % len(COLORS)], label=part[len("error_"):-len("_us")].replace("_", " "),
-              edgecolor="white", linewidth=0.3)
+    axes.barh(range(len(shown)), values, left=before, label=part[len("error_"):-len("_us")].replace("_", " "), **filling(number))
 axes.plot(100 * shown.error, range(len(shown)), linestyle="none", marker="|", markersize=12, markeredgewidth=2, color="black", label="error")
 axes.axvline(0, color="black", linewidth=0.8)
 axes.set_yticks(range(len(shown)), [f"{row.scenario}: {row.policy}" for row in shown.itertuples()])

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Does what docs/tutorial.md says: writes its files, runs its commands in their order, in a folder that looks like a clone with
-# its build. The commands that build are not run again here: they must be those of scripts/quickstart.sh, which continuous
-# integration runs in a fresh clone.
+# its build. A block of text below a command is part of what it prints. Two things differ: the commands that build are not run
+# again here (they must be those of scripts/quickstart.sh, which continuous integration runs in a fresh clone), and calibrate
+# measures as briefly as it can instead of half a minute.
 #   tutorial.sh SOURCE BUILD FOLDER
 set -euo pipefail
 source=$1
@@ -14,7 +15,8 @@ ln -s "$build" "$folder/build/release"
 for each in docs experiments hw_models scripts; do ln -s "$source/$each" "$folder/$each"; done
 cd "$folder"
 
-# One file per block: blocks/NN.sh is run, any other is saved under the path in blocks/NN.path.
+# One file per block: blocks/NN.sh is run, blocks/NN.text is in what the one before printed, any other is saved under the path
+# in blocks/NN.path.
 awk '
   /^```/ && inside { inside = 0; close(file); path = ""; next }
   /^```/ {
@@ -40,9 +42,17 @@ for block in $(find blocks -type f ! -name '*.path' | sort); do
       fi
     done <"$block"
   elif [[ $block == *.sh ]]; then
+    sed -i 's/ calibrate --quick / calibrate --quick --seconds 3 /' "$block"
     echo "== $(cat "$block")"
-    bash -euo pipefail "$block"
+    bash -euo pipefail "$block" 2>&1 | tee printed
     ran=$((ran + 1))
+  elif [[ $block == *.text ]]; then
+    while IFS= read -r line; do
+      if ! grep -qxF -- "$line" printed; then
+        echo "the tutorial shows this line, which the command above it does not print (any more): $line" >&2
+        exit 1
+      fi
+    done <"$block"
   else
     path=$(cat "${block%.*}.path")
     if [[ -z $path ]]; then

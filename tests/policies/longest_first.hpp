@@ -8,8 +8,8 @@
 
 namespace schedlab {
 
-// The example of docs/adding_a_policy.md; a test compares the two.
-// [example]
+// The example of docs/adding_a_policy.md; the test docs.snippets compares the two.
+
 /// Longest processing time first: of the ready tasks the longest, on the stream that is free first.
 /// Cost: O(tasks (log tasks + streams) + edges). Ties: lower task id, then lower stream id.
 /// Source: Graham, SIAM J. Appl. Math. 17(2), 1969, doi 10.1137/0117039; with dependencies.
@@ -32,6 +32,5 @@ class LongestFirst final : public Policy {
  private:
   std::uint32_t max_streams_;
 };
-// [example]
 
 }  // namespace schedlab
