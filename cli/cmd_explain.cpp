@@ -4,6 +4,7 @@
 #include "cli/explain/explanation.hpp"
 #include "cli/explain/imported_run.hpp"
 #include "cli/explain/top_kernels.hpp"
+#include "cli/import/input_content.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/run_files.hpp"
 #include "notebooks_export/csv.hpp"
@@ -49,7 +50,17 @@ RunFiles write_explanation(const std::filesystem::path& folder,
 }
 
 std::optional<Imported> load_imported(const ExplainOptions& options) {
-  if (!is_imported_trace(options.input)) {
+  const InputContent content = input_content(options.input);
+  if (content != InputContent::profile && content != InputContent::own_trace) {
+    throw InputError(
+        {.file = options.input,
+         .pointer = "",
+         .found = "neither a run nor a profile",
+         .expected = "a run of schedlab, or a profile",
+         .hint = "a graph must be simulated first: a spec with the workload {\"kind\": \"file\", "
+                 "\"path\": ...}"});
+  }
+  if (content == InputContent::own_trace) {
     if (options.within.empty()) return std::nullopt;
     throw InputError({.file = "--within",
                       .pointer = "",

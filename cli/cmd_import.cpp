@@ -40,11 +40,25 @@ std::vector<std::string> write_files(const fs::path& folder, const ImportedInput
     files.push_back(name);
   };
   write("import.json", import_json(input));
+  if (!input.graph_files.empty()) {
+    // A graph file holds one rank; the plan is that of all of them.
+    write("plan.json", plan_to_json(input.plan, input.graph.graph));
+    for (std::size_t rank = 0; rank < input.graph_files.size(); ++rank) {
+      const fs::path file = input.graph_files[rank];
+      write(fmt::format("graph_rank{}.json", rank),
+            write_graph_json(read_foreign_graph(file).graph));
+    }
+    return files;
+  }
   if (input.ranks.empty()) {
     write("graph.json", write_graph_json(input.graph.graph));
     return files;
   }
   write("activities.csv", table_csv(activity_table(input)));
+  if (!input.execution_trace.empty()) {
+    write("graph.json", write_graph_json(input.graph.graph));
+    return files;
+  }
   for (const ImportedTrace& trace : input.ranks) {
     if (trace.device_rows.empty()) continue;
     // A graph file holds one rank.
@@ -65,9 +79,13 @@ CLI::App* add_to(CLI::App& app, ImportOptions& options) {
   verb->add_option(
           "TRACE",
           options.inputs,
-          "Traces of the PyTorch profiler (several: one per rank), trace.json of a run, or "
-          "one graph: execution trace, Chakra, WfFormat, DOT, STG")
+          "Traces of the PyTorch profiler or binary Chakra traces (several: one per rank), "
+          "trace.json of a run, or one graph: execution trace, Chakra, WfFormat, DOT, STG")
       ->required();
+  verb->add_option("--execution-trace",
+                   options.execution_trace,
+                   "Of one profile: the execution trace (*.et.json) of the same run, whose shapes "
+                   "and dependencies the graph gets");
   auto* out = verb->add_option("-o,--out", options.out, "Folder to write");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use")
       ->needs(out);
@@ -81,7 +99,8 @@ CLI::App* add_to(CLI::App& app, ImportOptions& options) {
 }
 
 int run(const ImportOptions& options, const Terminal& terminal) {
-  const ImportedInput input = load_imported_input(options.inputs);
+  ImportedInput input = load_imported_input(options.inputs);
+  if (!options.execution_trace.empty()) join_with(options.execution_trace, input);
   std::vector<std::string> files;
   if (!options.out.empty()) {
     OutputFolder folder(options.out, options.overwrite);

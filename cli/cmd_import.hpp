@@ -14,7 +14,8 @@ namespace schedlab {
 
 struct ImportOptions {
   std::vector<std::string> inputs{};
-  std::string out{};  ///< empty: only the terminal
+  std::string out{};              ///< empty: only the terminal
+  std::string execution_trace{};  ///< of the run that the one profile is of
   bool overwrite = false;
   bool json = false;
 };

@@ -8,6 +8,7 @@
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/import/chakra_ranks.hpp"
 #include "workloads/recurrent_entries.hpp"
 #include "workloads/registry.hpp"
 #include "workloads/transformer_entries.hpp"
@@ -83,6 +84,7 @@ void Components::expect_file(const Choice& choice) const {
   const auto path = choice.given.find("path");
   const auto* text = path == choice.given.end() ? nullptr : std::get_if<std::string>(&path->second);
   if (text == nullptr || std::filesystem::is_regular_file(*text)) return;
+  if (choice.name == "file" && is_rank_pattern(*text)) return;  // says itself what is missing
   const JsonNode* member = choice.node.find("path");
   throw InputError({.file = spec_.file,
                     .pointer = member != nullptr ? member->pointer : choice.node.pointer,

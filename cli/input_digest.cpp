@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "workloads/import/chakra_ranks.hpp"
 
 #include <fmt/format.h>
 
@@ -41,10 +42,15 @@ std::string input_digest(const Spec& spec) {
   }
   std::string digest;
   for (const std::string& word : words) {
-    const std::filesystem::path path{word};
+    const std::filesystem::path given{word};
+    const std::filesystem::path path = given.is_absolute() ? given : spec.folder / given;
     std::string bytes;
     try {
-      bytes = read_file(path.is_absolute() ? path : spec.folder / path);
+      if (!is_rank_pattern(path)) {
+        bytes = read_file(path);
+      } else {
+        for (const std::filesystem::path& file : files_of_ranks(path)) bytes += read_file(file);
+      }
     } catch (const InputError&) {
       continue;
     }

@@ -3,7 +3,7 @@
 
 #include "cli/sweep_run.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/file.hpp"
+#include "sim/base/gzip.hpp"
 #include "sim/trace/chrome_json.hpp"
 
 namespace schedlab {
@@ -25,7 +25,7 @@ TraceDocument load_trace(const std::filesystem::path& path) {
                          : ""});
     }
   }
-  return read_chrome_json(read_file(file), file.string());
+  return read_chrome_json(read_file_or_gzip(file), file.string());
 }
 
 }  // namespace schedlab

@@ -11,7 +11,8 @@ namespace schedlab {
 /// Of a validation, whose trace.json shows two runs side by side: the measured one.
 inline constexpr std::string_view measured_trace_name = "measured_trace.json";
 
-/// The trace in the folder of a run or of a validation (the measured one), or a trace.json itself.
+/// The trace in the folder of a run or of a validation (the measured one), or a trace.json itself,
+/// also gzipped.
 /// Throws InputError; for the folder of a sweep it says how to get a trace from there.
 [[nodiscard]] TraceDocument load_trace(const std::filesystem::path& path);
 

@@ -5,6 +5,7 @@
 #include "workloads/graph_dot.hpp"
 #include "workloads/graph_json.hpp"
 #include "workloads/graph_text.hpp"
+#include "workloads/import/chakra_ranks.hpp"
 #include "workloads/import/foreign_graph.hpp"
 #include "workloads/stg.hpp"
 #include "workloads/transforms/renumber.hpp"
@@ -37,6 +38,9 @@ TaskGraph read(const std::string& bytes, const std::filesystem::path& path) {
 }  // namespace
 
 TaskGraph read_graph_file(const std::filesystem::path& path) {
+  if (is_rank_pattern(path) && !std::filesystem::exists(path)) {
+    return read_chakra_ranks(files_of_ranks(path)).joined.graph;
+  }
   TaskGraph graph = read(read_file_or_gzip(path), path);
   return graph.topologically_numbered() ? std::move(graph) : TopologicalRenumber{}.apply(graph);
 }

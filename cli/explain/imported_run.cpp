@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/explain/imported_run.hpp"
 
+#include "cli/import/input_content.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/import/kineto.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <set>
 #include <utility>
 
@@ -46,18 +45,18 @@ std::vector<std::string> notes_of(const ImportedTrace& trace, const Reconstructe
   return notes;
 }
 
-}  // namespace
-
-bool is_imported_trace(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(path)) return false;
-  std::array<char, 256> head{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  const std::string_view text(head.data(), static_cast<std::size_t>(file.gcount()));
-  const bool gzip = text.starts_with("\x1f\x8b");
-  // Ours says so in its first line (sim/trace/chrome_json.hpp).
-  return gzip || (!text.empty() && text.find("\"schedlab\"") == std::string_view::npos);
+void expect_profile(const std::string& file) {
+  const InputContent content = input_content(file);
+  if (content == InputContent::profile) return;
+  const bool own = content == InputContent::own_trace;
+  throw InputError({.file = file,
+                    .pointer = "",
+                    .found = own ? "a run of schedlab" : "no profile",
+                    .expected = "a profile of PyTorch (Kineto JSON, plain or gzipped)",
+                    .hint = own ? "schedlab explain --what-if simulates a run again" : ""});
 }
+
+}  // namespace
 
 std::vector<ReplayRank> ImportedRun::ranks() const {
   std::vector<ReplayRank> result;
@@ -67,6 +66,7 @@ std::vector<ReplayRank> ImportedRun::ranks() const {
 
 ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths) {
   ImportedRun run;
+  for (const std::filesystem::path& path : paths) expect_profile(path.string());
   if (paths.size() == 1) {
     run.traces.push_back(read_kineto(paths.front()));
   } else {

@@ -11,10 +11,6 @@
 
 namespace schedlab {
 
-/// Is the file a profile of another tool's (Kineto), and not a trace of ours? Looks at its
-/// beginning only; false for a folder and for what cannot be read.
-[[nodiscard]] bool is_imported_trace(const std::filesystem::path& path);
-
 /// The traces of one run's ranks, with who waits for whom.
 struct ImportedRun {
   std::vector<ImportedTrace> traces;

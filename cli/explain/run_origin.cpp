@@ -15,8 +15,10 @@ using OriginJson = nlohmann::ordered_json;
 }  // namespace
 
 std::string run_origin_json(const RunOrigin& origin, const std::filesystem::path& folder) {
-  const auto from = std::filesystem::weakly_canonical(std::filesystem::absolute(folder));
-  const auto to = std::filesystem::weakly_canonical(std::filesystem::absolute(origin.spec_folder));
+  // That of a spec in the current folder is empty, of which nothing can be made absolute.
+  const std::filesystem::path here = std::filesystem::current_path();
+  const auto from = std::filesystem::weakly_canonical(here / folder);
+  const auto to = std::filesystem::weakly_canonical(here / origin.spec_folder);
   OriginJson json{{"schedlab", "run"},
                   {"version", 1},
                   {"verb", origin.verb},

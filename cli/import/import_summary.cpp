@@ -46,6 +46,14 @@ Json problems_json(const Diagnostics& problems) {
   return list;
 }
 
+std::size_t collectives_of_all(const TaskGraph& graph) {
+  std::size_t count = 0;
+  for (const CollectiveId id : graph.collectives().ids()) {
+    count += graph.collectives().tasks(id).size() == graph.rank_count() ? 1U : 0U;
+  }
+  return count;
+}
+
 std::string rank_text(const ImportedTrace& trace) {
   const ImportedCounts counts = count(trace);
   std::string text = fmt::format("{}:", trace.file);
@@ -94,18 +102,62 @@ Json rank_json(const ImportedTrace& trace) {
           {"problems", problems_json(trace.problems)}};
 }
 
+std::string joined_text(const ImportedInput& input) {
+  const JoinCounts& counts = input.joined;
+  return fmt::format(
+      "{}: {} of {} operators are in the profile{}\n"
+      "  {} of {} activities are theirs, {:.3f} of {:.3f} us; a graph of {} tasks and {} "
+      "dependencies\n{}",
+      input.execution_trace,
+      counts.matched(),
+      counts.operators,
+      counts.matched_by_id > 0 ? ", by their numbers" : ", by the order of their names",
+      counts.attributed,
+      counts.activities,
+      to_us(counts.attributed_time),
+      to_us(counts.activity_time),
+      input.graph.graph.task_count(),
+      input.graph.graph.edge_count(),
+      problems_text(input.graph.problems));
+}
+
+Json joined_json(const ImportedInput& input) {
+  const JoinCounts& counts = input.joined;
+  return {{"file", input.execution_trace},
+          {"operators", counts.operators},
+          {"matched_by_id", counts.matched_by_id},
+          {"matched_by_order", counts.matched_by_order},
+          {"activities", counts.activities},
+          {"attributed", counts.attributed},
+          {"activity_us", to_us(counts.activity_time)},
+          {"attributed_us", to_us(counts.attributed_time)},
+          {"tasks", input.graph.graph.task_count()},
+          {"dependencies", input.graph.graph.edge_count()},
+          {"problems", problems_json(input.graph.problems)}};
+}
+
 }  // namespace
 
 std::string import_text(const ImportedInput& input) {
   if (input.ranks.empty()) {
-    return fmt::format("{}: a graph of {} tasks and {} dependencies\n{}",
+    const TaskGraph& graph = input.graph.graph;
+    const std::string ranks =
+        graph.rank_count() > 1
+            ? fmt::format("\n  {} ranks, {} collectives, {} of them of all ranks",
+                          graph.rank_count(),
+                          graph.collectives().size(),
+                          collectives_of_all(graph))
+            : std::string{};
+    return fmt::format("{}: a graph of {} tasks and {} dependencies{}\n{}",
                        input.graph_file,
-                       input.graph.graph.task_count(),
-                       input.graph.graph.edge_count(),
+                       graph.task_count(),
+                       graph.edge_count(),
+                       ranks,
                        problems_text(input.graph.problems));
   }
   std::string text;
   for (const ImportedTrace& trace : input.ranks) text += rank_text(trace);
+  if (!input.execution_trace.empty()) text += joined_text(input);
   return text;
 }
 
@@ -116,11 +168,14 @@ std::string import_json(const ImportedInput& input) {
                         {"format", to_string(input.graph.format)},
                         {"tasks", input.graph.graph.task_count()},
                         {"dependencies", input.graph.graph.edge_count()},
+                        {"ranks", input.graph.graph.rank_count()},
+                        {"collectives", input.graph.graph.collectives().size()},
                         {"problems", problems_json(input.graph.problems)}};
   } else {
     Json ranks = Json::array();
     for (const ImportedTrace& trace : input.ranks) ranks.push_back(rank_json(trace));
     summary["ranks"] = std::move(ranks);
+    if (!input.execution_trace.empty()) summary["execution_trace"] = joined_json(input);
   }
   // Names out of a damaged file need not be UTF-8.
   return summary.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
@@ -166,7 +221,20 @@ std::string import_schema() {
                        {"format", text},
                        {"tasks", whole},
                        {"dependencies", whole},
+                       {"ranks", whole},
+                       {"collectives", whole},
                        {"problems", problems}});
+  Json joined{{"file", text}, {"activity_us", number}, {"attributed_us", number}};
+  for (const char* counted : {"operators",
+                              "matched_by_id",
+                              "matched_by_order",
+                              "activities",
+                              "attributed",
+                              "tasks",
+                              "dependencies"}) {
+    joined[counted] = whole;
+  }
+  joined["problems"] = problems;
   const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
                     {"title", "What an import found"},
                     {"type", "object"},
@@ -174,6 +242,7 @@ std::string import_schema() {
                      {{"schedlab", {{"const", "import"}}},
                       {"version", {{"const", 1}}},
                       {"graph", std::move(graph)},
+                      {"execution_trace", object(std::move(joined))},
                       {"ranks", {{"type", "array"}, {"items", object(std::move(rank))}}}}},
                     {"required", {"schedlab", "version"}},
                     {"additionalProperties", false}};

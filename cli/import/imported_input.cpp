@@ -1,87 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/import/imported_input.hpp"
 
+#include "cli/import/input_content.hpp"
 #include "cli/trace_input.hpp"
-#include "sim/base/byte_source.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/graph_file.hpp"
 #include "workloads/import/kineto.hpp"
 #include "workloads/import/own_trace.hpp"
 
 #include <filesystem>
-#include <string_view>
+#include <utility>
 
 namespace schedlab {
 namespace {
 
-constexpr std::size_t looked_at = std::size_t{1} << 16U;
-
-enum class Content { profile, own_trace, foreign_graph, graph_file };
-
-std::string beginning_of(const std::string& file) {
-  const auto source = open_file_or_gzip(file);
-  std::string text(looked_at, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const std::size_t got = source->read(text.data() + size, text.size() - size);
-    if (got == 0) break;
-    size += got;
-  }
-  text.resize(size);
-  return text;
-}
-
-/// A profile may be larger than the memory, so that only its beginning is looked at; JSON that says
-/// nothing there is taken for one.
-Content content_of(const std::string& file) {
-  if (std::filesystem::is_directory(file)) return Content::own_trace;
-  const std::string text = beginning_of(file);
-  const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
-  const std::size_t start = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
-  if (start == std::string::npos || (text[start] != '{' && text[start] != '[')) {
-    return Content::graph_file;
-  }
-  if (has("\"schedlab\"")) return has("\"traceEvents\"") ? Content::own_trace : Content::graph_file;
-  if (has("\"traceEvents\"") || text[start] == '[') return Content::profile;
-  const bool graph =
-      has("\"workload_graph\"") || has("\"workflow\"") || (has("\"nodes\"") && has("\"schema\""));
-  return graph ? Content::foreign_graph : Content::profile;
-}
-
-void load_graph(const std::string& file, Content content, ImportedInput& input) {
-  input.graph_file = file;
-  if (content == Content::foreign_graph) {
-    input.graph = read_foreign_graph(std::filesystem::path{file});
+void load_graph(const std::vector<std::string>& files, InputContent content, ImportedInput& input) {
+  input.graph_file = files.front();
+  if (content == InputContent::graph_file) {
+    input.graph.graph = read_graph_file(files.front());
+  } else if (files.size() == 1) {
+    input.graph = read_foreign_graph(std::filesystem::path{files.front()});
   } else {
-    input.graph.graph = read_graph_file(file);
+    ChakraRanks ranks = read_chakra_ranks(in_order_of_ranks({files.begin(), files.end()}));
+    input.graph = std::move(ranks.joined);
+    input.plan = std::move(ranks.plan);
+    input.graph_files = std::move(ranks.files);
+    input.graph_file = input.graph_files.front();
   }
+}
+
+/// Profiles, or binary Chakra traces, of several ranks.
+InputContent expect_ranks(const std::vector<std::string>& files) {
+  const InputContent first = input_content(files.front());
+  for (const std::string& file : files) {
+    const InputContent content = input_content(file);
+    if (content == first &&
+        (content == InputContent::profile || content == InputContent::chakra_binary)) {
+      continue;
+    }
+    throw InputError(
+        {.file = file,
+         .pointer = {},
+         .found = "no profile, and no binary Chakra trace like the others",
+         .expected = "profiles, or binary Chakra traces, of the ranks of one run where there are "
+                     "several files",
+         .hint = "import it alone"});
+  }
+  return first;
 }
 
 }  // namespace
 
 ImportedInput load_imported_input(const std::vector<std::string>& files) {
   ImportedInput input;
-  std::vector<std::filesystem::path> profiles;
-  for (const std::string& file : files) {
-    const Content content = content_of(file);
-    if (content == Content::profile) {
-      profiles.emplace_back(file);
-    } else if (files.size() > 1) {
-      throw InputError(
-          {.file = file,
-           .pointer = {},
-           .found = "no profile",
-           .expected = "profiles of the ranks of one run where there are several files",
-           .hint = "import it alone"});
-    } else if (content == Content::own_trace) {
-      input.ranks.push_back(imported_from(load_trace(file), file));
-    } else {
-      load_graph(file, content, input);
-    }
+  const InputContent content =
+      files.size() == 1 ? input_content(files.front()) : expect_ranks(files);
+  switch (content) {
+    case InputContent::profile:
+      if (files.size() == 1) {
+        input.ranks.push_back(read_kineto(files.front()));
+      } else {
+        input.ranks = read_kineto_ranks({files.begin(), files.end()});
+      }
+      break;
+    case InputContent::own_trace:
+      input.ranks.push_back(imported_from(load_trace(files.front()), files.front()));
+      break;
+    case InputContent::unknown:
+      throw InputError({.file = files.front(),
+                        .pointer = {},
+                        .found = "nothing that is known",
+                        .expected = "a profile of PyTorch, a trace.json, an execution trace, a "
+                                    "Chakra or WfFormat graph, DOT, STG, or a graph of ours",
+                        .hint = "is it whole, and the right file?"});
+    default:
+      load_graph(files, content, input);
   }
-  if (profiles.size() == 1) input.ranks.push_back(read_kineto(profiles.front()));
-  if (profiles.size() > 1) input.ranks = read_kineto_ranks(profiles);
   return input;
+}
+
+void join_with(const std::string& execution_trace, ImportedInput& input) {
+  if (input.ranks.size() != 1) {
+    throw InputError({.file = "--execution-trace",
+                      .pointer = {},
+                      .found = input.ranks.empty() ? "a graph to join it with" : "several profiles",
+                      .expected = "one profile, of the run that the execution trace is of",
+                      .hint = "import one rank at a time"});
+  }
+  TimedExecutionTrace timed =
+      join_execution_trace(std::filesystem::path{execution_trace}, input.ranks.front());
+  input.execution_trace = execution_trace;
+  input.graph = std::move(timed.foreign);
+  input.joined = timed.counts;
 }
 
 }  // namespace schedlab

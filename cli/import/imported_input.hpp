@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/import/chakra_ranks.hpp"
+#include "workloads/import/execution_times.hpp"
 #include "workloads/import/foreign_graph.hpp"
 #include "workloads/import/imported_trace.hpp"
 
@@ -14,11 +16,18 @@ struct ImportedInput {
   std::vector<ImportedTrace> ranks;  ///< by rank; empty: a graph
   ForeignGraph graph;                ///< if there are no ranks
   std::string graph_file;
+  std::vector<std::string> graph_files;  ///< of several ranks: by rank
+  Plan plan;                             ///< of several ranks: what their hosts launch
+  std::string execution_trace;  ///< what the one profile was joined with; `graph` is then of both
+  JoinCounts joined;            ///< how well the two fit
 };
 
-/// Traces of the PyTorch profiler and our own (trace.json, or the folder of a run), or one graph
-/// file of any format; known by their content, plain or gzip.
-/// Throws InputError, also for a graph among several files.
+/// Traces of the PyTorch profiler and our own (trace.json, or the folder of a run), one graph file
+/// of any format, or binary Chakra traces of several ranks; known by their content, plain or gzip.
+/// Throws InputError, also for several files that are not ranks.
 [[nodiscard]] ImportedInput load_imported_input(const std::vector<std::string>& files);
+/// Joins the profile of `input` with the execution trace of the same run (join_execution_trace).
+/// Throws InputError, also if `input` is anything but one profile.
+void join_with(const std::string& execution_trace, ImportedInput& input);
 
 }  // namespace schedlab

@@ -131,7 +131,9 @@ class ChangeMaker {
   void launch_region() {
     const TraceWindow window = find_window(trace_, words_.object, 0, "--what-if");
     result_.replay = launch_at_once(model_, window.from, window.to);
-    result_.note = "the launch of the graph itself is free";
+    const bool known = model_.delays.front().graph_call > Duration{0};
+    result_.note = known ? "each graph costs the host what graphs of the profile do"
+                         : "each graph costs the host what the first of its launches did";
   }
 
   void straggle() {
@@ -145,6 +147,9 @@ class ChangeMaker {
   void merge() {
     const std::uint32_t count = number_of(change_, words_.value);
     if (count == 0) refuse(change_, "at least one stream");
+    if (model_.plan.hosts.size() > 1 || !model_.plan.graphs.empty()) {
+      refuse(change_, "a profile of one rank without launches of graphs, to merge the streams of");
+    }
     result_.replay = {.graph = model_.graph,
                       .platform = model_.platform,
                       .costs = model_.costs,
@@ -154,7 +159,7 @@ class ChangeMaker {
 
   /// What a policy makes of the graph, against the recorded streams with the same host.
   void schedule() {
-    if (model_.plan.hosts.size() > 1) throw InfeasibleError("policies are compared on one rank");
+    if (model_.plan.hosts.size() > 1) refuse(change_, "a profile of one rank to plan for");
     result_.replay = with_mean_host(model_);
     result_.compared_with = device_span(simulated(result_.replay.problem(), result_.replay.plan));
     result_.note =

@@ -4,6 +4,7 @@
 #include "cli/explain/imported_run.hpp"
 #include "cli/explain/top_kernels.hpp"
 #include "cli/explain/what_if.hpp"
+#include "cli/import/input_content.hpp"
 #include "cli/schema_check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -40,8 +41,8 @@ struct Session {
 
 TEST_CASE("explain tells a profile from a trace of its own, and writes what it found") {
   Session session;
-  CHECK(is_imported_trace(session.file()));
-  CHECK_FALSE(is_imported_trace(session.folder.path()));
+  CHECK(input_content(session.file().string()) == InputContent::profile);
+  CHECK(input_content(session.folder.path().string()) == InputContent::own_trace);
   ExplainOptions options;
   options.input = session.file().string();
   options.out = (session.folder.path() / "why").string();

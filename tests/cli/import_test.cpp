@@ -3,12 +3,14 @@
 #include "cli/cmd_import.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/import/import_summary.hpp"
+#include "cli/import/input_content.hpp"
 #include "cli/json_node.hpp"
 #include "cli/schema_check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/workloads/chakra_text.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -120,6 +122,103 @@ TEST_CASE("import: graphs of other programs, and our own runs") {
   CHECK(rank.at("kernels") == 6);  // 2 layers x 3 steps
   CHECK(rank.at("launches") == 6);
   CHECK(rank.at("problems").empty());
+}
+
+/// What import --out writes fits its schema.
+json saved_summary(const std::string& out) {
+  const std::string text = read_file(fs::path{out} / "import.json");
+  CHECK_NOTHROW(
+      check_schema(parse_json_node(text, "import.json"), text, import_schema(), "import.json"));
+  return json::parse(text);
+}
+
+TEST_CASE("import: ranks of a binary Chakra trace become a plan for all, which simulates") {
+  const TemporaryFolder folder;
+  Session session;
+  // Both work, 10 and 25 us; the sum then takes 6 us, as on rank 1, which came last.
+  const auto rank = [](std::uint64_t work_us, std::uint64_t sum_us) {
+    return testing::chakra_trace({{.id = 1, .name = "work", .duration_us = work_us},
+                                  testing::chakra_collective(2, 0, 64, "", {1}, sum_us)});
+  };
+  const std::string zero = write(folder, "job.0.et", rank(10, 21));
+  const std::string one = write(folder, "job.1.et", rank(25, 6));
+  const std::string out = (folder.path() / "out").string();
+  CHECK(session.call(ImportOptions{.inputs = {one, zero}, .out = out}) == exit_done);
+  CHECK(session.out.str().find("2 ranks, 1 collectives, 1 of them of all ranks") !=
+        std::string::npos);
+  const json graph = saved_summary(out).at("graph");
+  CHECK(graph.at("file") == zero);
+  CHECK(graph.at("format") == "chakra_binary");
+  CHECK(graph.at("ranks") == 2);
+  CHECK(fs::exists(fs::path{out} / "graph_rank1.json"));
+  const json spec{{"workload", {{"kind", "file"}, {"path", (folder.path() / "job.*.et").string()}}},
+                  {"machine", "ideal"},
+                  {"cost_model", "fixed"},
+                  {"policy", {{"name", "plan_file"}, {"path", out + "/plan.json"}}}};
+  const std::string file = write(folder, "spec.json", spec.dump());
+  const std::string ran = (folder.path() / "run").string();
+  REQUIRE(session.call(SimulateOptions{.spec = file, .out = ran, .json = true}) == exit_done);
+  CHECK(session.printed().at("makespan_us") == 31.0);
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(
+                           ImportOptions{.inputs = {zero, write(folder, "p.json", profile(0))}})),
+                       doctest::Contains("p.json"),
+                       InputError);
+}
+
+TEST_CASE("import: a profile with the execution trace of its run") {
+  const TemporaryFolder folder;
+  Session session;
+  const std::string recorded = write(folder, "profile.json", R"json({"traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1, "ts": 0, "dur": 9,
+     "args": {"External id": 1, "Record function id": 7}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1, "dur": 4,
+     "args": {"correlation": 1}},
+    {"ph": "X", "cat": "kernel", "name": "relu", "pid": 0, "tid": 7, "ts": 6, "dur": 10,
+     "args": {"device": 0, "stream": 7, "correlation": 1}}]})json");
+  const std::string traced = write(folder, "et.json", R"json({"schema": "1.0.1", "nodes": [
+    {"id": 2, "parent": 1, "rf_id": 7, "tid": 1, "name": "aten::relu",
+     "inputs": [[1, 1, 0, 64, 4, "cuda:0"]], "input_shapes": [[64]], "input_types": ["Tensor(float)"],
+     "outputs": [[2, 2, 0, 64, 4, "cuda:0"]], "output_shapes": [[64]],
+     "output_types": ["Tensor(float)"]}]})json");
+  const std::string out = (folder.path() / "out").string();
+  CHECK(session.call(ImportOptions{.inputs = {recorded}, .out = out, .execution_trace = traced}) ==
+        exit_done);
+  CHECK(session.out.str().find("1 of 1 operators are in the profile, by their numbers") !=
+        std::string::npos);
+  const json joined = saved_summary(out).at("execution_trace");
+  CHECK(joined.at("matched_by_id") == 1);
+  CHECK(joined.at("attributed_us") == 10.0);
+  const std::string graph = (fs::path{out} / "graph.json").string();
+  CHECK(session.call(GraphOptions{.input = graph, .machine = "v100", .json = true}) == exit_done);
+  CHECK(session.printed().at("tasks") == 1);
+  CHECK(session.printed().at("serial_us") == 10.0);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(session.call(ImportOptions{.inputs = {traced}, .execution_trace = traced})),
+      doctest::Contains("expected one profile"),
+      InputError);
+}
+
+TEST_CASE("import: what a file holds is told wherever its keys stand") {
+  const TemporaryFolder folder;
+  // "schema" behind more nodes than anybody looks at first.
+  std::string nodes = R"json({"nodes": [)json";
+  for (int i = 0; i < 3000; ++i) nodes += R"json({"name": "aten::relu", "inputs": []},)json";
+  nodes.back() = ']';
+  CHECK(input_content(write(folder, "et.json", nodes + R"json(, "schema": "1.0.1"})json")) ==
+        InputContent::foreign_graph);
+  CHECK(input_content(write(folder, "list.json", "  [{}]")) == InputContent::profile);
+  CHECK(input_content(write(folder, "g.json", R"json({"schedlab": "graph"})json")) ==
+        InputContent::graph_file);
+  CHECK(input_content(write(folder, "g.txt", "digraph {}")) == InputContent::graph_file);
+  CHECK(input_content(write(folder, "g.et", "2\n0 0 0\n1 3 1 0\n")) == InputContent::graph_file);
+  CHECK(input_content(write(folder, "empty.et", "")) == InputContent::unknown);
+  CHECK(input_content(write(folder, "words.txt", "hello")) == InputContent::unknown);
+  // A run's trace is ours although a profiler's list of events is in it, also gzipped.
+  const std::string trace = R"json({"otherData": {"schedlab": "trace"}, "traceEvents": []})json";
+  CHECK(input_content(write(folder, "t.json.gz", gzip(trace))) == InputContent::own_trace);
+  CHECK(input_content(
+            write(folder, "p.json", R"json({"traceEvents": [{"name": "\"schedlab\""}]})json")) ==
+        InputContent::profile);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include "sim/base/gzip.hpp"
 #include "tests/comparisons/reference_data.hpp"
 #include "workloads/graph_file.hpp"
+#include "workloads/import/execution_times.hpp"
 #include "workloads/import/foreign_graph.hpp"
+#include "workloads/import/kineto.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -49,6 +51,29 @@ TEST_CASE("published execution traces are graphs of their leaves") {
       CHECK_MESSAGE(problem == "collective_without_duration", problem);
     }
     CHECK(read_graph_file(*path).task_count() == leaves);  // as any other graph file
+  }
+}
+
+TEST_CASE("published execution traces fit the profiles of the same runs") {
+  // Operators of both; annotations of the profiler itself (ProfilerStep) are in one of them only.
+  for (const auto& [name, operators] :
+       std::map<std::string, std::uint64_t>{{"hta/execution_trace_simple_add", 36},
+                                            {"param/dlrm_8rank_v100/rank0", 1672},
+                                            {"param/dlrm_8rank_v100/rank1", 1672}}) {
+    CAPTURE(name);
+    const auto trace = testing::reference_data(name + ".et.json.gz");
+    const auto profile = testing::reference_data(name + ".json.gz");
+    if (!trace || !profile) return;
+    const ImportedTrace recorded = read_kineto(*profile);
+    const TimedExecutionTrace joined = join_execution_trace(*trace, recorded);
+    CHECK(joined.counts.operators == operators);
+    CHECK(joined.counts.matched_by_order == operators);
+    // All that were launched within the profile; 64 of rank 1 were launched before it began.
+    const auto unlaunched = recorded.problems.entries().find("activity_without_launch");
+    const std::uint64_t before =
+        unlaunched == recorded.problems.entries().end() ? 0 : unlaunched->second.count;
+    CHECK(joined.counts.attributed + before == joined.counts.activities);
+    CHECK(joined.foreign.graph.edge_count() > 0);
   }
 }
 

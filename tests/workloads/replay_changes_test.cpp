@@ -84,6 +84,26 @@ TEST_CASE("what is launched at once runs as one queue") {
   CHECK(end_of(later) == ImportedTraceMaker::at(47 + 3 + 13));
 }
 
+TEST_CASE("what is launched at once costs the host as much as graphs do in the same trace") {
+  // Calls of 5 us launch kernels, one of 12 us a graph of two nodes: 7 us more for each graph.
+  ImportedTraceMaker maker;
+  const std::uint64_t graph = maker.call(CallKind::launch_graph, "cudaGraphLaunch", 0, 12);
+  maker.activity("node", 7, 14, 20, graph);
+  maker.activity("node", 7, 20, 26, graph);
+  for (int i = 0; i < 4; ++i) maker.kernel("alpha", 7, 40 + 20 * i, 47 + 20 * i, 50 + 20 * i);
+  const ImportedTrace trace = std::move(maker).done();
+  const ReconstructedTrace order = reconstruct(trace);
+  const ReplayRank rank{trace, order};
+  const ReplayModel model = make_replay({&rank, 1}, ReplayStrength::copied_host_work);
+  CHECK(model.delays[0].launch_call == 5us);
+  CHECK(model.delays[0].graph_call == 12us);
+  const ChangedReplay changed =
+      launch_at_once(model, ImportedTraceMaker::at(30), ImportedTraceMaker::at(200));
+  CHECK(changed.touched == 3);
+  // Arrives at 47 + 7, then four kernels of 3 us.
+  CHECK(end_of(changed) == ImportedTraceMaker::at(54 + 4 * 3));
+}
+
 TEST_CASE("the mean host needs as long in all") {
   const ChangedReplay changed = with_mean_host(four_kernels());
   CHECK(changed.platform.hosts[HostId{0}].costs.launch == Duration{65us} / 4);

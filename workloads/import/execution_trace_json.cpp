@@ -24,6 +24,7 @@ constexpr int deepest_list = 8;  // assumed; lists of tensors in lists
 struct EtNode {
   std::int64_t id = 0;
   dom::object fields;
+  ProfiledWork work{};  ///< of a profile of the same run, if there is one
 };
 
 /// Where schema 1.0.1 has one list each, Chakra's 1.0.2 has one object for inputs and outputs.
@@ -43,7 +44,8 @@ DataType data_type_of(std::string_view type, std::int64_t element_bytes) {
 
 class ExecutionTraceReader {
  public:
-  explicit ExecutionTraceReader(GraphDraft& draft) : draft_(&draft) {}
+  ExecutionTraceReader(GraphDraft& draft, const WorkOfOperators& work)
+      : draft_(&draft), work_of_(&work) {}
 
   void read(const dom::object& root) {
     dom::array nodes;
@@ -69,10 +71,11 @@ class ExecutionTraceReader {
     // A node is written when it ends, but numbered when it begins.
     std::stable_sort(
         all.begin(), all.end(), [](const EtNode& a, const EtNode& b) { return a.id < b.id; });
+    if (*work_of_) add_work(all);
     for (const EtNode& node : all) {
       const std::string_view name = text_or_empty(node.fields, "name");
-      const bool frame = name.starts_with("[pytorch|") || name.starts_with("##");
-      if (!inner.contains(node.id) && !frame) add_leaf(node, name);
+      const bool leaf = !inner.contains(node.id) && !name.starts_with("##");
+      if ((leaf && !is_frame(name)) || node.work.activities > 0) add_operator(node, name);
     }
   }
 
@@ -82,14 +85,57 @@ class ExecutionTraceReader {
     return simdjson::minify(element).substr(0, longest_shown);
   }
 
-  void add_leaf(const EtNode& node, std::string_view name) {
+  /// Of a process or thread.
+  static bool is_frame(std::string_view name) { return name.starts_with("[pytorch|"); }
+
+  /// Asks the profile, and puts the operators into the order in which they launched.
+  void add_work(std::vector<EtNode>& all) const {
+    std::vector<TracedOperator> operators;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string_view name = text_or_empty(all[i].fields, "name");
+      if (is_frame(name)) continue;
+      places.push_back(i);
+      operators.push_back({.name = name,
+                           .record_function = value_or(all[i].fields, "rf_id", std::int64_t{-1}),
+                           .thread = value_or(all[i].fields, "tid", std::int64_t{0})});
+    }
+    const std::vector<ProfiledWork> work = (*work_of_)(operators);
+    std::map<std::int64_t, Time> reached;  // by thread
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      all[places[i]].work = work[i];
+      // What the profile does not have stands behind what its thread did before.
+      Time& when = reached[operators[i].thread];
+      if (work[i].matched) when = work[i].when;
+      all[places[i]].work.when = when;
+    }
+    std::stable_sort(all.begin(), all.end(), [](const EtNode& a, const EtNode& b) {
+      return a.work.when < b.work.when;
+    });
+  }
+
+  /// What it did as the profile shows it, instead of what its name and operands make likely.
+  void correct(const EtNode& node, const OperatorCall& call, OperatorEstimate& estimate) const {
+    if (!node.work.matched) return;
+    if (node.work.activities == 0) {
+      estimate = OperatorEstimate{};
+      return;
+    }
+    if (estimate.work == OperatorWork::none) estimate.kind = TaskKind::fixed;
+    if (call.inputs.empty() && call.outputs.empty()) {
+      draft_->problem(Severity::notice, "work_without_operands", std::string{call.name});
+    }
+  }
+
+  void add_operator(const EtNode& node, std::string_view name) {
     OperatorCall call{.name = name, .inputs = {}, .outputs = {}};
     read_tensors(node.fields, "inputs", "input_shapes", "input_types", call.inputs);
     read_tensors(node.fields, "outputs", "output_shapes", "output_types", call.outputs);
     const bool mutates = schema_of(node.fields).find('!') != std::string_view::npos;
     const std::vector<std::int64_t> written = written_storages(call, mutates);
-    const OperatorEstimate estimate = estimate_operator(call, !written.empty());
-    if (estimate.work == OperatorWork::collective) {
+    OperatorEstimate estimate = estimate_operator(call, !written.empty());
+    correct(node, call, estimate);
+    if (estimate.work == OperatorWork::collective && node.work.activities == 0) {
       draft_->problem(Severity::notice, "collective_without_duration", std::string{name});
     }
     const TaskId task = draft_->add({.key = fmt::format("{}", node.id),
@@ -97,7 +143,7 @@ class ExecutionTraceReader {
                                      .operation = std::string{name},
                                      .kind = estimate.kind,
                                      .kernels = estimate.kernels,
-                                     .duration = {}});
+                                     .duration = node.work.device});
     if (task.valid()) order(task, call, written);
   }
 
@@ -241,15 +287,16 @@ class ExecutionTraceReader {
   };
 
   GraphDraft* draft_;
+  const WorkOfOperators* work_of_;
   std::map<std::int64_t, Storage> storages_;
 };
 
 }  // namespace
 
-void read_execution_trace(std::string_view text, GraphDraft& draft) {
+void read_execution_trace(std::string_view text, GraphDraft& draft, const WorkOfOperators& work) {
   dom::parser parser;
   const dom::object root = parse_object(parser, text, draft);
-  ExecutionTraceReader{draft}.read(root);
+  ExecutionTraceReader{draft, work}.read(root);
 }
 
 }  // namespace schedlab::detail

@@ -4,6 +4,7 @@
 #include "sim/base/byte_source.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/gzip.hpp"
+#include "workloads/import/chakra_nodes.hpp"
 #include "workloads/import/foreign_readers.hpp"
 #include "workloads/import/json_pieces.hpp"
 
@@ -19,29 +20,51 @@ std::string_view to_string(ForeignFormat format) {
       return "execution_trace";
     case ForeignFormat::chakra_graph:
       return "chakra_graph";
+    case ForeignFormat::chakra_binary:
+      return "chakra_binary";
     case ForeignFormat::wfformat:
       return "wfformat";
     case ForeignFormat::profile:
       return "profile";
+    case ForeignFormat::own_trace:
+      return "own_trace";
     default:
       return "none";
   }
 }
 
-ForeignFormat foreign_format(std::string_view text, const std::string& file) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || text[start] != '{') return ForeignFormat::none;
+namespace {
+
+constexpr std::size_t looked_at = std::size_t{1} << 16U;  // of what may be binary
+
+/// Bytes that were read already, and then the rest.
+class PushedBack final : public ByteSource {
+ public:
+  PushedBack(std::string_view first, ByteSource& rest) : first_(first), rest_(&rest) {}
+  [[nodiscard]] std::size_t read(char* to, std::size_t room) override {
+    if (first_.empty()) return rest_->read(to, room);
+    const std::size_t size = first_.copy(to, room);
+    first_.remove_prefix(size);
+    return size;
+  }
+
+ private:
+  std::string_view first_;
+  ByteSource* rest_;
+};
+
+/// Of a JSON object, by its outermost keys.
+ForeignFormat format_by_keys(ByteSource& source, const std::string& file, std::size_t longest) {
   std::set<std::string, std::less<>> keys;
-  TextSource source{text};
-  detail::JsonPieces members{source,
-                             file,
-                             "traceEvents",
-                             detail::JsonPieces::default_batch,
-                             std::max(text.size(), detail::JsonPieces::default_batch)};
+  bool own = false;
+  detail::JsonPieces members{
+      source, file, "traceEvents", detail::JsonPieces::default_batch, longest};
   try {
     detail::JsonPiece member;
     while (members.next(member)) {
-      if (members.found_list()) return ForeignFormat::profile;
+      if (members.found_list()) break;
+      own = own || (member.key == "otherData" &&
+                    member.text.find("\"schedlab\"") != std::string_view::npos);
       if (member.key == "schedlab") return ForeignFormat::none;
       keys.emplace(member.key);
     }
@@ -49,12 +72,53 @@ ForeignFormat foreign_format(std::string_view text, const std::string& file) {
     if (keys.contains("schema") || keys.contains("schemaVersion")) throw;
     return ForeignFormat::none;
   }
+  if (members.found_list()) return own ? ForeignFormat::own_trace : ForeignFormat::profile;
   // Many a JSON has "nodes"; an execution trace says its schema as well.
   if (keys.contains("nodes") && keys.contains("schema")) return ForeignFormat::execution_trace;
   if (keys.contains("workload_graph")) return ForeignFormat::chakra_graph;
   if (keys.contains("workflow")) return ForeignFormat::wfformat;
-  return members.found_list() ? ForeignFormat::profile : ForeignFormat::none;
+  return ForeignFormat::none;
 }
+
+}  // namespace
+
+ForeignFormat foreign_format(std::string_view text, const std::string& file) {
+  if (detail::is_chakra_binary(text.substr(0, looked_at))) return ForeignFormat::chakra_binary;
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || text[start] != '{') return ForeignFormat::none;
+  TextSource source{text};
+  return format_by_keys(source, file, std::max(text.size(), detail::JsonPieces::default_batch));
+}
+
+ForeignFormat foreign_format(ByteSource& source, const std::string& file) {
+  std::string first(looked_at, '\0');
+  std::size_t size = 0;
+  while (size < first.size()) {
+    const std::size_t got = source.read(first.data() + size, first.size() - size);
+    if (got == 0) break;
+    size += got;
+  }
+  first.resize(size);
+  if (detail::is_chakra_binary(first)) return ForeignFormat::chakra_binary;
+  const std::size_t start = first.find_first_not_of("\xEF\xBB\xBF \t\r\n");
+  if (start == std::string::npos || first[start] != '{') return ForeignFormat::none;
+  PushedBack whole{first, source};
+  return format_by_keys(whole, file, detail::JsonPieces::longest_piece);
+}
+
+namespace {
+
+[[noreturn]] void refuse(ForeignFormat format, const std::string& file) {
+  const bool trace = format == ForeignFormat::profile || format == ForeignFormat::own_trace;
+  throw InputError(
+      {.file = file,
+       .pointer = {},
+       .found = trace ? "a trace, which has times but says no dependencies" : "something else",
+       .expected = "an execution trace, a Chakra graph or a WfFormat file",
+       .hint = trace ? "schedlab import makes a graph of a trace" : ""});
+}
+
+}  // namespace
 
 ForeignGraph read_foreign_graph(std::string_view text, const std::string& file) {
   ForeignGraph foreign{.format = foreign_format(text, file), .graph = {}, .problems = {}};
@@ -66,19 +130,14 @@ ForeignGraph read_foreign_graph(std::string_view text, const std::string& file) 
     case ForeignFormat::chakra_graph:
       detail::read_chakra_graph(text, draft);
       break;
+    case ForeignFormat::chakra_binary:
+      detail::read_chakra_binary(text, file, draft, foreign.problems);
+      break;
     case ForeignFormat::wfformat:
       detail::read_wfformat(text, draft);
       break;
     default:
-      throw InputError({.file = file,
-                        .pointer = {},
-                        .found = foreign.format == ForeignFormat::profile
-                                     ? "a profile, which has times but says no dependencies"
-                                     : "something else",
-                        .expected = "an execution trace, a Chakra graph or a WfFormat file",
-                        .hint = foreign.format == ForeignFormat::profile
-                                    ? "schedlab import reads profiles"
-                                    : ""});
+      refuse(foreign.format, file);
   }
   foreign.graph = std::move(draft).finish();
   return foreign;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/byte_source.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/graph/task_graph.hpp"
 
@@ -11,20 +12,24 @@
 
 namespace schedlab {
 
-/// JSON of other programs that holds a task graph.
+/// Files of other programs that hold a task graph.
 enum class ForeignFormat : std::uint8_t {
   none,
   execution_trace,  ///< of PyTorch's ExecutionTraceObserver, also as Chakra's schema 1.0.2
   chakra_graph,     ///< {"workload_graph": [{"Id", "Name", "data_deps", "runtime", ...}]}
+  chakra_binary,    ///< Chakra's protobuf: messages behind their lengths
   wfformat,         ///< of WfCommons, schema 1.2 to 1.5
   profile,          ///< a Kineto trace: no graph, but it can be imported
+  own_trace,        ///< trace.json of a run of ours: likewise
 };
 [[nodiscard]] std::string_view to_string(ForeignFormat format);
 
-/// By the keys of the outermost object; none for what is no JSON object, or our own. Throws
-/// InputError for one that ends early or is damaged if it has the first keys of a known format;
-/// what else is damaged is none.
+/// By the keys of the outermost object; none for what is neither a JSON object nor chakra_binary,
+/// or our own. Throws InputError for an object that ends early or is damaged if it has the first
+/// keys of a known format; what else is damaged is none.
 [[nodiscard]] ForeignFormat foreign_format(std::string_view text, const std::string& file);
+/// The same of what may be larger than the memory: reads only as far as it must.
+[[nodiscard]] ForeignFormat foreign_format(ByteSource& source, const std::string& file);
 
 /// A graph with what was odd about it.
 struct ForeignGraph {

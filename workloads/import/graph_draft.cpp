@@ -31,16 +31,20 @@ Duration GraphDraft::duration_us(double us) {
 }
 
 OperationId GraphDraft::operation_of(DraftTask& task) {
+  const bool collective = task.kind == TaskKind::collective;
   std::vector<OperationId>& same_name = by_name_[task.operation];
   for (const OperationId id : same_name) {
     const Operation& known = operations_[id.value()];
-    if (known.kind == task.kind && known.kernels == task.kernels) return id;
+    if (known.kind == task.kind && known.kernels == task.kernels &&
+        (!collective || known.fixed_duration == task.duration)) {
+      return id;
+    }
   }
   Operation operation{.name = task.operation,
                       .kind = task.kind,
                       .task_class = TaskClass::unclassified,
                       .kernels = std::move(task.kernels),
-                      .fixed_duration = {}};
+                      .fixed_duration = collective ? task.duration : Duration{0}};
   for (const Kernel& kernel : operation.kernels) {
     if (!totals_.add_bytes(kernel.bytes_read.count() + kernel.bytes_written.count())) {
       refuse(task.name, "more bytes than can be counted", "smaller operators");
@@ -65,6 +69,11 @@ TaskId GraphDraft::add(DraftTask task) {
   // A graph without durations of its own takes them from a cost model.
   if (task.duration > Duration{0}) builder_.set_duration(id, task.duration);
   return id;
+}
+
+void GraphDraft::join(const std::vector<TaskId>& parts, CollectiveSpec spec) {
+  const CollectiveId joined = builder_.add_collective(spec);
+  for (const TaskId task : parts) builder_.joins(task, joined);
 }
 
 TaskGraph GraphDraft::finish() && {

@@ -22,7 +22,7 @@ struct DraftTask {
   std::string operation;  ///< what tasks of one sort have in common
   TaskKind kind = TaskKind::fixed;
   std::vector<Kernel> kernels{};
-  Duration duration{0};
+  Duration duration{0};  ///< of a collective that of all its parts: no network is asked for it
 };
 
 /// Collects tasks and what they need in any order, counts what is odd, and makes the graph.
@@ -36,6 +36,11 @@ class GraphDraft {
   /// `task` needs the one that has this key, now or later; unknown ones are counted.
   void needs(TaskId task, std::string key) { needs_.emplace_back(task, std::move(key)); }
   void needs(TaskId task, TaskId other) { edges_.emplace_back(other, task); }
+
+  /// From the first task on, all tasks must be given their rank.
+  void set_rank(TaskId task, std::uint32_t rank) { builder_.set_rank(task, rank); }
+  /// Tasks of kind collective, one of each rank, that run together.
+  void join(const std::vector<TaskId>& parts, CollectiveSpec spec);
 
   void problem(Severity severity, const char* name, const std::string& example) {
     problems_->add(severity, name, example);

@@ -132,6 +132,7 @@ struct OperatorRow {
   Time started{};
   Time ended{};
   std::int64_t external_id = -1;      ///< -1 = not known
+  std::int64_t record_function = -1;  ///< what execution traces call rf_id; -1 = not known
   std::int64_t sequence_number = -1;  ///< the same for a forward operator and its backward one
   std::int64_t forward_thread = 0;    ///< of a backward operator: thread of the forward one
   TextId shapes;                      ///< of the inputs, as JSON text, e.g. [[64,128],[128,256]]

@@ -58,6 +58,7 @@ struct KinetoEvent {
   std::int64_t graph = 0;
   std::int64_t graph_node = 0;
   std::int64_t priority = 0;
+  std::int64_t record_function = -1;
   std::int64_t sequence_number = -1;
   std::int64_t forward_thread = 0;
   std::string_view shapes;

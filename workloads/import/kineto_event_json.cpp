@@ -36,6 +36,7 @@ constexpr std::array number_fields = {
     std::pair<std::string_view, Field>{"graph node id", &KinetoEvent::graph_node},
     std::pair<std::string_view, Field>{"priority", &KinetoEvent::priority},
     std::pair<std::string_view, Field>{"Sequence number", &KinetoEvent::sequence_number},
+    std::pair<std::string_view, Field>{"Record function id", &KinetoEvent::record_function},
     std::pair<std::string_view, Field>{"Fwd thread id", &KinetoEvent::forward_thread},
     std::pair<std::string_view, Field>{"wait_on_stream", &KinetoEvent::wait_on_stream},
     std::pair<std::string_view, Field>{"wait_on_cuda_event_record_corr_id",

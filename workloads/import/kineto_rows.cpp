@@ -201,6 +201,7 @@ void KinetoRows::add_operator(const KinetoEvent& event, Span span) {
                   .started = span.started,
                   .ended = span.ended,
                   .external_id = operator_id(event.external_id),
+                  .record_function = operator_id(event.record_function),
                   .sequence_number = std::max<std::int64_t>(event.sequence_number, -1),
                   .forward_thread = event.forward_thread,
                   .shapes = TextId::none(),

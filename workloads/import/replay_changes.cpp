@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -192,6 +193,21 @@ void drop_launches(Plan& plan, const Parts& parts) {
   }
 }
 
+/// What launching a graph takes a host beyond launching a kernel; 0 where the trace has no graphs.
+Duration more_for_graph(const ReplayModel& model, HostId host) {
+  const ReplayDelays& delays = model.delays[host.value()];
+  return std::max(Duration{0}, delays.graph_call - delays.launch_call);
+}
+
+/// Work of the host in front of a call.
+void charge(std::vector<HostCall>& calls, std::size_t place, Duration work) {
+  const std::int64_t ns = work / std::chrono::nanoseconds{1};
+  if (ns == 0) return;
+  calls.insert(
+      calls.begin() + static_cast<std::ptrdiff_t>(place),
+      HostCall::sleep_ns(static_cast<std::uint32_t>(std::min<std::int64_t>(ns, 4'000'000'000))));
+}
+
 }  // namespace
 
 std::vector<OperationId> find_kernels(const TaskGraph& graph, std::string_view part) {
@@ -317,6 +333,7 @@ ChangedReplay launch_at_once(const ReplayModel& model, Time from, Time to) {
     const auto& calls = model.plan.hosts[host].calls;
     std::vector<HostCall> kept;
     bool begun = false;
+    std::optional<std::size_t> first;  // of a part that is not charged yet
     std::size_t since = 0;
     for (std::uint32_t i = 0; i < calls.size(); ++i) {
       const bool launch = is_launch(calls[i]);
@@ -324,7 +341,9 @@ ChangedReplay launch_at_once(const ReplayModel& model, Time from, Time to) {
       if (inside && begun) {
         drop_work(kept, since);
         ++result.touched;
+        if (first) charge(kept, *std::exchange(first, std::nullopt), more_for_graph(model, host));
       }
+      if (inside && !begun) first = kept.size();
       if (launch || calls[i].kind() == HostCallKind::synchronize) begun = inside;
       since = launch || calls[i].kind() == HostCallKind::synchronize ? 0 : since + 1;
       kept.push_back(calls[i]);

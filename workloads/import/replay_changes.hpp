@@ -48,7 +48,9 @@ struct ChangedReplay {
 /// One rank's host and kernels, its collectives apart, take `factor` of their time.
 [[nodiscard]] ChangedReplay slow_rank(const ReplayModel& model, std::uint32_t rank, double factor);
 /// What the hosts launched from `from` to `to` (on the run's clock) is launched at once: their own
-/// work between these calls is left out. A synchronisation in between stays, and parts it.
+/// work between these calls is left out. A synchronisation in between stays, and parts it. Each
+/// part costs its host what the first of its launches did, and by how much more a launch of a graph
+/// takes than that of a kernel, where the trace has both (medians of the calls).
 [[nodiscard]] ChangedReplay launch_at_once(const ReplayModel& model, Time from, Time to);
 
 /// The same work for a host that needs equally long for every launch, the mean of this trace, and

@@ -82,6 +82,21 @@ HostWaitSamples host_waits(const ImportedTrace& trace,
   return samples;
 }
 
+/// The calls that launch items, graphs or not.
+Duration launch_call(const ImportedTrace& trace,
+                     const ReconstructedTrace& order,
+                     bool graphs,
+                     Time until) {
+  std::vector<Duration> calls;
+  for (const StreamItemId id : order.items.ids()) {
+    const StreamItem& item = order.items[id];
+    if (!item.launched() || item.graph != graphs || item.holds_host) continue;
+    const CallRow& call = trace.calls[item.call];
+    if (call.ended < until) calls.push_back(call.ended - call.started);
+  }
+  return median(std::move(calls));
+}
+
 }  // namespace
 
 LaunchDelays::LaunchDelays(const ImportedTrace& trace, const ReconstructedTrace& order, Time until)
@@ -166,6 +181,8 @@ ReplayDelays fit_delays(const ImportedTrace& trace,
                       .graph_node_gap = std::max(trimmed_mean(nodes), Duration{0}),
                       .wake_up = median(waits.wake_ups),
                       .synchronize = median(waits.calls),
+                      .launch_call = launch_call(trace, order, false, until),
+                      .graph_call = launch_call(trace, order, true, until),
                       .latencies = launches.samples(),
                       .gaps = gaps.size(),
                       .events = events.size(),

@@ -19,6 +19,8 @@ struct ReplayDelays {
   Duration graph_node_gap{0};  ///< mean, from a node's end to the first node that needs it
   Duration wake_up{0};         ///< median, from what the host waits for to the return of the call
   Duration synchronize{0};     ///< median, a synchronisation that finds nothing to wait for
+  Duration launch_call{0};     ///< median, the call that launches one kernel
+  Duration graph_call{0};      ///< median, the call that launches a device graph; 0: there is none
   std::size_t latencies = 0;   ///< samples of each
   std::size_t gaps = 0;
   std::size_t events = 0;
