@@ -18,6 +18,8 @@ NOT_HERE = {
     "my_card.json": "made by docs/tutorial.md, whose test runs it",
     "./my_cpu.json": "made by calibrate",
     "out/mine/graph.json": "made by import",
+    "out/model/graph.json": "made by import",
+    "out/job/plan.json": "made by import",
 }
 
 # Pages also show single keys of a spec; this is the rest of it.
