@@ -79,7 +79,7 @@ int train(const ExecuteOptions& options, RankLink& link, const Terminal& termina
   } else {
     terminal.out << training_results_text(results, options.out, files) << std::flush;
   }
-  if (results.same_as_unsplit()) return exit_done;
+  if (results.same_as_unsplit() || results.lossy()) return exit_done;
   terminal.err << "error: the pipeline does not compute what the unsplit net does\n";
   return exit_failed;
 }

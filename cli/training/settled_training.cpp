@@ -1,123 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/training/settled_training.hpp"
 
+#include "cli/training/measured_cut.hpp"
+#include "cli/training/rank_costs_json.hpp"
 #include "hw_models/fixed.hpp"
-#include "policies/pipeline/partitioner.hpp"
 #include "policies/registry.hpp"
+#include "real_exec/cpu_executor.hpp"
+#include "real_exec/ranks/packed_items.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "workloads/pipeline/pipeline_graph.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <utility>
 
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::uint32_t measuring_runs = 20;
 /// Messages up to this are buffered by the receiver: Open MPI's btl_vader_eager_limit.
 constexpr Bytes mpi_eager_limit{4096};
 
-/// The layers as the partitioner sees them: measured times, exact bytes.
-LayerGraph measured_layers(const PipelineTraining& whole) {
-  PipelineTraining single = whole;
-  single.chunks = 1;
-  single.stages = layer_ranges(std::vector<std::int64_t>(whole.net.layers.size(), std::int64_t{1}));
-  const std::vector<StageProfile> times = measure_stages(single, measuring_runs);
-  const PipelineSpec sizes = pipeline_spec(single, times);
-  const std::int64_t samples = whole.samples(0, 0, 0).count;
-  LayerGraph graph;
-  graph.name = "net";
-  graph.samples = samples;
-  const auto operation = [&](const std::string& name, Duration duration) {
-    return graph.operations.push_back(
-        {.name = name, .kind = TaskKind::fixed, .fixed_duration = duration});
-  };
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const StageProfile& stage = sizes.profile.stages[i];
-    Layer layer;
-    layer.name = fmt::format("layer {}", i);
-    layer.forward = operation("forward", stage.forward.of(samples));
-    layer.backward_data = operation("backward_data", stage.backward_data.of(samples));
-    layer.backward_weight = operation("backward_weight", stage.backward_weight.of(samples));
-    layer.parameters = stage.parameters;
-    layer.kept = Bytes{stage.kept_activations.count() * samples};
-    if (i + 1 < times.size()) {
-      layer.activation = Bytes{sizes.profile.links[i].bytes.count() * samples};
+/// Durations that are given, and all-reduces as they were measured.
+class MeasuredRanks final : public CostModel {
+ public:
+  explicit MeasuredRanks(const RankCosts& costs) : costs_(costs) {}
+  [[nodiscard]] std::string_view name() const override { return "measured ranks"; }
+  [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override {
+    return fixed_.estimate(operation, device);
+  }
+  [[nodiscard]] Estimate estimate_collective(const Operation& operation,
+                                             const CollectiveSpec& spec,
+                                             std::span<const std::uint32_t> /*ranks*/,
+                                             const Platform& platform,
+                                             DeviceId kind) const override {
+    Estimate estimate = fixed_.estimate(operation, platform.devices[kind]);
+    for (const auto& [bytes, time] : costs_.sums) {
+      if (bytes == spec.bytes) estimate.duration = time;
     }
-    if (i > 0) layer.inputs.push_back(LayerId{static_cast<std::uint32_t>(i - 1)});
-    graph.layers.push_back(std::move(layer));
+    return estimate;
   }
-  return graph;
-}
 
-/// So many stages whose slowest is as fast as can be, transfers on the measured link included.
-std::vector<std::int64_t> balanced_layers(const PipelineTraining& training,
-                                          std::uint32_t stages,
-                                          const LinkSpeed& link) {
-  const LayerGraph graph = measured_layers(training);
-  PartitionRequest request;
-  request.accelerators = stages;
-  request.use_all = true;
-  request.rules.microbatches = training.microbatches;
-  request.rules.bandwidth = link.bandwidth;
-  request.rules.latency = link.latency;
-  request.merge_untimed = false;
-  const PartitionResult found = partition_layers(graph, layer_times(graph), request);
-  std::vector<std::int64_t> counts;
-  for (const PartitionStage& stage : found.partition.stages) {
-    counts.push_back(static_cast<std::int64_t>(stage.layers.size()));
+ private:
+  const RankCosts& costs_;
+  FixedCost fixed_;
+};
+
+/// Every task is one call of its rank, which goes on when the task is done: what the call costs
+/// comes before the next task, as the task itself does.
+PipelineCosts with_calls(PipelineCosts costs, Duration call) {
+  for (StageCosts& stage : costs.stages) {
+    for (PassCost* cost :
+         {&stage.whole.forward, &stage.whole.backward_data, &stage.whole.backward_weight}) {
+      cost->fixed += call;
+    }
+    stage.whole.update += call;
+    for (auto* parts : {&stage.forward, &stage.backward_data, &stage.backward_weight}) {
+      for (Duration& part : *parts) part += call;
+    }
   }
-  return counts;
-}
-
-Json to_json(const PassCost& cost) {
-  return Json::array({cost.fixed.count(), cost.per_sample.count()});
-}
-
-PassCost pass_cost(const Json& json) {
-  return {.fixed = Duration{json.at(0).get<std::int64_t>()},
-          .per_sample = Duration{json.at(1).get<std::int64_t>()}};
-}
-
-/// What rank 0 found, for the others.
-std::string told(const std::vector<std::int64_t>& layers, const std::vector<StageProfile>& costs) {
-  Json json{{"layers", layers}, {"costs", Json::array()}};
-  for (const StageProfile& stage : costs) {
-    json["costs"].push_back({{"forward", to_json(stage.forward)},
-                             {"backward_data", to_json(stage.backward_data)},
-                             {"backward_weight", to_json(stage.backward_weight)},
-                             {"update", stage.update.count()}});
-  }
-  return json.dump();
-}
-
-std::vector<StageProfile> costs_from(const Json& json) {
-  std::vector<StageProfile> costs;
-  for (const Json& stage : json.at("costs")) {
-    costs.push_back({.forward = pass_cost(stage.at("forward")),
-                     .backward_data = pass_cost(stage.at("backward_data")),
-                     .backward_weight = pass_cost(stage.at("backward_weight")),
-                     .update = Duration{stage.at("update").get<std::int64_t>()}});
+  for (PackCosts& link : costs.links) {
+    link.pack.fixed += call;
+    link.unpack.fixed += call;
   }
   return costs;
 }
 
-Platform ranks_platform(std::uint32_t ranks, const LinkSpeed& link) {
+Platform ranks_platform(std::uint32_t ranks, const RankCosts& costs) {
   Platform platform = ideal_platform();
   platform.name = "ranks of MPI";
   platform.ranks = ranks;
-  if (link.bandwidth.count() > 0) {
+  HostCosts& host = platform.hosts[HostId{0}].costs;
+  host.record = costs.call;
+  host.wait = costs.call;
+  host.synchronize = costs.call;
+  host.send = costs.call + costs.send;
+  host.receive = costs.call + costs.receive;
+  if (costs.latency > Duration{0}) {
     platform.network.topology = Topology::fat_tree;
-    // Up to the switch and down again.
-    platform.network.node = {.bandwidth = link.bandwidth, .latency = link.latency / 2};
+    // Up to the switch and down again. Bytes move in the calls of their receiver, see
+    // measure_messages(): no bandwidth.
+    platform.network.node = {.bandwidth = {}, .latency = costs.latency / 2};
     platform.network.eager_threshold = mpi_eager_limit;
   }
   return platform;
+}
+
+/// The stages, decided by rank 0.
+std::vector<NetLayerRange> agreed_stages(const TrainingSpec& spec,
+                                         std::uint32_t stages,
+                                         const LinkSpeed& speed,
+                                         RankLink& link) {
+  std::string text;
+  if (link.rank() == 0) detail::append_items(text, cut_layers(spec, stages, speed));
+  text = broadcast_text(link, text);
+  std::string_view rest = text;
+  return layer_ranges(detail::take_items<std::int64_t>(rest));
 }
 
 }  // namespace
@@ -128,20 +104,15 @@ SettledTraining settle_training(const TrainingSpec& spec, RankLink& link) {
   settled.cut_by_time = spec.layers_per_stage.empty();
   settled.link = measure_link(link);
   const std::uint32_t stages = stages_for_ranks(spec, static_cast<std::uint32_t>(link.size()));
-  std::string text;
-  if (link.rank() == 0) {
-    const std::vector<std::int64_t> layers =
-        settled.cut_by_time ? balanced_layers(spec.training, stages, settled.link)
-                            : spec.layers_per_stage;
-    settled.training.stages = layer_ranges(layers);
-    text = told(layers, measure_stages(settled.training, measuring_runs));
-  }
-  const Json json = Json::parse(broadcast_text(link, text));
-  settled.training.stages = layer_ranges(json.at("layers").get<std::vector<std::int64_t>>());
-  settled.costs = costs_from(json);
-  settled.graph = pipeline_graph(pipeline_spec(settled.training, settled.costs));
-  settled.platform = ranks_platform(settled.graph.rank_count(), settled.link);
-  settled.table = CostTable(settled.graph, settled.platform, FixedCost{});
+  settled.training.stages = agreed_stages(spec, stages, settled.link, link);
+  const RankCosts measured =
+      measure_rank_costs(settled.training, link, available_cores(), mpi_eager_limit);
+  settled.costs = rank_costs_from_json(
+      broadcast_text(link, link.rank() == 0 ? rank_costs_to_json(measured) : std::string{}));
+  settled.graph = pipeline_graph(
+      pipeline_spec(settled.training, with_calls(settled.costs.pipeline, settled.costs.call)));
+  settled.platform = ranks_platform(settled.graph.rank_count(), settled.costs);
+  settled.table = CostTable(settled.graph, settled.platform, MeasuredRanks{settled.costs});
   settled.plan = make_policy(spec.policy, spec.policy_options)->plan(settled.problem());
   const std::vector<Finding> findings = check(settled.graph, settled.platform, settled.plan);
   if (!findings.empty()) {

@@ -4,6 +4,7 @@
 #include "cli/training/training_spec.hpp"
 #include "real_exec/ranks/link_speed.hpp"
 #include "real_exec/ranks/rank_link.hpp"
+#include "real_exec/training/rank_costs.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
@@ -18,9 +19,9 @@ namespace schedlab {
 /// A training whose stages are cut and measured, and that is planned: the same on all ranks.
 struct SettledTraining {
   PipelineTraining training;
-  std::vector<StageProfile> costs;  ///< of the stages, measured on rank 0
-  bool cut_by_time = false;         ///< the stages are not the user's
-  LinkSpeed link;                   ///< known at rank 0
+  RankCosts costs;           ///< measured before the training
+  bool cut_by_time = false;  ///< the stages are not the user's
+  LinkSpeed link;            ///< known at rank 0
   TaskGraph graph;
   Platform platform;  ///< the ranks, a core for each, and the network as measured
   CostTable table;
@@ -29,9 +30,10 @@ struct SettledTraining {
   [[nodiscard]] Problem problem() const { return {graph, platform, table}; }
 };
 
-/// Rank 0 measures the layers alone, cuts the net into stages where the spec leaves it open, and
-/// measures the stages; the others sleep and are told. Called by all ranks of the link.
-/// Throws InfeasibleError if the policy cannot schedule this pipeline, or its plan has an error.
+/// Rank 0 measures the layers alone and cuts the net into stages where the spec leaves it open;
+/// then all ranks measure the stages, messages and sums. Called by all ranks of the link. Throws
+/// InfeasibleError if the policy cannot schedule this pipeline, its plan has an error, or a stage
+/// needs more memory than the spec allows.
 [[nodiscard]] SettledTraining settle_training(const TrainingSpec& spec, RankLink& link);
 
 }  // namespace schedlab

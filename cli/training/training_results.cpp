@@ -3,6 +3,7 @@
 
 #include "notebooks_export/csv.hpp"
 #include "sim/base/file.hpp"
+#include "sim/pipeline/pipeline_work.hpp"
 #include "sim/plan/plan_json.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <utility>
 
 namespace schedlab {
@@ -50,7 +52,7 @@ Json stages_json(const TrainingResults& results) {
   const PipelineTraining& training = results.settled.training;
   Json stages = Json::array();
   for (std::uint32_t i = 0; i < training.stage_count(); ++i) {
-    const StageProfile& cost = results.settled.costs[i];
+    const StageProfile& cost = results.settled.costs.pipeline.stages[i].whole;
     const std::int64_t samples = training.samples(0, 0, 0).count;
     stages.push_back({{"first_layer", training.stages[i].first},
                       {"last_layer", training.stages[i].last - 1},
@@ -62,6 +64,67 @@ Json stages_json(const TrainingResults& results) {
                       {"peak_kept_bytes", results.run.peak_kept_bytes[i]}});
   }
   return stages;
+}
+
+/// What travels from each stage to the next; its gradient travels back.
+Json links_json(const TrainingResults& results) {
+  const PipelineTraining& training = results.settled.training;
+  const PipelineSpec spec = pipeline_spec(training);
+  const std::int64_t samples = training.samples(0, 0, 0).count;
+  Json links = Json::array();
+  for (std::size_t i = 0; i < results.settled.costs.pipeline.links.size(); ++i) {
+    const PackCosts& cost = results.settled.costs.pipeline.links[i];
+    const StageLink& link = spec.profile.links[i];
+    links.push_back({{"from", link.from},
+                     {"to", link.to},
+                     {"bytes", samples * link.bytes.count()},
+                     {"encoded_bytes", samples * link.encoded.count()},
+                     {"pack_us", to_us(cost.pack.of(samples))},
+                     {"unpack_us", to_us(cost.unpack.of(samples))}});
+  }
+  return links;
+}
+
+/// Mean time of the tasks of each work and stage, predicted and in the traced round.
+Json work_json(const TrainingResults& results) {
+  struct Sums {
+    Duration predicted{0};
+    Duration measured{0};
+    std::int64_t tasks = 0;
+  };
+  std::map<std::pair<std::int32_t, std::int32_t>, Sums> sums;  // by stage and work
+  const TaskGraph& graph = results.settled.graph;
+  const auto at = [&](TaskId task) -> Sums& {
+    return sums[{graph.tags(task).stage, graph.tags(task).step}];
+  };
+  for (const TaskSpan& span : results.predicted.tasks) {
+    at(span.task).predicted += span.duration();
+    ++at(span.task).tasks;
+  }
+  for (const TaskSpan& span : results.run.trace.tasks) at(span.task).measured += span.duration();
+  Json list = Json::array();
+  for (const auto& [key, sum] : sums) {
+    list.push_back({{"stage", key.first},
+                    {"work", to_string(static_cast<PipelineWork>(key.second))},
+                    {"tasks", sum.tasks},
+                    {"predicted_us_mean", to_us(sum.predicted / sum.tasks)},
+                    {"measured_us_mean", to_us(sum.measured / sum.tasks)}});
+  }
+  return list;
+}
+
+Json properties_of(std::initializer_list<const char*> names) {
+  Json properties = Json::object();
+  for (const char* name : names) properties[name] = {{"type", "number"}};
+  return properties;
+}
+
+Json items_of(Json properties) {
+  return {{"type", "array"},
+          {"items",
+           {{"type", "object"},
+            {"properties", std::move(properties)},
+            {"additionalProperties", false}}}};
 }
 
 }  // namespace
@@ -144,61 +207,68 @@ std::string training_results_json(const TrainingResults& results) {
                   {"simulated_makespan_us", to_us(results.predicted.makespan())},
                   {"work_per_core_us", to_us(results.work_per_core())},
                   {"prediction_error", (predicted - measured) / measured},
-                  {"latency_us", to_us(results.settled.link.latency)},
+                  {"compression", to_string(training.compression)},
+                  {"passes", training.by_layer ? "layers" : "whole"},
+                  {"latency_us", to_us(results.settled.costs.latency)},
                   {"bandwidth_gb_per_s", results.settled.link.bandwidth.count() / 1e9},
+                  {"call_us", to_us(results.settled.costs.call)},
+                  {"send_us", to_us(results.settled.costs.send)},
+                  {"receive_us", to_us(results.settled.costs.receive)},
                   {"clock_error_us", to_us(results.run.clock_error)},
                   {"cut_by_time", results.settled.cut_by_time},
-                  {"stages", stages_json(results)}};
+                  {"stages", stages_json(results)},
+                  {"links", links_json(results)},
+                  {"work", work_json(results)}};
   return json.dump(2);
 }
 
 std::string training_results_schema() {
-  const auto numbers = [](std::initializer_list<const char*> names) {
-    Json properties = Json::object();
-    for (const char* name : names) properties[name] = {{"type", "number"}};
-    return properties;
-  };
-  const Json stage{{"type", "object"},
-                   {"properties",
-                    numbers({"first_layer",
-                             "last_layer",
-                             "rank",
-                             "forward_us",
-                             "backward_data_us",
-                             "backward_weight_us",
-                             "update_us",
-                             "peak_kept_bytes"})},
-                   {"additionalProperties", false}};
-  Json properties = numbers({"version",
-                             "ranks",
-                             "cores",
-                             "groups",
-                             "chunks",
-                             "microbatches",
-                             "batch",
-                             "rounds",
-                             "first_loss",
-                             "last_loss",
-                             "test_accuracy",
-                             "verified_rounds",
-                             "gradient_difference",
-                             "loss_difference",
-                             "makespan_us_median",
-                             "makespan_us_min",
-                             "makespan_us_max",
-                             "predicted_makespan_us",
-                             "simulated_makespan_us",
-                             "work_per_core_us",
-                             "prediction_error",
-                             "latency_us",
-                             "bandwidth_gb_per_s",
-                             "clock_error_us"});
+  Json properties = properties_of({"version",
+                                   "ranks",
+                                   "cores",
+                                   "groups",
+                                   "chunks",
+                                   "microbatches",
+                                   "batch",
+                                   "rounds",
+                                   "first_loss",
+                                   "last_loss",
+                                   "test_accuracy",
+                                   "verified_rounds",
+                                   "gradient_difference",
+                                   "loss_difference",
+                                   "makespan_us_median",
+                                   "makespan_us_min",
+                                   "makespan_us_max",
+                                   "predicted_makespan_us",
+                                   "simulated_makespan_us",
+                                   "work_per_core_us",
+                                   "prediction_error",
+                                   "latency_us",
+                                   "bandwidth_gb_per_s",
+                                   "call_us",
+                                   "send_us",
+                                   "receive_us",
+                                   "clock_error_us"});
   properties["schedlab"] = {{"const", "training_results"}};
-  for (const char* name : {"title", "policy", "library"}) properties[name] = {{"type", "string"}};
+  for (const char* name : {"title", "policy", "library", "compression", "passes"})
+    properties[name] = {{"type", "string"}};
   for (const char* name : {"same_as_unsplit", "cut_by_time"}) {
     properties[name] = {{"type", "boolean"}};
   }
-  properties["stages"] = {{"type", "array"}, {"items", stage}};
+  properties["stages"] = items_of(properties_of({"first_layer",
+                                                 "last_layer",
+                                                 "rank",
+                                                 "forward_us",
+                                                 "backward_data_us",
+                                                 "backward_weight_us",
+                                                 "update_us",
+                                                 "peak_kept_bytes"}));
+  properties["links"] =
+      items_of(properties_of({"from", "to", "bytes", "encoded_bytes", "pack_us", "unpack_us"}));
+  Json work = properties_of({"stage", "tasks", "predicted_us_mean", "measured_us_mean"});
+  work["work"] = {{"type", "string"}};
+  properties["work"] = items_of(std::move(work));
   const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
                     {"title", "SchedLab training results"},
                     {"type", "object"},
@@ -225,7 +295,9 @@ std::string training_results_text(const TrainingResults& results,
       training.groups,
       training.stage_count(),
       fmt::join(cuts, " + "),
-      results.settled.cut_by_time ? " (cut by measured times)" : "",
+      !results.settled.cut_by_time  ? ""
+      : results.spec.balance_memory ? " (cut so that memory balances)"
+                                    : " (cut by measured times)",
       training.microbatches * training.groups,
       training.batch,
       results.run.losses.size(),
@@ -235,8 +307,11 @@ std::string training_results_text(const TrainingResults& results,
       results.spec.test.size());
   if (results.spec.verified_rounds > 0) {
     text += fmt::format(
-        "  against the unsplit net: gradients of the first round differ by {:.1e}, losses of {} "
+        "  against the unsplit net{}: gradients of the first round differ by {:.1e}, losses of {} "
         "rounds by {:.1e}\n",
+        results.lossy()
+            ? fmt::format(" (messages lose precision, {})", to_string(training.compression))
+            : std::string{},
         results.run.gradient_difference,
         results.spec.verified_rounds,
         results.run.loss_difference);

@@ -30,6 +30,10 @@ struct TrainingResults {
   [[nodiscard]] bool same_as_unsplit() const {
     return run.gradient_difference <= gradient_tolerance && run.loss_difference <= loss_tolerance;
   }
+  /// What travels loses precision: the comparison is to be read, not to be passed.
+  [[nodiscard]] bool lossy() const {
+    return settled.training.compression != Compression::none && settled.training.ranks() > 1;
+  }
   /// Median of the later half of the rounds.
   [[nodiscard]] Duration makespan() const;
   /// All work of a round, shared by the cores: no schedule is faster than that.

@@ -96,6 +96,11 @@ class TrainingReader {
     training.order_seed = seed;
     training.setting.seed = seed;
     training.setting.recompute = root_.value("recompute", false);
+    training.by_layer = root_.value("passes", "whole") == "layers";
+    const auto& compressions = compression_names();
+    const std::string compression = root_.value("compression", "none");
+    training.compression = static_cast<Compression>(
+        std::find(compressions.begin(), compressions.end(), compression) - compressions.begin());
     if (root_.contains("optimizer")) {
       const Json& json = root_.at("optimizer");
       OptimizerSpec& optimizer = training.setting.optimizer;
@@ -111,6 +116,12 @@ class TrainingReader {
                          training.groups * training.microbatches,
                          training.microbatches,
                          training.groups));
+    }
+    if (training.by_layer && !training.equal_microbatches()) {
+      reject("/batch",
+             fmt::format("{}", training.batch),
+             fmt::format("a multiple of {}: passes by layer need equal micro-batches",
+                         training.groups * training.microbatches));
     }
   }
 
@@ -144,6 +155,10 @@ class TrainingReader {
   }
 
   void read_stages() {
+    spec_.balance_memory = root_.value("balance", "time") == "memory";
+    constexpr double mib = 1024.0 * 1024.0;
+    spec_.memory_limit =
+        Bytes{static_cast<std::int64_t>(mib * root_.value("memory_limit_mib", 0.0))};
     const auto layers = static_cast<std::int64_t>(spec_.training.net.layers.size());
     const std::uint32_t chunks = spec_.training.chunks;
     if (!root_.contains("stages")) return;

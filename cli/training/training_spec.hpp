@@ -23,9 +23,11 @@ struct TrainingSpec {
   LabelledSamples test;  ///< every fifth sample; never trained on
   std::int64_t rounds = 1;
   std::int64_t verified_rounds = 1;
-  /// Layers of each stage; empty: `stage_count` stages, cut where their times balance.
+  /// Layers of each stage; empty: `stage_count` stages, cut where their times or memory balance.
   std::vector<std::int64_t> layers_per_stage;
   std::optional<std::uint32_t> stage_count;  ///< nullopt: as many as there are ranks for
+  bool balance_memory = false;               ///< else time
+  Bytes memory_limit{};                      ///< of a stage; 0: none
   std::string policy;
   std::map<std::string, OptionValue> policy_options;
 

@@ -148,6 +148,28 @@ std::string training_spec_schema() {
        {"groups", integer(1, 100'000, "data parallel, each a pipeline of its own; 1")},
        {"stages", stages},
        {"chunks", integer(1, 4096, "stages on each rank; 1")},
+       {"balance",
+        {{"enum", {"time", "memory"}},
+         {"description",
+          "of stages where their layers are open; memory lets the slowest stage be "
+          "10 % slower than could be; time if left out"}}},
+       {"memory_limit_mib",
+        {{"type", "number"},
+         {"exclusiveMinimum", 0},
+         {"maximum", largest_size},
+         {"description",
+          "of one stage: parameters, gradients, optimizer state and what "
+          "micro-batches under way keep; no limit if left out"}}},
+       {"compression",
+        {{"enum", compression_names()},
+         {"description",
+          "of activations and gradients between ranks, with a loss: half or about a "
+          "quarter of the bytes; none if left out"}}},
+       {"passes",
+        {{"enum", {"whole", "layers"}},
+         {"description",
+          "a task for each pass of a stage, or for each layer of it (micro-batches "
+          "must be equal then); whole if left out"}}},
        {"recompute", flag("keep only what goes into a stage, and make the rest again; false")},
        {"rounds", integer(1, largest_size, "updates of the parameters; 20")},
        {"verified_rounds",

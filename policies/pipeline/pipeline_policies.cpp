@@ -33,7 +33,8 @@ PolicyInfo pipeline_info(std::string name,
                       {.name = "transfers",
                        .default_value = std::string{"overlapped"},
                        .doc = "overlapped: messages move while ranks compute; blocking: a rank "
-                              "sends and receives as with MPI_Send and MPI_Recv.",
+                              "sends and receives as with MPI_Send and MPI_Recv, or MPI_Sendrecv "
+                              "where two ranks send to each other.",
                        .allowed = {"overlapped", "blocking"}}},
           .make =
               [=](const Options& options) {

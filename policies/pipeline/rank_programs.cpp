@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/pipeline/rank_programs.hpp"
 
+#include "policies/pipeline/crossing_messages.hpp"
 #include "policies/pipeline/pass_tasks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -48,6 +50,7 @@ class MessageIndex {
   }
   /// The receiver's calls; true the first time.
   [[nodiscard]] bool post(std::uint32_t message) { return !std::exchange(posted_[message], 1); }
+  [[nodiscard]] bool posted(std::uint32_t message) const { return posted_[message] != 0; }
   [[nodiscard]] bool wait_for(std::uint32_t message) {
     return !std::exchange(waited_for_[message], 1);
   }
@@ -86,6 +89,13 @@ class RankProgramWriter {
   }
 
   [[nodiscard]] const PipelineShape& shape() const { return shape_; }
+
+  /// The orders of all ranks of a group: who sends when decides who would be stuck.
+  void know_orders(const std::vector<StepOrder>& orders) {
+    if (options_.transfers == PipelineTransfers::blocking) {
+      crossing_.emplace(graph_, tasks_, orders, messages_.all());
+    }
+  }
 
   void write(std::uint32_t rank, const StepOrder& order) {
     calls_ = &plan_.hosts[HostId{rank}].calls;
@@ -188,18 +198,48 @@ class RankProgramWriter {
 
   /// What the step made for others leaves once all its passes are done.
   void send(std::uint32_t group, const PipelineStep& step) {
-    bool synchronized = false;
-    const bool blocking = options_.transfers == PipelineTransfers::blocking;
+    made_.clear();
     for (const std::span<const TaskId> pass : tasks_.of(group, step)) {
       for (const TaskId task : pass) {
-        messages_.for_each_made(task, [&](std::uint32_t message) {
-          if (!synchronized) calls_->push_back(HostCall::synchronize_stream(compute_));
-          synchronized = true;
-          calls_->push_back(blocking ? HostCall::send(message) : HostCall::isend(message));
-          if (!blocking) sent_.push_back(message);
-        });
+        messages_.for_each_made(task, [this](std::uint32_t message) { made_.push_back(message); });
       }
     }
+    if (made_.empty()) return;
+    calls_->push_back(HostCall::synchronize_stream(compute_));
+    if (options_.transfers == PipelineTransfers::blocking) return send_blocking();
+    for (const std::uint32_t message : made_) start_send(message);
+  }
+
+  void start_send(std::uint32_t message) {
+    calls_->push_back(HostCall::isend(message));
+    sent_.push_back(message);
+  }
+
+  /// One after the other, as with MPI_Send; where the other side sends at the same time, at once
+  /// with what it sends, as with MPI_Sendrecv. Labels are nobody's to wait for.
+  void send_blocking() {
+    std::erase_if(made_, [this](std::uint32_t message) {
+      const bool labels =
+          pipeline_work(graph_.tags(messages_.all()[message].producer)) == PipelineWork::labels;
+      if (labels) start_send(message);
+      return labels;
+    });
+    coming_.clear();
+    for (const std::uint32_t message : made_) {
+      crossing_->for_each_crossing(
+          message,
+          [this](std::uint32_t other) { return messages_.posted(other); },
+          [this](std::uint32_t other) {
+            if (messages_.post(other)) coming_.push_back(other);
+          });
+    }
+    if (coming_.empty()) {
+      for (const std::uint32_t message : made_) calls_->push_back(HostCall::send(message));
+      return;
+    }
+    for (const std::uint32_t message : made_) calls_->push_back(HostCall::isend(message));
+    for (const std::uint32_t message : coming_) calls_->push_back(HostCall::receive(message));
+    for (const std::uint32_t message : made_) calls_->push_back(HostCall::wait_message(message));
   }
 
   /// Those that are ready; `end`: all that are left, in the order of the graph. Are there any?
@@ -236,6 +276,7 @@ class RankProgramWriter {
   PipelineShape shape_;
   PassTasks tasks_;
   MessageIndex messages_;
+  std::optional<CrossingMessages> crossing_;  // of blocking transfers
   Plan plan_;
 
   // Of the present rank.
@@ -244,6 +285,8 @@ class RankProgramWriter {
   StreamId comm_;
   std::vector<Part> parts_;
   std::vector<std::uint32_t> sent_;
+  std::vector<std::uint32_t> made_;    // messages of the present step
+  std::vector<std::uint32_t> coming_;  // that it receives while it sends
 };
 
 }  // namespace
@@ -256,6 +299,7 @@ Plan rank_programs(const Problem& problem,
   const PipelineShape& shape = writer.shape();
   std::vector<StepOrder> orders;
   for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) orders.push_back(order(shape, rank));
+  writer.know_orders(orders);
   for (std::uint32_t rank = 0; rank < problem.graph.rank_count(); ++rank) {
     writer.write(rank, orders[rank % shape.ranks]);
   }

@@ -12,7 +12,8 @@ namespace schedlab {
 /// How the host programs of a pipeline move activations and gradients.
 enum class PipelineTransfers : std::uint8_t {
   overlapped,  ///< isend; irecv one step ahead; the bytes move while the rank computes
-  blocking,    ///< send and receive, each where its data is made or needed
+  blocking,    ///< send and receive, each where its data is made or needed; at once where two
+               ///< ranks send to each other, which would be stuck otherwise
 };
 
 /// When a stage's gradients are summed over the data-parallel groups. Those of tied parameters are

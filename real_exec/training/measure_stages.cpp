@@ -1,84 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/gemm.hpp"
-#include "real_exec/training/pipeline_training.hpp"
+#include "real_exec/ranks/packed_items.hpp"
+#include "real_exec/training/rank_costs.hpp"
+#include "real_exec/training/stage_timer.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace schedlab {
 namespace {
 
-/// Times of one visit of a micro-batch.
-struct StageTimes {
-  Duration forward = Duration::max();
-  Duration backward_data = Duration::max();
-  Duration backward_weight = Duration::max();
-  Duration update = Duration::max();
-};
+using detail::StageTimer;
 
-template <class Pass>
-void keep_least(Duration& least, const Pass& pass) {
-  const auto started = std::chrono::steady_clock::now();
-  pass();
-  const auto took = std::chrono::steady_clock::now() - started;
-  least = std::min(least, std::chrono::duration_cast<Duration>(took));
+void append_costs(std::string& text, const StageCosts& costs) {
+  const StageProfile& whole = costs.whole;
+  detail::append_items(
+      text, std::vector<PassCost>{whole.forward, whole.backward_data, whole.backward_weight});
+  detail::append_items(text, std::vector<Duration>{whole.update});
+  for (const auto* parts : {&costs.forward, &costs.backward_data, &costs.backward_weight}) {
+    detail::append_items(text, *parts);
+  }
 }
 
-/// The least of each is what the pass takes when nothing else disturbs it.
-StageTimes time_stage(const PipelineTraining& training,
-                      TrainingStage& stage,
-                      std::int64_t samples,
-                      std::uint32_t repetitions) {
-  SampleStream stream(training);
-  StageTimes least;
-  for (std::uint32_t i = 0; i <= repetitions; ++i) {
-    StageTimes once = i == 0 ? StageTimes{} : least;  // the first makes memory known
-    const SampleRange range{static_cast<std::int64_t>(i) * samples, samples};
-    stage.begin(0, range, 1.0 / static_cast<double>(samples));
-    if (stage.is_first()) {
-      stream.values(range, stage.input(0));
-    } else {
-      // Half of the values zero, as behind a ReLU.
-      auto input = stage.input(0);
-      for (std::size_t k = 0; k < input.size(); ++k) input[k] = k % 2 == 0 ? 0.5F : 0.0F;
-    }
-    if (stage.is_last()) stream.labels(range, stage.labels(0));
-    keep_least(once.forward, [&] { stage.forward(0); });
-    if (!stage.is_last()) {
-      auto gradient = stage.output_gradient(0);
-      std::fill(gradient.begin(), gradient.end(), 1e-3F);
-    }
-    if (training.setting.recompute) stage.recompute(0);
-    keep_least(once.backward_data, [&] { stage.backward_data(0); });
-    keep_least(once.backward_weight, [&] { stage.backward_weight(0); });
-    keep_least(once.update, [&] { stage.update(); });
-    if (i > 0) least = once;
+StageCosts take_costs(std::string_view& text) {
+  StageCosts costs;
+  const auto passes = detail::take_items<PassCost>(text);
+  costs.whole.forward = passes.at(0);
+  costs.whole.backward_data = passes.at(1);
+  costs.whole.backward_weight = passes.at(2);
+  costs.whole.update = detail::take_items<Duration>(text).at(0);
+  for (auto* parts : {&costs.forward, &costs.backward_data, &costs.backward_weight}) {
+    *parts = detail::take_items<Duration>(text);
   }
-  return least;
+  return costs;
+}
+
+/// The stages of one rank, visited when the other ranks of its wave visit theirs.
+void visit_together(std::vector<StageTimer*> timers,
+                    RankLink& link,
+                    RankLink::Group wave,
+                    std::uint32_t visits) {
+  for (std::uint32_t i = 0; i < visits; ++i) {
+    float nothing = 0;
+    link.wait(link.start_sum({&nothing, 1}, wave));
+    for (StageTimer* timer : timers) timer->visit();
+  }
 }
 
 }  // namespace
 
-std::vector<StageProfile> measure_stages(const PipelineTraining& training,
-                                         std::uint32_t repetitions) {
+std::vector<StageCosts> measure_stages(const PipelineTraining& training, std::uint32_t visits) {
   prepare_worker_thread();
-  // Parts are as equal as possible and the larger ones come first.
-  const std::int64_t samples = training.samples(0, 0, 0).count;
-  const bool equal = training.batch % (training.groups * training.microbatches) == 0;
-  const auto cost = [&](Duration time) -> PassCost {
-    if (equal) return {.fixed = time};
-    return {.per_sample = time / samples};
-  };
-  std::vector<StageProfile> profiles;
-  for (const NetLayerRange& range : training.stages) {
-    TrainingStage stage(training.net, range, training.setting);
-    const StageTimes times = time_stage(training, stage, samples, repetitions);
-    profiles.push_back({.forward = cost(times.forward),
-                        .backward_data = cost(times.backward_data),
-                        .backward_weight = cost(times.backward_weight),
-                        .update = times.update});
+  std::vector<StageCosts> costs;
+  for (std::uint32_t stage = 0; stage < training.stage_count(); ++stage) {
+    StageTimer timer(training, stage);
+    for (std::uint32_t i = 0; i < visits; ++i) timer.visit();
+    costs.push_back(timer.costs());
   }
-  return profiles;
+  return costs;
+}
+
+std::vector<StageCosts> measure_stages(const PipelineTraining& training,
+                                       RankLink& link,
+                                       std::uint32_t cores,
+                                       std::uint32_t visits) {
+  prepare_worker_thread();
+  const auto rank = static_cast<std::uint32_t>(link.rank());
+  const std::uint32_t ranks = training.pipeline_ranks();
+  std::string mine;
+  // Group 0 is measured; ranks of others that find a core make it as busy as it will be.
+  for (std::uint32_t first = 0; first < ranks; first += cores) {
+    const std::uint32_t end = std::min(first + cores, static_cast<std::uint32_t>(link.size()));
+    if (rank >= first && rank < end) {
+      std::vector<int> members;
+      for (std::uint32_t i = first; i < end; ++i) members.push_back(static_cast<int>(i));
+      const RankLink::Group wave = link.add_group(members);
+      std::vector<std::unique_ptr<StageTimer>> timers;
+      std::vector<StageTimer*> visited;
+      for (std::uint32_t stage = rank % ranks; stage < training.stage_count(); stage += ranks) {
+        visited.push_back(timers.emplace_back(std::make_unique<StageTimer>(training, stage)).get());
+      }
+      visit_together(visited, link, wave, visits);
+      for (const auto& timer : timers) append_costs(mine, timer->costs());
+    }
+    link.barrier();
+  }
+  const std::vector<std::string> all = gather_texts(link, mine);
+  if (link.rank() != 0) return {};
+  std::vector<StageCosts> costs(training.stage_count());
+  for (std::uint32_t from = 0; from < ranks; ++from) {
+    std::string_view text = all[from];
+    for (std::uint32_t stage = from; stage < training.stage_count(); stage += ranks) {
+      costs[stage] = take_costs(text);
+    }
+  }
+  return costs;
 }
 
 }  // namespace schedlab

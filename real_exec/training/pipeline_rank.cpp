@@ -3,6 +3,7 @@
 
 #include "real_exec/gemm.hpp"
 #include "real_exec/training/gradient_sums.hpp"
+#include "real_exec/training/rank_cargo.hpp"
 #include "sim/base/error.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
 
@@ -11,18 +12,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
 namespace schedlab {
-namespace {
-
-/// What a message carries: which work of which stage made it.
-using CargoKey = std::tuple<PipelineWork, std::uint32_t, std::int64_t>;
-
-}  // namespace
-
 class PipelineRank::Run {
  public:
   Run(const PipelineTraining& training,
@@ -37,7 +30,8 @@ class PipelineRank::Run {
         link_(link),
         clock_(clock),
         stop_(stop),
-        stream_(training) {
+        stream_(training),
+        cargo_(graph, plan, link, clock) {
     prepare_worker_thread();
     rank_ = static_cast<std::uint32_t>(link.rank());
     expect_ranks();
@@ -50,7 +44,7 @@ class PipelineRank::Run {
           std::make_unique<TrainingStage>(training.net, training.stages[stage], training.setting));
     }
     expect_calls();
-    find_messages();
+    find_layers();
     sums_ = std::make_unique<detail::GradientSums>(training, graph, stages_, link);
   }
 
@@ -71,9 +65,11 @@ class PipelineRank::Run {
                                 .what = calls[i],
                                 .started = started,
                                 .ended = clock_.now(),
-                                .blocked = blocked_});
+                                .blocked = blocked_ + cargo_.take_blocked()});
     }
-    finish_round();
+    finish_sums();
+    cargo_.wait_for_all();
+    record_->messages = cargo_.take_spans();
     ++step_;
     result.loss = loss_;
     record_ = nullptr;
@@ -91,15 +87,6 @@ class PipelineRank::Run {
   }
 
  private:
-  /// A message of the plan that concerns this rank.
-  struct Cargo {
-    std::vector<std::byte> bytes;
-    RankLink::Request request = 0;
-    bool under_way = false;
-    bool sends = false;
-    Time left{};
-  };
-
   void expect_ranks() const {
     if (plan_.hosts.size() == static_cast<std::size_t>(link_.size()) &&
         training_.ranks() == plan_.hosts.size()) {
@@ -115,7 +102,6 @@ class PipelineRank::Run {
   }
 
   void expect_calls() const {
-    std::set<std::tuple<PipelineWork, std::int16_t, std::int32_t>> passes;
     for (const HostCall& call : plan_.hosts[HostId{rank_}].calls) {
       switch (call.kind()) {
         case HostCallKind::sleep:
@@ -127,51 +113,28 @@ class PipelineRank::Run {
         default:
           break;
       }
-      if (call.kind() != HostCallKind::launch) continue;
-      const Tags tags = graph_.tags(call.task());
-      const auto work = pipeline_work(tags);
-      const bool packs =
-          work == PipelineWork::send_activation || work == PipelineWork::receive_activation ||
-          work == PipelineWork::send_gradient || work == PipelineWork::receive_gradient;
-      if (!work || packs) {
-        throw InfeasibleError(
-            fmt::format("task \"{}\": ranks of MPI have no kernel for it; leave out compression",
-                        graph_.name(call.task())));
-      }
-      const bool once = *work == PipelineWork::all_reduce ||
-                        passes.emplace(*work, tags.stage, tags.microbatch).second;
-      if (!once) {
-        throw InfeasibleError(fmt::format("task \"{}\": ranks of MPI run a pass as one task",
-                                          graph_.name(call.task())));
-      }
     }
   }
 
-  void find_messages() {
-    const std::vector<RankMessage> messages = rank_messages(graph_);
-    SCHEDLAB_EXPECTS(
-        messages.size() == plan_.messages.size(),
-        fmt::format(
-            "{} messages in the plan, {} in its graph", plan_.messages.size(), messages.size()));
-    if (messages.size() > static_cast<std::size_t>(link_.largest_tag())) {
-      throw InfeasibleError(fmt::format("{} messages in a round, {} has tags for {}",
-                                        messages.size(),
-                                        link_.description(),
-                                        link_.largest_tag()));
-    }
-    for (std::uint32_t i = 0; i < messages.size(); ++i) {
-      const bool sends = graph_.rank(messages[i].producer) == rank_;
-      if (!sends && messages[i].to != rank_) continue;
-      Cargo& cargo = cargo_[i];
-      cargo.sends = sends;
-      cargo.bytes.resize(static_cast<std::size_t>(messages[i].bytes.count()));
-      if (sends) {
-        made_.emplace(messages[i].producer, i);
-      } else {
-        const Tags tags = graph_.tags(messages[i].producer);
-        needed_.emplace(
-            CargoKey{*pipeline_work(tags), static_cast<std::uint32_t>(tags.stage), tags.microbatch},
-            i);
+  /// Which layer a task of a pass by layers is for: the passes of a stage visit them in order.
+  void find_layers() {
+    if (!training_.by_layer) return;
+    std::map<std::tuple<PipelineWork, std::int32_t, std::int64_t>, std::size_t> seen;
+    for (const TaskId task : graph_.tasks()) {
+      if (graph_.rank(task) != rank_) continue;
+      const Tags tags = graph_.tags(task);
+      const PipelineWork work = *pipeline_work(tags);
+      const std::size_t place = seen[{work, tags.stage, tags.microbatch}]++;
+      if (work == PipelineWork::update || work == PipelineWork::all_reduce) continue;
+      const TrainingStage& here = *stages_.at(static_cast<std::uint32_t>(tags.stage));
+      const std::size_t layers = here.layers().last - here.layers().first;
+      const auto& trained = here.trained_layers();
+      if (work == PipelineWork::forward || work == PipelineWork::recompute) {
+        layer_of_[task] = place;
+      } else if (work == PipelineWork::backward_data) {
+        layer_of_[task] = layers - 1 - place;
+      } else if (work == PipelineWork::backward_weight && !trained.empty()) {
+        layer_of_[task] = trained[trained.size() - 1 - place];
       }
     }
   }
@@ -182,88 +145,22 @@ class PipelineRank::Run {
         launch(call);
         return;
       case HostCallKind::send:
-        start(call.message());
-        wait(call.message());
-        return;
       case HostCallKind::receive:
-        start(call.message());
-        wait(call.message());
+        cargo_.start(call.message());
+        cargo_.wait(call.message());
         return;
       case HostCallKind::isend:
       case HostCallKind::irecv:
-        start(call.message());
+        cargo_.start(call.message());
         return;
       case HostCallKind::wait_message:
-        wait(call.message());
+        cargo_.wait(call.message());
         return;
       case HostCallKind::synchronize:
         finish_sums(call.stream());
         return;
       default:
         return;  // a launch ends with its task, so that streams and events say nothing more
-    }
-  }
-
-  void start(std::uint32_t message) {
-    Cargo& cargo = cargo_.at(message);
-    const MessageSpec& spec = plan_.messages[message];
-    cargo.left = clock_.now();
-    cargo.request =
-        cargo.sends
-            ? link_.start_send(
-                  cargo.bytes, static_cast<int>(spec.to.value()), static_cast<int>(message))
-            : link_.start_receive(
-                  cargo.bytes, static_cast<int>(spec.from.value()), static_cast<int>(message));
-    cargo.under_way = true;
-    if (cargo.sends) note_message(message, cargo.left, Time{});
-  }
-
-  void wait(std::uint32_t message) {
-    Cargo& cargo = cargo_.at(message);
-    if (!cargo.under_way) return;
-    const Time started = clock_.now();
-    link_.wait(cargo.request);
-    const Time ended = clock_.now();
-    blocked_ += ended - started;
-    cargo.under_way = false;
-    if (!cargo.sends) note_message(message, Time{}, ended);
-  }
-
-  void note_message(std::uint32_t message, Time left, Time arrived) {
-    const MessageSpec& spec = plan_.messages[message];
-    record_->messages.push_back({.message = message,
-                                 .from = spec.from,
-                                 .to = spec.to,
-                                 .bytes = spec.bytes,
-                                 .left = left,
-                                 .arrived = arrived});
-  }
-
-  /// What a message brought for a pass; nullptr: it was made on this rank.
-  const std::vector<std::byte>* received(PipelineWork work, std::uint32_t stage, std::int64_t m) {
-    const auto found = needed_.find({work, stage, m});
-    if (found == needed_.end()) return nullptr;
-    wait(found->second);
-    return &cargo_.at(found->second).bytes;
-  }
-
-  template <class Value>
-  static void unpack(const std::vector<std::byte>& bytes, std::span<Value> into) {
-    SCHEDLAB_EXPECTS(bytes.size() == into.size_bytes(),
-                     fmt::format("a message of {} bytes for {}", bytes.size(), into.size_bytes()));
-    std::memcpy(into.data(), bytes.data(), bytes.size());
-  }
-
-  /// Puts what a task made into its messages; its own memory may be reused then.
-  template <class Value>
-  void pack(TaskId task, std::span<const Value> values) {
-    const auto [first, last] = made_.equal_range(task);
-    for (auto it = first; it != last; ++it) {
-      auto& bytes = cargo_.at(it->second).bytes;
-      SCHEDLAB_EXPECTS(
-          bytes.size() == values.size_bytes(),
-          fmt::format("{} bytes for a message of {}", values.size_bytes(), bytes.size()));
-      std::memcpy(bytes.data(), values.data(), bytes.size());
     }
   }
 
@@ -310,71 +207,107 @@ class PipelineRank::Run {
   }
 
   void run_pass(TaskId task, PipelineWork work, std::uint32_t number, std::int64_t m) {
-    const SampleRange samples = m < 0 ? SampleRange{} : training_.samples(step_, group_, m);
+    const auto part = layer_of_.find(task);
+    const bool whole = part == layer_of_.end();
     switch (work) {
-      case PipelineWork::labels: {
-        std::vector<std::int32_t> labels(static_cast<std::size_t>(samples.count));
-        stream_.labels(samples, labels);
-        pack(task, std::span<const std::int32_t>{labels});
+      case PipelineWork::labels:
+        send_labels(task, m);
         return;
-      }
+      case PipelineWork::receive_activation:
+        begin(number, m);
+        unpack(cargo_.received(PipelineWork::send_activation, number - 1, m),
+               stage(number).input(m),
+               m);
+        return;
       case PipelineWork::forward:
-        forward(task, number, m, samples);
+        if (whole || part->second == 0) prepare_forward(number, m);
+        whole ? stage(number).forward(m) : stage(number).forward_layer(m, part->second);
+        return;
+      case PipelineWork::send_activation:
+        pack(task, stage(number).output(m), m);
         return;
       case PipelineWork::recompute:
-        stage(number).recompute(m);
+        whole ? stage(number).recompute(m) : stage(number).recompute_layer(m, part->second);
+        return;
+      case PipelineWork::receive_gradient:
+        unpack(cargo_.received(PipelineWork::send_gradient, number + 1, m),
+               stage(number).output_gradient(m),
+               m);
         return;
       case PipelineWork::backward_data:
-        backward_data(task, number, m);
+        backward_data(number, m, whole ? nullptr : &part->second);
+        return;
+      case PipelineWork::send_gradient:
+        pack(task, stage(number).input_gradient(m), m);
         return;
       case PipelineWork::backward_weight:
-        stage(number).backward_weight(m);
+        whole ? stage(number).backward_weight(m)
+              : stage(number).backward_weight_layer(m, part->second);
         return;
       default:
         update(number);
     }
   }
 
-  void forward(TaskId task, std::uint32_t number, std::int64_t m, SampleRange samples) {
-    TrainingStage& here = stage(number);
-    here.begin(m, samples, 1.0 / static_cast<double>(training_.batch));
-    if (here.is_first()) {
-      stream_.values(samples, here.input(m));
-    } else if (const auto* bytes = received(PipelineWork::forward, number - 1, m)) {
-      unpack(*bytes, here.input(m));
-    } else {
-      const auto from = stage(number - 1).output(m);
-      std::copy(from.begin(), from.end(), here.input(m).begin());
-    }
-    if (here.is_last()) {
-      if (const auto* bytes = received(PipelineWork::labels, 0, m)) {
-        unpack(*bytes, here.labels(m));
-      } else {
-        stream_.labels(samples, here.labels(m));  // the first stage is on this rank
-      }
-    }
-    here.forward(m);
-    pack(task, here.output(m));
+  [[nodiscard]] SampleRange samples(std::int64_t m) const {
+    return training_.samples(step_, group_, m);
   }
 
-  void backward_data(TaskId task, std::uint32_t number, std::int64_t m) {
+  void pack(TaskId task, std::span<const float> values, std::int64_t m) {
+    encode(training_.compression, values, samples(m).count, cargo_.made_by(task));
+  }
+  void unpack(std::span<const std::byte> bytes, std::span<float> into, std::int64_t m) {
+    decode(training_.compression, bytes, samples(m).count, into);
+  }
+
+  void send_labels(TaskId task, std::int64_t m) {
+    const std::span<std::byte> bytes = cargo_.made_by(task);
+    if (bytes.empty()) return;  // the last stage is on this rank
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(samples(m).count));
+    stream_.labels(samples(m), labels);
+    SCHEDLAB_EXPECTS(bytes.size() == std::span{labels}.size_bytes(), "a message of labels");
+    std::memcpy(bytes.data(), labels.data(), bytes.size());
+  }
+
+  void begin(std::uint32_t number, std::int64_t m) {
+    stage(number).begin(m, samples(m), 1.0 / static_cast<double>(training_.batch));
+  }
+
+  /// What the forward pass needs that no task of its own received.
+  void prepare_forward(std::uint32_t number, std::int64_t m) {
     TrainingStage& here = stage(number);
-    if (!here.is_last()) {
-      if (const auto* bytes = received(PipelineWork::backward_data, number + 1, m)) {
-        unpack(*bytes, here.output_gradient(m));
+    if (!here.has_begun(m)) {
+      begin(number, m);
+      if (here.is_first()) {
+        stream_.values(samples(m), here.input(m));
       } else {
-        const auto& from = local_gradients_.at({number + 1, m});
-        std::copy(from.begin(), from.end(), here.output_gradient(m).begin());
-        local_gradients_.erase({number + 1, m});
+        const auto from = stage(number - 1).output(m);
+        std::copy(from.begin(), from.end(), here.input(m).begin());
       }
     }
-    here.backward_data(m);
-    if (here.is_first()) return;
-    pack(task, here.input_gradient(m));
-    if (stages_.contains(number - 1)) {
-      const auto made = here.input_gradient(m);
-      local_gradients_[{number, m}].assign(made.begin(), made.end());
+    if (!here.is_last()) return;
+    const std::span<std::int32_t> labels = here.labels(m);
+    if (const auto bytes = cargo_.received(PipelineWork::labels, 0, m); !bytes.empty()) {
+      SCHEDLAB_EXPECTS(bytes.size() == labels.size_bytes(), "a message of labels");
+      std::memcpy(labels.data(), bytes.data(), bytes.size());
+    } else {
+      stream_.labels(samples(m), labels);  // the first stage is on this rank
     }
+  }
+
+  /// `layer`: of the stage; nullptr: all.
+  void backward_data(std::uint32_t number, std::int64_t m, const std::size_t* layer) {
+    TrainingStage& here = stage(number);
+    const auto local = local_gradients_.find({number + 1, m});
+    if (local != local_gradients_.end()) {
+      std::copy(local->second.begin(), local->second.end(), here.output_gradient(m).begin());
+      local_gradients_.erase(local);
+    }
+    layer == nullptr ? here.backward_data(m) : here.backward_data_layer(m, *layer);
+    const bool done = layer == nullptr || *layer == 0;
+    if (!done || here.is_first() || !stages_.contains(number - 1)) return;
+    const auto made = here.input_gradient(m);
+    local_gradients_[{number, m}].assign(made.begin(), made.end());
   }
 
   void update(std::uint32_t number) {
@@ -390,11 +323,6 @@ class PipelineRank::Run {
     here.update();
   }
 
-  void finish_round() {
-    finish_sums();
-    for (auto& [message, cargo] : cargo_) wait(message);
-  }
-
   const PipelineTraining& training_;
   const TaskGraph& graph_;
   const Plan& plan_;
@@ -407,9 +335,8 @@ class PipelineRank::Run {
   std::vector<std::uint32_t> numbers_;
   detail::LocalStages stages_;
   std::unique_ptr<detail::GradientSums> sums_;
-  std::map<std::uint32_t, Cargo> cargo_;       // by message
-  std::multimap<TaskId, std::uint32_t> made_;  // messages by the task that makes them
-  std::map<CargoKey, std::uint32_t> needed_;   // messages by what they carry
+  detail::RankCargo cargo_;
+  std::map<TaskId, std::size_t> layer_of_;  // of passes by layer, counted from its stage's first
   std::map<std::uint32_t, std::vector<float>> gradients_;
   /// Gradients that go from one stage to another of this rank, by the stage that made them.
   std::map<std::pair<std::uint32_t, std::int64_t>, std::vector<float>> local_gradients_;
@@ -447,38 +374,6 @@ TrainingStage& PipelineRank::stage(std::uint32_t stage) {
 
 const std::vector<float>& PipelineRank::gradients(std::uint32_t stage) const {
   return run_->gradients(stage);
-}
-
-std::vector<float> gather_net(PipelineRank& rank,
-                              const PipelineTraining& training,
-                              RankLink& link,
-                              bool gradients) {
-  std::string mine;
-  for (const std::uint32_t number : rank.stages()) {
-    const std::span<const float> values = gradients ? std::span<const float>{rank.gradients(number)}
-                                                    : rank.stage(number).parameters();
-    mine.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-  }
-  const std::vector<std::string> all = gather_texts(link, mine);
-  if (link.rank() != 0) return {};
-  // Where each owner's parameters stand in the whole net.
-  const TrainingStage whole(training.net, {0, training.net.layers.size()}, training.setting);
-  std::size_t size = 0;
-  for (const auto& block : whole.blocks()) size += block.size;
-  std::vector<float> net(size);
-  std::vector<std::size_t> read(training.pipeline_ranks(), 0);
-  for (std::uint32_t number = 0; number < training.stage_count(); ++number) {
-    const std::uint32_t from = training.rank_of(0, number);
-    const TrainingStage stage(training.net, training.stages[number], training.setting);
-    for (const auto& block : stage.blocks()) {
-      const auto to = std::find_if(whole.blocks().begin(),
-                                   whole.blocks().end(),
-                                   [&](const auto& b) { return b.owner == block.owner; });
-      std::memcpy(net.data() + to->offset, all[from].data() + read[from], 4 * block.size);
-      read[from] += 4 * block.size;
-    }
-  }
-  return net;
 }
 
 }  // namespace schedlab

@@ -34,8 +34,7 @@ class PipelineRank {
   /// `graph` is pipeline_graph(pipeline_spec(training)) and `plan` a plan of it; all must outlive
   /// this. Made by all ranks of the link.
   /// Errors  InfeasibleError if the link has not as many ranks as the plan, too few tags for its
-  ///         messages, or the plan has calls that no rank can make (graphs, sleep, query, several
-  ///         operators per pass, compressed messages).
+  ///         messages, or the plan has calls that no rank can make (graphs, sleep, query).
   PipelineRank(const PipelineTraining& training,
                const TaskGraph& graph,
                const Plan& plan,

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/training/pipeline_run.hpp"
 
+#include "real_exec/ranks/packed_items.hpp"
 #include "real_exec/ranks/rank_clocks.hpp"
 #include "sim/base/error.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
-#include <type_traits>
 
 namespace schedlab {
 namespace {
+
+using detail::append_items;
+using detail::take_items;
 
 /// What a rank sends to rank 0 after a run about each of its rounds.
 struct RoundSummary {
@@ -19,25 +21,6 @@ struct RoundSummary {
   Time started{};
   Time ended{};
 };
-
-template <class Item>
-void append_items(std::string& text, const std::vector<Item>& items) {
-  static_assert(std::is_trivially_copyable_v<Item>);
-  const std::uint64_t count = items.size();
-  text.append(reinterpret_cast<const char*>(&count), sizeof count);
-  text.append(reinterpret_cast<const char*>(items.data()), count * sizeof(Item));
-}
-
-template <class Item>
-std::vector<Item> take_items(std::string_view& text) {
-  std::uint64_t count = 0;
-  std::memcpy(&count, text.data(), sizeof count);
-  text.remove_prefix(sizeof count);
-  std::vector<Item> items(count);
-  if (count > 0) std::memcpy(items.data(), text.data(), count * sizeof(Item));
-  text.remove_prefix(count * sizeof(Item));
-  return items;
-}
 
 std::string record_text(const RankRecord& record) {
   std::string text;

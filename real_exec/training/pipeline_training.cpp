@@ -76,6 +76,66 @@ void expect_all_layers(const PipelineTraining& training) {
   SCHEDLAB_EXPECTS(next == training.net.layers.size(), "stages of all layers");
 }
 
+StageProfile stage_profile(const PipelineTraining& training,
+                           const std::vector<SampleShape>& shapes,
+                           NetLayerRange range,
+                           const StageCosts* costs) {
+  const bool adam = training.setting.optimizer.kind == Optimizer::adam;
+  StageProfile stage = costs == nullptr ? StageProfile{} : costs->whole;
+  stage.name = fmt::format("layers {} to {}", range.first, range.last - 1);
+  stage.parameters = Bytes{float_bytes * stage_parameters(training.net, shapes, range)};
+  stage.optimizer_state = adam ? Bytes{2 * stage.parameters.count()} : Bytes{0};
+  stage.kept_activations = Bytes{float_bytes * kept_floats(training.net, shapes, range)};
+  stage.kept_gradients = Bytes{float_bytes * gradient_floats(shapes, range)};
+  return stage;
+}
+
+/// Adds one operation per layer to a pass: those of `layers`, in this order.
+void add_layer_operations(StageOperators& operators,
+                          std::vector<OperationId>& pass,
+                          const char* name,
+                          const std::vector<std::size_t>& layers,
+                          const std::vector<Duration>& durations) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    pass.push_back(operators.operations.push_back(
+        {.name = fmt::format("{} of layer {}", name, layers[i]),
+         .kind = TaskKind::fixed,
+         .task_class = TaskClass::unclassified,
+         .kernels = {},
+         .fixed_duration = durations.empty() ? Duration{0} : durations.at(i)}));
+  }
+}
+
+/// A task for each layer of a pass.
+StageOperators layer_operators(const PipelineTraining& training,
+                               const std::vector<SampleShape>& shapes,
+                               const PipelineCosts& costs) {
+  StageOperators operators;
+  for (std::size_t number = 0; number < training.stages.size(); ++number) {
+    const NetLayerRange range = training.stages[number];
+    const StageCosts known = costs.stages.empty() ? StageCosts{} : costs.stages.at(number);
+    std::vector<std::size_t> rising;
+    for (std::size_t i = range.first; i < range.last; ++i) rising.push_back(i);
+    const std::vector<std::size_t> falling(rising.rbegin(), rising.rend());
+    std::vector<std::size_t> trained = falling;
+    std::erase_if(trained, [&](std::size_t i) {
+      return layer_parameters(training.net.layers[i], shapes[i]) == 0;
+    });
+    StageOperators::Passes& passes = operators.stages.emplace_back();
+    add_layer_operations(operators, passes.forward, "forward", rising, known.forward);
+    add_layer_operations(
+        operators, passes.backward_data, "backward_data", falling, known.backward_data);
+    add_layer_operations(
+        operators, passes.backward_weight, "backward_weight", trained, known.backward_weight);
+    passes.update.push_back(operators.operations.push_back({.name = "update",
+                                                            .kind = TaskKind::fixed,
+                                                            .task_class = TaskClass::update,
+                                                            .kernels = {},
+                                                            .fixed_duration = known.whole.update}));
+  }
+  return operators;
+}
+
 }  // namespace
 
 SampleRange PipelineTraining::samples(std::int64_t step,
@@ -99,26 +159,23 @@ std::vector<NetLayerRange> layer_ranges(const std::vector<std::int64_t>& counts)
   return ranges;
 }
 
-PipelineSpec pipeline_spec(const PipelineTraining& training,
-                           const std::vector<StageProfile>& costs) {
+PipelineSpec pipeline_spec(const PipelineTraining& training, const PipelineCosts& costs) {
   expect_all_layers(training);
   const std::vector<SampleShape> shapes = layer_shapes(training.net);
-  const bool adam = training.setting.optimizer.kind == Optimizer::adam;
   PipelineSpec spec;
   for (std::size_t i = 0; i < training.stages.size(); ++i) {
     const NetLayerRange range = training.stages[i];
-    StageProfile stage = costs.empty() ? StageProfile{} : costs.at(i);
-    stage.name = fmt::format("layers {} to {}", range.first, range.last - 1);
-    stage.parameters = Bytes{float_bytes * stage_parameters(training.net, shapes, range)};
-    stage.optimizer_state = adam ? Bytes{2 * stage.parameters.count()} : Bytes{0};
-    stage.kept_activations = Bytes{float_bytes * kept_floats(training.net, shapes, range)};
-    stage.kept_gradients = Bytes{float_bytes * gradient_floats(shapes, range)};
-    if (i > 0) {
-      spec.profile.links.push_back({.from = static_cast<std::uint32_t>(i - 1),
-                                    .to = static_cast<std::uint32_t>(i),
-                                    .bytes = Bytes{float_bytes * shapes[range.first].elements()}});
-    }
-    spec.profile.stages.push_back(std::move(stage));
+    spec.profile.stages.push_back(stage_profile(
+        training, shapes, range, costs.stages.empty() ? nullptr : &costs.stages.at(i)));
+    if (i == 0) continue;
+    const std::int64_t elements = shapes[range.first].elements();
+    const PackCosts& packing = costs.links.empty() ? PackCosts{} : costs.links.at(i - 1);
+    spec.profile.links.push_back({.from = static_cast<std::uint32_t>(i - 1),
+                                  .to = static_cast<std::uint32_t>(i),
+                                  .bytes = Bytes{float_bytes * elements},
+                                  .encoded = encoded_bytes(training.compression, elements),
+                                  .pack = packing.pack,
+                                  .unpack = packing.unpack});
   }
   for (const auto& [owner, stages] : tied_owners(training)) {
     const std::int64_t count = layer_parameters(training.net.layers[owner], shapes[owner]);
@@ -132,6 +189,8 @@ PipelineSpec pipeline_spec(const PipelineTraining& training,
   spec.batch = training.batch;
   spec.microbatches = training.microbatches;
   spec.recompute = training.setting.recompute;
+  spec.packs = true;
+  if (training.by_layer) spec.operators = layer_operators(training, shapes, costs);
   return spec;
 }
 

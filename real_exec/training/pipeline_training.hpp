@@ -2,6 +2,7 @@
 #pragma once
 
 #include "real_exec/training/labelled_samples.hpp"
+#include "real_exec/training/message_codec.hpp"
 #include "real_exec/training/net_spec.hpp"
 #include "real_exec/training/training_stage.hpp"
 #include "sim/graph/task_graph.hpp"
@@ -24,7 +25,10 @@ struct PipelineTraining {
   std::uint32_t groups = 1;
   std::int64_t batch = 1;  ///< samples of a round, of all groups together
   std::int64_t microbatches = 1;
+  Compression compression = Compression::none;  ///< of activations and gradients between ranks
+  bool by_layer = false;  ///< a task for each layer of a pass; micro-batches must be equal then
 
+  [[nodiscard]] bool equal_microbatches() const { return batch % (groups * microbatches) == 0; }
   [[nodiscard]] std::uint32_t stage_count() const {
     return static_cast<std::uint32_t>(stages.size());
   }
@@ -43,11 +47,32 @@ struct PipelineTraining {
 /// Layers of each stage, by their numbers: {2, 1} is layers 0 and 1, then layer 2.
 [[nodiscard]] std::vector<NetLayerRange> layer_ranges(const std::vector<std::int64_t>& counts);
 
-/// The pipeline as schedules and the simulator see it: exact bytes, and the costs of the stages
-/// where they are known (one each, or none). Parameters that several stages use are tied.
+/// What a stage takes for a micro-batch of the training.
+struct StageCosts {
+  StageProfile whole{};  ///< its times; all else is 0
+  /// Of its layers in the order in which the pass visits them, where passes go by layer:
+  /// backward passes from the last to the first, of the weight gradient the trained layers.
+  std::vector<Duration> forward{};
+  std::vector<Duration> backward_data{};
+  std::vector<Duration> backward_weight{};
+};
+
+/// What a message takes its sender before it travels, and its receiver when it has come.
+struct PackCosts {
+  PassCost pack{};
+  PassCost unpack{};
+};
+
+struct PipelineCosts {
+  std::vector<StageCosts> stages{};  ///< one each, or none
+  std::vector<PackCosts> links{};    ///< from each stage but the last to the next, or none
+};
+
+/// The pipeline as schedules and the simulator see it: exact bytes, and costs where they are known.
+/// Parameters that several stages use are tied.
 /// Errors   ContractViolation if the stages are not consecutive layers, or not all.
 [[nodiscard]] PipelineSpec pipeline_spec(const PipelineTraining& training,
-                                         const std::vector<StageProfile>& costs = {});
+                                         const PipelineCosts& costs = {});
 
 /// Values of some samples of the training stream, and their classes.
 class SampleStream {
@@ -86,10 +111,5 @@ class UnsplitTraining {
 [[nodiscard]] double gradient_difference(const TrainingStage& whole,
                                          std::span<const float> a,
                                          std::span<const float> b);
-
-/// What the passes of each stage take on this thread alone, for micro-batches as large as the
-/// training's: the least of `repetitions` runs each. Other sizes in proportion.
-[[nodiscard]] std::vector<StageProfile> measure_stages(const PipelineTraining& training,
-                                                       std::uint32_t repetitions);
 
 }  // namespace schedlab

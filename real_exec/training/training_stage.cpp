@@ -71,6 +71,7 @@ TrainingStage::TrainingStage(const NetSpec& net,
     layers_.push_back(
         make_net_layer(net.layers[i], shapes[i], shapes[i + 1], layer_key(setting.seed, i, true)));
     const auto size = static_cast<std::size_t>(layers_.back()->parameters());
+    if (size > 0) trained_.push_back(i - layers.first);
     std::size_t block = 0;
     while (block < blocks_.size() && blocks_[block].owner != owners[i]) ++block;
     block_of_.push_back(block);
@@ -152,18 +153,24 @@ std::span<std::int32_t> TrainingStage::labels(std::int64_t microbatch) {
   return at(microbatch).labels;
 }
 
-void TrainingStage::run_forward(MicroBatch& batch) {
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    batch.values[i + 1].resize(
-        static_cast<std::size_t>(batch.samples.count * layers_[i]->output().elements()));
-    layers_[i]->forward(batch.arrays(i, false), parameters_of(i), batch.samples, true);
-  }
-  batch.inner_kept = true;
+void TrainingStage::run_forward(MicroBatch& batch, std::size_t layer) {
+  batch.values[layer + 1].resize(
+      static_cast<std::size_t>(batch.samples.count * layers_[layer]->output().elements()));
+  layers_[layer]->forward(batch.arrays(layer, false), parameters_of(layer), batch.samples, true);
+  batch.inner_kept = layer + 1 == layers_.size();
 }
 
 void TrainingStage::forward(std::int64_t microbatch) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) forward_layer(microbatch, i);
+}
+
+void TrainingStage::forward_layer(std::int64_t microbatch, std::size_t layer) {
   MicroBatch& batch = at(microbatch);
-  run_forward(batch);
+  run_forward(batch, layer);
+  if (layer + 1 == layers_.size()) finish_forward(batch);
+}
+
+void TrainingStage::finish_forward(MicroBatch& batch) {
   if (is_last_) {
     batch.gradients.back().resize(batch.values.back().size());
     const ClassLoss loss = softmax_cross_entropy(batch.values.back(),
@@ -192,24 +199,30 @@ std::span<float> TrainingStage::output_gradient(std::int64_t microbatch) {
 }
 
 void TrainingStage::recompute(std::int64_t microbatch) {
+  if (at(microbatch).inner_kept) return;
+  for (std::size_t i = 0; i < layers_.size(); ++i) recompute_layer(microbatch, i);
+}
+
+void TrainingStage::recompute_layer(std::int64_t microbatch, std::size_t layer) {
   MicroBatch& batch = at(microbatch);
-  if (batch.inner_kept) return;
-  run_forward(batch);
-  count_kept(batch);
+  run_forward(batch, layer);
+  if (batch.inner_kept) count_kept(batch);
 }
 
 void TrainingStage::backward_data(std::int64_t microbatch) {
+  for (std::size_t i = layers_.size(); i-- > 0;) backward_data_layer(microbatch, i);
+}
+
+void TrainingStage::backward_data_layer(std::int64_t microbatch, std::size_t layer) {
   recompute(microbatch);
   MicroBatch& batch = at(microbatch);
-  for (std::size_t i = layers_.size(); i-- > 0;) {
-    const bool wants_dx = i > 0 || !is_first();
-    if (wants_dx) {
-      batch.gradients[i].resize(
-          static_cast<std::size_t>(batch.samples.count * layers_[i]->input().elements()));
-    }
-    layers_[i]->backward_data(batch.arrays(i, wants_dx), parameters_of(i), batch.samples);
+  const bool wants_dx = layer > 0 || !is_first();
+  if (wants_dx) {
+    batch.gradients[layer].resize(
+        static_cast<std::size_t>(batch.samples.count * layers_[layer]->input().elements()));
   }
-  count_kept(batch);
+  layers_[layer]->backward_data(batch.arrays(layer, wants_dx), parameters_of(layer), batch.samples);
+  if (layer == 0) count_kept(batch);
 }
 
 std::span<const float> TrainingStage::input_gradient(std::int64_t microbatch) const {
@@ -217,16 +230,22 @@ std::span<const float> TrainingStage::input_gradient(std::int64_t microbatch) co
 }
 
 void TrainingStage::backward_weight(std::int64_t microbatch) {
+  if (trained_.empty()) return forget(microbatch);
+  for (std::size_t i = trained_.size(); i-- > 0;) backward_weight_layer(microbatch, trained_[i]);
+}
+
+void TrainingStage::backward_weight_layer(std::int64_t microbatch, std::size_t layer) {
   MicroBatch& batch = at(microbatch);
-  for (std::size_t i = layers_.size(); i-- > 0;) {
-    if (layers_[i]->parameters() == 0) continue;
-    const Block& block = blocks_[block_of_[i]];
-    layers_[i]->backward_weight(batch.arrays(i, false),
-                                std::span{gradients_}.subspan(block.offset, block.size),
-                                batch.samples);
-  }
-  kept_bytes_ -= batch.counted_bytes;
-  batch.counted_bytes = 0;
+  const Block& block = blocks_[block_of_[layer]];
+  layers_[layer]->backward_weight(batch.arrays(layer, false),
+                                  std::span{gradients_}.subspan(block.offset, block.size),
+                                  batch.samples);
+  if (layer == trained_.front()) forget(microbatch);
+}
+
+void TrainingStage::forget(std::int64_t microbatch) {
+  kept_bytes_ -= at(microbatch).counted_bytes;
+  at(microbatch).counted_bytes = 0;
   const auto found = under_way_.find(microbatch);
   spare_.push_back(std::move(found->second));
   under_way_.erase(found);

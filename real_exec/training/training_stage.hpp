@@ -34,7 +34,8 @@ struct TrainingSetting {
 ///
 /// Per micro-batch: begin, fill input() (and labels of the last stage), forward, fill
 /// output_gradient() (not of the last stage), backward_data, backward_weight. Gradients are sums of
-/// all micro-batches since the last update. One thread at a time.
+/// all micro-batches since the last update. Each pass may also be made layer by layer, 0 being the
+/// first of the stage. One thread at a time.
 class TrainingStage {
  public:
   /// Throws what layer_shapes() throws; ContractViolation for an empty range.
@@ -54,16 +55,28 @@ class TrainingStage {
   void begin(std::int64_t microbatch, SampleRange samples, double gradient_scale);
   [[nodiscard]] std::span<float> input(std::int64_t microbatch);
   [[nodiscard]] std::span<std::int32_t> labels(std::int64_t microbatch);
+  [[nodiscard]] bool has_begun(std::int64_t microbatch) const {
+    return under_way_.contains(microbatch);
+  }
   void forward(std::int64_t microbatch);
+  /// Of layers in rising order; behind the last one of the net comes the loss.
+  void forward_layer(std::int64_t microbatch, std::size_t layer);
   [[nodiscard]] std::span<const float> output(std::int64_t microbatch) const;
   [[nodiscard]] std::span<float> output_gradient(std::int64_t microbatch);
   /// Makes again what `recompute` did not keep; backward_data does so where it was not called.
   void recompute(std::int64_t microbatch);
+  void recompute_layer(std::int64_t microbatch, std::size_t layer);
   void backward_data(std::int64_t microbatch);
+  /// Of layers in falling order.
+  void backward_data_layer(std::int64_t microbatch, std::size_t layer);
   /// After backward_data; not of the first stage.
   [[nodiscard]] std::span<const float> input_gradient(std::int64_t microbatch) const;
   /// Adds to gradients(), and forgets the micro-batch.
   void backward_weight(std::int64_t microbatch);
+  /// Of trained_layers(), in falling order.
+  void backward_weight_layer(std::int64_t microbatch, std::size_t layer);
+  /// Those that have parameters, counted from the stage's first.
+  [[nodiscard]] const std::vector<std::size_t>& trained_layers() const { return trained_; }
 
   /// Of the last stage, since the last update: sum over samples.
   [[nodiscard]] ClassLoss loss() const { return loss_; }
@@ -88,7 +101,9 @@ class TrainingStage {
   struct MicroBatch;
   MicroBatch& at(std::int64_t microbatch);
   [[nodiscard]] const MicroBatch& at(std::int64_t microbatch) const;
-  void run_forward(MicroBatch& batch);
+  void run_forward(MicroBatch& batch, std::size_t layer);
+  void finish_forward(MicroBatch& batch);
+  void forget(std::int64_t microbatch);
   void count_kept(MicroBatch& batch);
   [[nodiscard]] std::span<const float> parameters_of(std::size_t layer) const;
 
@@ -97,6 +112,7 @@ class TrainingStage {
   bool is_last_ = false;
   std::vector<std::unique_ptr<NetLayer>> layers_;
   std::vector<std::size_t> block_of_;  // per layer; blocks_.size() without parameters
+  std::vector<std::size_t> trained_;
   std::vector<Block> blocks_;
   std::vector<float> parameters_;
   std::vector<float> gradients_;

@@ -12,10 +12,14 @@
 namespace schedlab {
 namespace {
 
+bool valid(const PassCost& cost) {
+  return cost.fixed >= Duration{0} && cost.per_sample >= Duration{0};
+}
+
 void expect_valid_stage(const StageProfile& stage, std::size_t index) {
   const auto culprit = [&] { return fmt::format("stage {} ({})", index, stage.name); };
   for (const PassCost& cost : {stage.forward, stage.backward_data, stage.backward_weight}) {
-    SCHEDLAB_EXPECTS(cost.fixed >= Duration{0} && cost.per_sample >= Duration{0}, culprit());
+    SCHEDLAB_EXPECTS(valid(cost), culprit());
   }
   SCHEDLAB_EXPECTS(stage.update >= Duration{0}, culprit());
   for (const Bytes bytes :
@@ -40,7 +44,9 @@ void expect_valid_tied(const TiedParameters& tied, const std::vector<StageProfil
 
 std::vector<StageLink> chain_links(std::uint32_t stages, Bytes bytes) {
   std::vector<StageLink> links;
-  for (std::uint32_t stage = 1; stage < stages; ++stage) links.push_back({stage - 1, stage, bytes});
+  for (std::uint32_t stage = 1; stage < stages; ++stage) {
+    links.push_back({.from = stage - 1, .to = stage, .bytes = bytes});
+  }
   return links;
 }
 
@@ -51,7 +57,8 @@ void expect_valid(const PipelineProfile& profile) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
   for (const StageLink& link : profile.links) {
     SCHEDLAB_EXPECTS(link.from < link.to && link.to < profile.stages.size() &&
-                         link.bytes >= Bytes{0} && seen.emplace(link.from, link.to).second,
+                         link.bytes >= Bytes{0} && link.encoded >= Bytes{0} && valid(link.pack) &&
+                         valid(link.unpack) && seen.emplace(link.from, link.to).second,
                      fmt::format("link from stage {} to stage {}", link.from, link.to));
   }
   for (const TiedParameters& tied : profile.tied) expect_valid_tied(tied, profile.stages);

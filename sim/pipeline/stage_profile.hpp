@@ -43,6 +43,9 @@ struct StageLink {
   std::uint32_t from = 0;
   std::uint32_t to = 0;  ///< > from
   Bytes bytes{};         ///< per sample
+  Bytes encoded{};       ///< per sample as it travels; 0: `bytes`, over the compression ratio
+  PassCost pack{};       ///< before it travels; of activation and gradient alike
+  PassCost unpack{};     ///< when it has come
 
   friend bool operator==(const StageLink&, const StageLink&) = default;
 };

@@ -2,10 +2,11 @@
 // Training of GPTs on 2 to 8 A100: layer times fitted on runs without a pipeline, runs of two
 // stages predicted by simulation.
 #include "hw_models/linear_fit.hpp"
+#include "policies/registry.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/pipeline/partition_profile.hpp"
-#include "sim/plan/plan_builder.hpp"
 #include "tests/comparisons/reference_data.hpp"
+#include "workloads/pipeline/pipeline_graph.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -186,66 +187,21 @@ LayerGraph gpt_layers(const TrainingRun& run, const CellCosts& costs) {
   return graph;
 }
 
-/// Two stages under 1F1B: a stream each, tasks in the order of the schedule.
-Duration simulate_two_stages(const PipelineProfile& profile,
-                             std::int64_t samples,
-                             std::uint32_t microbatches,
+/// Two stages under 1F1B, and at the end of the batch what each takes then.
+Duration simulate_two_stages(PipelineProfile profile,
+                             const TrainingRun& run,
                              const std::array<Duration, 2>& last) {
-  TaskGraphBuilder builder;
-  const OperationId operation = builder.add_operation({.name = "pass", .kernels = {}});
-  std::array<std::vector<TaskId>, 2> forward;
-  std::array<std::vector<TaskId>, 2> backward;
-  std::array<std::vector<TaskId>, 2> order;
-  const auto add = [&](Duration duration) {
-    const TaskId task = builder.add_task(operation);
-    builder.set_duration(task, duration);
-    return task;
-  };
-  for (std::size_t stage = 0; stage < 2; ++stage) {
-    const StageProfile& costs = profile.stages[stage];
-    for (std::uint32_t m = 0; m < microbatches; ++m) {
-      forward[stage].push_back(add(costs.forward.of(samples)));
-      backward[stage].push_back(
-          add(costs.backward_data.of(samples) + costs.backward_weight.of(samples)));
-    }
-    const std::size_t ahead = 1 - stage;  // forward passes before the first backward pass, less one
-    for (std::uint32_t m = 0; m < microbatches + ahead; ++m) {
-      if (m < microbatches) order[stage].push_back(forward[stage][m]);
-      if (m >= ahead) order[stage].push_back(backward[stage][m - ahead]);
-    }
-    order[stage].push_back(add(last[stage]));
-    builder.add_edge(backward[stage].back(), order[stage].back());
-  }
-  for (std::uint32_t m = 0; m < microbatches; ++m) {
-    builder.add_edge(forward[0][m], forward[1][m]);
-    builder.add_edge(forward[1][m], backward[1][m]);
-    builder.add_edge(backward[1][m], backward[0][m]);
-  }
-  const TaskGraph graph = std::move(builder).build();
-  const Platform platform = ideal_platform();
+  for (std::size_t stage = 0; stage < 2; ++stage) profile.stages[stage].update = last[stage];
+  PipelineSpec spec;
+  spec.profile = std::move(profile);
+  spec.microbatches = run.microbatches();
+  spec.batch = run.microbatches() * run.samples;
+  const TaskGraph graph = pipeline_graph(spec);
+  Platform platform = ideal_platform();
+  platform.ranks = graph.rank_count();
   const CostTable table{graph, platform};
   const Problem problem{graph, platform, table};
-  PlanBuilder plan{problem};
-  plan.add_streams(2);
-  std::array<std::size_t, 2> next{0, 0};
-  // Tasks are launched when all they need is, stage by stage in its own order.
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::size_t stage = 0; stage < 2; ++stage) {
-      while (next[stage] < order[stage].size()) {
-        const TaskId task = order[stage][next[stage]];
-        const auto needs = graph.predecessors(task);
-        if (!std::all_of(
-                needs.begin(), needs.end(), [&](TaskId need) { return plan.placed(need); })) {
-          break;
-        }
-        plan.place(task, StreamId{static_cast<std::uint32_t>(stage)});
-        ++next[stage];
-        moved = true;
-      }
-    }
-  }
-  return simulate(problem, std::move(plan).build("1f1b")).makespan();
+  return simulate(problem, make_policy("pipeline_1f1b")->plan(problem)).makespan();
 }
 
 double predict_ms(const TrainingRun& run, const CellCosts& costs, const AllReduces& all_reduces) {
@@ -259,11 +215,7 @@ double predict_ms(const TrainingRun& run, const CellCosts& costs, const AllReduc
                      {});
   // Each stage holds half of the layers and the word vectors.
   const Duration last = from_us(1000 * end_of_batch(run, run.layers / 2, costs, all_reduces));
-  return to_us(simulate_two_stages(partition_profile(graph, times, cut),
-                                   run.samples,
-                                   static_cast<std::uint32_t>(run.microbatches()),
-                                   {last, last})) /
-         1000;
+  return to_us(simulate_two_stages(partition_profile(graph, times, cut), run, {last, last})) / 1000;
 }
 
 TEST_CASE(

@@ -147,15 +147,83 @@ TEST_CASE("overlapped transfers hide behind passes, blocking ones do not") {
   CHECK(overlapped.trace.makespan() == 23us);
 }
 
-TEST_CASE("1F1B with blocking calls is stuck above the eager threshold, and the checker says so") {
-  const TaskGraph graph = pipeline_graph(equal_pipeline(2, 4));
-  const Platform platform = slow_network(2);
-  const CostTable costs{graph, platform, *make_cost_model("roofline")};
-  const Plan plan = make_policy("pipeline_1f1b", {{"transfers", std::string{"blocking"}}})
-                        ->plan({graph, platform, costs});
-  const auto findings = check(graph, platform, plan);
-  REQUIRE_FALSE(findings.empty());
-  CHECK(findings.front().kind == FindingKind::deadlock);
+TEST_CASE("no schedule of one chunk is stuck with blocking calls, though no message is buffered") {
+  for (const std::string& policy : testing::pipeline_policy_names()) {
+    for (const std::uint32_t ranks : {1U, 2U, 3U, 4U, 5U}) {
+      for (const std::int64_t microbatches : {1, 2, 3, 5, 8}) {
+        CAPTURE(policy);
+        CAPTURE(ranks);
+        CAPTURE(microbatches);
+        PipelineSpec spec = equal_pipeline(ranks, microbatches);
+        spec.profile.links = chain_links(ranks, 1000_B);
+        spec.profile.labels = 8_B;
+        const NetworkRun run{spec, policy, {{"transfers", std::string{"blocking"}}}};
+        CHECK(run.trace.tasks.size() == run.graph.task_count());
+      }
+    }
+  }
+}
+
+TEST_CASE("with chunks a ring of three ranks is stuck in blocking calls, and the checker says so") {
+  // Each sends its first chunk's micro-batches on; rank 0 takes none of rank 2's before it has sent
+  // all of its own, and two ranks hold one message each.
+  const auto findings = [](const char* policy, std::uint32_t ranks, std::int64_t microbatches) {
+    PipelineSpec spec = equal_pipeline(2 * ranks, microbatches);
+    spec.profile.links = chain_links(2 * ranks, 1000_B);
+    spec.chunks = 2;
+    const TaskGraph graph = pipeline_graph(spec);
+    const Platform platform = slow_network(ranks);
+    const CostTable costs{graph, platform, *make_cost_model("roofline")};
+    return check(graph,
+                 platform,
+                 make_policy(policy, {{"transfers", std::string{"blocking"}}})
+                     ->plan({graph, platform, costs}));
+  };
+  for (const char* const policy : {"pipeline_flush", "pipeline_interleaved_1f1b"}) {
+    const auto found = findings(policy, 3, 3);
+    REQUIRE_FALSE(found.empty());
+    CHECK(found.front().kind == FindingKind::deadlock);
+    CHECK(findings(policy, 3, 2).empty());
+    CHECK(findings(policy, 2, 8).empty());
+  }
+  CHECK(findings("pipeline_naive", 3, 8).empty());
+}
+
+TEST_CASE("ranks that send to each other under 1F1B send and receive at once") {
+  // Two stages: stage 0 sends the activation of micro-batch 1 when stage 1 sends the gradient of 0.
+  PipelineSpec spec = equal_pipeline(2, 3);
+  spec.profile.links = chain_links(2, 1000_B);
+  const NetworkRun run{spec, "pipeline_1f1b", {{"transfers", std::string{"blocking"}}}};
+  std::string calls;
+  for (const HostCall& call : run.plan.hosts[HostId{0}].calls) {
+    switch (call.kind()) {
+      case HostCallKind::launch:
+        calls += to_string(*pipeline_work(run.graph.tags(call.task()))).substr(0, 1);
+        break;
+      case HostCallKind::send:
+        calls += '>';
+        break;
+      case HostCallKind::isend:
+        calls += '(';
+        break;
+      case HostCallKind::receive:
+        calls += '<';
+        break;
+      case HostCallKind::wait_message:
+        calls += ')';
+        break;
+      default:
+        break;
+    }
+  }
+  // Forward 0, its activation alone; forward 1 and 2, each activation while a gradient comes; the
+  // last gradient alone.
+  CHECK(calls == "f>f(<)bbf(<)bb<bbu");
+  // Stage 0: forward 0 (1 us), its message (1); forward 1 waits for neither. Stage 1: from 2 us on
+  // 3 us for each micro-batch, and behind each but the last both messages at once (1 us, a link for
+  // each direction). The last gradient (1) and stage 0's last backward passes (2): 2 + 3 x 3 + 2 +
+  // 1 + 2.
+  CHECK(run.trace.makespan() == 16us);
 }
 
 TEST_CASE("gradients are summed over groups, with overlap as soon as a chunk has them") {

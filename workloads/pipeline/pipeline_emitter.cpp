@@ -124,6 +124,24 @@ TensorId PipelineEmitter::tensor(std::string_view name,
       {.name = fmt::format("{}({},{})", name, stage, microbatch), .bytes = bytes});
 }
 
+OperationId PipelineEmitter::packing(PipelineWork work,
+                                     std::int64_t microbatch,
+                                     const StageLink& link) {
+  const bool sends = work == PipelineWork::send_activation || work == PipelineWork::send_gradient;
+  const PassCost& cost = sends ? link.pack : link.unpack;
+  Duration duration = cost.of(samples_[static_cast<std::size_t>(microbatch)]);
+  if (rate_.count() > 0) duration += of_samples(link.bytes, microbatch) / rate_;
+  return operation(work, duration);
+}
+
+Bytes PipelineEmitter::encoded(const StageLink& link, std::int64_t microbatch) const {
+  const Bytes whole = of_samples(link.bytes, microbatch);
+  if (!travels(link)) return whole;
+  if (link.encoded > Bytes{0}) return of_samples(link.encoded, microbatch);
+  return Bytes{
+      static_cast<std::int64_t>(std::ceil(static_cast<double>(whole.count()) / compression_))};
+}
+
 TensorId PipelineEmitter::send(std::uint32_t stage,
                                std::int64_t microbatch,
                                const StageLink& link,
@@ -131,17 +149,16 @@ TensorId PipelineEmitter::send(std::uint32_t stage,
                                PipelineWork work) {
   const bool forward = work == PipelineWork::send_activation;
   const Bytes whole = of_samples(link.bytes, microbatch);
-  const Bytes sent{
-      static_cast<std::int64_t>(std::ceil(static_cast<double>(whole.count()) / compression_))};
+  const Bytes sent = encoded(link, microbatch);
   const std::string_view name = forward ? "activation" : "gradient";
-  if (!compresses()) {
+  if (!packs(link)) {
     const TensorId travels = tensor(name, stage, microbatch, sent);
     builder_.writes(writer, travels);
     return travels;
   }
   const TensorId made = tensor(name, stage, microbatch, whole);
   builder_.writes(writer, made);
-  const TaskId pack = task(stage, microbatch, work, operation(work, whole / rate_));
+  const TaskId pack = task(stage, microbatch, work, packing(work, microbatch, link));
   builder_.reads(pack, made);
   const TensorId travels =
       tensor(forward ? "packed_activation" : "packed_gradient", stage, microbatch, sent);
@@ -154,9 +171,8 @@ TensorId PipelineEmitter::receive(std::uint32_t stage,
                                   const StageLink& link,
                                   TensorId travels,
                                   PipelineWork work) {
-  if (!compresses()) return travels;
-  const Bytes whole = of_samples(link.bytes, microbatch);
-  const TaskId unpack = task(stage, microbatch, work, operation(work, whole / rate_));
+  if (!packs(link)) return travels;
+  const TaskId unpack = task(stage, microbatch, work, packing(work, microbatch, link));
   builder_.reads(unpack, travels);
   // Its bytes are those of the stage's input, which is part of what the stage keeps.
   const TensorId unpacked = tensor("unpacked", stage, microbatch, Bytes{0});

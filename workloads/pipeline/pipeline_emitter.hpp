@@ -81,7 +81,20 @@ class PipelineEmitter {
                    const StageLink& link,
                    TensorId travels,
                    PipelineWork work);
-  [[nodiscard]] bool compresses() const { return compression_ > 1 && rate_.count() > 0; }
+  /// Does what the link carries travel from rank to rank?
+  [[nodiscard]] bool travels(const StageLink& link) const {
+    return link.from % ranks_ != link.to % ranks_;
+  }
+  /// Is it packed by a task of its own?
+  [[nodiscard]] bool packs(const StageLink& link) const {
+    return travels(link) && (spec_.packs || (compression_ > 1 && rate_.count() > 0));
+  }
+  /// Bytes of a micro-batch that the link carries.
+  [[nodiscard]] Bytes encoded(const StageLink& link, std::int64_t microbatch) const;
+  /// Of packing or unpacking.
+  [[nodiscard]] OperationId packing(PipelineWork work,
+                                    std::int64_t microbatch,
+                                    const StageLink& link);
   void join(std::uint32_t first_stage,
             Bytes bytes,
             const std::vector<std::pair<std::uint32_t, std::uint32_t>>& parts);

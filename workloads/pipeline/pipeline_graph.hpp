@@ -34,6 +34,8 @@ struct PipelineSpec {
   bool recompute = false;         ///< keep the input of a stage only; forward again in backward
   double compression_ratio = 1;   ///< activations and their gradients are sent so much smaller
   Bandwidth compression_rate{};   ///< at which they are (de)compressed, on either end; 0: at once
+  /// Tasks of their own pack and unpack all that travels between ranks, for the costs of its link.
+  bool packs = false;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   std::optional<StageOperators> operators{};  ///< micro-batches must be equal then
 };

@@ -2,6 +2,7 @@
 #include "real_exec/training/pipeline_run.hpp"
 
 #include "real_exec/ranks/thread_ranks.hpp"
+#include "real_exec/training/rank_costs.hpp"
 #include "sim/base/error.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
 #include "tests/real_exec/training/pipeline_scene.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <tuple>
 
 using namespace schedlab;
 using schedlab::testing::PlannedTraining;
@@ -67,24 +69,96 @@ TEST_CASE("several chunks on a rank train as the whole net does") {
   }
 }
 
-TEST_CASE("blocking transfers change nothing where they can be") {
-  // Of 1F1B and ZB-H1 ranks would send to each other at once, which the plan checker refuses.
-  for (const char* const policy : {"pipeline_naive", "pipeline_flush"}) {
+TEST_CASE("blocking transfers change nothing") {
+  for (const char* const policy :
+       {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
     CAPTURE(policy);
-    check_same_as_unsplit(
-        {small_training({1, 2, 2}), policy, {{"transfers", std::string{"blocking"}}}});
+    PipelineTraining training = small_training({1, 2, 2});
+    training.groups = 2;
+    check_same_as_unsplit({std::move(training), policy, {{"transfers", std::string{"blocking"}}}});
   }
+  PipelineTraining training = small_training({1, 1, 1, 2});
+  training.chunks = 2;
+  check_same_as_unsplit(
+      {std::move(training), "pipeline_interleaved_1f1b", {{"transfers", std::string{"blocking"}}}});
 }
 
 TEST_CASE("Adam, recomputation and late sums change nothing") {
   PipelineTraining training = small_training({1, 2, 2});
-  training.groups = 2;
   training.setting.optimizer = {.kind = Optimizer::adam, .learning_rate = 0.01};
-  for (const char* const policy : {"pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
-    CAPTURE(policy);
+  for (const std::uint32_t groups : {1U, 2U}) {
+    training.groups = groups;
+    for (const char* const policy :
+         {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
+      CAPTURE(groups);
+      CAPTURE(policy);
+      for (const bool recompute : {false, true}) {
+        training.setting.recompute = recompute;
+        check_same_as_unsplit({training, policy, {{"gradient_sums", std::string{"after_passes"}}}});
+      }
+    }
+  }
+}
+
+TEST_CASE("passes by layer train as whole ones do, a task for each layer") {
+  for (const std::uint32_t groups : {1U, 2U}) {
     for (const bool recompute : {false, true}) {
-      training.setting.recompute = recompute;
-      check_same_as_unsplit({training, policy, {{"gradient_sums", std::string{"after_passes"}}}});
+      for (const char* const policy :
+           {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
+        CAPTURE(groups);
+        CAPTURE(recompute);
+        CAPTURE(policy);
+        PipelineTraining training = small_training({3, 2});
+        training.groups = groups;
+        training.batch = 16;  // equal micro-batches of 4 or 2
+        training.by_layer = true;
+        training.setting.recompute = recompute;
+        const PlannedTraining planned{std::move(training), policy};
+        std::size_t forward = 0;
+        for (const TaskId task : planned.graph.tasks()) {
+          if (pipeline_work(planned.graph.tags(task)) == PipelineWork::forward) ++forward;
+        }
+        CHECK(forward == std::size_t{groups} * 4 * 5);  // micro-batches times layers
+        check_same_as_unsplit(planned);
+      }
+    }
+  }
+  PipelineTraining chunked = small_training({1, 1, 1, 2});
+  chunked.batch = 16;
+  chunked.chunks = 4;  // all on one rank: nothing is packed
+  chunked.by_layer = true;
+  check_same_as_unsplit({std::move(chunked), "pipeline_interleaved_1f1b"});
+}
+
+TEST_CASE("compressed messages train too, not quite the same") {
+  for (const auto& [compression, least, most] :
+       {std::tuple{Compression::bfloat16, 1e-4, 2e-2}, {Compression::int8, 1e-4, 5e-2}}) {
+    for (const char* const policy :
+         {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
+      CAPTURE(to_string(compression));
+      CAPTURE(policy);
+      PipelineTraining training = small_training({1, 2, 2});
+      training.groups = 2;
+      training.compression = compression;
+      const PlannedTraining planned{std::move(training), policy};
+      PipelineRunResult result;
+      run_on_threads(planned.ranks(), [&](RankLink& link) {
+        PipelineRunResult mine = planned.run(link, 20);
+        if (link.rank() == 0) result = std::move(mine);
+      });
+      // Values are off by at most 1/256, or 1/254 of the largest of their sample, at each of two
+      // cuts, and so are gradients on their way back.
+      CHECK(result.gradient_difference > least);  // the comparison would notice
+      CHECK(result.gradient_difference < most);
+      CHECK(result.loss_difference < 2e-2);
+      CHECK(result.losses.back() < result.losses.front());
+      // 4 micro-batches of each group travel over two cuts, there and back: 13 samples of 64 and 8
+      // values. And their labels.
+      std::int64_t bytes = 0;
+      for (const MessageSpec& message : planned.plan.messages) bytes += message.bytes.count();
+      const std::int64_t per_sample =
+          compression == Compression::int8 ? 4 + 64 + 4 + 16 : 2 * (64 + 16);
+      CHECK(bytes == 13 * (2 * per_sample + 4));
     }
   }
 }
@@ -113,12 +187,24 @@ TEST_CASE("tied layers on several stages, ranks and groups stay alike") {
 }
 
 TEST_CASE("a recurrent net is trained by a pipeline too") {
-  PipelineTraining training = small_training({5});
-  training.net.layers = {{.kind = NetLayerKind::lstm, .units = 6, .sequences = true},
-                         {.kind = NetLayerKind::lstm, .units = 5},
-                         {.kind = NetLayerKind::dense, .units = 3}};
-  training.stages = layer_ranges({1, 2});
-  check_same_as_unsplit({std::move(training), "pipeline_1f1b"});
+  for (const char* const policy :
+       {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
+    for (const std::uint32_t groups : {1U, 2U}) {
+      for (const bool recompute : {false, true}) {
+        CAPTURE(policy);
+        CAPTURE(groups);
+        CAPTURE(recompute);
+        PipelineTraining training = small_training({5});
+        training.net.layers = {{.kind = NetLayerKind::lstm, .units = 6, .sequences = true},
+                               {.kind = NetLayerKind::lstm, .units = 5},
+                               {.kind = NetLayerKind::dense, .units = 3}};
+        training.stages = layer_ranges({1, 2});
+        training.groups = groups;
+        training.setting.recompute = recompute;
+        check_same_as_unsplit({std::move(training), policy});
+      }
+    }
+  }
 }
 
 TEST_CASE("the trace of a run holds what its plan says") {
@@ -207,10 +293,42 @@ TEST_CASE("samples of all micro-batches are those of the batch, each once") {
 
 TEST_CASE("measured stages have costs and exact bytes") {
   const PipelineTraining training = small_training({2, 3});
-  const PipelineSpec spec = pipeline_spec(training, measure_stages(training, 1));
+  const PipelineSpec spec = pipeline_spec(training, {.stages = measure_stages(training, 3)});
   REQUIRE(spec.profile.stages.size() == 2);
   CHECK(spec.profile.stages[0].forward.of(4) > Duration{0});
   CHECK(spec.profile.stages[0].parameters == Bytes{4 * (9 * 4 + 4)});
   CHECK(spec.profile.stages[1].parameters == Bytes{4 * (16 * 8 + 8 + 8 * 3 + 3)});
   CHECK(spec.profile.links[0].bytes == Bytes{4 * 16});
+}
+
+TEST_CASE("all that a round costs its ranks is measured, by the ranks that will run it") {
+  PipelineTraining training = small_training({2, 2, 1});
+  training.groups = 2;
+  training.batch = 16;
+  training.by_layer = true;
+  RankCosts costs;
+  run_on_threads(6, [&](RankLink& link) {
+    RankCosts mine = measure_rank_costs(training, link, 2, Bytes{4096});  // in waves of two ranks
+    if (link.rank() == 0) costs = std::move(mine);
+  });
+  REQUIRE(costs.pipeline.stages.size() == 3);
+  CHECK(costs.pipeline.stages[0].forward.size() == 2);          // a convolution and a pool
+  CHECK(costs.pipeline.stages[0].backward_weight.size() == 1);  // of the convolution
+  CHECK(costs.pipeline.stages[1].backward_weight.size() ==
+        1);  // of the dense layer, not of dropout
+  for (const StageCosts& stage : costs.pipeline.stages) {
+    CHECK(stage.whole.forward.of(2) > Duration{0});
+    CHECK(stage.whole.backward_weight.of(2) > Duration{0});
+  }
+  REQUIRE(costs.pipeline.links.size() == 2);
+  CHECK(costs.pipeline.links[0].pack.of(2) > Duration{0});
+  CHECK(costs.pipeline.links[0].unpack.of(2) > Duration{0});
+  CHECK(costs.latency > Duration{0});
+  CHECK(costs.send > Duration{0});
+  CHECK(costs.receive > Duration{0});
+  CHECK(costs.call > Duration{0});
+  // Sums of three stages: 40, 136 and 27 parameters.
+  REQUIRE(costs.sums.size() == 3);
+  for (const auto& [bytes, time] : costs.sums) CHECK(time > Duration{0});
+  CHECK(costs.sums[0].first == Bytes{4 * (9 * 4 + 4)});
 }
