@@ -87,6 +87,7 @@ class ChangeMaker {
     make();
     result_.trace = simulated(result_.replay.problem(), result_.replay.plan);
     result_.span = device_span(result_.trace);
+    if (words_.word == "streams" && words_.value == "1") result_.note = said_of_one_stream();
     return std::move(result_);
   }
 
@@ -121,6 +122,13 @@ class ChangeMaker {
     } else {
       refuse(change_, "one of the changes");
     }
+  }
+
+  /// Do several streams win here?
+  [[nodiscard]] std::string said_of_one_stream() const {
+    if (result_.span == result_.compared_with) return "several streams make no difference";
+    return result_.span > result_.compared_with ? "so several streams win"
+                                                : "so several streams lose";
   }
 
   [[nodiscard]] std::vector<OperationId> kernels() const {

@@ -206,6 +206,11 @@ TEST_CASE("import: what a file holds is told wherever its keys stand") {
   nodes.back() = ']';
   CHECK(input_content(write(folder, "et.json", nodes + R"json(, "schema": "1.0.1"})json")) ==
         InputContent::foreign_graph);
+  // One list of 5 MB is passed over by none; its key tells.
+  std::string graph = R"json({"workload_graph": [)json";
+  while (graph.size() < 5'000'000) graph += R"json({"Id": 1, "Name": "a", "data_deps": []},)json";
+  graph.back() = ']';
+  CHECK(input_content(write(folder, "chakra.json", graph + "}")) == InputContent::foreign_graph);
   CHECK(input_content(write(folder, "list.json", "  [{}]")) == InputContent::profile);
   CHECK(input_content(write(folder, "g.json", R"json({"schedlab": "graph"})json")) ==
         InputContent::graph_file);

@@ -70,6 +70,7 @@ TEST_CASE("replay writes what it simulated, and every change as a trace of its o
         doctest::Approx(150.0));
   // In one stream the small kernel runs behind the gemm: several streams win.
   CHECK(changes.at(2).at("speed_up").get<double>() < 1.0);
+  CHECK(changes.at(2).at("note") == "so several streams win");
   CHECK(changes.at(3).at("speed_up").get<double>() < 1.0);
   CHECK(changes.at(4).at("speed_up").get<double>() > 1.0);
 }

@@ -35,7 +35,8 @@ std::string_view to_string(ForeignFormat format) {
 
 namespace {
 
-constexpr std::size_t looked_at = std::size_t{1} << 16U;  // of what may be binary
+constexpr std::size_t looked_at = std::size_t{1} << 16U;  // of what may be binary, or very long
+constexpr std::size_t longest_passed_over = std::size_t{4} << 20U;  // assumed: lists are longer
 
 /// Bytes that were read already, and then the rest.
 class PushedBack final : public ByteSource {
@@ -80,6 +81,17 @@ ForeignFormat format_by_keys(ByteSource& source, const std::string& file, std::s
   return ForeignFormat::none;
 }
 
+/// By the words at the beginning: of a file with a value too long to be passed over.
+ForeignFormat format_by_words(std::string_view beginning) {
+  const auto has = [&](std::string_view word) {
+    return beginning.find(word) != std::string_view::npos;
+  };
+  if (has("\"schedlab\"")) return ForeignFormat::none;
+  if (has("\"workload_graph\"")) return ForeignFormat::chakra_graph;
+  if (has("\"nodes\"") && has("\"schema\"")) return ForeignFormat::execution_trace;
+  return has("\"workflow\"") ? ForeignFormat::wfformat : ForeignFormat::none;
+}
+
 }  // namespace
 
 ForeignFormat foreign_format(std::string_view text, const std::string& file) {
@@ -103,7 +115,15 @@ ForeignFormat foreign_format(ByteSource& source, const std::string& file) {
   const std::size_t start = first.find_first_not_of("\xEF\xBB\xBF \t\r\n");
   if (start == std::string::npos || first[start] != '{') return ForeignFormat::none;
   PushedBack whole{first, source};
-  return format_by_keys(whole, file, detail::JsonPieces::longest_piece);
+  const ForeignFormat words =
+      first.size() == looked_at ? format_by_words(first) : ForeignFormat::none;
+  try {
+    const ForeignFormat keys = format_by_keys(whole, file, longest_passed_over);
+    return keys == ForeignFormat::none ? words : keys;
+  } catch (const InputError&) {
+    if (words == ForeignFormat::none) throw;
+    return words;
+  }
 }
 
 namespace {
