@@ -11,6 +11,7 @@
 #include "cli/validate/cpu_measurer.hpp"
 #include "cli/validate/profile_calibration.hpp"
 #include "cli/validate/recording.hpp"
+#include "cli/validate/speed_of_machine.hpp"
 #include "cli/validate/validation.hpp"
 #include "cli/validate/validation_files.hpp"
 #include "notebooks_export/csv.hpp"
@@ -134,7 +135,9 @@ class ValidateRun {
           options_.record, {spec_, grid_, predicted_, machine_file(options_)}, measured_);
     }
     const std::string baseline = spec_.baseline.empty() ? default_baseline : spec_.baseline;
-    const Validation validation = validate(space_, predicted_, measured_, baseline, options_.seed);
+    predict_again();
+    const Validation validation =
+        validate(space_, predicted_, measured_, baseline, options_.seed, at_speed_);
     ValidationReport report{
         spec_, grid_, predicted_, measured_, validation, {}, {}, {}, warnings_, 0};
     report.launch = launch_gains(space_, predicted_, validation);
@@ -202,6 +205,26 @@ class ValidateRun {
       progress.update(scenario + 1);
     }
     progress.finish();
+  }
+
+  /// At the speed that the probes say the machine had: beside the predictions, never in their
+  /// place.
+  void predict_again() {
+    const SpeedOfMachine machine{measured_};
+    if (!machine.known()) return;
+    const DrawRequest request{.draws = options_.draws, .seed = options_.seed};
+    at_speed_.resize(predicted_.size());
+    const auto groups = policy_groups(grid_);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      const auto reading = machine.of_group(group);
+      if (!reading) continue;
+      for (const std::uint64_t scenario : groups[group]) {
+        const PredictedScenario& predicted = predicted_[scenario];
+        if (predicted.run == nullptr || measured_.scenarios[scenario].runs.empty()) continue;
+        at_speed_[scenario] =
+            predict_at_speed(space_, predicted, calibration_, *reading, request, terminal_.stop);
+      }
+    }
   }
 
   [[nodiscard]] int publish_predictions(OutputFolder& folder) const {
@@ -294,6 +317,7 @@ class ValidateRun {
     write_picture(folder, "makespans", makespans_picture(report), files);
     write_picture(folder, "error_by_policy", policies_picture(report), files);
     write_picture(folder, "error_budget", budget_picture(report), files);
+    if (!measured_.probes.empty()) write_picture(folder, "speed", speed_picture(report), files);
     if (validation.probabilities.count > 0) {
       write_picture(folder, "reliability", reliability_picture(report), files);
     }
@@ -331,6 +355,7 @@ class ValidateRun {
   std::optional<Baselines> library_;
   std::vector<PredictedScenario> predicted_;
   Measurements measured_;
+  std::vector<std::optional<PredictionAtSpeed>> at_speed_;  // by scenario; empty: not probed
   std::vector<std::string> warnings_;
 };
 

@@ -28,6 +28,15 @@ constexpr std::uint64_t known_launches = 1U << 12U;
 constexpr std::size_t recent_problems = 16;  // more than granularities times machines of most specs
 constexpr std::size_t recent_policies = 4096;
 
+/// Of what has a graph and a machine.
+void set_costs(const CostModel& model, PreparedProblem& made) {
+  made.costs = CostTable(*made.graph, made.machine->platform, model);
+  made.bounds = graph_lower_bounds(made.problem());
+  if (const auto* measured = dynamic_cast<const Measured*>(&model)) {
+    made.steps = KernelSteps::of(*made.graph, made.machine->platform, *measured);
+  }
+}
+
 }  // namespace
 
 ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
@@ -118,8 +127,7 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
   auto cut = CutKernels::for_device(device);
   if (!cut && workers_ != 0) cut.emplace(CutRule{}, CutKernels::units_for(workers_, device));
   if (cut) made.graph = std::make_shared<TaskGraph>(cut->apply(*made.graph));
-  made.costs = CostTable(*made.graph, made.machine->platform, *cost_model(key[3], *made.machine));
-  made.bounds = graph_lower_bounds(made.problem());
+  set_costs(*cost_model(key[3], *made.machine), made);
   return made;
 }
 
@@ -132,8 +140,7 @@ PreparedProblem ScenarioSpace::make_ranks(const ProblemKey& key,
   auto machine = std::make_shared<MachineSpec>(*single->machine);
   machine->platform.ranks = ranks;
   made.machine = std::move(machine);
-  made.costs = CostTable(*made.graph, made.machine->platform, *cost_model(key[3], *made.machine));
-  made.bounds = graph_lower_bounds(made.problem());
+  set_costs(*cost_model(key[3], *made.machine), made);
   made.single = std::move(single);
   return made;
 }
@@ -161,9 +168,7 @@ PreparedProblem ScenarioSpace::make_repeated(PreparedProblem once,
   PreparedProblem made;
   made.graph = std::make_shared<TaskGraph>(RepeatRuns{runs}.apply(*once.graph));
   made.machine = once.machine;
-  made.costs =
-      CostTable(*made.graph, made.machine->platform, *cost_model(cost_model_index, *made.machine));
-  made.bounds = graph_lower_bounds(made.problem());
+  set_costs(*cost_model(cost_model_index, *made.machine), made);
   made.once = std::make_shared<PreparedProblem>(std::move(once));
   return made;
 }
@@ -246,9 +251,11 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
   const bool several = once.single != nullptr;
   const bool ahead = space_.planned_ahead(scenario);
   if (!several && once.graph->has_ranks()) expect_all_ranks(scenario, *once.graph);
-  const Problem planned = several ? once.single->problem() : once.problem();
+  const PreparedProblem& decided = several ? *once.single : once;
+  const Problem planned = decided.problem();
   if (const auto online = this->online(scenario, policy, planned)) {
-    recording_ = simulator_.record(planned, *online, options);
+    recording_ =
+        record_by_kernel(simulator_, decided.steps.get(), decided.simulated(), *online, options);
     if (!several && !ahead) return;
   } else {
     recording_.plan = policy.plan(planned);
@@ -261,7 +268,12 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
     recording_.plan = launched_plan(
         std::move(recording_.plan), space_.launch_choice(scenario), once.graph->task_count());
   }
-  simulator_.run_into(prepared.problem(), recording_.plan, options, recording_.trace);
+  run_by_kernel(simulator_,
+                prepared.steps.get(),
+                prepared.simulated(),
+                recording_.plan,
+                options,
+                recording_.trace);
 }
 
 /// The host's busy time is taken evenly from what all workers could do: the system moves it about,
@@ -276,14 +288,16 @@ void ScenarioRunner::slow_for_shared_core(const PreparedProblem& prepared,
   const double capacity = space_.workers() * to_seconds(recording_.trace.makespan());
   if (capacity <= 0) return;
   const double taken = std::min(to_seconds(busy) / capacity, most_taken / space_.workers());
-  IdVector<TaskId, Duration> durations = prepared.costs.durations();
+  const Problem nominal = prepared.simulated();
+  IdVector<TaskId, Duration> durations = nominal.costs.durations();
   for (Duration& duration : durations) {
     duration = round_up_seconds(to_seconds(duration) / (1.0 - taken));
   }
-  CostTable slowed = prepared.costs;
+  CostTable slowed = nominal.costs;
   slowed.set_task_durations(std::move(durations));
-  const Problem problem{*prepared.graph, prepared.machine->platform, slowed};
-  simulator_.run_into(problem, recording_.plan, options, recording_.trace);
+  const Problem problem{nominal.graph, nominal.platform, slowed};
+  run_by_kernel(
+      simulator_, prepared.steps.get(), problem, recording_.plan, options, recording_.trace);
 }
 
 void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
@@ -302,7 +316,8 @@ Samples ScenarioRunner::draw(std::uint64_t scenario,
   const auto sampling =
       space_.components().sampling(space_.grid().part_index(scenario, Part::variability));
   if (!sampling) return samples;
-  const Problem nominal = prepared.problem();
+  const Problem nominal = prepared.simulated();
+  const KernelSteps* const steps = prepared.steps.get();
   const SimulationOptions options{.stop = stop_};
   for (std::uint64_t i = 0; i < sampling->samples; ++i) {
     const Platform platform = vary_platform(sampling->variability, i, nominal.platform);
@@ -313,14 +328,22 @@ Samples ScenarioRunner::draw(std::uint64_t scenario,
     // Policies know what to expect, not what comes: they decide by the costs without noise. In a
     // device graph nothing is decided while it runs.
     const bool ahead = space_.planned_ahead(scenario);
-    if (const auto online =
-            ahead ? std::unique_ptr<OnlinePolicy>{} : this->online(scenario, policy, nominal)) {
-      sample_ = simulator_.record(varied, *online, options);
+    if (const auto online = ahead ? std::unique_ptr<OnlinePolicy>{}
+                                  : this->online(scenario, policy, prepared.problem())) {
+      sample_ = record_by_kernel(simulator_, steps, varied, *online, options);
       plan = &sample_.plan;
     } else {
-      simulator_.run_into(varied, *plan, options, sample_.trace);
+      run_by_kernel(simulator_, steps, varied, *plan, options, sample_.trace);
     }
-    samples.add(summarizer_.summarize(varied, *plan, sample_.trace, graph_lower_bounds(varied)));
+    if (steps == nullptr) {
+      samples.add(summarizer_.summarize(varied, *plan, sample_.trace, graph_lower_bounds(varied)));
+      continue;
+    }
+    CostTable of_tasks = prepared.costs;
+    of_tasks.set_task_durations(
+        steps->folded(varied_costs_.durations(), platform.devices[DeviceId{0}].stream_gap));
+    const Problem tasks{*prepared.graph, platform, of_tasks};
+    samples.add(summarizer_.summarize(tasks, *plan, sample_.trace, graph_lower_bounds(tasks)));
   }
   return samples;
 }

@@ -3,6 +3,7 @@
 
 #include "cli/components.hpp"
 #include "cli/grid.hpp"
+#include "cli/kernel_steps.hpp"
 #include "cli/result_columns.hpp"
 #include "cli/shared_cache.hpp"
 #include "real_exec/cpu_executor.hpp"
@@ -34,8 +35,16 @@ struct PreparedProblem {
   bool overlap = true;
   /// Of several runs: one of them, which is what is planned.
   std::shared_ptr<const PreparedProblem> once;
+  /// Costs that were measured kernel by kernel: tasks of several kernels are simulated by them.
+  /// nullptr: as whole tasks.
+  std::shared_ptr<const KernelSteps> steps;
 
   [[nodiscard]] Problem problem() const { return {*graph, machine->platform, costs}; }
+  /// What runs in the simulator (run_by_kernel): the steps of the tasks, or the tasks.
+  [[nodiscard]] Problem simulated() const {
+    if (steps == nullptr) return problem();
+    return {steps->graph(), machine->platform, steps->costs()};
+  }
 };
 
 /// What all threads of a sweep share: the grid and everything that is made once. Thread-safe.

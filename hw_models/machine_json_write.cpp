@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -95,20 +96,34 @@ Json profile_json(const KernelProfile& profile) {
   for (const CoRunSlowDown& one : profile.co_run) {
     json["co_run"][std::string{to_string(one.kind)}] = number(one.factor);
   }
+  if (!profile.drift.empty()) json["drift"] = Json::array();
   json["samples"] = Json::array();
   return json;
 }
 
-/// One sample a line: hundreds of them are then still readable.
-void put_samples(const KernelProfile& profile, std::string& text) {
-  constexpr std::string_view empty = "\"samples\": []";
-  const std::size_t at = text.rfind(empty);
-  SCHEDLAB_EXPECTS(at != std::string::npos, "place of the samples");
-  std::string lines = "\"samples\": [";
-  for (std::size_t i = 0; i < profile.samples.size(); ++i) {
-    lines += fmt::format("{}\n      {}", i == 0 ? "" : ",", sample_json(profile.samples[i]).dump());
+Json drift_json(const DriftReading& reading) {
+  Json json = Json::object();
+  for (const DriftReading::Factors& factors : reading.kinds) {
+    json[std::string{to_string(factors.kind)}] = {{"one_unit", number(factors.one_unit)},
+                                                  {"all_units", number(factors.all_units)}};
   }
-  text.replace(at, empty.size(), lines + (profile.samples.empty() ? "]" : "\n    ]"));
+  return json;
+}
+
+/// Fills an empty list, one item a line: hundreds of them are then still readable.
+template <class Item>
+void put_lines(std::string_view key,
+               const std::vector<Item>& items,
+               Json (*json_of)(const Item&),
+               std::string& text) {
+  const std::string empty = fmt::format("\"{}\": []", key);
+  const std::size_t at = text.rfind(empty);
+  SCHEDLAB_EXPECTS(at != std::string::npos, fmt::format("place of {}", key));
+  std::string lines = fmt::format("\"{}\": [", key);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    lines += fmt::format("{}\n      {}", i == 0 ? "" : ",", json_of(items[i]).dump());
+  }
+  text.replace(at, empty.size(), lines + (items.empty() ? "]" : "\n    ]"));
 }
 
 }  // namespace
@@ -122,7 +137,8 @@ std::string write_machine(const MachineSpec& machine) {
   if (profile == nullptr) return root.dump(2) + "\n";
   root["profile"] = profile_json(*profile);
   std::string text = root.dump(2) + "\n";
-  put_samples(*profile, text);
+  put_lines("samples", profile->samples, &sample_json, text);
+  if (!profile->drift.empty()) put_lines("drift", profile->drift, &drift_json, text);
   return text;
 }
 

@@ -109,6 +109,11 @@ Json profile_schema() {
   const Json text{{"type", "string"}, {"minLength", 1}};
   Json co_run = Json::object();
   for (const std::string& kind : task_kind_names()) co_run[kind] = bare_number(0.5, 1000, false);
+  const Json factors = object({{"one_unit", bare_number(0.001, 1000, false)},
+                               {"all_units", bare_number(0.001, 1000, false)}},
+                              {"one_unit", "all_units"});
+  Json drift = Json::object();
+  for (const std::string& kind : task_kind_names()) drift[kind] = factors;
   Json schema =
       object({{"measured", text},
               {"date", text},
@@ -120,6 +125,7 @@ Json profile_schema() {
               {"bytes_per_block", bare_number(1, 1e18, false)},
               {"noise", bare_number(0, std::numeric_limits<double>::infinity(), false)},
               {"co_run", object(std::move(co_run))},
+              {"drift", {{"type", "array"}, {"items", object(std::move(drift))}}},
               {"samples", {{"type", "array"}, {"items", sample_schema()}}}},
              {"measured", "date", "units", "flops_per_block", "bytes_per_block", "noise"});
   schema["description"] = "Durations of kernels as schedlab calibrate measured them.";

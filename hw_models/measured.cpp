@@ -127,6 +127,7 @@ PredictionQuality Measured::quality(const Operation& operation, const Device& de
     const std::vector<double>* ratios;
     double seconds;
   };
+  const KernelClass* only = nullptr;
   std::vector<Part> parts;
   std::size_t most = 0;
   double sum = 0;
@@ -136,6 +137,7 @@ PredictionQuality Measured::quality(const Operation& operation, const Device& de
     const std::size_t before = equal_before(operation, given);
     const KernelClass& one = class_of(operation, kernel, before, *fits, device);
     quality.inside_hull = quality.inside_hull && one.inside_hull(kernel);
+    only = &one;
     parts.push_back({&one.ratios(), one.fit().seconds(kernel, units_of(kernel.kind, device))});
     most = std::max(most, one.ratios().size());
     sum += parts.back().seconds;
@@ -149,6 +151,7 @@ PredictionQuality Measured::quality(const Operation& operation, const Device& de
     }
     quality.ratios.push_back(ratio);
   }
+  if (parts.size() == 1) quality.working_sets = only->working_sets();
   return quality;
 }
 

@@ -99,22 +99,35 @@ Box box_of(const std::vector<KernelSample>& samples) {
   return box;
 }
 
-std::vector<double> of_repetitions(const std::vector<KernelSample>& samples) {
-  std::vector<double> ratios;
+using Residual = std::pair<double, Bytes>;  // measured over predicted, and in which working set
+
+std::vector<Residual> of_repetitions(const std::vector<KernelSample>& samples) {
+  std::vector<Residual> residuals;
   for (const KernelSample& sample : samples) {
     const double half = std::min(sample.spread / 2, 0.5);
-    ratios.insert(ratios.end(), {1 - half, 1.0, 1 + half});
+    for (const double ratio : {1 - half, 1.0, 1 + half}) {
+      residuals.emplace_back(ratio, sample.kernel.working_set);
+    }
   }
-  return ratios;
+  return residuals;
 }
 
 }  // namespace
 
 KernelClass::KernelClass(std::vector<KernelSample> samples)
-    : samples_(std::move(samples)), fit_(samples_), ratios_(held_out_ratios(samples_)) {
-  held_out_ = !ratios_.empty();
-  if (!held_out_) ratios_ = of_repetitions(samples_);
-  std::sort(ratios_.begin(), ratios_.end());
+    : samples_(std::move(samples)), fit_(samples_) {
+  std::vector<Residual> residuals;
+  const std::vector<double> held_out = held_out_ratios(samples_);
+  for (std::size_t i = 0; i < held_out.size(); ++i) {
+    residuals.push_back({held_out[i], samples_[i].kernel.working_set});
+  }
+  held_out_ = !residuals.empty();
+  if (!held_out_) residuals = of_repetitions(samples_);
+  std::sort(residuals.begin(), residuals.end());
+  for (const Residual& residual : residuals) {
+    ratios_.push_back(residual.first);
+    working_sets_.push_back(residual.second);
+  }
 }
 
 bool KernelClass::same_work(const Kernel& kernel) const {

@@ -22,6 +22,7 @@ constexpr NumberRange at_least_zero{0, no_limit, false};
 constexpr NumberRange bytes{0, 1e18, true};
 constexpr NumberRange per_block{1, 1e18, false};
 constexpr NumberRange slow_down{0.5, 1000, false};
+constexpr NumberRange drift_factor{0.001, 1000, false};
 constexpr NumberRange microseconds{1e-6, 1e12, false};  // one picosecond at least
 
 std::string word(MachineReader& reader,
@@ -67,6 +68,30 @@ KernelSample read_sample(MachineReader& reader, const std::string& at) {
   return sample;
 }
 
+void expect_kind(MachineReader& reader, const std::string& at, const std::string& kind) {
+  const std::vector<std::string>& kinds = task_kind_names();
+  if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
+  reader.reject(at + "/" + kind,
+                fmt::format("the unknown kind \"{}\"", kind),
+                fmt::format("one of {}", fmt::join(kinds, ", ")));
+}
+
+DriftReading read_drift(MachineReader& reader, const std::string& at) {
+  DriftReading reading;
+  for (const std::string& kind : reader.children(at)) {
+    expect_kind(reader, at, kind);
+    const std::string of_kind = at + "/" + kind;
+    reading.kinds.push_back(
+        {.kind = task_kind_from(kind),
+         .one_unit = reader.plain_number(of_kind + "/one_unit", drift_factor),
+         .all_units = reader.plain_number(of_kind + "/all_units", drift_factor)});
+  }
+  std::sort(reading.kinds.begin(), reading.kinds.end(), [](const auto& a, const auto& b) {
+    return a.kind < b.kind;
+  });
+  return reading;
+}
+
 }  // namespace
 
 std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
@@ -84,14 +109,13 @@ std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
   profile->noise = reader.plain_number(root + "/noise", at_least_zero);
   const std::string co_run = root + "/co_run";
   for (const std::string& kind : reader.children(co_run)) {
-    const std::vector<std::string>& kinds = task_kind_names();
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-      reader.reject(co_run + "/" + kind,
-                    fmt::format("the unknown kind \"{}\"", kind),
-                    fmt::format("one of {}", fmt::join(kinds, ", ")));
-    }
+    expect_kind(reader, co_run, kind);
     profile->co_run.push_back(
         {task_kind_from(kind), reader.plain_number(co_run + "/" + kind, slow_down)});
+  }
+  const std::string drift = root + "/drift";
+  for (const std::string& index : reader.children(drift)) {
+    profile->drift.push_back(read_drift(reader, drift + "/" + index));
   }
   const std::string samples = root + "/samples";
   for (const std::string& index : reader.children(samples)) {

@@ -2,6 +2,7 @@
 #include "cli/calibrate/calibration.hpp"
 
 #include "cli/calibrate/device_times.hpp"
+#include "cli/calibrate/drift_probe.hpp"
 #include "cli/calibrate/kernel_cases.hpp"
 #include "cli/calibrate/kernel_times.hpp"
 #include "sim/base/error.hpp"
@@ -26,6 +27,7 @@ constexpr std::size_t quick_passes = 2;
 constexpr double blocks_exponent = 0.25;  // 2^-0.25: a doubling must save a sixth
 constexpr std::uint32_t priority_levels = 8;
 constexpr std::size_t device_experiments = 4;
+constexpr std::size_t cases_per_probe = 4;  // some 60 ms of 1.4 s // assumed: drift is slower
 
 // What disturbs a computer only makes kernels slower.
 constexpr double disturbed_noise = 0.05;
@@ -182,9 +184,12 @@ MachineSpec calibrate(CalibrationBench& bench,
   // runs of each kernel, and not all runs of a few.
   std::vector<KernelTimes> times;
   for (const BenchCase& what : cases) times.emplace_back(what.graph, workers);
+  const ProbeCases probe{workers};
+  std::vector<ProbeTimes> probes;
   for (std::size_t pass = 0; pass < passes; ++pass) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       progress(cases[i].name, done++, total);
+      if (i % cases_per_probe == 0) probes.push_back(measure_probe(bench, probe));
       repeat(bench, cases[i], once, [&](const Execution& run) { times[i].add(run); });
     }
   }
@@ -203,6 +208,9 @@ MachineSpec calibrate(CalibrationBench& bench,
     for (KernelSample& sample : of_case.samples(disturbed ? 0.4 : 0.8)) {
       profile->samples.push_back(std::move(sample));
     }
+  }
+  for (const ProbeTimes& times_then : probes) {
+    profile->drift.push_back(drift_reading(*profile, times_then));
   }
   profile->cut = choose_cut(*profile, workers);
   progress("slow-down beside others", done++, total);

@@ -291,19 +291,26 @@ std::vector<CoRunSlowDown> measure_co_run(CalibrationBench& bench,
                                           const Platform& platform,
                                           bool quick) {
   if (bench.workers() < 2) return {};
+  constexpr std::size_t turns = 3;
+  const Effort part{.seconds = effort.seconds / (2.0 * turns),
+                    .fewest = std::max<std::size_t>(2, effort.fewest / turns),
+                    .most = std::max<std::size_t>(2, effort.most / turns)};
   std::map<TaskKind, Times> factors;
   const std::vector<ShapePoint>& shapes = calibrated_shapes();
   for (std::size_t i = 0; i < (quick ? 2U : 5U); ++i) {
     const BenchCase alone = cut_case(shapes[i], "single_stream", platform, bench.workers());
-    std::map<BlockKey, Times> single;
-    repeat(bench, alone, effort, [&](const Execution& execution) {
-      for (const BlockSpan& block : execution.blocks) {
-        single[key_of(block)].push_back(seconds_of(block));
-      }
-    });
-    for (const char* policy : {"diagonal", "heft"}) {
-      const BenchCase several = cut_case(shapes[i], policy, platform, bench.workers());
-      repeat(bench, several, effort, [&](const Execution& execution) {
+    const BenchCase together[] = {cut_case(shapes[i], "diagonal", platform, bench.workers()),
+                                  cut_case(shapes[i], "heft", platform, bench.workers())};
+    // In turns: a machine that becomes slower in between is no slow-down beside others.
+    for (std::size_t turn = 0; turn < 2 * turns; ++turn) {
+      const BenchCase& several = together[turn % 2];
+      std::map<BlockKey, Times> single;
+      repeat(bench, alone, part, [&](const Execution& execution) {
+        for (const BlockSpan& block : execution.blocks) {
+          single[key_of(block)].push_back(seconds_of(block));
+        }
+      });
+      repeat(bench, several, part, [&](const Execution& execution) {
         const std::vector<BlockSpan>& blocks = execution.blocks;
         for (std::size_t b = 0; b < blocks.size(); ++b) {
           const Times& before = single[key_of(blocks[b])];

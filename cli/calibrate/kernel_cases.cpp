@@ -136,6 +136,10 @@ const std::vector<ShapePoint>& calibrated_shapes() {
   return points;
 }
 
+KernelCase drift_probe(std::uint32_t blocks) {
+  return {model({208, 10}, Footprint::small), blocks};
+}
+
 std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick) {
   constexpr std::int64_t several[] = {6, 3, 10};  // steps of a weight product, in turn
   std::vector<KernelCase> cases;

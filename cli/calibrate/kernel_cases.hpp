@@ -33,6 +33,11 @@ struct ShapePoint {
 /// shapes, LSTM only.
 [[nodiscard]] std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick);
 
+/// The model that is run again and again to see how fast the machine is at the moment: one of those
+/// that calibration measures, `quick` or not, as `blocks` = 1 and as one block per unit; some
+/// milliseconds long.
+[[nodiscard]] KernelCase drift_probe(std::uint32_t blocks);
+
 /// Kernels for their kind alone, as stand-ins run them (ProxyWork): products of 16 to 512 rows and
 /// columns, the same as convolutions, and point-wise kernels, reductions and copies of 4 KiB to
 /// 8 MiB, in one stream. Their operations are named like their kinds.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/validate/cpu_measurer.hpp"
 
+#include "sim/machine/kernel_profile.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +21,13 @@ std::uint32_t most_priority_levels(const ScenarioSpace& space) {
   return levels;
 }
 
+/// Of the first machine: in one validation all are of this computer.
+std::shared_ptr<const KernelProfile> profile_of(const ScenarioSpace& space, std::uint32_t workers) {
+  const Platform platform = space.components().machine(0).platform;
+  auto profile = platform.devices[DeviceId{0}].profile;
+  return profile != nullptr && profile->units == workers ? profile : nullptr;
+}
+
 }  // namespace
 
 CpuMeasurer::CpuMeasurer(ScenarioSpace& space,
@@ -29,7 +38,19 @@ CpuMeasurer::CpuMeasurer(ScenarioSpace& space,
                           settings.workers,
                           settings.workers == 1 ? "" : "s",
                           to_string(settings.host))),
-      executor_(space, settings, most_priority_levels(space), stop) {}
+      executor_(space, settings, most_priority_levels(space), stop),
+      profile_(profile_of(space, settings.workers)) {
+  if (profile_ != nullptr) {
+    probe_ = std::make_unique<CpuDriftProbe>(settings.workers, settings.pin, stop);
+  }
+}
+
+std::optional<DriftReading> CpuMeasurer::probe() {
+  if (profile_ == nullptr) return std::nullopt;
+  DriftReading reading = drift_reading(*profile_, probe_->measure());
+  if (reading.kinds.empty()) return std::nullopt;
+  return reading;
+}
 
 MeasuredRun CpuMeasurer::measure(const MeasureRequest& request) {
   executor_.execute(request.scenario, run_);

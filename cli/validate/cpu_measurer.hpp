@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/calibrate/drift_probe.hpp"
 #include "cli/execution.hpp"
 #include "cli/validate/measurement.hpp"
 #include "sim/base/interrupt.hpp"
 
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace schedlab {
@@ -20,11 +23,15 @@ class CpuMeasurer final : public Measurer {
   [[nodiscard]] MeasuredRun measure(const MeasureRequest& request) override;
   /// Weights and activations of the last group's workload are given back.
   void begin_group() override { executor_.forget(); }
+  /// Of machines with a profile of as many workers that has the probe's kernels.
+  [[nodiscard]] std::optional<DriftReading> probe() override;
 
  private:
   std::string device_;
   ScenarioExecutor executor_;
   Execution run_;
+  std::shared_ptr<const KernelProfile> profile_;  // nullptr: nothing to compare with
+  std::unique_ptr<CpuDriftProbe> probe_;
 };
 
 }  // namespace schedlab

@@ -3,6 +3,7 @@
 
 #include "cli/validate/other_load.hpp"
 #include "cli/wall_clock.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/trace/compare.hpp"
 
@@ -18,6 +19,8 @@ namespace {
 
 /// Traces that are held while measuring: enough for the median not to be lost.
 constexpr std::size_t held_traces = 9;
+/// Share of the time for probes between rounds, those at the ends of groups apart.
+constexpr double most_probing = 0.03;
 
 /// A number in [0, size) for each place, in seeded random order (Fisher and Yates).
 std::vector<std::size_t> shuffled(std::size_t size, Rng& rng) {
@@ -101,6 +104,39 @@ class GroupRun {
   const StopFlag* stop_;
 };
 
+/// Asks the device for its speed between rounds, within a share of the time.
+class Probes {
+ public:
+  Probes(Measurer& measurer, Measurements& into) : measurer_(measurer), into_(into) {}
+
+  /// `always`: whatever it takes.
+  void between_rounds(std::size_t group, std::uint32_t round, bool always) {
+    if (!answers_) return;
+    const double now = seconds();
+    if (!always && spent_s_ > most_probing * now) return;
+    try {
+      auto reading = measurer_.probe();
+      answers_ = reading.has_value();
+      if (reading) into_.probes.push_back({group, round, now, std::move(*reading)});
+    } catch (const Interrupted&) {  // the next round will be, too
+      answers_ = false;
+    }
+    spent_s_ += seconds() - now;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+
+  Measurer& measurer_;
+  Measurements& into_;
+  Clock::time_point begin_ = Clock::now();
+  double spent_s_ = 0;
+  bool answers_ = true;
+};
+
 }  // namespace
 
 void keep_nearest_traces(MeasuredScenario& scenario, std::size_t kept) {
@@ -142,8 +178,12 @@ Measurements measure_interleaved(Measurer& measurer,
   const OtherLoad load;
   Rng rng(request.seed);
   std::uint64_t done = 0;
-  for (const std::vector<Measurable>& group : groups) {
+  Probes probes(measurer, result);
+  for (std::size_t index = 0; index < groups.size(); ++index) {
+    const std::vector<Measurable>& group = groups[index];
+    if (group.empty()) continue;
     measurer.begin_group();
+    probes.between_rounds(index, 0, true);
     GroupRun runs(measurer, group, result, request.kept_traces, stop);
     const std::uint32_t rounds = request.warm_up + request.repetitions;
     for (std::uint32_t round = 0; round < rounds && result.complete; ++round) {
@@ -151,6 +191,9 @@ Measurements measure_interleaved(Measurer& measurer,
       result.complete = runs.round(warm_up ? round : round - request.warm_up, warm_up, rng);
       done += group.size();
       if (observer && result.complete) observer(done);
+      const std::uint32_t next = round + 1;
+      const std::uint32_t kept = next < request.warm_up ? 0 : next - request.warm_up;
+      if (result.complete) probes.between_rounds(index, kept, next == rounds);
     }
     for (const Measurable& one : group) {
       keep_nearest_traces(result.scenarios[one.scenario], request.kept_traces);

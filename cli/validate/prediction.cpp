@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/validate/prediction.hpp"
 
+#include "cli/validate/residual_draws.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/rng.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/machine/variability.hpp"
 #include "sim/plan/default_stream.hpp"
@@ -11,105 +11,84 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <utility>
 
 namespace schedlab {
 namespace {
 
-/// FNV-1a (Fowler, Noll, Vo), 64 bits.
-class Hash {
+/// A host that shares a core makes tasks longer (ScenarioSpace::prepare_for_execution), which the
+/// costs do not say: by how much.
+double slowed_by_host(const FullRun& run, const SimulationOptions& options, Simulator& simulator) {
+  Trace plain;
+  run_by_kernel(
+      simulator, run.prepared->steps.get(), run.prepared->simulated(), run.plan, options, plain);
+  const double plain_us = to_us(plain.makespan());
+  return plain_us > 0 ? to_us(run.trace.makespan()) / plain_us : 1.0;
+}
+
+/// Simulates one run with durations multiplied by operation.
+class FactoredRuns {
  public:
-  void add(std::string_view text) {
-    for (const char c : text) step(static_cast<unsigned char>(c));
-    step(0xFF);  // no text contains it
+  FactoredRuns(ScenarioSpace& space,
+               std::uint64_t scenario,
+               const FullRun& run,
+               const StopFlag* stop)
+      : space_(space),
+        scenario_(scenario),
+        run_(run),
+        nominal_(run.prepared->simulated()),
+        durations_(nominal_.costs.durations()),
+        costs_(nominal_.costs),
+        options_{.stop = stop},
+        slowed_(slowed_by_host(run, options_, simulator_)) {}
+
+  [[nodiscard]] const Problem& nominal() const { return nominal_; }
+  [[nodiscard]] double slowed() const { return slowed_; }
+
+  /// What is simulated: steps, or tasks.
+  [[nodiscard]] IdVector<TaskId, Duration> durations(
+      const IdVector<OperationId, double>& factors) const {
+    IdVector<TaskId, Duration> drawn = durations_;
+    for (const TaskId task : drawn.ids()) {
+      const double factor = factors[nominal_.graph.operation_id(task)];
+      drawn[task] = Duration{std::llround(static_cast<double>(durations_[task].count()) * factor)};
+    }
+    return drawn;
   }
-  void add(std::uint64_t number) {
-    for (int i = 0; i < 8; ++i) step(static_cast<unsigned char>(number >> (8 * i)));
+
+  [[nodiscard]] const Trace& simulate(const IdVector<OperationId, double>& factors) {
+    costs_.set_task_durations(durations(factors));
+    const Problem problem{nominal_.graph, nominal_.platform, costs_};
+    const KernelSteps* const steps = run_.prepared->steps.get();
+    if (const auto online = online_policy(space_, scenario_, run_)) {
+      recording_ = record_by_kernel(simulator_, steps, problem, *online, options_);
+    } else {
+      run_by_kernel(simulator_, steps, problem, run_.plan, options_, recording_.trace);
+    }
+    return recording_.trace;
   }
-  [[nodiscard]] std::uint64_t value() const { return value_; }
 
  private:
-  void step(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001B3ULL; }
-
-  std::uint64_t value_ = 0xCBF29CE484222325ULL;
+  ScenarioSpace& space_;
+  std::uint64_t scenario_;
+  const FullRun& run_;
+  Problem nominal_;
+  IdVector<TaskId, Duration> durations_;
+  CostTable costs_;
+  SimulationOptions options_;
+  Simulator simulator_;
+  Simulator::Recording recording_;
+  double slowed_;
 };
 
-std::uint64_t key_of(const Operation& operation) {
-  Hash hash;
-  hash.add(operation.name);
-  hash.add(static_cast<std::uint64_t>(operation.kind));
-  for (const Kernel& kernel : operation.kernels) {
-    for (const std::int64_t number : {static_cast<std::int64_t>(kernel.kind),
-                                      static_cast<std::int64_t>(kernel.type),
-                                      kernel.m,
-                                      kernel.n,
-                                      kernel.k,
-                                      static_cast<std::int64_t>(kernel.flops.count()),
-                                      kernel.bytes_read.count(),
-                                      kernel.bytes_written.count()}) {
-      hash.add(static_cast<std::uint64_t>(number));
-    }
-  }
-  return hash.value();
-}
-
-std::uint64_t mixed(std::uint64_t seed, std::uint64_t draw, std::uint64_t key) {
-  Hash hash;
-  hash.add(seed);
-  hash.add(draw);
-  hash.add(key);
-  return hash.value();
-}
-
-/// One factor for every operation.
-IdVector<OperationId, double> factors_of(const TaskGraph& graph,
-                                         const OperationCalibration& calibration,
-                                         std::uint64_t seed,
-                                         std::uint64_t draw) {
-  IdVector<OperationId, double> factors(graph.operations().size(), 1.0);
-  for (const OperationId operation : factors.ids()) {
-    if (!calibration.residuals.contains(operation)) continue;
-    const std::vector<double>& residuals = calibration.residuals[operation];
-    if (residuals.empty()) continue;
-    Rng rng(mixed(seed, draw, key_of(graph.operations()[operation])));
-    factors[operation] = residuals[rng.below(residuals.size())];
-  }
-  return factors;
-}
-
-std::vector<double> draw_makespans(ScenarioSpace& space,
-                                   std::uint64_t scenario,
-                                   const FullRun& run,
+std::vector<double> draw_makespans(FactoredRuns& runs,
                                    const OperationCalibration& calibration,
-                                   const DrawRequest& request,
-                                   const StopFlag* stop) {
-  const Problem nominal = run.prepared->problem();
-  const IdVector<TaskId, Duration> durations = nominal.costs.durations();
-  const SimulationOptions options{.stop = stop};
-  CostTable costs = nominal.costs;
-  Simulator simulator;
-  Simulator::Recording recording;
+                                   const DrawRequest& request) {
+  const ResidualDraws draws{runs.nominal(), calibration};
   std::vector<double> makespans;
-  // A host that shares a core makes tasks longer (ScenarioSpace::prepare_for_execution); the draws
-  // take over by how much.
-  simulator.run_into(nominal, run.plan, options, recording.trace);
-  const double plain = to_us(recording.trace.makespan());
-  const double slowed = plain > 0 ? to_us(run.trace.makespan()) / plain : 1.0;
   for (std::uint32_t draw = 0; draw < request.draws; ++draw) {
-    const auto factors = factors_of(nominal.graph, calibration, request.seed, draw);
-    IdVector<TaskId, Duration> drawn = durations;
-    for (const TaskId task : drawn.ids()) {
-      const double factor = factors[nominal.graph.operation_id(task)];
-      drawn[task] = Duration{std::llround(static_cast<double>(durations[task].count()) * factor)};
-    }
-    costs.set_task_durations(std::move(drawn));
-    const Problem problem{nominal.graph, nominal.platform, costs};
-    if (const auto online = online_policy(space, scenario, run)) {
-      recording = simulator.record(problem, *online, options);
-    } else {
-      simulator.run_into(problem, run.plan, options, recording.trace);
-    }
-    makespans.push_back(slowed * to_us(recording.trace.makespan()));
+    const Trace& trace = runs.simulate(draws.factors(request.seed, draw));
+    makespans.push_back(runs.slowed() * to_us(trace.makespan()));
   }
   return makespans;
 }
@@ -133,7 +112,7 @@ std::vector<double> draws_of_medians(const PredictedScenario& predicted,
   for (std::size_t draw = 0; draw < draws.size(); ++draw) {
     draws[draw] *= noise_factor(NoiseLaw::lognormal,
                                 predicted.run_noise * of_median,
-                                mixed(seed + runs, draw, ~predicted.scenario));
+                                draw_seed(seed + runs, draw, ~predicted.scenario));
   }
   return draws;
 }
@@ -168,9 +147,10 @@ PredictedScenario predict_scenario(ScenarioSpace& space,
     }
     const OperationCalibration known = calibration(scenario, *run->prepared);
     predicted.calibrated = known.known();
-    predicted.inside_hull = all_inside(*run->prepared->graph, known);
+    predicted.inside_hull = all_inside(run->prepared->simulated().graph, known);
     if (known.known()) {
-      predicted.draws_us = draw_makespans(space, scenario, *run, known, request, stop);
+      FactoredRuns runs(space, scenario, *run, stop);
+      predicted.draws_us = draw_makespans(runs, known, request);
     }
     predicted.run_noise = known.run_noise;
     predicted.run = std::move(run);
@@ -182,6 +162,31 @@ PredictedScenario predict_scenario(ScenarioSpace& space,
     predicted.note = error.what();
   }
   return predicted;
+}
+
+PredictionAtSpeed predict_at_speed(ScenarioSpace& space,
+                                   const PredictedScenario& predicted,
+                                   const CalibrationLookup& calibration,
+                                   const DriftReading& reading,
+                                   const DrawRequest& request,
+                                   const StopFlag* stop) {
+  PredictionAtSpeed result;
+  result.reading = reading;
+  FactoredRuns runs(space, predicted.scenario, *predicted.run, stop);
+  IdVector<OperationId, double> factors = drift_factors(runs.nominal(), reading);
+  for (double& factor : factors) factor *= runs.slowed();
+  result.trace = runs.simulate(factors);
+  const auto& steps = predicted.run->prepared->steps;
+  result.durations = runs.durations(factors);
+  if (steps != nullptr) {
+    const Device& device = runs.nominal().platform.devices[DeviceId{0}];
+    result.durations = steps->folded(result.durations, device.stream_gap);
+  }
+  if (predicted.draws_us.empty()) return result;
+  OperationCalibration known = calibration(predicted.scenario, *predicted.run->prepared);
+  known.drift = {reading};
+  result.draws_us = draw_makespans(runs, known, request);
+  return result;
 }
 
 }  // namespace schedlab

@@ -4,6 +4,7 @@
 #include "cli/scenario.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/interrupt.hpp"
+#include "sim/machine/drift.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -13,11 +14,18 @@
 
 namespace schedlab {
 
-/// What the calibration of a machine knows of the operations of one problem.
+/// What the calibration of a machine knows of the operations of one problem, as they are simulated
+/// (PreparedProblem::simulated()).
 struct OperationCalibration {
   /// Measured over predicted durations at points of the same class that the fit did not see; an
   /// operation without any is taken as exact. Empty: the machine is not calibrated.
   IdVector<OperationId, std::vector<double>> residuals;
+  /// Of each residual: in which model of the calibration it was measured. Those of one model are
+  /// drawn together. Empty: each is drawn by itself.
+  IdVector<OperationId, std::vector<std::uint64_t>> models{};
+  /// How the machine's speed changed during the calibration; one of them is drawn for all
+  /// operations. Empty: it did not.
+  std::vector<DriftReading> drift{};
   /// Whether all kernels of the operation lie within the shapes that were measured.
   IdVector<OperationId, std::uint8_t> inside_hull;
   double run_noise = 0;  ///< coefficient of variation of equal whole runs
@@ -49,10 +57,8 @@ struct DrawRequest {
 };
 
 /// Simulates the scenario, and once more for each draw with every operation's durations multiplied
-/// by one of its residuals. The
-/// residual drawn for an operation depends on the seed, the number of the draw and the operation
-/// (its name and kernels), on nothing else: two policies for one workload meet the same error, so
-/// that their draws can be compared one by one. Durations are those of the first device.
+/// by what ResidualDraws has for it: two policies for one workload meet the same errors, so that
+/// their draws can be compared one by one. Durations are those of the first device.
 ///
 /// A scenario that cannot run, or whose plan the checker objects to, has a note instead.
 /// Throws Interrupted.
@@ -60,6 +66,22 @@ struct DrawRequest {
                                                  ScenarioRunner& runner,
                                                  std::uint64_t scenario,
                                                  const CalibrationLookup& calibration,
+                                                 const DrawRequest& request,
+                                                 const StopFlag* stop);
+
+/// A prediction as it would have been had the machine's speed of the measurement been known.
+struct PredictionAtSpeed {
+  DriftReading reading;  ///< median of the probes of the scenario's group
+  Trace trace;
+  IdVector<TaskId, Duration> durations;  ///< of tasks without company
+  std::vector<double> draws_us;          ///< as PredictedScenario's, with this reading and no other
+};
+/// The same plan (of a policy that decides while it runs: its decisions now) with the durations of
+/// kernels multiplied by what `reading` says. Throws what simulating throws.
+[[nodiscard]] PredictionAtSpeed predict_at_speed(ScenarioSpace& space,
+                                                 const PredictedScenario& predicted,
+                                                 const CalibrationLookup& calibration,
+                                                 const DriftReading& reading,
                                                  const DrawRequest& request,
                                                  const StopFlag* stop);
 

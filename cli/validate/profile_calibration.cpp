@@ -3,7 +3,9 @@
 
 #include "sim/machine/kernel_profile.hpp"
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -22,11 +24,17 @@ OperationCalibration ProfileCalibration::of(std::uint64_t scenario,
   if (space_.components().cost_model(cost_model, *problem.machine)->name() != model_.name()) {
     return known;
   }
-  const auto& operations = problem.graph->operations();
+  const auto& operations = problem.simulated().graph.operations();
   known.run_noise = device.profile->noise / quartiles_over_deviation;
+  known.drift = device.profile->drift;
   for (const Operation& operation : operations) {
     PredictionQuality quality = model_.quality(operation, device);
     known.residuals.push_back(std::move(quality.ratios));
+    std::vector<std::uint64_t> models;
+    for (const Bytes model : quality.working_sets) {
+      models.push_back(static_cast<std::uint64_t>(model.count()));
+    }
+    known.models.push_back(std::move(models));
     known.inside_hull.push_back(quality.inside_hull ? 1 : 0);
   }
   return known;

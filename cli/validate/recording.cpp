@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace schedlab {
@@ -69,6 +70,37 @@ Json scenario_json(const fs::path& folder,
             problem, plan, measured.traces[i], facts.grid.describe(scenario), "measured"))));
   }
   return entry;
+}
+
+Json probe_json(const ProbeRecord& probe) {
+  Json kinds = Json::object();
+  for (const DriftReading::Factors& factors : probe.reading.kinds) {
+    kinds[std::string{to_string(factors.kind)}] = {{"one_unit", factors.one_unit},
+                                                   {"all_units", factors.all_units}};
+  }
+  return {{"group", probe.group},
+          {"round", probe.round},
+          {"at_s", probe.at_s},
+          {"kinds", std::move(kinds)}};
+}
+
+/// With `path`, wherever it is named, as the copy beside the spec: a recording is read on other
+/// computers.
+void name_recorded_machine(const std::string& path, Json& value) {
+  if (value.is_string() && value.get<std::string>() == path) {
+    value = fmt::format("./{}", recorded_machine);
+  } else if (value.is_structured()) {
+    for (Json& part : value) name_recorded_machine(path, part);
+  }
+}
+
+std::string recorded_spec(const RecordingFacts& facts) {
+  if (facts.machine_file.empty()) return facts.spec.text;
+  Json json = Json::parse(facts.spec.text);
+  if (json.contains("machine")) {
+    name_recorded_machine(fs::absolute(facts.machine_file).string(), json["machine"]);
+  }
+  return json.dump(2) + "\n";
 }
 
 /// Every mistake in recording.json is an InputError with its pointer.
@@ -134,6 +166,7 @@ class RecordingReader {
   [[nodiscard]] Measurements read() {
     file_.guarded([this] {
       read_facts();
+      read_probes();
       const Json& scenarios = file_.root().at("scenarios");
       for (std::size_t i = 0; i < scenarios.size(); ++i) {
         read_scenario(scenarios[i], fmt::format("/scenarios/{}", i));
@@ -158,6 +191,32 @@ class RecordingReader {
     result_.complete = root.at("complete").get<bool>();
     if (!root.at("other_load").is_null()) result_.other_load = root.at("other_load").get<double>();
     result_.scenarios.resize(grid_.size());
+  }
+
+  /// A recording of a machine that was not probed has none.
+  void read_probes() {
+    if (!file_.root().contains("probes")) return;
+    const Json& probes = file_.root().at("probes");
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      const Json& entry = probes[i];
+      ProbeRecord probe{.group = entry.at("group").get<std::size_t>(),
+                        .round = entry.at("round").get<std::uint32_t>(),
+                        .at_s = entry.at("at_s").get<double>(),
+                        .reading = {}};
+      for (const auto& [kind, factors] : entry.at("kinds").items()) {
+        const auto& kinds = task_kind_names();
+        const std::string pointer = fmt::format("/probes/{}/kinds/{}", i, kind);
+        if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+          file_.fail(pointer, "an unknown kind", fmt::format("one of {}", fmt::join(kinds, ", ")));
+        }
+        const auto one = factors.at("one_unit").get<double>();
+        const auto all = factors.at("all_units").get<double>();
+        if (!(one > 0) || !(all > 0)) file_.fail(pointer, "a factor of 0 or less", "above 0");
+        probe.reading.kinds.push_back(
+            {.kind = task_kind_from(kind), .one_unit = one, .all_units = all});
+      }
+      result_.probes.push_back(std::move(probe));
+    }
   }
 
   void read_scenario(const Json& entry, const std::string& pointer) {
@@ -248,7 +307,7 @@ std::vector<std::string> write_recording(const fs::path& folder,
   make_folder(folder / "plans");
   make_folder(folder / "traces");
   std::vector<std::string> files{"spec.json"};
-  write_file_atomically(folder / "spec.json", facts.spec.text);
+  write_file_atomically(folder / "spec.json", recorded_spec(facts));
   if (!facts.machine_file.empty()) {
     write_file_atomically(folder / recorded_machine, read_file(facts.machine_file));
     files.emplace_back(recorded_machine);
@@ -264,8 +323,9 @@ std::vector<std::string> write_recording(const fs::path& folder,
             {"workers", measured.workers},
             {"host", measured.host},
             {"other_load", measured.other_load ? Json(*measured.other_load) : Json(nullptr)},
-            {"complete", measured.complete},
-            {"scenarios", Json::array()}};
+            {"complete", measured.complete}};
+  for (const ProbeRecord& probe : measured.probes) root["probes"].push_back(probe_json(probe));
+  root["scenarios"] = Json::array();
   for (std::uint64_t scenario = 0; scenario < measured.scenarios.size(); ++scenario) {
     root["scenarios"].push_back(
         scenario_json(folder, facts, scenario, measured.scenarios[scenario]));

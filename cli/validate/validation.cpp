@@ -46,12 +46,15 @@ class Validator {
             const std::vector<PredictedScenario>& predicted,
             const Measurements& measured,
             const std::string& baseline,
-            std::uint64_t seed)
+            std::uint64_t seed,
+            const std::vector<std::optional<PredictionAtSpeed>>& at_speed)
       : space_(space),
         predicted_(predicted),
         measured_(measured),
         baseline_(baseline),
         seed_(seed),
+        at_speed_(at_speed),
+        machine_(measured),
         rng_(seed) {
     for (const PredictedScenario& one : predicted) {
       medians_.push_back(draws_of_medians(one, measured.scenarios[one.scenario].runs.size(), seed));
@@ -142,6 +145,10 @@ class Validator {
     outcome.predicted_us = to_us(outcome.comparison.predicted);
     outcome.measured_us = to_us(outcome.comparison.measured);
     outcome.error = outcome.comparison.error;
+    if (scenario < at_speed_.size() && at_speed_[scenario]) {
+      add_at_speed(*at_speed_[scenario], alone, outcome);
+    }
+    add_undisturbed(measured, outcome);
     if (measured.tensors_peak) outcome.memory = memory_outcome(run, *measured.tensors_peak);
     if (!predicted.draws_us.empty()) {
       outcome.predicted_90 = interval_90(medians_[scenario]);
@@ -153,6 +160,51 @@ class Validator {
       result_.calibrated = true;
     }
     return outcome;
+  }
+
+  /// The rest of the error budget is then of the prediction at that speed.
+  void add_at_speed(const PredictionAtSpeed& speed,
+                    const IdVectors& alone,
+                    ScenarioOutcome& outcome) const {
+    const FullRun& run = *predicted_[outcome.scenario].run;
+    const MeasuredScenario& measured = measured_.scenarios[outcome.scenario];
+    OutcomeAtSpeed& made = outcome.at_speed.emplace();
+    made.predicted_us = to_us(speed.trace.makespan());
+    made.error = made.predicted_us / outcome.measured_us - 1;
+    if (!speed.draws_us.empty()) {
+      PredictedScenario drawn;
+      drawn.scenario = outcome.scenario;
+      drawn.draws_us = speed.draws_us;
+      drawn.run_noise = predicted_[outcome.scenario].run_noise;
+      made.predicted_90 = interval_90(draws_of_medians(drawn, outcome.runs, seed_));
+    }
+    const Problem problem = run.prepared->problem();
+    CostTable costs = problem.costs;
+    costs.set_task_durations(speed.durations);
+    const Problem at_speed{problem.graph, problem.platform, costs};
+    ErrorBudget& budget = outcome.comparison.budget;
+    const Duration typical = outcome.comparison.measured;
+    budget = error_budget({.problem = at_speed,
+                           .simulated = speed.trace,
+                           .measured = measured.traces[nearest_to(measured.traces, typical)],
+                           .median = typical,
+                           .noise_floor = budget.noise_floor,
+                           .alone = alone.at(run.prepared->graph.get())});
+    add_drift(run.trace.makespan() - speed.trace.makespan(), budget);
+  }
+
+  void add_undisturbed(const MeasuredScenario& measured, ScenarioOutcome& outcome) const {
+    if (!machine_.known()) return;
+    std::vector<double> makespans_us;
+    for (const RunRecord& run : measured.runs) {
+      if (machine_.disturbed(outcome.group, run.round)) continue;
+      makespans_us.push_back(to_us(run.makespan));
+    }
+    if (makespans_us.size() < least_undisturbed) return;
+    UndisturbedOutcome& made = outcome.undisturbed.emplace();
+    made.runs = makespans_us.size();
+    made.measured_us = median(std::move(makespans_us));
+    made.error = outcome.predicted_us / made.measured_us - 1;
   }
 
   void rank(GroupOutcome& group) const {
@@ -200,6 +252,10 @@ class Validator {
     pair.decidable = !a.measured_95.overlaps(b.measured_95);
     const auto sign = [](double ratio) { return ratio > 1 ? 1 : ratio < 1 ? -1 : 0; };
     pair.right = sign(pair.predicted_ratio) == sign(pair.measured_ratio);
+    if (a.at_speed && b.at_speed) {
+      const double ratio = b.at_speed->predicted_us / a.at_speed->predicted_us;
+      pair.right_at_speed = sign(ratio) == sign(pair.measured_ratio);
+    }
     const std::vector<double>& of_a = medians_[a.scenario];
     const std::vector<double>& of_b = medians_[b.scenario];
     if (!of_a.empty() && of_a.size() == of_b.size()) {
@@ -214,6 +270,7 @@ class Validator {
 
   void summarize() {
     summarize_makespans();
+    summarize_speed();
     summarize_validation(result_);
   }
 
@@ -252,11 +309,36 @@ class Validator {
     result_.run_coverage = proportion(static_cast<double>(runs_covered_), runs_);
   }
 
+  void summarize_speed() {
+    std::vector<double> at_speed;
+    std::vector<double> undisturbed;
+    std::vector<std::uint32_t> rounds(result_.groups.size(), 0);
+    std::size_t intervals = 0;
+    double covered = 0;
+    for (const ScenarioOutcome& outcome : result_.scenarios) {
+      if (!outcome.compared()) continue;
+      rounds[outcome.group] =
+          std::max(rounds[outcome.group], static_cast<std::uint32_t>(outcome.runs));
+      if (outcome.undisturbed) undisturbed.push_back(outcome.undisturbed->error);
+      if (!outcome.at_speed) continue;
+      at_speed.push_back(outcome.at_speed->error);
+      if (!outcome.at_speed->predicted_90) continue;
+      ++intervals;
+      covered += outcome.at_speed->predicted_90->contains(outcome.measured_us) ? 1 : 0;
+    }
+    result_.speed = machine_.summary(rounds);
+    result_.at_speed = summarize_errors(at_speed);
+    result_.undisturbed = summarize_errors(undisturbed);
+    result_.at_speed_coverage = proportion(covered, intervals);
+  }
+
   const ScenarioSpace& space_;
   const std::vector<PredictedScenario>& predicted_;
   const Measurements& measured_;
   const std::string& baseline_;
   std::uint64_t seed_;
+  const std::vector<std::optional<PredictionAtSpeed>>& at_speed_;
+  SpeedOfMachine machine_;
   Rng rng_;
   std::vector<std::vector<double>> medians_;  // draws of the measured medians, by scenario
   Validation result_;
@@ -282,8 +364,9 @@ Validation validate(const ScenarioSpace& space,
                     const std::vector<PredictedScenario>& predicted,
                     const Measurements& measured,
                     const std::string& baseline,
-                    std::uint64_t seed) {
-  return Validator{space, predicted, measured, baseline, seed}.make();
+                    std::uint64_t seed,
+                    const std::vector<std::optional<PredictionAtSpeed>>& at_speed) {
+  return Validator{space, predicted, measured, baseline, seed, at_speed}.make();
 }
 
 std::vector<std::string> broken_bounds(const Validation& validation,

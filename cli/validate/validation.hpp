@@ -5,6 +5,7 @@
 #include "cli/validate/measurement.hpp"
 #include "cli/validate/prediction.hpp"
 #include "cli/validate/ranking.hpp"
+#include "cli/validate/speed_of_machine.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/trace/compare.hpp"
@@ -21,6 +22,20 @@ struct MemoryOutcome {
   Bytes predicted{};
   Bytes measured{};
   double error = 0;  ///< predicted / measured - 1
+};
+
+/// The prediction as it would have been at the machine's speed during the measurement, from probes.
+struct OutcomeAtSpeed {
+  double predicted_us = 0;
+  double error = 0;                      ///< predicted / measured - 1
+  std::optional<Interval> predicted_90;  ///< of the median, us
+};
+
+/// The runs of the rounds that were not disturbed.
+struct UndisturbedOutcome {
+  std::size_t runs = 0;
+  double measured_us = 0;  ///< median
+  double error = 0;
 };
 
 /// One scenario, predicted and measured.
@@ -41,8 +56,11 @@ struct ScenarioOutcome {
   /// Tensors of the simulated run, and what the measured runs allocated at most; nullopt: that was
   /// not counted.
   std::optional<MemoryOutcome> memory;
-  std::optional<Interval> predicted_90;  ///< of the median, us; nullopt: not calibrated
-  std::optional<Interval> run_90;        ///< of a single run, us
+  std::optional<Interval> predicted_90;    ///< of the median, us; nullopt: not calibrated
+  std::optional<Interval> run_90;          ///< of a single run, us
+  std::optional<OutcomeAtSpeed> at_speed;  ///< nullopt: the machine was not probed
+  /// nullopt: not probed, or fewer than least_undisturbed runs.
+  std::optional<UndisturbedOutcome> undisturbed;
   TraceComparison comparison;
 
   [[nodiscard]] bool compared() const { return note.empty(); }
@@ -73,9 +91,10 @@ struct PairOutcome {
   std::size_t second = 0;
   double predicted_ratio = 0;  ///< makespan of the second over that of the first
   double measured_ratio = 0;
-  bool decidable = false;             ///< the 95 % intervals of the two medians do not overlap
-  bool right = false;                 ///< the predicted order is the measured one
-  std::optional<double> probability;  ///< that the first is faster: share of draws, ties half
+  bool decidable = false;              ///< the 95 % intervals of the two medians do not overlap
+  bool right = false;                  ///< the predicted order is the measured one
+  std::optional<bool> right_at_speed;  ///< the order at the speed of the measurement, if probed
+  std::optional<double> probability;   ///< that the first is faster: share of draws, ties half
 };
 
 /// A part of the error budgets, over all scenarios, relative to the measured makespan.
@@ -123,6 +142,11 @@ struct Validation {
   ErrorSummary memory;   ///< of peaks, where what is allocated was counted
   ErrorSummary fastest;  ///< all, against the fastest run: less for what others do to the machine
   double spread = 0;     ///< median over the scenarios of theirs
+  SpeedSummary speed;
+  ErrorSummary at_speed;              ///< of predictions at the speed of the measurement
+  ErrorSummary undisturbed;           ///< against medians without disturbed rounds
+  Proportion at_speed_order;          ///< of decidable pairs
+  Proportion at_speed_coverage;       ///< of the intervals at that speed
   std::optional<double> kendall_tau;  ///< over all scenarios
   std::optional<double> group_tau;    ///< median over the groups
   double mean_regret = 0;
@@ -145,11 +169,17 @@ struct Validation {
 
 /// All statistics. `predicted` and `measured.scenarios` by scenario. `baseline`: name of a
 /// registered policy that speed-ups refer to, where a group has it. `seed`: of the bootstrap.
-[[nodiscard]] Validation validate(const ScenarioSpace& space,
-                                  const std::vector<PredictedScenario>& predicted,
-                                  const Measurements& measured,
-                                  const std::string& baseline,
-                                  std::uint64_t seed);
+/// `at_speed`: by scenario, predictions at the speed of the measurement; empty: not probed.
+[[nodiscard]] Validation validate(
+    const ScenarioSpace& space,
+    const std::vector<PredictedScenario>& predicted,
+    const Measurements& measured,
+    const std::string& baseline,
+    std::uint64_t seed,
+    const std::vector<std::optional<PredictionAtSpeed>>& at_speed = {});
+
+/// Runs that a median without disturbed rounds needs.
+inline constexpr std::size_t least_undisturbed = 5;
 
 /// Bounds that a user gives; nullopt: none.
 struct ValidationBounds {

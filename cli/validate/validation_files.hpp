@@ -67,6 +67,8 @@ struct ValidationReport {
 [[nodiscard]] std::string policies_picture(const ValidationReport& report);
 /// The error budget of each scenario.
 [[nodiscard]] std::string budget_picture(const ValidationReport& report);
+/// The machine's speed over the measurement, from probes.
+[[nodiscard]] std::string speed_picture(const ValidationReport& report);
 /// Predicted and observed P(A faster than B).
 [[nodiscard]] std::string reliability_picture(const ValidationReport& report);
 

@@ -57,6 +57,7 @@ class ValidationPage {
       write_summary();
       figure(makespans_picture(report_));
       figure(policies_picture(report_));
+      write_speed();
       write_launch();
       write_library();
       write_order();
@@ -108,6 +109,8 @@ class ValidationPage {
       line("outside", all_.outside);
     }
     line("all, against the fastest run", all_.fastest);
+    line("all, at the speed of the measurement", all_.at_speed);
+    line("all, without disturbed rounds", all_.undisturbed);
     line("peak memory, where it was counted", all_.memory);
     end();
     element("p",
@@ -202,6 +205,31 @@ class ValidationPage {
         "Measured times. Fastest: the best of all plans, known only after measuring; chosen: the "
         "plan that the simulation holds for the fastest; regret: what that costs.",
         "note");
+  }
+
+  void write_speed() {
+    const SpeedSummary& speed = all_.speed;
+    if (speed.probes == 0) return;
+    element("h2", "How fast was the machine?");
+    element("p",
+            fmt::format(
+                "Between the rounds the same kernels ran again {} times. They took {:.2f} times as "
+                "long as when the machine was calibrated on one core, {:.2f} times on all cores "
+                "together (medians); nine of ten probes were between {:.2f} and {:.2f}. {} of {} "
+                "rounds were disturbed: a probe beside them was more than {:.0f} % off the median.",
+                speed.probes,
+                speed.one_unit,
+                speed.all_units,
+                speed.p5,
+                speed.p95,
+                speed.disturbed,
+                speed.rounds,
+                100 * disturbed_by));
+    figure(speed_picture(report_));
+    element("p",
+            "The errors \"at the speed of the measurement\" above are of the same predictions with "
+            "kernel times multiplied by what the probes say; no validated run has a part in that.",
+            "note");
   }
 
   void write_order() {
@@ -299,12 +327,14 @@ class ValidationPage {
           1);
     }
     end();
-    element("p",
-            "In % of the measured makespan, along the critical path of the measured run nearest "
-            "to the median. kernel_time, memory: kernels alone; contention: what company costs; "
-            "host: the device waits for the host; gaps: pauses between tasks; noise: as much of "
-            "the unexplained as the median may be off; rest: the two runs went different ways.",
-            "note");
+    element(
+        "p",
+        "In % of the measured makespan, along the critical path of the measured run nearest "
+        "to the median. kernel_time, memory: kernels alone; contention: what company costs; "
+        "host: the device waits for the host; gaps: pauses between tasks; noise: as much of "
+        "the unexplained as the median may be off; rest: the two runs went different ways; drift: "
+        "the machine was faster or slower than when it was calibrated, by the probes.",
+        "note");
     figure(budget_picture(report_));
   }
 

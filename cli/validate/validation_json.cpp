@@ -91,6 +91,19 @@ Json of(const ScenarioOutcome& outcome) {
   json["measured_us_least"] = outcome.least_us;
   json["spread"] = outcome.spread;
   json["error"] = outcome.error;
+  if (outcome.at_speed) {
+    json["at_speed_us"] = outcome.at_speed->predicted_us;
+    json["at_speed_error"] = outcome.at_speed->error;
+    if (outcome.at_speed->predicted_90) {
+      json["at_speed_us_p5"] = outcome.at_speed->predicted_90->low;
+      json["at_speed_us_p95"] = outcome.at_speed->predicted_90->high;
+    }
+  }
+  if (outcome.undisturbed) {
+    json["undisturbed_runs"] = outcome.undisturbed->runs;
+    json["undisturbed_us"] = outcome.undisturbed->measured_us;
+    json["undisturbed_error"] = outcome.undisturbed->error;
+  }
   json["inside_calibrated_range"] = outcome.inside_hull;
   if (outcome.memory) {
     json["predicted_memory_bytes"] = outcome.memory->predicted.count();
@@ -140,6 +153,23 @@ Json speed_ups_json(const Validation& validation) {
   return list;
 }
 
+Json speed_json(const Validation& all) {
+  const SpeedSummary& speed = all.speed;
+  Json json{{"probes", speed.probes},
+            {"one_unit", speed.one_unit},
+            {"all_units", speed.all_units},
+            {"overall", speed.overall},
+            {"overall_p5", speed.p5},
+            {"overall_p95", speed.p95},
+            {"rounds", speed.rounds},
+            {"disturbed_rounds", speed.disturbed},
+            {"makespan_error", of(all.at_speed)},
+            {"makespan_error_undisturbed", of(all.undisturbed)},
+            {"order_right", of(all.at_speed_order, all.decidable)}};
+  if (all.calibrated) json["interval_coverage"] = of(all.at_speed_coverage, all.at_speed.count);
+  return json;
+}
+
 Json summary_json(const ValidationReport& report) {
   const Validation& all = report.validation;
   std::size_t intervals = 0;
@@ -174,6 +204,7 @@ Json summary_json(const ValidationReport& report) {
             {"kendall_tau_group_median", optional(all.group_tau)},
             {"regret_mean", all.mean_regret},
             {"regret_most", all.most_regret}};
+  if (all.speed.probes > 0) json["speed"] = speed_json(all);
   if (all.calibrated) {
     json["interval_coverage"] = of(all.coverage, intervals);
     json["interval_coverage_runs"] = of(all.run_coverage, runs);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/validate/validation_files.hpp"
+#include "notebooks_export/chart.hpp"
 #include "notebooks_export/chart_parts.hpp"
 #include "notebooks_export/chart_scatter.hpp"
 #include "notebooks_export/chart_spans.hpp"
@@ -121,6 +122,23 @@ std::string budget_picture(const ValidationReport& report) {
     }
   }
   return parts_figure_svg(figure);
+}
+
+std::string speed_picture(const ValidationReport& report) {
+  Series one{.name = "one core", .points = {}};
+  Series all{.name = "all cores together", .points = {}};
+  for (const ProbeRecord& probe : report.measured.probes) {
+    one.points.push_back({.x = probe.at_s, .y = probe.reading.one_unit()});
+    all.points.push_back({.x = probe.at_s, .y = probe.reading.all_units()});
+  }
+  LineFigure figure;
+  figure.title = "Speed of the machine during the measurement";
+  figure.subtitle = "the same kernels again and again; dashed: as long as when it was calibrated";
+  figure.x_label = "time since the start of the measurement (s)";
+  figure.y_label = "kernel time over calibrated time";
+  figure.reference_y = 1;
+  figure.panels.push_back({.title = "", .series = {std::move(one), std::move(all)}});
+  return line_figure_svg(figure);
 }
 
 std::string reliability_picture(const ValidationReport& report) {

@@ -43,11 +43,14 @@ Json object_of(Json properties, std::initializer_list<const char*> optional = {}
           {"additionalProperties", false}};
 }
 
-Json file(const char* title, const char* word, Json properties) {
+Json file(const char* title,
+          const char* word,
+          Json properties,
+          std::initializer_list<const char*> optional = {}) {
   Json all{{"schedlab", {{"const", word}}}, {"version", {{"const", 1}}}};
   all.update(properties);
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
-  schema.update(object_of(std::move(all)));
+  schema.update(object_of(std::move(all), optional));
   return schema;
 }
 
@@ -116,6 +119,13 @@ Json scenario() {
        {"measured_us_least", time()},
        {"spread", a("number")},
        {"error", a("number")},
+       {"at_speed_us", time()},
+       {"at_speed_error", a("number")},
+       {"at_speed_us_p5", time()},
+       {"at_speed_us_p95", time()},
+       {"undisturbed_runs", count()},
+       {"undisturbed_us", time()},
+       {"undisturbed_error", a("number")},
        {"inside_calibrated_range", a("boolean")},
        {"predicted_memory_bytes", count()},
        {"measured_memory_bytes", count()},
@@ -143,6 +153,13 @@ Json scenario() {
        "measured_us_least",
        "spread",
        "error",
+       "at_speed_us",
+       "at_speed_error",
+       "at_speed_us_p5",
+       "at_speed_us_p95",
+       "undisturbed_runs",
+       "undisturbed_us",
+       "undisturbed_error",
        "inside_calibrated_range",
        "predicted_busy_us",
        "measured_busy_us",
@@ -180,6 +197,23 @@ Json kind_summary() {
                     {"bias", a("number")}});
 }
 
+/// What the probes of the machine's speed say; only where there are any.
+Json speed() {
+  return object_of({{"probes", count()},
+                    {"one_unit", a("number")},
+                    {"all_units", a("number")},
+                    {"overall", a("number")},
+                    {"overall_p5", a("number")},
+                    {"overall_p95", a("number")},
+                    {"rounds", count()},
+                    {"disturbed_rounds", count()},
+                    {"makespan_error", error_summary()},
+                    {"makespan_error_undisturbed", error_summary()},
+                    {"order_right", proportion()},
+                    {"interval_coverage", proportion()}},
+                   {"interval_coverage"});
+}
+
 Json summary() {
   const Json part = object_of({{"median", a("number")}, {"median_absolute", a("number")}});
   return object_of({{"device", a("string")},
@@ -205,6 +239,7 @@ Json summary() {
                     {"kendall_tau_group_median", maybe("number")},
                     {"regret_mean", a("number")},
                     {"regret_most", a("number")},
+                    {"speed", speed()},
                     {"interval_coverage", proportion()},
                     {"interval_coverage_runs", proportion()},
                     {"faster_probability", score()},
@@ -213,7 +248,8 @@ Json summary() {
                     {"kinds", list_of(kind_summary())},
                     {"policies", list_of(policy_summary())},
                     {"broken_bounds", list_of(a("string"))}},
-                   {"interval_coverage",
+                   {"speed",
+                    "interval_coverage",
                     "interval_coverage_runs",
                     "faster_probability",
                     "faster_probability_decidable",
@@ -278,6 +314,16 @@ std::string validation_schema() {
 std::string recording_schema() {
   const Json run = object_of(
       {{"round", count()}, {"position", count()}, {"makespan_ps", {{"type", "integer"}}}});
+  Json kinds = Json::object();
+  for (const std::string& kind : task_kind_names()) {
+    kinds[kind] = object_of({{"one_unit", a("number")}, {"all_units", a("number")}});
+  }
+  const Json probe = object_of(
+      {{"group", count()},
+       {"round", count()},
+       {"at_s", a("number")},
+       {"kinds",
+        {{"type", "object"}, {"properties", std::move(kinds)}, {"additionalProperties", false}}}});
   const Json scenario =
       object_of({{"scenario", count()},
                  {"name", a("string")},
@@ -301,7 +347,9 @@ std::string recording_schema() {
                {"host", a("string")},
                {"other_load", maybe("number")},
                {"complete", a("boolean")},
-               {"scenarios", list_of(scenario)}})
+               {"probes", list_of(probe)},
+               {"scenarios", list_of(scenario)}},
+              {"probes"})
       .dump(2);
 }
 

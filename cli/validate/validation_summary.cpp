@@ -30,16 +30,23 @@ void summarize_ranking(Validation& all) {
 
 void summarize_pairs(Validation& all) {
   double right = 0;
+  double right_at_speed = 0;
+  std::size_t decidable_at_speed = 0;
   std::vector<std::pair<double, bool>> predictions;
   std::vector<std::pair<double, bool>> decidable_predictions;
   for (const PairOutcome& pair : all.pairs) {
     all.decidable += pair.decidable ? 1 : 0;
     right += pair.decidable && pair.right ? 1 : 0;
+    if (pair.decidable && pair.right_at_speed) {
+      ++decidable_at_speed;
+      right_at_speed += *pair.right_at_speed ? 1 : 0;
+    }
     if (!pair.probability || pair.measured_ratio == 1) continue;
     predictions.emplace_back(*pair.probability, pair.measured_ratio > 1);
     if (pair.decidable) decidable_predictions.push_back(predictions.back());
   }
   all.order = proportion(right, all.decidable);
+  all.at_speed_order = proportion(right_at_speed, decidable_at_speed);
   all.probabilities = score_probabilities(predictions);
   all.decidable_probabilities = score_probabilities(decidable_predictions);
 }

@@ -28,6 +28,10 @@ std::vector<Column> scenario_columns(const Grid& grid) {
                            "measured_us_least",
                            "spread",
                            "error",
+                           "at_speed_us",
+                           "at_speed_error",
+                           "undisturbed_us",
+                           "undisturbed_error",
                            "inside_calibrated_range",
                            "predicted_memory_bytes",
                            "measured_memory_bytes",
@@ -69,6 +73,10 @@ Table scenarios_table(const ValidationReport& report) {
       row.emplace_back(outcome.least_us);
       row.emplace_back(outcome.spread);
       row.emplace_back(outcome.error);
+      row.push_back(outcome.at_speed ? Cell{outcome.at_speed->predicted_us} : Cell{});
+      row.push_back(outcome.at_speed ? Cell{outcome.at_speed->error} : Cell{});
+      row.push_back(outcome.undisturbed ? Cell{outcome.undisturbed->measured_us} : Cell{});
+      row.push_back(outcome.undisturbed ? Cell{outcome.undisturbed->error} : Cell{});
       row.emplace_back(std::int64_t{outcome.inside_hull ? 1 : 0});
       row.push_back(outcome.memory ? Cell{outcome.memory->predicted.count()} : Cell{});
       row.push_back(outcome.memory ? Cell{outcome.memory->measured.count()} : Cell{});

@@ -25,6 +25,32 @@ void add_errors(std::string& text, const char* what, const ErrorSummary& errors)
                       100 * errors.bias);
 }
 
+void add_speed(std::string& text, const Validation& all) {
+  const SpeedSummary& speed = all.speed;
+  if (speed.probes == 0) return;
+  text += fmt::format(
+      "  {:<23}kernels took {:.2f} times as long as calibrated on one core, {:.2f} on all (medians "
+      "of {} probes, 90 % within {:.2f} to {:.2f}); {} of {} rounds disturbed\n",
+      "speed of the machine",
+      speed.one_unit,
+      speed.all_units,
+      speed.probes,
+      speed.p5,
+      speed.p95,
+      speed.disturbed,
+      speed.rounds);
+  add_errors(text, "error at that speed", all.at_speed);
+  add_errors(text, "... undisturbed rounds", all.undisturbed);
+  if (all.decidable > 0) {
+    text += fmt::format("  {:<23}{} of the decidable pairs right{}\n",
+                        "order at that speed",
+                        percent(all.at_speed_order.value),
+                        all.calibrated ? fmt::format("; 90 % intervals hold {} of the medians",
+                                                     percent(all.at_speed_coverage.value))
+                                       : std::string{});
+  }
+}
+
 const PolicySummary* first_with_speed_up(const Validation& all) {
   for (const PolicySummary& policy : all.policies) {
     if (policy.speed_ups > 0) return &policy;
@@ -96,6 +122,8 @@ void add_budget(std::string& text, const Validation& all) {
 constexpr std::size_t least_runs = 15;
 constexpr double much_scatter = 0.1;
 constexpr double much_other_load = 0.05;
+constexpr double much_drift = 0.05;
+constexpr double much_change = 0.2;
 
 std::string crossover_line(const LaunchCrossover& crossover) {
   const auto size = [](const std::optional<double>& us) {
@@ -134,6 +162,18 @@ std::vector<std::string> validation_warnings(const ValidationReport& report) {
                     "are theirs, too.",
                     100 * others,
                     100 * all.spread));
+  }
+  const SpeedSummary& speed = all.speed;
+  if (speed.probes > 0 &&
+      (std::abs(speed.overall - 1) > much_drift || speed.p95 / speed.p5 - 1 > much_change)) {
+    warnings.push_back(fmt::format(
+        "The machine was not as fast as when it was calibrated: the same kernels took {:.2f} times "
+        "as long (median of {} probes), between {:.2f} and {:.2f} times in nine of ten. What that "
+        "does to the errors is \"drift\" in the error budget.",
+        speed.overall,
+        speed.probes,
+        speed.p5,
+        speed.p95));
   }
   const auto few =
       std::count_if(all.scenarios.begin(), all.scenarios.end(), [](const ScenarioOutcome& outcome) {
@@ -175,6 +215,7 @@ std::string validation_text(const ValidationReport& report) {
                             ? fmt::format("; other processes had {} of the cores",
                                           percent(*report.measured.other_load))
                             : std::string{});
+    add_speed(text, all);
     add_order(text, all);
     add_intervals(text, all);
     add_budget(text, all);

@@ -3,6 +3,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
+#include "sim/machine/drift.hpp"
 
 #include <cstdint>
 #include <string>
@@ -55,6 +56,8 @@ struct KernelProfile {
   double noise = 0;  ///< relative spread (interquartile range over median) of equal whole runs
   std::vector<CoRunSlowDown> co_run{};
   std::vector<KernelSample> samples{};
+  /// What its own samples missed at moments spread over the calibration, in the order of time.
+  std::vector<DriftReading> drift{};
 
   /// 1 for a kind that was not measured.
   [[nodiscard]] double co_run_factor(TaskKind kind) const;

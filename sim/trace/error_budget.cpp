@@ -211,6 +211,8 @@ std::string_view to_string(ErrorPart part) {
       return "noise";
     case ErrorPart::rest:
       return "rest";
+    case ErrorPart::drift:
+      return "drift";
   }
   return "rest";
 }
@@ -234,6 +236,11 @@ IdVector<OperationId, Duration> durations_alone(const TaskGraph& graph,
     alone[operation] = *middle;
   }
   return alone;
+}
+
+void add_drift(Duration longer, ErrorBudget& budget) {
+  budget.parts[static_cast<std::size_t>(ErrorPart::drift)] += longer;
+  budget.total += longer;
 }
 
 ErrorBudget error_budget(const BudgetInput& input) {

@@ -21,8 +21,9 @@ enum class ErrorPart : std::uint8_t {
   gaps,         ///< between tasks that the host submitted in time: stream gap, event latency
   noise,        ///< of what no cause explains, as much as the measured median may be off
   rest,         ///< the remainder: the two runs went different ways
+  drift,        ///< the machine's speed was another than when it was calibrated; 0 unless probed
 };
-inline constexpr std::size_t error_part_count = 7;
+inline constexpr std::size_t error_part_count = 8;
 [[nodiscard]] std::string_view to_string(ErrorPart part);
 
 /// Predicted minus measured makespan in parts that add up to it exactly.
@@ -52,6 +53,8 @@ struct BudgetInput {
   const IdVector<OperationId, Duration>& alone;
 };
 
+/// Part `drift` is left at 0: what is known of it is put there by who knows (add_drift).
+///
 /// Follows the critical path of the measured run through both traces. Of its tasks t1 .. tn
 ///   makespan = sum over i of (start of ti - end of ti-1) + sum of durations + (end - end of tn)
 /// holds in the simulated trace too, whatever its own critical path, so that the differences term
@@ -68,5 +71,9 @@ struct BudgetInput {
 /// Errors   ContractViolation if a task of the path was not simulated.
 /// Cost     O(tasks * log tasks + edges).
 [[nodiscard]] ErrorBudget error_budget(const BudgetInput& input);
+
+/// Turns the budget of a prediction at the speed of the measurement into that of the prediction as
+/// it was made, which is `longer` than that (negative: shorter).
+void add_drift(Duration longer, ErrorBudget& budget);
 
 }  // namespace schedlab

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,6 +29,10 @@ class SimulatedDevice final : public Measurer {
     Duration launch_more{0};  ///< on top of the cost of each launch
     Duration timing_cost{0};  ///< how much longer a run is whose tasks are timed
     std::function<void(const MeasureRequest&)> before = [](const MeasureRequest&) {};
+    /// What a probe of its speed says.
+    std::function<std::optional<DriftReading>()> probe = [] {
+      return std::optional<DriftReading>{};
+    };
   };
 
   explicit SimulatedDevice(Behaviour behaviour) : is_(std::move(behaviour)) {}
@@ -60,6 +65,8 @@ class SimulatedDevice final : public Measurer {
     Simulator::Recording recording = simulator_.record(problem, *request.online, options);
     return timed({std::move(recording.trace), std::move(recording.plan)});
   }
+
+  [[nodiscard]] std::optional<DriftReading> probe() override { return is_.probe(); }
 
   std::vector<std::uint64_t> order;  ///< scenarios, as they were run
 

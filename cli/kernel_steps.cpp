@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/kernel_steps.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Kernels of the operation that are equal to number `index` and stand before it.
+std::size_t equal_kernels_before(const Operation& operation, std::size_t index) {
+  const auto begin = operation.kernels.begin();
+  return static_cast<std::size_t>(
+      std::count(begin, begin + static_cast<std::ptrdiff_t>(index), operation.kernels[index]));
+}
+
+/// An operation of one kernel. Its name decides which samples it is predicted from, so that it has
+/// the name of those that the kernel has within the whole.
+Operation step_of(const Operation& operation,
+                  std::size_t index,
+                  Bytes working_set,
+                  const ProfileFits& fits) {
+  Operation step{.name = operation.name,
+                 .kind = operation.kernels[index].kind,
+                 .task_class = operation.task_class,
+                 .kernels = {operation.kernels[index]},
+                 .fixed_duration = Duration{0}};
+  Operation whole = operation;
+  for (Kernel& kernel : whole.kernels) kernel.working_set = working_set;
+  const KernelClass* found =
+      fits.find(whole, whole.kernels[index], equal_kernels_before(whole, index));
+  if (found != nullptr) step.name = found->operation();
+  return step;
+}
+
+bool several_kernels(const Operation& operation) {
+  return operation.kernels.size() > 1 && operation.kind != TaskKind::fixed &&
+         operation.kind != TaskKind::host;
+}
+
+}  // namespace
+
+/// Passes the decisions of a policy on, a launch as one of each step.
+class KernelSteps::Expanding final : public OnlinePolicy {
+ public:
+  Expanding(const KernelSteps& steps, OnlinePolicy& policy) : steps_(steps), policy_(policy) {}
+
+  [[nodiscard]] IdVector<StreamId, StreamSpec> initial_streams() override {
+    return policy_.initial_streams();
+  }
+  [[nodiscard]] std::optional<OnlineStep> next(const HostView& view) override {
+    if (!waiting_.empty()) {
+      const HostCall call = waiting_.front();
+      waiting_.pop_front();
+      return OnlineStep{.call = call, .stream = {}};
+    }
+    std::optional<OnlineStep> step = policy_.next(view);
+    if (!step || step->call.kind() != HostCallKind::launch) return step;
+    const StreamId stream = step->call.stream();
+    const TaskId task = step->call.task();
+    SCHEDLAB_EXPECTS(task.value() + std::size_t{1} < steps_.first_.size(),
+                     fmt::format("launch of task {}", task.value()));
+    const std::uint32_t first = steps_.first_step(task).value();
+    step->call = HostCall::launch(stream, TaskId{first});
+    for (std::uint32_t i = 1; i < steps_.step_count(task); ++i) {
+      waiting_.push_back(HostCall::launch(stream, TaskId{first + i}));
+    }
+    return step;
+  }
+
+ private:
+  const KernelSteps& steps_;
+  OnlinePolicy& policy_;
+  std::deque<HostCall> waiting_;
+};
+
+std::shared_ptr<const KernelSteps> KernelSteps::of(const TaskGraph& graph,
+                                                   const Platform& platform,
+                                                   const Measured& model) {
+  const auto& operations = graph.operations();
+  if (graph.has_ranks() || graph.has_task_durations() || !graph.collectives().empty() ||
+      std::none_of(operations.begin(), operations.end(), several_kernels)) {
+    return nullptr;
+  }
+  const Bytes working_set = bytes_of_tensors(graph);
+  const auto fits = model.fits(platform.devices[DeviceId{0}]);
+  auto made = std::shared_ptr<KernelSteps>(new KernelSteps);
+  TaskGraphBuilder builder;
+  std::vector<std::vector<OperationId>> steps;  // by operation
+  for (const Operation& operation : operations) {
+    auto& own = steps.emplace_back();
+    if (!several_kernels(operation)) {
+      own.push_back(builder.add_operation(operation));
+      continue;
+    }
+    for (std::size_t i = 0; i < operation.kernels.size(); ++i) {
+      own.push_back(builder.add_operation(step_of(operation, i, working_set, *fits)));
+    }
+  }
+  for (const TaskId task : graph.tasks()) {
+    made->first_.push_back(static_cast<std::uint32_t>(builder.task_count()));
+    for (const OperationId step : steps[graph.operation_id(task).value()]) {
+      builder.add_task(step, graph.tags(task));
+      made->task_of_.push_back(task);
+    }
+  }
+  made->first_.push_back(static_cast<std::uint32_t>(builder.task_count()));
+  // What competes for the caches, which the costs depend on.
+  builder.add_tensor(
+      {.name = "all tensors", .bytes = working_set, .accumulate = false, .persistent = true});
+  made->graph_ = std::move(builder).build();
+  made->costs_ = CostTable(made->graph_, platform, model);
+  return made;
+}
+
+Plan KernelSteps::expanded(const Plan& plan) const {
+  Plan result = plan;
+  for (HostProgram& host : result.hosts) {
+    std::vector<HostCall> calls;
+    for (const HostCall call : host.calls) {
+      if (call.kind() != HostCallKind::launch) {
+        calls.push_back(call);
+        continue;
+      }
+      for (std::uint32_t i = 0; i < step_count(call.task()); ++i) {
+        calls.push_back(
+            HostCall::launch(call.stream(), TaskId{first_step(call.task()).value() + i}));
+      }
+    }
+    host.calls = std::move(calls);
+  }
+  for (DeviceGraph& graph : result.graphs) graph = expanded(graph);
+  return result;
+}
+
+DeviceGraph KernelSteps::expanded(const DeviceGraph& graph) const {
+  DeviceGraph result;
+  result.name = graph.name;
+  result.node_priorities = graph.node_priorities;
+  std::vector<std::uint32_t> last;  // by node: that of its last step
+  for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+    std::vector<std::uint32_t> needs;
+    for (const std::uint32_t need : graph.needs(node)) needs.push_back(last[need]);
+    std::uint32_t steps = 1;
+    for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
+      const std::uint32_t here = step_count(graph.task(launch, node));
+      if (launch > 0 && here != steps) {
+        throw InfeasibleError(fmt::format(
+            "graph \"{}\": node {} runs tasks of different numbers of kernels\n  launch "
+            "such tasks by graphs of their own",
+            graph.name,
+            node));
+      }
+      steps = here;
+    }
+    std::uint32_t made = result.add_node(graph.stream(node), std::move(needs));
+    for (std::uint32_t i = 1; i < steps; ++i) made = result.add_node(graph.stream(node), {made});
+    last.push_back(made);
+  }
+  for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
+    std::vector<TaskId> tasks;
+    for (const TaskId task : graph.tasks(launch)) {
+      for (std::uint32_t i = 0; i < step_count(task); ++i) {
+        tasks.emplace_back(first_step(task).value() + i);
+      }
+    }
+    result.add_launch(tasks);
+  }
+  return result;
+}
+
+std::unique_ptr<OnlinePolicy> KernelSteps::expanded(OnlinePolicy& policy) const {
+  return std::make_unique<Expanding>(*this, policy);
+}
+
+Plan KernelSteps::folded(const Plan& plan) const {
+  SCHEDLAB_EXPECTS(plan.graphs.empty(), "a plan that was recorded has no device graphs");
+  Plan result = plan;
+  for (HostProgram& host : result.hosts) {
+    std::vector<HostCall> calls;
+    for (const HostCall call : host.calls) {
+      if (call.kind() != HostCallKind::launch) {
+        calls.push_back(call);
+      } else if (is_first(call.task())) {
+        calls.push_back(HostCall::launch(call.stream(), task_of_[call.task()]));
+      }
+    }
+    host.calls = std::move(calls);
+  }
+  return result;
+}
+
+Trace KernelSteps::folded(const Plan& plan, const Trace& trace) const {
+  constexpr std::uint32_t none = 0xFFFFFFFFU;
+  Trace result;
+  result.flows = trace.flows;
+  result.messages = trace.messages;
+  result.ended = trace.ended;
+  std::vector<std::uint32_t> place(first_.size() - 1, none);  // of each task's span
+  for (const TaskSpan& span : trace.tasks) {
+    std::uint32_t& at = place[task_of_[span.task].value()];
+    if (at == none) {
+      at = static_cast<std::uint32_t>(result.tasks.size());
+      result.tasks.push_back(span);
+      result.tasks.back().task = task_of_[span.task];
+      continue;
+    }
+    TaskSpan& whole = result.tasks[at];
+    whole.submitted = std::max(whole.submitted, span.submitted);
+    whole.started = std::min(whole.started, span.started);
+    whole.ended = std::max(whole.ended, span.ended);
+  }
+  const auto follows = [&](HostCall call) {
+    return call.kind() == HostCallKind::launch && !is_first(call.task());
+  };
+  IdVector<HostId, std::vector<std::uint32_t>> number(plan.hosts.size());  // of each call, folded
+  for (const HostId host : plan.hosts.ids()) {
+    std::uint32_t next = 0;
+    for (const HostCall call : plan.hosts[host].calls) {
+      number[host].push_back(follows(call) ? next - 1 : next++);
+    }
+  }
+  IdVector<HostId, std::uint32_t> latest(plan.hosts.size(), none);  // span of the host's last call
+  for (const HostSpan& span : trace.hosts) {
+    std::uint32_t& at = latest[span.host];
+    if (follows(span.what) && at != none) {
+      result.hosts[at].ended = span.ended;
+      result.hosts[at].blocked += span.blocked;
+      continue;
+    }
+    at = static_cast<std::uint32_t>(result.hosts.size());
+    result.hosts.push_back(span);
+    HostSpan& made = result.hosts.back();
+    made.call = number[span.host][span.call];
+    if (span.what.kind() == HostCallKind::launch) {
+      made.what = HostCall::launch(span.what.stream(), task_of_[span.what.task()]);
+    }
+  }
+  return result;
+}
+
+IdVector<TaskId, Duration> KernelSteps::folded(const IdVector<TaskId, Duration>& durations,
+                                               Duration gap) const {
+  IdVector<TaskId, Duration> result(first_.size() - 1, Duration{0});
+  for (const TaskId task : result.ids()) {
+    for (std::uint32_t i = 0; i < step_count(task); ++i) {
+      result[task] += durations[TaskId{first_step(task).value() + i}];
+    }
+    result[task] += gap * (std::int64_t{step_count(task)} - 1);
+  }
+  return result;
+}
+
+void run_by_kernel(Simulator& simulator,
+                   const KernelSteps* steps,
+                   const Problem& problem,
+                   const Plan& plan,
+                   const SimulationOptions& options,
+                   Trace& trace) {
+  if (steps == nullptr) {
+    simulator.run_into(problem, plan, options, trace);
+    return;
+  }
+  const Plan expanded = steps->expanded(plan);
+  trace = steps->folded(expanded, simulator.run(problem, expanded, options));
+}
+
+Simulator::Recording record_by_kernel(Simulator& simulator,
+                                      const KernelSteps* steps,
+                                      const Problem& problem,
+                                      OnlinePolicy& policy,
+                                      const SimulationOptions& options) {
+  if (steps == nullptr) return simulator.record(problem, policy, options);
+  const std::unique_ptr<OnlinePolicy> expanding = steps->expanded(policy);
+  Simulator::Recording recording = simulator.record(problem, *expanding, options);
+  recording.trace = steps->folded(recording.plan, recording.trace);
+  recording.plan = steps->folded(recording.plan);
+  return recording;
+}
+
+}  // namespace schedlab
