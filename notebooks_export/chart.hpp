@@ -30,8 +30,9 @@ struct LineFigure {
   /// Order of the legend and of the colours, so that they are the same in several figures. Names
   /// that no panel has are left out; series that are not among them follow.
   std::vector<std::string> names{};
-  bool shared_y = false;   ///< one scale for all panels
-  double reference_y = 0;  ///< a dashed line at this height; 0: none
+  bool shared_y = false;      ///< one scale for all panels
+  double reference_y = 0;     ///< a dashed line at this height; 0: none
+  bool continuous_x = false;  ///< as time is: x linear, and marked at round numbers
 };
 
 /// Axes become logarithmic where the range asks for it: x if its values span a factor of 6 and

@@ -124,7 +124,7 @@ class Figure {
     const double x1 = left + panel_width_ - 22;
     const double y0 = top + panel_height_ - 52;
     const double y1 = top + 26;
-    const bool log_x = x_.spans(4);
+    const bool log_x = !figure_.continuous_x && x_.spans(4);
     Range data = y_range(panel);
     if (figure_.reference_y > 0 && !data.empty()) data.add(figure_.reference_y);
     const bool log_y = data.spans(30);
@@ -148,7 +148,7 @@ class Figure {
       svg.text({origin.x - 7, at + 4}, readable(value), {.size = 10.5, .anchor = "end"});
     }
     // Few values are labelled themselves: layers 2, 4, 8, 16.
-    const std::vector<double> places = values_.size() <= 8
+    const std::vector<double> places = values_.size() <= 8 && !figure_.continuous_x
                                            ? std::vector<double>(values_.begin(), values_.end())
                                            : x.ticks(6).values;
     for (const double value : places) {

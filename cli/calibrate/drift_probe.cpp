@@ -15,7 +15,8 @@ namespace schedlab {
 namespace {
 
 constexpr std::size_t kept_runs = 2;
-constexpr std::uint64_t seed = 1;  // of the numbers in the models
+constexpr double least_share = 0.05;  // of the probe's time; copies of a microsecond scatter
+constexpr std::uint64_t seed = 1;     // of the numbers in the models
 
 bool same_kernel(const KernelSample& a, const KernelSample& b) {
   const Kernel& x = a.kernel;
@@ -47,8 +48,12 @@ Sums sums_of(const KernelProfile& profile, const std::vector<KernelSample>& time
   return sums;
 }
 
-std::optional<double> factor(const Sum& sum) {
-  if (sum.calibrated <= 0 || sum.measured <= 0) return std::nullopt;
+/// Of one kind; nullopt if that is too little of all for the clock to say something.
+std::optional<double> factor(const Sums& sums, std::size_t kind) {
+  double all = 0;
+  for (const Sum& sum : sums) all += sum.calibrated;
+  const Sum& sum = sums.at(kind);
+  if (sum.calibrated <= least_share * all || sum.measured <= 0) return std::nullopt;
   return sum.measured / sum.calibrated;
 }
 
@@ -83,8 +88,8 @@ DriftReading drift_reading(const KernelProfile& profile, const ProbeTimes& times
   DriftReading reading;
   for (std::size_t i = 0; i < task_kind_count; ++i) {
     const auto kind = static_cast<TaskKind>(i);
-    const auto one = factor(one_unit.at(i));
-    const auto all = factor(all_units.at(i));
+    const auto one = factor(one_unit, i);
+    const auto all = factor(all_units, i);
     if (!one && !all) continue;
     reading.kinds.push_back({.kind = kind,
                              .one_unit = one.value_or(all.value_or(1)),

@@ -32,8 +32,8 @@ struct ProbeCases {
 [[nodiscard]] ProbeTimes measure_probe(CalibrationBench& bench, const ProbeCases& cases);
 
 /// By kind, the sum of the times over what the same kernels took according to the profile's
-/// samples. Kernels that were not measured then do not count; a kind of which that leaves none is
-/// not in the reading.
+/// samples. Kernels that were not measured then do not count; a kind that is less than 5 % of the
+/// time is not in the reading.
 [[nodiscard]] DriftReading drift_reading(const KernelProfile& profile, const ProbeTimes& times);
 
 /// The probe on this computer's cores, as often as asked: some milliseconds each time, as the data

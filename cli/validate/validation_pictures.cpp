@@ -137,6 +137,7 @@ std::string speed_picture(const ValidationReport& report) {
   figure.x_label = "time since the start of the measurement (s)";
   figure.y_label = "kernel time over calibrated time";
   figure.reference_y = 1;
+  figure.continuous_x = true;
   figure.panels.push_back({.title = "", .series = {std::move(one), std::move(all)}});
   return line_figure_svg(figure);
 }

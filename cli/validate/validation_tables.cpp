@@ -137,22 +137,37 @@ Table pairs_table(const ValidationReport& report) {
                           {"measured_speed_up", metric},
                           {"decidable", metric},
                           {"right", metric},
-                          {"faster_probability", metric}},
+                          {"right_at_speed", metric},
+                          {"faster_probability", metric},
+                          {"error_difference", metric}},
               .rows = {}};
+  for (std::size_t part = 0; part < error_part_count; ++part) {
+    table.columns.push_back(
+        {fmt::format("error_difference_{}", to_string(static_cast<ErrorPart>(part))), metric});
+  }
   const Validation& validation = report.validation;
   for (const PairOutcome& pair : validation.pairs) {
     const ScenarioOutcome& first = validation.scenarios[pair.first];
     const ScenarioOutcome& second = validation.scenarios[pair.second];
-    table.rows.push_back({number(first.scenario),
-                          number(second.scenario),
-                          validation.groups[first.group].name,
-                          first.policy,
-                          second.policy,
-                          pair.predicted_ratio,
-                          pair.measured_ratio,
-                          std::int64_t{pair.decidable ? 1 : 0},
-                          std::int64_t{pair.right ? 1 : 0},
-                          pair.probability ? Cell{*pair.probability} : Cell{}});
+    auto& row = table.rows.emplace_back();
+    row = {number(first.scenario),
+           number(second.scenario),
+           validation.groups[first.group].name,
+           first.policy,
+           second.policy,
+           pair.predicted_ratio,
+           pair.measured_ratio,
+           std::int64_t{pair.decidable ? 1 : 0},
+           std::int64_t{pair.right ? 1 : 0},
+           pair.right_at_speed ? Cell{std::int64_t{*pair.right_at_speed ? 1 : 0}} : Cell{},
+           pair.probability ? Cell{*pair.probability} : Cell{},
+           first.error - second.error};
+    for (std::size_t part = 0; part < error_part_count; ++part) {
+      const auto share = [&](const ScenarioOutcome& outcome) {
+        return to_us(outcome.comparison.budget.parts.at(part)) / outcome.measured_us;
+      };
+      row.emplace_back(share(first) - share(second));
+    }
   }
   return table;
 }
