@@ -12,6 +12,12 @@ namespace {
 constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
 constexpr Duration longest_sleep = std::chrono::seconds{1};  // assumed; a call holds up to 4.29 s
 constexpr std::uint64_t free_queries = 10'000;               // assumed
+constexpr std::size_t walks_told_ahead = 8;
+
+HostCall sleep_of(Duration sleep) {
+  return HostCall::sleep_ns(
+      static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::nanoseconds>(sleep).count()));
+}
 
 }  // namespace
 
@@ -65,6 +71,53 @@ std::optional<OnlineStep> CriticalFirstRun::next(const HostView& view) {
   return decided;
 }
 
+/// Of the level that is being filled.
+std::size_t CriticalFirstRun::queries_left_in_round() const {
+  const std::size_t most = options_.queries_per_level == 0
+                               ? walk_.size()
+                               : std::min<std::size_t>(options_.queries_per_level, walk_.size());
+  return asked_in_round_ < most ? most - asked_in_round_ : 0;
+}
+
+std::span<const HostCall> CriticalFirstRun::polls(const HostView& view) {
+  const bool polling = state_ == State::filling || state_ == State::draining;
+  if (!polling || next_call_ != calls_.size() || queue_.empty()) return {};
+  if (asked_.valid() && view.last_query.value_or(false)) return {};
+  if (state_ == State::filling) {
+    if (cursor_ >= walk_.size()) return {};
+    const std::size_t count = std::min(queries_left_in_round(), walk_.size() - cursor_);
+    polls_.clear();
+    for (std::size_t i = 0; i < count; ++i) polls_.push_back(HostCall::query(walk_[cursor_ + i]));
+    offered_polls_ = polls_;
+    return offered_polls_;
+  }
+  // Past the allowance the length of a sleep depends on the time it begins at.
+  if (queries_ + walks_told_ahead * walk_.size() > allowed_queries()) return {};
+  if (!drain_polls_) {
+    polls_.clear();
+    for (std::size_t i = 0; i < walks_told_ahead; ++i) {
+      for (const StreamId stream : walk_) polls_.push_back(HostCall::query(stream));
+      polls_.push_back(sleep_of(options_.sleep));
+    }
+    drain_polls_ = true;
+  }
+  offered_polls_ = std::span{polls_}.subspan(cursor_);
+  return offered_polls_;
+}
+
+void CriticalFirstRun::polled(std::size_t count) {
+  const HostCall last = offered_polls_[count - 1];
+  asked_ = last.stream();  // none() if it was a sleep
+  std::uint32_t queries = 0;
+  for (const HostCall call : offered_polls_.first(count)) {
+    queries += call.kind() == HostCallKind::query ? 1U : 0U;
+  }
+  asked_in_round_ += queries;
+  queries_ += queries;
+  cursor_ += count;
+  if (state_ == State::draining) cursor_ %= walk_.size() + 1;  // a walk ends with a sleep
+}
+
 void CriticalFirstRun::advance() {
   switch (state_) {
     case State::issuing:
@@ -74,18 +127,13 @@ void CriticalFirstRun::advance() {
         end_level();
       }
       break;
-    case State::filling: {
-      const std::size_t most =
-          options_.queries_per_level == 0
-              ? walk_.size()
-              : std::min<std::size_t>(options_.queries_per_level, walk_.size());
-      if (queue_.empty() || asked_in_round_ >= most) {
+    case State::filling:
+      if (queue_.empty() || queries_left_in_round() == 0) {
         state_ = State::issuing;
       } else {
         ask_or_sleep();
       }
       break;
-    }
     case State::draining:
       if (queue_.empty()) {
         state_ = State::done;
@@ -141,15 +189,18 @@ void CriticalFirstRun::ask_or_sleep() {
 /// Long tasks must not cost a query every few microseconds: past the allowance sleeps grow with the
 /// time already waited, first by little, then by as much again.
 HostCall CriticalFirstRun::sleep_call() const {
-  const std::uint64_t allowed = free_queries + std::uint64_t{options_.max_queries} * issued_;
+  const std::uint64_t allowed = allowed_queries();
   Duration sleep = options_.sleep;
   if (queries_ > allowed) {
     const Duration waited = now_ - busy_since_;
     sleep = std::clamp(
         queries_ > 2 * allowed ? waited : waited / 16, sleep, std::max(sleep, longest_sleep));
   }
-  return HostCall::sleep_ns(
-      static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::nanoseconds>(sleep).count()));
+  return sleep_of(sleep);
+}
+
+std::uint64_t CriticalFirstRun::allowed_queries() const {
+  return free_queries + std::uint64_t{options_.max_queries} * issued_;
 }
 
 void CriticalFirstRun::take_answer(StreamId stream, bool idle) {

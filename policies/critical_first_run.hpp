@@ -4,12 +4,13 @@
 #include "policies/critical_first.hpp"
 #include "policies/critical_lanes.hpp"
 #include "sim/plan/accumulations.hpp"
-#include "sim/plan/policy.hpp"
+#include "sim/plan/polling_policy.hpp"
 #include "sim/plan/stream_order.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,10 +19,12 @@ namespace schedlab {
 
 /// One run of critical_first: a search that issues critical tasks, and between or after its levels
 /// rounds of stream queries that hand out the queue of other tasks.
-class CriticalFirstRun final : public OnlinePolicy {
+class CriticalFirstRun final : public PollingPolicy {
  public:
   CriticalFirstRun(const Problem& problem, const CriticalFirstOptions& options);
   [[nodiscard]] std::optional<OnlineStep> next(const HostView& view) override;
+  [[nodiscard]] std::span<const HostCall> polls(const HostView& view) override;
+  void polled(std::size_t count) override;
 
  private:
   enum class State : std::uint8_t { issuing, filling, draining, done };
@@ -41,6 +44,8 @@ class CriticalFirstRun final : public OnlinePolicy {
   void issue_next_critical();
   void end_level();
   void ask_or_sleep();
+  [[nodiscard]] std::uint64_t allowed_queries() const;
+  [[nodiscard]] std::size_t queries_left_in_round() const;
   [[nodiscard]] HostCall sleep_call() const;
   void take_answer(StreamId stream, bool idle);
   void fill(StreamId stream);
@@ -79,6 +84,9 @@ class CriticalFirstRun final : public OnlinePolicy {
   Time now_{};
   Time busy_since_{};  // when a query found an idle stream last
   std::uint64_t queries_ = 0;
+  std::vector<HostCall> polls_;              // walks in the drain, or the rest of one
+  bool drain_polls_ = false;                 // they are those of the drain
+  std::span<const HostCall> offered_polls_;  // by polls()
 
   std::vector<TaskId> level_;  // of the search
   std::size_t next_in_level_ = 0;

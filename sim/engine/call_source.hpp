@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/policy.hpp"
+#include "sim/plan/polling_policy.hpp"
 
 #include <fmt/format.h>
 
@@ -44,7 +45,9 @@ class PlanSource {
 class PolicySource {
  public:
   PolicySource(OnlinePolicy& policy, const Problem& problem)
-      : policy_(policy), limit_(1'000'000 + 1000 * problem.graph.task_count()) {
+      : policy_(policy),
+        polling_(dynamic_cast<PollingPolicy*>(&policy)),
+        limit_(1'000'000 + 1000 * problem.graph.task_count()) {
     plan_.streams = policy.initial_streams();
   }
 
@@ -74,8 +77,29 @@ class PolicySource {
     call = HostCall::answered_query(call.stream(), idle);
   }
 
+  /// As of PollingPolicy; empty if the policy is none, or close to its limit of calls.
+  [[nodiscard]] std::span<const HostCall> polls(HostId host, const HostView& view) {
+    if (polling_ == nullptr) return {};
+    const auto calls = polling_->polls(view);
+    return plan_.hosts[host].calls.size() + calls.size() < limit_ ? calls
+                                                                  : std::span<const HostCall>{};
+  }
+  /// These, the first of polls(), were made. All queries found their streams busy, but the last
+  /// call its own idle if `idle`.
+  void polled(HostId host, std::span<const HostCall> calls, bool idle) {
+    auto& made = plan_.hosts[host].calls;
+    for (const HostCall call : calls) {
+      made.push_back(call.kind() == HostCallKind::query
+                         ? HostCall::answered_query(call.stream(), false)
+                         : call);
+    }
+    if (idle) made.back() = HostCall::answered_query(made.back().stream(), true);
+    polling_->polled(calls.size());
+  }
+
  private:
   OnlinePolicy& policy_;
+  PollingPolicy* polling_;
   std::size_t limit_;
   Plan plan_;
 };

@@ -35,6 +35,7 @@ class EventEngine {
         networked_(!source.plan().messages.empty() &&
                    problem.platform.network.topology != Topology::none),
         single_(source.plan().hosts.size() == 1),
+        alone_(single_ && source.plan().messages.empty()),
         two_threads_(problem.platform.host(HostId{0}).front_end_thread) {
     if (two_threads_ && !single_) {
       throw InfeasibleError(
@@ -60,22 +61,32 @@ class EventEngine {
 
   void run() {
     for (std::uint32_t host = 0; host < scratch_.hosts.size(); ++host) run_host(host);
-    std::uint64_t steps = 0;
-    while (step()) {
-      if ((++steps & 0xFFFU) == 0 && stop_requested(options_.stop)) {
-        throw Interrupted("the simulation was interrupted");
+    if (alone_) {
+      for (;;) {
+        advance_to(Time::max());
+        if (scratch_.resumed.empty()) break;
+        scratch_.resumed.clear();
+        run_host(0);
       }
+    } else {
+      while (step()) count_step();
     }
     finish();
   }
 
  private:
+  void count_step() {
+    if ((++steps_ & 0xFFFU) == 0 && stop_requested(options_.stop)) {
+      throw Interrupted("the simulation was interrupted");
+    }
+  }
   bool step();
   void run_host(std::uint32_t index);
   /// False: the call is under way and will be continued.
   bool execute(std::uint32_t index);
   // host_calls.hpp
   void run_ahead(std::uint32_t index);
+  void poll_ahead(std::uint32_t index);
   bool has_room(std::uint32_t index);
   void prepare(std::uint32_t index);
   bool launch(std::uint32_t index);
@@ -103,8 +114,8 @@ class EventEngine {
   bool caught_up(std::uint32_t index, Time time) {
     HostThread& host = scratch_.hosts[index];
     if (host.caught_up) return true;
-    if (nothing_until(time)) {  // what step() would come to, as for most queries
-      devices_.set_now(time);
+    if (alone_ && time >= devices_.now()) {
+      advance_to(time);
       host.caught_up = true;
       return true;
     }
@@ -112,11 +123,11 @@ class EventEngine {
     scratch_.arrivals.push(time, phase_host, index);
     return false;
   }
-  /// Does nothing happen up to and at `time`, at which the only host thread wants to go on?
-  [[nodiscard]] bool nothing_until(Time time) {
-    return single_ && !networked_ && time >= devices_.now() && devices_.settled() &&
-           scratch_.arrivals.next_time() > time && devices_.next_completion(time) > time;
-  }
+  /// What step() comes to up to the moment at which the only host thread goes on at `time`; kernels
+  /// that could start at that very instant still wait. Before the returned time nothing happens
+  /// unless the host makes it; it is `time` while such kernels wait. Also returns when what the
+  /// host is blocked on has happened.
+  Time advance_to(Time time);
   bool block(std::uint32_t index, HostState state, Time since) {
     HostThread& host = scratch_.hosts[index];
     host.state = state;
@@ -167,9 +178,11 @@ class EventEngine {
   const SimulationOptions& options_;
   Trace& trace_;
   DeviceSide<Sharing> devices_;
+  std::uint64_t steps_ = 0;
   std::vector<LinkId> route_;  // scratch of messages
   bool networked_;             // messages take time
   bool single_;
+  bool alone_;        ///< one host thread, no messages: nothing but devices happens while it waits
   bool two_threads_;  ///< the host's front end has a thread of its own
 };
 
@@ -221,12 +234,43 @@ bool EventEngine<Source, Sharing>::step() {
 }
 
 template <class Source, class Sharing>
+Time EventEngine<Source, Sharing>::advance_to(Time time) {
+  for (;; count_step()) {
+    devices_.drain();
+    if (!scratch_.resumed.empty()) return devices_.now();
+    const Time arrival = scratch_.arrivals.next_time();
+    const Time completion = devices_.next_completion(std::min(arrival, time));
+    if (completion != devices_.now() && arrival != devices_.now()) {
+      const Time next = std::min(completion, arrival);
+      if (devices_.now() == time) return devices_.dispatch_needed() ? time : next;
+      if (devices_.dispatch_needed()) {
+        devices_.dispatch();
+        continue;
+      }
+      if (next > time || next == Time::max()) {
+        if (time != Time::max()) devices_.set_now(time);
+        return next;
+      }
+      devices_.set_now(next);
+    }
+    if (completion == devices_.now()) {
+      devices_.complete_one();
+    } else {  // nobody else waits there
+      devices_.touch(scratch_.arrivals.pop().payload);
+    }
+  }
+}
+
+template <class Source, class Sharing>
 void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   for (;;) {
     if (!host.has_call) {
       if constexpr (requires { source_.rest(HostId{index}); }) {
         if (single_ && !two_threads_ && !problem_.costs.has_staging()) run_ahead(index);
+      }
+      if constexpr (requires { source_.polls(HostId{index}, HostView{}); }) {
+        if (alone_ && !two_threads_ && !options_.record_hosts) poll_ahead(index);
       }
       if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) return;
       host.caught_up = false;

@@ -60,6 +60,43 @@ void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
   source_.skip(HostId{index}, done);
 }
 
+/// Makes the queries and sleeps of a policy that polls busy streams, without asking it for each, up
+/// to the first query that finds an idle stream. Of a single host thread without messages only.
+template <class Source, class Sharing>
+void EventEngine<Source, Sharing>::poll_ahead(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  const HostCosts& cost = costs(index);
+  bool more = true;
+  while (more) {
+    const auto calls = source_.polls(HostId{index}, HostView{host.clock, host.last_query});
+    if (calls.empty()) return;
+    Time next{};  // event of a device, as far as is known
+    std::size_t done = 0;
+    bool idle = false;
+    for (; done < calls.size() && !idle; ++done) {
+      const HostCall call = calls[done];
+      if (call.kind() == HostCallKind::sleep) {
+        host.clock += call.sleep_time() + cost.oversleep;
+        host.last_query.reset();
+        continue;
+      }
+      if (!devices_.is_usable(call.stream())) break;
+      host.clock += cost.query;
+      if (host.clock >= next) {
+        next = advance_to(host.clock);
+      } else {
+        devices_.set_now(host.clock);
+      }
+      idle = devices_.stream(call.stream()).pending_items == 0;
+      host.last_query = idle;
+    }
+    more = done == calls.size() && !idle;
+    if (done == 0) return;
+    host.call_index += static_cast<std::uint32_t>(done);
+    source_.polled(HostId{index}, calls.first(done), idle);
+  }
+}
+
 /// The front end's part of a call, on its own thread. A launch is prepared, waits for a place in
 /// the queue, and leaves it when the other thread begins it; all else is passed on at once. The
 /// host's clock becomes the time at which the call begins.

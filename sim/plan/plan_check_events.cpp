@@ -137,7 +137,8 @@ void Walk::destroy_stream(HostId host, std::uint32_t call, StreamId stream) {
   streams_[stream] = {false, host, call};
 }
 
-void Walk::expect_alive(HostId host, std::uint32_t call, HostCall c) {
+/// Unless what another host did to the stream is surely done by now.
+void Walk::report_not_alive(HostId host, std::uint32_t call, HostCall c) {
   const StreamState& state = streams_[c.stream()];
   const bool settled = !state.host.valid() || clocks_.made_before(host, state.host, state.call);
   if (state.alive && settled) return;

@@ -92,7 +92,13 @@ class Walk {
   void end_use(EventId id);
   void create_stream(HostId host, std::uint32_t call, StreamId stream);
   void destroy_stream(HostId host, std::uint32_t call, StreamId stream);
-  void expect_alive(HostId host, std::uint32_t call, HostCall c);
+  void expect_alive(HostId host, std::uint32_t call, HostCall c) {
+    const StreamState& state = streams_[c.stream()];
+    // What this host has done to the stream is done.
+    const bool settled = !state.host.valid() || state.host == host;
+    if (!state.alive || !settled) report_not_alive(host, call, c);
+  }
+  void report_not_alive(HostId host, std::uint32_t call, HostCall c);
   /// False if the host must wait for the other end.
   bool message(HostId host, HostCall c);
   void post(HostId host, std::uint32_t message, bool sends);

@@ -25,9 +25,11 @@ void FluidSharing::enqueue_arrived() {
       kernels_[queue.tail].next_waiting = index;
     }
     queue.tail = index;
-    pool.top = pool.waiting == 0 ? request.level : std::min(pool.top, request.level);
+    const bool behind = pool.waiting != 0 && request.level >= pool.top;
+    pool.top = behind ? pool.top : request.level;
     ++pool.waiting;
-    mark(number);
+    // Behind one for whom there is no room it changes nothing.
+    if (!behind || !holds_up(pool)) mark(number);
   }
   arrived_.clear();
 }
@@ -40,6 +42,16 @@ void FluidSharing::dispatch_all(std::int64_t now) {
   dispatched_at_ = now;
 }
 
+/// Is nobody started until blocks end that are looked at then? The first that waits has no room and
+/// is the one whose own blocks, if any, are not looked at.
+bool FluidSharing::holds_up(const Pool& pool) const {
+  const DeviceState& device = devices_[pool.device];
+  if (pool.waiting == 0 || device.share.saturated() || limits(device, pool)) return false;
+  const std::uint32_t first = queues_[pool.first_queue + pool.top].head;
+  return first != nil && pool.room < kernels_[first].footprint &&
+         (pool.cycling == nil || pool.cycling == first);
+}
+
 void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   Pool& pool = pools_[index];
   pool.dirty = false;
@@ -47,11 +59,7 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   DeviceState& device = devices_[pool.device];
   const bool freely = !device.share.saturated() && !limits(device, pool);
   if (cycling != nil) {
-    // Still the first, and only its own blocks make room for it: nothing changes.
-    if (freely && queues_[pool.first_queue + pool.top].head == cycling &&
-        pool.room < kernels_[cycling].footprint) {
-      return;
-    }
+    if (holds_up(pool)) return;
     if (settle(cycling, now)) touch(cycling, kernels_[cycling]);
   }
   pool.cycling = nil;

@@ -145,6 +145,7 @@ class FluidSharing {
   void free_cohort(std::uint32_t node);
 
   void dispatch_all(std::int64_t now);
+  [[nodiscard]] bool holds_up(const Pool& pool) const;
   void dispatch_pool(std::uint32_t pool, std::int64_t now);
   void dispatch_queues(Pool& pool, std::int64_t now);
   [[nodiscard]] static std::uint32_t blocks_that_fit(const Pool& pool, const Kernel& kernel);
@@ -216,6 +217,7 @@ template <class OnStart, class OnDispatched>
 void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
   enqueue_arrived();
   if (!dirty_pools_.empty() || !touched_.empty()) dispatch_all(now.time_since_epoch().count());
+  dispatched_at_ = now.time_since_epoch().count();
   for (const Notice& notice : notices_) {
     const KernelRequest& request = kernels_[notice.kernel].request;
     if (notice.start || !request.held) {

@@ -87,6 +87,12 @@ inline std::int64_t FluidSharing::next_own_time(const Kernel& kernel) const {
 
 /// schedule() where nobody is short of bandwidth, and the kernel is not held.
 inline void FluidSharing::reschedule(std::uint32_t index, Kernel& kernel, const Pool& pool) {
+  if (kernel.blocks_left == 0 && kernel.blocks_running != 0) {
+    kernel.rounds = 0;
+    const std::int64_t end = cohorts_[kernel.cohorts.first].end + kernel.shift;
+    ends_.delay(heap_id(index), end - kernel.own);
+    return;
+  }
   if (kernel.blocks_running == 0) {
     ends_.remove(heap_id(index));
     return;

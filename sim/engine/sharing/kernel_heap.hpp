@@ -63,6 +63,14 @@ class KernelHeap {
       sift_up(at, {time, kernel});
     }
   }
+  /// As set(), to a later time, and quicker if it is the first that does not stand apart.
+  void delay(std::uint32_t kernel, std::int64_t time) {
+    if (entries_.front().kernel == kernel && time >= entries_.front().time) {
+      sift_down(0, {time, kernel});
+    } else {
+      set(kernel, time);
+    }
+  }
   /// As set(), of one whose time changes more often than it comes first. It stands apart until it
   /// is set() or taken out, or another one is to stand there.
   void set_apart(std::uint32_t kernel, std::int64_t time) {
