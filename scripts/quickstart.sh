@@ -30,5 +30,5 @@ Done. Open
   $out/quickstart_timeline/timeline.svg     one schedule: what ran on which stream, utilization below
   $out/quickstart_timeline/trace.json       the same in https://ui.perfetto.dev or chrome://tracing
   $out/validation/report.html               how far predictions are from what was measured here
-Then change experiments/quickstart.json (a list anywhere is an axis) and run the sweep again.
+Then change experiments/quickstart.json (a list anywhere is an axis) and run the sweep again, or take docs/tutorial.md.
 END
