@@ -11,12 +11,15 @@
 #include "sim/plan/plan_json.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
+#include "workloads/import/data_dependencies.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -41,6 +44,36 @@ std::string title_of(const ReplayOptions& options) {
              : fmt::format("{} and {} more ranks", first, options.traces.size() - 1);
 }
 
+/// An execution trace that nothing would be made of is a mistake.
+void expect_policy(const ReplayOptions& options) {
+  const bool policy =
+      std::any_of(options.what_if.begin(), options.what_if.end(), [](const std::string& change) {
+        return change.starts_with("policy");
+      });
+  if (policy || options.execution_trace.empty()) return;
+  throw InputError({.file = "--execution-trace",
+                    .pointer = "",
+                    .found = "no policy to plan with its dependencies",
+                    .expected = "--what-if policy=NAME",
+                    .hint = ""});
+}
+
+/// What policies plan with, if there is an execution trace of the same run.
+std::optional<TaskGraph> data_dependencies(const ReplayOptions& options,
+                                           const ImportedRun& run,
+                                           const ReplayModel& model) {
+  if (options.execution_trace.empty()) return std::nullopt;
+  if (run.traces.size() > 1) {
+    throw InputError({.file = "--execution-trace",
+                      .pointer = "",
+                      .found = fmt::format("{} profiles", run.traces.size()),
+                      .expected = "one, of the run that the execution trace is of",
+                      .hint = ""});
+  }
+  return with_data_dependencies(
+      model, join_execution_trace(fs::path{options.execution_trace}, run.traces.front()));
+}
+
 std::vector<ChangedRun> simulate_changes(const ReplayOptions& options,
                                          const ImportedRun& run,
                                          const StopFlag* stop) {
@@ -48,8 +81,10 @@ std::vector<ChangedRun> simulate_changes(const ReplayOptions& options,
   if (options.what_if.empty()) return result;
   const auto ranks = run.ranks();
   const ReplayModel model = make_replay(ranks, ReplayStrength::copied_host_work);
+  const std::optional<TaskGraph> dependencies = data_dependencies(options, run, model);
   for (const std::string& change : options.what_if) {
-    result.push_back(simulate_change(model, run.traces.front(), change, stop));
+    result.push_back(simulate_change(
+        model, run.traces.front(), change, stop, dependencies ? &*dependencies : nullptr));
   }
   return result;
 }
@@ -100,6 +135,10 @@ CLI::App* add_to(CLI::App& app, ReplayOptions& options) {
   for (const ChangeForm& form : change_forms()) forms += fmt::format(" {};", form.form);
   forms.back() = '.';
   verb->add_option("--what-if", options.what_if, forms)->allow_extra_args(false);
+  verb->add_option("--execution-trace",
+                   options.execution_trace,
+                   "Execution trace (*.et.json) of the same run: policy=NAME plans with its "
+                   "dependencies instead of the order of the streams");
   verb->add_option("-o,--out", options.out, "Folder for tables and traces");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
   verb->add_flag("--json", options.json, std::string{json_help});
@@ -115,6 +154,7 @@ CLI::App* add_to(CLI::App& app, ReplayOptions& options) {
 
 int run(const ReplayOptions& options, const Terminal& terminal) {
   const ReplayStrength strength = strength_of(options.strength);
+  expect_policy(options);
   const ImportedRun imported = load_imported_run({options.traces.begin(), options.traces.end()});
   const auto ranks = imported.ranks();
   const ReplayModel model = make_replay(ranks, strength);

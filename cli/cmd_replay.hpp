@@ -16,7 +16,8 @@ struct ReplayOptions {
   std::vector<std::string> traces{};  ///< one per rank
   std::string strength = "copied_launches";
   std::vector<std::string> what_if{};
-  std::string out{};  ///< empty: only the terminal
+  std::string execution_trace{};  ///< whose dependencies policies plan with; empty: the streams'
+  std::string out{};              ///< empty: only the terminal
   bool overwrite = false;
   bool json = false;
 };

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -136,6 +137,71 @@ Json joined_json(const ImportedInput& input) {
           {"problems", problems_json(input.graph.problems)}};
 }
 
+Json text_schema() {
+  return {{"type", "string"}};
+}
+
+/// Every field is required.
+Json object_schema(Json properties) {
+  Json required = Json::array();
+  for (const auto& [key, value] : properties.items()) required.push_back(key);
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+Json counted_fields(std::initializer_list<const char*> names) {
+  Json fields = Json::object();
+  for (const char* name : names) fields[name] = {{"type", "integer"}, {"minimum", 0}};
+  return fields;
+}
+
+void add_times(Json& fields, std::initializer_list<const char*> names) {
+  for (const char* name : names) fields[name] = {{"type", "number"}, {"minimum", 0}};
+}
+
+Json problems_schema() {
+  Json problem = counted_fields({"count"});
+  problem["problem"] = text_schema();
+  problem["severity"] = {{"enum", {"info", "notice", "data_loss", "error"}}};
+  problem["example"] = text_schema();
+  return {{"type", "array"}, {"items", object_schema(std::move(problem))}};
+}
+
+Json rank_schema() {
+  Json rank = counted_fields({"kernels",
+                              "copies",
+                              "memsets",
+                              "streams",
+                              "launches",
+                              "graph_launches",
+                              "calls",
+                              "operators",
+                              "threads",
+                              "synchronizations"});
+  add_times(rank, {"span_us", "resolution_us"});
+  rank["file"] = text_schema();
+  for (const char* name : {"rank", "world_size"})
+    rank[name] = {{"type", "integer"}, {"minimum", -1}};
+  rank["problems"] = problems_schema();
+  return object_schema(std::move(rank));
+}
+
+Json joined_schema() {
+  Json joined = counted_fields({"operators",
+                                "matched_by_id",
+                                "matched_by_order",
+                                "activities",
+                                "attributed",
+                                "tasks",
+                                "dependencies"});
+  add_times(joined, {"activity_us", "attributed_us"});
+  joined["file"] = text_schema();
+  joined["problems"] = problems_schema();
+  return object_schema(std::move(joined));
+}
+
 }  // namespace
 
 std::string import_text(const ImportedInput& input) {
@@ -182,68 +248,19 @@ std::string import_json(const ImportedInput& input) {
 }
 
 std::string import_schema() {
-  const Json number{{"type", "number"}, {"minimum", 0}};
-  const Json text{{"type", "string"}};
-  const Json whole{{"type", "integer"}, {"minimum", 0}};
-  const auto object = [](Json properties) {
-    Json required = Json::array();
-    for (const auto& [key, value] : properties.items()) required.push_back(key);
-    return Json{{"type", "object"},
-                {"properties", std::move(properties)},
-                {"required", std::move(required)},
-                {"additionalProperties", false}};
-  };
-  const Json problems{{"type", "array"},
-                      {"items",
-                       object({{"problem", text},
-                               {"severity", {{"enum", {"info", "notice", "data_loss", "error"}}}},
-                               {"count", whole},
-                               {"example", text}})}};
-  Json rank{{"file", text},
-            {"rank", {{"type", "integer"}, {"minimum", -1}}},
-            {"world_size", {{"type", "integer"}, {"minimum", -1}}}};
-  for (const char* counted : {"kernels",
-                              "copies",
-                              "memsets",
-                              "streams",
-                              "launches",
-                              "graph_launches",
-                              "calls",
-                              "operators",
-                              "threads",
-                              "synchronizations"}) {
-    rank[counted] = whole;
-  }
-  rank["span_us"] = number;
-  rank["resolution_us"] = number;
-  rank["problems"] = problems;
-  Json graph = object({{"file", text},
-                       {"format", text},
-                       {"tasks", whole},
-                       {"dependencies", whole},
-                       {"ranks", whole},
-                       {"collectives", whole},
-                       {"problems", problems}});
-  Json joined{{"file", text}, {"activity_us", number}, {"attributed_us", number}};
-  for (const char* counted : {"operators",
-                              "matched_by_id",
-                              "matched_by_order",
-                              "activities",
-                              "attributed",
-                              "tasks",
-                              "dependencies"}) {
-    joined[counted] = whole;
-  }
-  joined["problems"] = problems;
+  Json graph = counted_fields({"tasks", "dependencies", "ranks", "collectives"});
+  graph["file"] = text_schema();
+  graph["format"] = text_schema();
+  graph["problems"] = problems_schema();
   const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
                     {"title", "What an import found"},
                     {"type", "object"},
                     {"properties",
                      {{"schedlab", {{"const", "import"}}},
                       {"version", {{"const", 1}}},
-                      {"graph", std::move(graph)},
-                      {"execution_trace", object(std::move(joined))},
-                      {"ranks", {{"type", "array"}, {"items", object(std::move(rank))}}}}},
+                      {"graph", object_schema(std::move(graph))},
+                      {"execution_trace", joined_schema()},
+                      {"ranks", {{"type", "array"}, {"items", rank_schema()}}}}},
                     {"required", {"schedlab", "version"}},
                     {"additionalProperties", false}};
   return schema.dump(2);

@@ -77,8 +77,14 @@ class ChangeMaker {
   ChangeMaker(const ReplayModel& model,
               const ImportedTrace& trace,
               const std::string& change,
-              const StopFlag* stop)
-      : model_(model), trace_(trace), change_(change), words_(words_of(change)), stop_(stop) {}
+              const StopFlag* stop,
+              const TaskGraph* dependencies)
+      : model_(model),
+        trace_(trace),
+        change_(change),
+        words_(words_of(change)),
+        stop_(stop),
+        dependencies_(dependencies) {}
 
   [[nodiscard]] ChangedRun run() {
     result_.change = change_;
@@ -174,6 +180,10 @@ class ChangeMaker {
         "against the recorded streams; both with the mean host work per launch, without the host's "
         "own waits";
     drop_synchronizations();
+    if (dependencies_ != nullptr) {
+      result_.replay.graph = *dependencies_;
+      result_.note += "; dependencies of the execution trace";
+    }
     const auto policy = make_policy(words_.value);
     const Problem problem = result_.replay.problem();
     Simulator simulator;
@@ -182,7 +192,7 @@ class ChangeMaker {
     } else {
       result_.replay.plan = policy->plan(problem);
     }
-    const auto findings = check(model_.graph, result_.replay.platform, result_.replay.plan);
+    const auto findings = check(problem.graph, problem.platform, result_.replay.plan);
     if (!findings.empty()) {
       throw InfeasibleError(fmt::format(
           "policy {} breaks the order of the trace: {}", words_.value, findings.front().message));
@@ -220,6 +230,7 @@ class ChangeMaker {
   const std::string& change_;
   Words words_;
   const StopFlag* stop_;
+  const TaskGraph* dependencies_;
   Trace baseline_;
   ChangedRun result_;
 };
@@ -275,8 +286,9 @@ Duration device_span(const Trace& trace) {
 ChangedRun simulate_change(const ReplayModel& model,
                            const ImportedTrace& trace,
                            const std::string& change,
-                           const StopFlag* stop) {
-  return ChangeMaker(model, trace, change, stop).run();
+                           const StopFlag* stop,
+                           const TaskGraph* dependencies) {
+  return ChangeMaker(model, trace, change, stop, dependencies).run();
 }
 
 double machine_speed_up(std::string_view kernel,

@@ -35,13 +35,16 @@ struct ChangeForm {
 [[nodiscard]] Duration device_span(const Trace& trace);
 
 /// Simulates one change of a replay of strength copied_host_work. `trace` is the first rank's,
-/// whose annotations a change may name. Errors   InputError for a change that is none of the forms,
+/// whose annotations a change may name. `dependencies`: what policies plan with (same tasks); null:
+/// the model's own graph.
+/// Errors   InputError for a change that is none of the forms,
 /// or names what is not there;
 ///          InfeasibleError for one that cannot be made of this trace.
 [[nodiscard]] ChangedRun simulate_change(const ReplayModel& model,
                                          const ImportedTrace& trace,
                                          const std::string& change,
-                                         const StopFlag* stop = nullptr);
+                                         const StopFlag* stop = nullptr,
+                                         const TaskGraph* dependencies = nullptr);
 
 /// How many times faster a machine runs a kernel than another one: by the ratio of their peak rates
 /// for matrix kernels, of their memory bandwidths for others, of their links for copies; 1 for

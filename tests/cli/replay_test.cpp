@@ -118,5 +118,49 @@ TEST_CASE(
   CHECK(speed_up("ncclKernel_AllReduce", TaskKind::collective) == 1.0);
 }
 
+/// An operator of an execution trace that works on a buffer of its own.
+json traced_operator(int id, const char* name, int storage) {
+  const json tensors = json::array({json::array({storage, storage, 0, 64, 4, "cuda:0"})});
+  json made{{"id", id}, {"parent", 1}, {"rf_id", id}, {"tid", 1}, {"name", name}};
+  for (const char* side : {"input", "output"}) {
+    made[std::string{side} + "s"] = tensors;
+    made[std::string{side} + "_shapes"] = json::array({json::array({64})});
+    made[std::string{side} + "_types"] = json::array({"Tensor(float)"});
+  }
+  return made;
+}
+
+TEST_CASE("a policy plans with the dependencies of an execution trace, where there is one") {
+  Session session;
+  const fs::path traced = session.folder.path() / "et.json";
+  const json nodes =
+      json::array({traced_operator(2, "aten::mm", 10), traced_operator(3, "aten::add", 11)});
+  write_file_atomically(traced, json{{"schema", "1.0.1"}, {"nodes", nodes}}.dump());
+  // The small profile with all in one stream: 300 us, then 200.
+  json profile = json::parse(testing::small_profile());
+  for (json& event : profile.at("traceEvents")) {
+    if (event.at("name") == "cudaDeviceSynchronize") event["dur"] = 500;
+    if (event.at("name") != "small") continue;
+    event["ts"] = 1'000'000 + 327;
+    event["dur"] = 200;
+    event["args"]["stream"] = 7;
+  }
+  write_file_atomically(session.folder.path() / "profile.json", profile.dump());
+  ReplayOptions options = session.options();
+  options.what_if = {"policy=heft"};
+  options.json = true;
+  const auto speed_up = [&] {
+    REQUIRE(session.call(options) == exit_done);
+    return json::parse(session.out.str()).at("what_if").at(0).at("speed_up").get<double>();
+  };
+  CHECK(speed_up() <= 1.0);  // in the order of the stream nothing can be beside anything
+  options.execution_trace = traced.string();
+  CHECK(speed_up() > 1.2);  // 200 us beside 300, and not behind them
+  options.what_if = {"host=0.5"};
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options)),
+                       doctest::Contains("expected --what-if policy=NAME"),
+                       InputError);
+}
+
 }  // namespace
 }  // namespace schedlab

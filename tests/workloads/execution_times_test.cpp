@@ -2,6 +2,7 @@
 #include "workloads/import/execution_times.hpp"
 
 #include "sim/base/error.hpp"
+#include "workloads/import/data_dependencies.hpp"
 #include "workloads/import/kineto.hpp"
 
 #include <doctest/doctest.h>
@@ -178,6 +179,37 @@ TEST_CASE("without numbers operators match by the order of their names, past wha
   REQUIRE(graph.task_count() == 16);
   CHECK(graph.edge_count() == 15);
   CHECK(graph.fixed_duration(graph.find("op9#11")) == 3us);
+}
+
+TEST_CASE("with the buffers' dependencies what one stream ran in order may change places") {
+  // One more kernel that no operator launched: it stays between relu's and sum's.
+  std::vector<Launch> with_own = launches;
+  with_own.insert(with_own.begin() + 4, {48, "own", 165, 1});
+  const ImportedTrace trace = imported(profile(rows(true), with_own));
+  const ReconstructedTrace order = reconstruct(trace);
+  const ReplayRank rank{trace, order};
+  const ReplayModel model = make_replay({&rank, 1}, ReplayStrength::copied_host_work);
+  const TimedExecutionTrace joined = join_execution_trace(execution_trace(nodes), "et.json", trace);
+  const TaskGraph graph = with_data_dependencies(model, joined);
+  REQUIRE(graph.task_count() == 6);
+  const auto needs = [&](std::string_view kernel) {
+    std::vector<std::string_view> names;
+    for (const TaskId task : graph.tasks()) {
+      if (graph.operation(task).name != kernel) continue;
+      for (const TaskId need : graph.predecessors(task)) {
+        names.push_back(graph.operation(need).name);
+      }
+    }
+    return names;
+  };
+  using Names = std::vector<std::string_view>;
+  CHECK(needs("gemm").empty());
+  CHECK(needs("split_k") == Names{"gemm"});
+  CHECK(needs("bias") == Names{"split_k"});
+  CHECK(needs("relu") == Names{"bias"});
+  CHECK(needs("own") == Names{"relu"});
+  CHECK(needs("sum") == Names{"bias", "own"});
+  CHECK(graph.fixed_duration(TaskId{0}) == 100us);
 }
 
 TEST_CASE(

@@ -20,15 +20,16 @@ using detail::ProfiledWork;
 using detail::TracedOperator;
 
 /// Gives the activities of a profile to the operators that launched them.
-class WorkFinder {
+class WorkFinder final : public detail::OperatorProfile {
  public:
   WorkFinder(const ImportedTrace& profile, JoinCounts& counts, Diagnostics& problems)
       : profile_(profile), counts_(counts), problems_(problems) {}
 
-  std::vector<ProfiledWork> run(const std::vector<TracedOperator>& operators) {
+  std::vector<ProfiledWork> work_of(const std::vector<TracedOperator>& operators) override {
     const MatchedOperators matched = detail::match_operators(operators, profile_);
     operator_of_.assign(profile_.operators.size(), MatchedOperators::none);
     work_.assign(operators.size(), {});
+    rows_.assign(operators.size(), {});
     counts_.operators = operators.size();
     for (std::size_t i = 0; i < operators.size(); ++i) {
       const std::size_t row = matched.rows[i];
@@ -39,6 +40,7 @@ class WorkFinder {
       ++(matched.by_id ? counts_.matched_by_id : counts_.matched_by_order);
       operator_of_[row] = i;
       work_[i].matched = true;
+      work_[i].place = i;
       work_[i].when = profile_.operators[row].started;
       first_ = std::min(first_, profile_.operators[row].started);
       last_ = std::max(last_, profile_.operators[row].ended);
@@ -49,6 +51,15 @@ class WorkFinder {
     count_unmatched_rows();
     attribute(innermost_operators());
     return std::move(work_);
+  }
+
+  void made(std::size_t place, TaskId task) override { made_.emplace_back(place, task); }
+
+  /// By task of a graph of so many.
+  [[nodiscard]] IdVector<TaskId, std::vector<std::uint32_t>> rows(std::size_t tasks) const {
+    IdVector<TaskId, std::vector<std::uint32_t>> result(tasks);
+    for (const auto& [place, task] : made_) result[task] = rows_[place];
+    return result;
   }
 
  private:
@@ -97,7 +108,8 @@ class WorkFinder {
 
   void attribute(const std::vector<std::size_t>& operators) {
     const LaunchIndex launches{profile_.calls};
-    for (const DeviceRow& row : profile_.device_rows) {
+    for (std::uint32_t index = 0; index < profile_.device_rows.size(); ++index) {
+      const DeviceRow& row = profile_.device_rows[index];
       ++counts_.activities;
       counts_.activity_time += row.ended - row.started;
       const auto call = launches.find(row.correlation);
@@ -113,6 +125,7 @@ class WorkFinder {
       }
       ++counts_.attributed;
       counts_.attributed_time += row.ended - row.started;
+      rows_[op].push_back(index);
       ProfiledWork& work = work_[op];
       work.when = work.activities++ == 0 ? launch.started : std::min(work.when, launch.started);
       work.device += row.ended - row.started;
@@ -122,9 +135,11 @@ class WorkFinder {
   const ImportedTrace& profile_;
   JoinCounts& counts_;
   Diagnostics& problems_;
-  std::vector<std::size_t> operator_of_;  // by row of the profile
-  std::vector<ProfiledWork> work_;        // by operator
-  Time first_ = Time::max();              // of what matched
+  std::vector<std::size_t> operator_of_;              // by row of the profile
+  std::vector<ProfiledWork> work_;                    // by operator
+  std::vector<std::vector<std::uint32_t>> rows_;      // likewise: its activities
+  std::vector<std::pair<std::size_t, TaskId>> made_;  // operators that became tasks
+  Time first_ = Time::max();                          // of what matched
   Time last_ = Time::min();
 };
 
@@ -145,8 +160,7 @@ TimedExecutionTrace join_execution_trace(std::string_view text,
   }
   detail::GraphDraft draft{file, text.size(), foreign.problems};
   WorkFinder finder{profile, result.counts, foreign.problems};
-  detail::read_execution_trace(
-      text, draft, [&](const std::vector<TracedOperator>& ops) { return finder.run(ops); });
+  detail::read_execution_trace(text, draft, &finder);
   if (result.counts.matched() == 0) {
     throw InputError(
         {.file = file,
@@ -157,6 +171,7 @@ TimedExecutionTrace join_execution_trace(std::string_view text,
          .hint = {}});
   }
   foreign.graph = std::move(draft).finish();
+  result.rows = finder.rows(foreign.graph.task_count());
   return result;
 }
 

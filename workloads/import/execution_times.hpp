@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace schedlab {
 
@@ -28,6 +29,8 @@ struct JoinCounts {
 struct TimedExecutionTrace {
   ForeignGraph foreign;
   JoinCounts counts;
+  /// By task of the graph: what it launched, in ImportedTrace::device_rows of the profile.
+  IdVector<TaskId, std::vector<std::uint32_t>> rows;
 };
 
 /// Shapes and dependencies of the execution trace; the time of each task is that of the activities

@@ -44,8 +44,8 @@ DataType data_type_of(std::string_view type, std::int64_t element_bytes) {
 
 class ExecutionTraceReader {
  public:
-  ExecutionTraceReader(GraphDraft& draft, const WorkOfOperators& work)
-      : draft_(&draft), work_of_(&work) {}
+  ExecutionTraceReader(GraphDraft& draft, OperatorProfile* profile)
+      : draft_(&draft), profile_(profile) {}
 
   void read(const dom::object& root) {
     dom::array nodes;
@@ -71,7 +71,7 @@ class ExecutionTraceReader {
     // A node is written when it ends, but numbered when it begins.
     std::stable_sort(
         all.begin(), all.end(), [](const EtNode& a, const EtNode& b) { return a.id < b.id; });
-    if (*work_of_) add_work(all);
+    if (profile_ != nullptr) add_work(all);
     for (const EtNode& node : all) {
       const std::string_view name = text_or_empty(node.fields, "name");
       const bool leaf = !inner.contains(node.id) && !name.starts_with("##");
@@ -100,7 +100,7 @@ class ExecutionTraceReader {
                            .record_function = value_or(all[i].fields, "rf_id", std::int64_t{-1}),
                            .thread = value_or(all[i].fields, "tid", std::int64_t{0})});
     }
-    const std::vector<ProfiledWork> work = (*work_of_)(operators);
+    const std::vector<ProfiledWork> work = profile_->work_of(operators);
     std::map<std::int64_t, Time> reached;  // by thread
     for (std::size_t i = 0; i < places.size(); ++i) {
       all[places[i]].work = work[i];
@@ -144,7 +144,9 @@ class ExecutionTraceReader {
                                      .kind = estimate.kind,
                                      .kernels = estimate.kernels,
                                      .duration = node.work.device});
-    if (task.valid()) order(task, call, written);
+    if (!task.valid()) return;
+    if (node.work.matched) profile_->made(node.work.place, task);
+    order(task, call, written);
   }
 
   /// The declaration says which arguments are written to: "Tensor(a!) self".
@@ -287,16 +289,16 @@ class ExecutionTraceReader {
   };
 
   GraphDraft* draft_;
-  const WorkOfOperators* work_of_;
+  OperatorProfile* profile_;
   std::map<std::int64_t, Storage> storages_;
 };
 
 }  // namespace
 
-void read_execution_trace(std::string_view text, GraphDraft& draft, const WorkOfOperators& work) {
+void read_execution_trace(std::string_view text, GraphDraft& draft, OperatorProfile* profile) {
   dom::parser parser;
   const dom::object root = parse_object(parser, text, draft);
-  ExecutionTraceReader{draft, work}.read(root);
+  ExecutionTraceReader{draft, profile}.read(root);
 }
 
 }  // namespace schedlab::detail

@@ -11,10 +11,10 @@ namespace schedlab::detail {
 
 // One format each. `text` is known to be a JSON object of that format, as far as its keys tell.
 // Throws InputError for what is no JSON.
-/// `work`, if there is one, is asked once, for what a profile of the same run knows.
+/// `profile`: of the same run, if there is one.
 void read_execution_trace(std::string_view text,
                           GraphDraft& draft,
-                          const WorkOfOperators& work = {});
+                          OperatorProfile* profile = nullptr);
 void read_chakra_graph(std::string_view text, GraphDraft& draft);
 void read_wfformat(std::string_view text, GraphDraft& draft);
 /// One rank; no JSON. Throws InputError for what is cut off.

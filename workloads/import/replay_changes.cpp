@@ -208,6 +208,32 @@ void charge(std::vector<HostCall>& calls, std::size_t place, Duration work) {
       HostCall::sleep_ns(static_cast<std::uint32_t>(std::min<std::int64_t>(ns, 4'000'000'000))));
 }
 
+/// The launches that are `inside` without the host's work between them; in front of each part of
+/// several `more`.
+std::vector<HostCall> calls_at_once(const std::vector<HostCall>& calls,
+                                    const std::vector<bool>& inside,
+                                    Duration more,
+                                    std::uint32_t& touched) {
+  std::vector<HostCall> kept;
+  bool begun = false;
+  std::optional<std::size_t> first;  // of a part that is not charged yet
+  std::size_t since = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (inside[i] && begun) {
+      drop_work(kept, since);
+      ++touched;
+      if (first) charge(kept, *std::exchange(first, std::nullopt), more);
+    } else if (inside[i]) {
+      first = kept.size();
+    }
+    const bool parts = is_launch(calls[i]) || calls[i].kind() == HostCallKind::synchronize;
+    if (parts) begun = inside[i];
+    since = parts ? 0 : since + 1;
+    kept.push_back(calls[i]);
+  }
+  return kept;
+}
+
 }  // namespace
 
 std::vector<OperationId> find_kernels(const TaskGraph& graph, std::string_view part) {
@@ -221,6 +247,7 @@ std::vector<OperationId> find_kernels(const TaskGraph& graph, std::string_view p
     totals[graph.operation_id(task)] += graph.fixed_duration(task);
   }
   std::vector<std::pair<Duration, OperationId>> longest;
+  longest.reserve(totals.size());
   for (const auto& [operation, total] : totals) longest.emplace_back(-total, operation);
   std::sort(longest.begin(), longest.end());
   std::string hint = "the longest are";
@@ -331,24 +358,12 @@ ChangedReplay launch_at_once(const ReplayModel& model, Time from, Time to) {
   }
   for (const HostId host : result.plan.hosts.ids()) {
     const auto& calls = model.plan.hosts[host].calls;
-    std::vector<HostCall> kept;
-    bool begun = false;
-    std::optional<std::size_t> first;  // of a part that is not charged yet
-    std::size_t since = 0;
+    std::vector<bool> inside(calls.size(), false);
     for (std::uint32_t i = 0; i < calls.size(); ++i) {
-      const bool launch = is_launch(calls[i]);
-      const bool inside = launch && within.contains({host, i});
-      if (inside && begun) {
-        drop_work(kept, since);
-        ++result.touched;
-        if (first) charge(kept, *std::exchange(first, std::nullopt), more_for_graph(model, host));
-      }
-      if (inside && !begun) first = kept.size();
-      if (launch || calls[i].kind() == HostCallKind::synchronize) begun = inside;
-      since = launch || calls[i].kind() == HostCallKind::synchronize ? 0 : since + 1;
-      kept.push_back(calls[i]);
+      inside[i] = is_launch(calls[i]) && within.contains({host, i});
     }
-    result.plan.hosts[host].calls = std::move(kept);
+    result.plan.hosts[host].calls =
+        calls_at_once(calls, inside, more_for_graph(model, host), result.touched);
   }
   return result;
 }

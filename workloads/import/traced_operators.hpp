@@ -2,12 +2,11 @@
 #pragma once
 
 #include "sim/base/units.hpp"
+#include "sim/graph/task_graph.hpp"
 #include "workloads/import/imported_trace.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -22,14 +21,26 @@ struct TracedOperator {
 
 /// What a profile of the same run knows of one.
 struct ProfiledWork {
+  std::size_t place = 0;  ///< of the operator
   bool matched = false;
   Time when{};         ///< its first launch; where it launched nothing, its begin
   Duration device{0};  ///< of all activities that it launched itself
   std::uint32_t activities = 0;
 };
-/// By operator.
-using WorkOfOperators =
-    std::function<std::vector<ProfiledWork>(const std::vector<TracedOperator>&)>;
+/// A profile of the same run, as the reader of an execution trace sees it.
+class OperatorProfile {
+ public:
+  OperatorProfile() = default;
+  OperatorProfile(const OperatorProfile&) = delete;
+  OperatorProfile& operator=(const OperatorProfile&) = delete;
+  virtual ~OperatorProfile() = default;
+
+  /// By operator. Asked once.
+  [[nodiscard]] virtual std::vector<ProfiledWork> work_of(
+      const std::vector<TracedOperator>& operators) = 0;
+  /// An operator became a task.
+  virtual void made(std::size_t place, TaskId task) = 0;
+};
 
 /// Which row of the profile is which operator.
 struct MatchedOperators {
