@@ -42,7 +42,9 @@ LayerGraph layer_graph(const PipelineTraining& whole, bool measured) {
     layer.backward_data = operation("backward_data", stage.backward_data.of(samples));
     layer.backward_weight = operation("backward_weight", stage.backward_weight.of(samples));
     layer.parameters = stage.parameters;
-    layer.kept = Bytes{stage.kept_activations.count() * samples};
+    // What comes in is the output of the layer before, or has been received.
+    const Bytes input = i == 0 ? Bytes{0} : spec.profile.links[i - 1].bytes;
+    layer.kept = Bytes{(stage.kept_activations - input).count() * samples};
     if (i + 1 < stages.size()) {
       layer.activation = Bytes{spec.profile.links[i].encoded.count() * samples};
     }

@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/gemm.hpp"
+#include "real_exec/pointwise.hpp"
 #include "real_exec/training/net_layer_kinds.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 namespace schedlab::detail {
 namespace {
 
-float logistic(float value) {
-  return 1.0F / (1.0F + std::exp(-value));
+using CellFunction = Evaluation::Function;
+
+/// to[count] = function(from), in place if they are one. Unlike the C library's functions these
+/// take the same time for all values, so that a round does not slow down as the net learns.
+void squash(CellFunction function, const float* from, float* to, std::int64_t count) {
+  alignas(64) std::array<float, 16 * lanes> block{};
+  const auto most = static_cast<std::int64_t>(block.size());
+  for (std::int64_t first = 0; first < count; first += most) {
+    const std::int64_t size = std::min(most, count - first);
+    std::copy_n(from + first, size, block.begin());
+    evaluate({.function = function,
+              .from = block.data(),
+              .to = block.data(),
+              .panels = {0, (size + lanes - 1) / lanes}});
+    std::copy_n(block.begin(), size, to + first);
+  }
 }
 
 /// Parameters: Wx[features, 4 * units], Wh[units, 4 * units], b[4 * units]; gates i, f, g, o.
@@ -78,6 +93,7 @@ class LstmLayer final : public NetLayer {
     const auto width = static_cast<std::size_t>(samples.count * units());
     std::vector<float> dh(width, 0.0F);  // of the step at hand, from the step after it
     std::vector<float> dc(width, 0.0F);
+    std::vector<float> squashed_c(static_cast<std::size_t>(units()));
     for (std::int64_t t = steps() - 1; t >= 0; --t) {
       if (t < steps() - 1) {
         gemm({.m = samples.count,
@@ -103,7 +119,8 @@ class LstmLayer final : public NetLayer {
                       t > 0,
                       from_above,
                       dh.data() + s * units(),
-                      dc.data() + s * units());
+                      dc.data() + s * units(),
+                      squashed_c.data());
       }
     }
     if (arrays.dx == nullptr) return;
@@ -183,15 +200,15 @@ class LstmLayer final : public NetLayer {
     float* const gates = kept.gates + cell * 4 * n;
     float* const c = kept.c + cell * n;
     float* const h = kept.h + cell * n;
+    squash(CellFunction::sigmoid, gates, gates, 2 * n);
+    squash(CellFunction::tanh, gates + 2 * n, gates + 2 * n, n);
+    squash(CellFunction::sigmoid, gates + 3 * n, gates + 3 * n, n);
     for (std::int64_t i = 0; i < n; ++i) {
-      gates[i] = logistic(gates[i]);
-      gates[n + i] = logistic(gates[n + i]);
-      gates[2 * n + i] = std::tanh(gates[2 * n + i]);
-      gates[3 * n + i] = logistic(gates[3 * n + i]);
       const float before = has_before ? c[i - n] : 0.0F;
       c[i] = gates[n + i] * before + gates[i] * gates[2 * n + i];
-      h[i] = gates[3 * n + i] * std::tanh(c[i]);
     }
+    squash(CellFunction::tanh, c, h, n);
+    for (std::int64_t i = 0; i < n; ++i) h[i] *= gates[3 * n + i];
   }
 
   void step_backward(const Kept& kept,
@@ -199,18 +216,20 @@ class LstmLayer final : public NetLayer {
                      bool has_before,
                      const float* from_above,
                      const float* dh_after,
-                     float* dc) const {
+                     float* dc,
+                     float* squashed_c) const {
     const std::int64_t n = units();
     const float* const gates = kept.gates + cell * 4 * n;
     const float* const c = kept.c + cell * n;
     float* const d = kept.d_gates + cell * 4 * n;
+    squash(CellFunction::tanh, c, squashed_c, n);
     for (std::int64_t i = 0; i < n; ++i) {
       const float dh = dh_after[i] + (from_above == nullptr ? 0.0F : from_above[i]);
       const float in = gates[i];
       const float forget = gates[n + i];
       const float candidate = gates[2 * n + i];
       const float out = gates[3 * n + i];
-      const float squashed = std::tanh(c[i]);
+      const float squashed = squashed_c[i];
       const float before = has_before ? c[i - n] : 0.0F;
       const float d_c = dc[i] + dh * out * (1.0F - squashed * squashed);
       d[i] = d_c * candidate * in * (1.0F - in);

@@ -14,8 +14,9 @@ using detail::median_of;
 using detail::time_of;
 
 constexpr int message_tag = 0;
-constexpr int message_tries = 60;   // assumed: a few milliseconds in all
-constexpr std::size_t buffers = 4;  // as of micro-batches under way, so that caches must find them
+constexpr int message_tries = 60;  // assumed: a few milliseconds in all
+/// In turns, as of micro-batches under way, so that caches must find them.
+constexpr std::size_t message_buffers = 4;
 
 /// One message to and fro, as rank 0 sees it.
 struct RoundTrip {
@@ -46,7 +47,7 @@ class MessageTimer {
   RoundTrip medians() {
     std::vector<RoundTrip> tries;
     for (int i = 0; i < message_tries; ++i) {
-      const std::size_t buffer = static_cast<std::size_t>(i) % buffers;
+      const std::size_t buffer = static_cast<std::size_t>(i) % message_buffers;
       if (link_.rank() == 0) {
         tries.push_back(ask(buffer));
       } else {
@@ -97,8 +98,8 @@ class MessageTimer {
   RankLink& link_;
   int other_;
   std::vector<float> values_;
-  std::array<std::vector<std::byte>, buffers> sent_;
-  std::array<std::vector<std::byte>, buffers> received_;
+  std::array<std::vector<std::byte>, message_buffers> sent_;
+  std::array<std::vector<std::byte>, message_buffers> received_;
 };
 
 }  // namespace

@@ -16,14 +16,14 @@ constexpr std::uint32_t sign_bit = 0x8000'0000U;
 constexpr std::uint32_t infinite = 0x7F80'0000U;
 
 /// Upper half of the bits, rounded; of what is no number a bit that no rounding clears.
-std::uint16_t to_bfloat16(float value) {
+std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const bool no_number = (bits & ~sign_bit) > infinite;
   const std::uint32_t rounded = bits + 0x7FFFU + ((bits >> 16U) & 1U);
   return static_cast<std::uint16_t>((no_number ? bits | 0x0040'0000U : rounded) >> 16U);
 }
 
-float from_bfloat16(std::uint16_t half) {
+float from_bf16(std::uint16_t half) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16U);
 }
 
@@ -43,18 +43,18 @@ std::int8_t nearest(float value) {
   return static_cast<std::int8_t>(bits - std::bit_cast<std::int32_t>(shift));
 }
 
-void encode_bfloat16(std::span<const float> values, std::byte* into) {
+void encode_bf16(std::span<const float> values, std::byte* into) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t half = to_bfloat16(values[i]);
+    const std::uint16_t half = to_bf16(values[i]);
     std::memcpy(into + 2 * i, &half, sizeof half);
   }
 }
 
-void decode_bfloat16(const std::byte* from, std::span<float> into) {
+void decode_bf16(const std::byte* from, std::span<float> into) {
   for (std::size_t i = 0; i < into.size(); ++i) {
     std::uint16_t half = 0;
     std::memcpy(&half, from + 2 * i, sizeof half);
-    into[i] = from_bfloat16(half);
+    into[i] = from_bf16(half);
   }
 }
 
@@ -92,7 +92,7 @@ std::size_t expect_sizes(Compression compression,
 }  // namespace
 
 const std::vector<std::string>& compression_names() {
-  static const std::vector<std::string> names{"none", "bfloat16", "int8"};
+  static const std::vector<std::string> names{"none", "bf16", "int8"};
   return names;
 }
 
@@ -104,7 +104,7 @@ Bytes encoded_bytes(Compression compression, std::int64_t elements) {
   switch (compression) {
     case Compression::none:
       return Bytes{4 * elements};
-    case Compression::bfloat16:
+    case Compression::bf16:
       return Bytes{2 * elements};
     case Compression::int8:
       return Bytes{4 + elements};
@@ -119,8 +119,8 @@ void encode(Compression compression,
   const std::size_t elements = expect_sizes(compression, values.size(), into.size(), samples);
   if (compression == Compression::none) {
     std::memcpy(into.data(), values.data(), into.size());
-  } else if (compression == Compression::bfloat16) {
-    encode_bfloat16(values, into.data());
+  } else if (compression == Compression::bf16) {
+    encode_bf16(values, into.data());
   } else {
     for (std::size_t s = 0; s < static_cast<std::size_t>(samples); ++s) {
       encode_int8(values.subspan(s * elements, elements), into.data() + s * (4 + elements));
@@ -135,8 +135,8 @@ void decode(Compression compression,
   const std::size_t elements = expect_sizes(compression, into.size(), bytes.size(), samples);
   if (compression == Compression::none) {
     std::memcpy(into.data(), bytes.data(), bytes.size());
-  } else if (compression == Compression::bfloat16) {
-    decode_bfloat16(bytes.data(), into);
+  } else if (compression == Compression::bf16) {
+    decode_bf16(bytes.data(), into);
   } else {
     for (std::size_t s = 0; s < static_cast<std::size_t>(samples); ++s) {
       decode_int8(bytes.data() + s * (4 + elements), into.subspan(s * elements, elements));

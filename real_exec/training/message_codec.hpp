@@ -13,11 +13,11 @@ namespace schedlab {
 
 /// How values travel between stages.
 enum class Compression : std::uint8_t {
-  none,      ///< as they are
-  bfloat16,  ///< upper half of a float, rounded to nearest, ties to even: each value is off by at
-             ///< most 1/256 of its size; values too large for it become infinite
-  int8,      ///< per sample a scale s = largest |value| / 127, and each value as a whole number of
-             ///< s: off by at most s / 2. A sample with a value that is not finite decodes to none
+  none,  ///< as they are
+  bf16,  ///< upper half of a float, rounded to nearest, ties to even: each value is off by at
+         ///< most 1/256 of its size; values too large for it become infinite
+  int8,  ///< per sample a scale s = largest |value| / 127, and each value as a whole number of
+         ///< s: off by at most s / 2. A sample with a value that is not finite decodes to none
 };
 [[nodiscard]] const std::vector<std::string>& compression_names();
 [[nodiscard]] const std::string& to_string(Compression compression);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/json_node.hpp"
 #include "cli/schema_check.hpp"
+#include "cli/training/measured_cut.hpp"
 #include "cli/training/mpi_launch.hpp"
 #include "cli/training/settled_training.hpp"
 #include "cli/training/training_results.hpp"
@@ -96,6 +97,52 @@ TEST_CASE("what is wrong with a training spec is named") {
   CHECK(error_of(spec_with(R"("rounds")", R"("round")")).find("\"rounds\"") != std::string::npos);
 }
 
+TEST_CASE("how messages travel, and passes, is read") {
+  const std::string how = R"("microbatches": 3, "compression": "int8", "passes": "layers")";
+  const TrainingSpec spec = parse_training_spec(spec_with(R"("microbatches": 3)", how), "t.json");
+  CHECK(spec.training.compression == Compression::int8);
+  CHECK(spec.training.by_layer);
+  const TrainingSpec plain = parse_training_spec(spec_with(), "t.json");
+  CHECK(plain.training.compression == Compression::none);
+  CHECK_FALSE(plain.training.by_layer);
+  const std::string unequal = spec_with(R"("batch": 12, "microbatches": 3)",
+                                        R"("batch": 13, "microbatches": 3, "passes": "layers")");
+  CHECK(error_of(unequal).starts_with("t.json: /batch: found 13, expected a multiple of 6"));
+  CHECK(error_of(spec_with(R"("microbatches": 3)", R"("microbatches": 3, "compression": "fp8")"))
+            .starts_with("t.json: /compression: found \"fp8\", expected one of none, bf16, int8"));
+}
+
+TEST_CASE("a cut keeps the memory limit, and a stage that cannot is named") {
+  // 2 samples a micro-batch, 1F1B: the first stage holds two of them, the last one. Behind the
+  // convolution (40 parameters, 6 x 6 values in, 4 x 4 x 4 out): twice 160 bytes, 2 x 2 x 100 x 4
+  // of activations, 1920 bytes; behind it 163 parameters and 64 + 16 + 16 + 16 + 8 + 3 values,
+  // 2288. Behind the pool: 320 + 2 x 2 x (36 + 64 + 16 + 16) x 4 = 2432. Later ones need more.
+  const auto cut = [](const std::string& keys) {
+    return cut_layers(
+        parse_training_spec(spec_with(R"("stages": [2, 3],)", keys), "t.json"), 2, LinkSpeed{});
+  };
+  const auto message = [&](const std::string& keys) -> std::string {
+    try {
+      static_cast<void>(cut(keys));
+    } catch (const InfeasibleError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  // 0.0022 MiB are 2306 bytes.
+  for (const char* const balance : {"time", "memory"}) {
+    CHECK(cut(R"("memory_limit_mib": 0.0022, "balance": ")" + std::string{balance} + "\",") ==
+          std::vector<std::int64_t>{1, 4});
+  }
+  CHECK(message(R"("memory_limit_mib": 0.002,)").find("2288 bytes") != std::string::npos);
+  CHECK(cut(R"("stages": [2, 3], "memory_limit_mib": 0.0024,)") == std::vector<std::int64_t>{2, 3});
+  CHECK(message(R"("stages": [2, 3], "memory_limit_mib": 0.0022,)")
+            .starts_with("t.json: stage 0 of 2 layers from \"layer 0\" needs 2432 bytes"));
+  const std::vector<std::int64_t> open = cut(R"("balance": "memory",)");
+  CHECK(open.size() == 2);
+  CHECK(open[0] + open[1] == 5);
+}
+
 TEST_CASE("a number of ranks that does not fit is named") {
   CHECK(ranks_error(spec_with(), 0) == "no error");
   CHECK(ranks_error(spec_with(), 4) == "no error");
@@ -131,6 +178,7 @@ TEST_CASE("ranks settle, train and write the same as they would over MPI") {
     results.predicted = simulate(settled.problem(), settled.plan);
     CHECK(results.same_as_unsplit());
     CHECK(results.makespan() > Duration{0});
+    CHECK_FALSE(results.lossy());
     // Four ranks on two cores cannot be faster than half of all work.
     CHECK(results.prediction() >= results.work_per_core());
     const std::string json = training_results_json(results);

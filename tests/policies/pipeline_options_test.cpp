@@ -135,6 +135,23 @@ TEST_CASE("compression sends fewer bytes and takes time on both ends") {
   CHECK(bytes_sent(paid.plan) == 2 * 1000);
 }
 
+TEST_CASE("packing takes its link's time on both ends, and not within a rank") {
+  PipelineSpec spec = equal_pipeline(2, 1);
+  spec.profile.links = chain_links(2, 4000_B);
+  spec.profile.links[0].encoded = 1000_B;
+  spec.profile.links[0].pack = {.fixed = 1us, .per_sample = 1us};
+  spec.profile.links[0].unpack = {.fixed = 3us};
+  spec.packs = true;
+  const NetworkRun run{spec, "pipeline_flush"};
+  // 3 us of each stage; each way 1 + 1 us, 1000 bytes at 1 GB/s, 3 us.
+  CHECK(run.trace.makespan() == 6us + 2 * (2us + 1us + 3us));
+  CHECK(bytes_sent(run.plan) == 2 * 1000);
+  spec.chunks = 2;  // both stages on one rank
+  const NetworkRun alone{spec, "pipeline_flush"};
+  CHECK(alone.trace.makespan() == 6us);
+  CHECK(alone.graph.task_count() == 2 * 4);  // forward, both backward passes, update
+}
+
 TEST_CASE("overlapped transfers hide behind passes, blocking ones do not") {
   // 1F1B with blocking calls above the eager threshold would be stuck; flush is not.
   PipelineSpec spec = equal_pipeline(2, 6);

@@ -45,10 +45,10 @@ TEST_CASE("without compression values travel as they are") {
   CHECK(there_and_back(Compression::none, values, 3) == values);
 }
 
-TEST_CASE("a bfloat16 is off by at most 1/256, and has half the bytes") {
+TEST_CASE("a bf16 is off by at most 1/256, and has half the bytes") {
   const std::vector<float> values = random_values(10'000);
-  CHECK(encoded_bytes(Compression::bfloat16, 20) == Bytes{40});
-  const std::vector<float> found = there_and_back(Compression::bfloat16, values, 4);
+  CHECK(encoded_bytes(Compression::bf16, 20) == Bytes{40});
+  const std::vector<float> found = there_and_back(Compression::bf16, values, 4);
   double worst = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     worst = std::max(worst, std::abs(static_cast<double>(found[i]) / values[i] - 1));
@@ -57,17 +57,17 @@ TEST_CASE("a bfloat16 is off by at most 1/256, and has half the bytes") {
   CHECK(worst > 1.0 / 512);  // it does lose something
 }
 
-TEST_CASE("bfloat16 rounds to nearest, ties to even") {
+TEST_CASE("bf16 rounds to nearest, ties to even") {
   // Eight bits of precision: steps of 1/128 from 1 on.
   const std::vector<float> values{1.0F, 1.0F + 3.0F / 1024, 1.0F + 1.0F / 256, 1.0F + 3.0F / 256};
-  CHECK(there_and_back(Compression::bfloat16, values, 1) ==
+  CHECK(there_and_back(Compression::bf16, values, 1) ==
         std::vector<float>{1.0F, 1.0F, 1.0F, 1.0F + 2.0F / 128});
 }
 
 TEST_CASE("what is no finite number stays none") {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values{infinity, -infinity, std::nanf(""), 1.0F};
-  const std::vector<float> half = there_and_back(Compression::bfloat16, values, 1);
+  const std::vector<float> half = there_and_back(Compression::bf16, values, 1);
   CHECK(half[0] == infinity);
   CHECK(half[1] == -infinity);
   CHECK(std::isnan(half[2]));
@@ -105,8 +105,8 @@ TEST_CASE("samples of zeros, and the ends of the scale, are exact") {
 TEST_CASE("bytes and values of unlike sizes are refused") {
   std::vector<float> values(6);
   std::vector<std::byte> bytes(12);
-  CHECK_NOTHROW(encode(Compression::bfloat16, values, 3, bytes));
+  CHECK_NOTHROW(encode(Compression::bf16, values, 3, bytes));
   CHECK_THROWS_AS(encode(Compression::int8, values, 3, bytes), ContractViolation);
   CHECK_THROWS_AS(decode(Compression::none, bytes, 3, values), ContractViolation);
-  CHECK_THROWS_AS(encode(Compression::bfloat16, values, 4, bytes), ContractViolation);
+  CHECK_THROWS_AS(encode(Compression::bf16, values, 4, bytes), ContractViolation);
 }

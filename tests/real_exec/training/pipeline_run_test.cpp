@@ -132,7 +132,7 @@ TEST_CASE("passes by layer train as whole ones do, a task for each layer") {
 
 TEST_CASE("compressed messages train too, not quite the same") {
   for (const auto& [compression, least, most] :
-       {std::tuple{Compression::bfloat16, 1e-4, 2e-2}, {Compression::int8, 1e-4, 5e-2}}) {
+       {std::tuple{Compression::bf16, 1e-4, 2e-2}, {Compression::int8, 1e-4, 5e-2}}) {
     for (const char* const policy :
          {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
       CAPTURE(to_string(compression));
