@@ -2,6 +2,7 @@
 #include "cli/cmd_graph.hpp"
 
 #include "cli/graph_input.hpp"
+#include "cli/printable.hpp"
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
 #include "sim/trace/lower_bounds.hpp"
@@ -80,30 +81,37 @@ std::vector<std::string> path_names(const GraphInput& input, const Statistics& s
   return names;
 }
 
+/// A name within a line of text.
+std::string one_line(std::string name) {
+  std::replace(name.begin(), name.end(), '\n', ' ');
+  return printable(name);
+}
+
 void print_text(std::ostream& out, const GraphInput& input, const Statistics& s) {
   const TaskGraph& graph = input.graph;
   out << fmt::format(
       "{}: {} tasks, {} dependencies, {} levels, at most {} tasks on one level\n  {} tensors; "
       "{:.1f} "
-      "MiB of this program's memory\n",
+      "KiB of this program's memory\n",
       input.title,
       graph.task_count(),
       graph.edge_count(),
       s.depth,
       s.width,
       graph.tensors().size(),
-      static_cast<double>(graph.memory_bytes()) / (1 << 20));
+      static_cast<double>(graph.memory_bytes()) / (1 << 10));
   out << fmt::format(
       "  {:<20} {:>9} {:>12} {:>12} {:>14}\n", "operation", "tasks", "GFLOP", "MiB", "time us");
   for (const OperationTotal& total : s.operations) {
     out << fmt::format("  {:<20} {:>9} {:>12.3f} {:>12.2f} {:>14.3f}\n",
-                       total.name,
+                       one_line(total.name),
                        total.tasks,
                        total.gflop,
                        total.mebibytes,
                        to_us(total.duration));
   }
   std::vector<std::string> names = path_names(input, s);
+  for (std::string& name : names) name = one_line(name);
   const std::size_t length = names.size();
   if (length > most_shown_tasks) names.resize(most_shown_tasks);
   out << fmt::format(

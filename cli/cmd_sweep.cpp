@@ -28,6 +28,11 @@
 namespace schedlab {
 namespace {
 
+/// "1 scenario", "3 scenarios".
+std::string counted(std::uint64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 /// Everything the closing summary speaks of.
 struct Outcome {
   SweepCounts counts;
@@ -40,7 +45,7 @@ void print_text(const Terminal& terminal,
                 const Grid& grid,
                 const Outcome& outcome) {
   const SweepCounts& counts = outcome.counts;
-  terminal.out << fmt::format("{} scenarios", counts.scenarios);
+  terminal.out << counted(counts.scenarios, "scenario");
   if (counts.kept > 0) terminal.out << fmt::format(", {} of them from an earlier run", counts.kept);
   if (counts.ran > 0) {
     terminal.out << fmt::format("; {} run in {:.2f} s, {:.0f}/s",
@@ -51,17 +56,18 @@ void print_text(const Terminal& terminal,
   terminal.out << fmt::format("\n  {}: {}\n", options.out, fmt::join(outcome.files.files, ", "));
   const ResultsDigest& digest = outcome.digest;
   if (digest.failed > 0) {
-    terminal.err << fmt::format("error: {} scenarios have no result; the column note says why\n",
-                                digest.failed);
+    terminal.err << fmt::format("error: {} without a result; the column note says why\n",
+                                counted(digest.failed, "scenario"));
   }
   if (digest.with_findings > 0) {
-    terminal.err << fmt::format(
-        "error: the plan checker objects to {} plans; see column findings\n", digest.with_findings);
+    terminal.err << fmt::format("error: the plan checker objects to {}; see column findings\n",
+                                counted(digest.with_findings, "plan"));
   }
   if (!digest.first_note.empty()) {
-    terminal.err << fmt::format("  first: scenario {} ({}): {}\n",
+    const std::string axes = grid.describe(digest.first_note_scenario);
+    terminal.err << fmt::format("  first: scenario {}{}: {}\n",
                                 digest.first_note_scenario,
-                                grid.describe(digest.first_note_scenario),
+                                axes.empty() ? "" : " (" + axes + ")",
                                 digest.first_note);
   }
 }

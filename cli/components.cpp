@@ -14,6 +14,7 @@
 #include "workloads/transformer_entries.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -24,6 +25,18 @@ namespace schedlab {
 namespace {
 
 constexpr std::uint64_t most_checked = 10'000;
+
+void expect_regular_file(const std::string& path,
+                         const std::string& spec_file,
+                         const JsonNode& node,
+                         std::string hint) {
+  if (std::filesystem::is_regular_file(path)) return;
+  throw InputError({.file = spec_file,
+                    .pointer = node.pointer,
+                    .found = fmt::format("\"{}\", which is no file", path),
+                    .expected = "the path of a file, relative to the spec",
+                    .hint = std::move(hint)});
+}
 
 const WorkloadInfo& workload_info(const std::string& kind) {
   const auto& all = workloads();
@@ -83,14 +96,10 @@ Components::Choice Components::workload_choice(std::uint64_t workload) const {
 void Components::expect_file(const Choice& choice) const {
   const auto path = choice.given.find("path");
   const auto* text = path == choice.given.end() ? nullptr : std::get_if<std::string>(&path->second);
-  if (text == nullptr || std::filesystem::is_regular_file(*text)) return;
+  if (text == nullptr) return;
   if (choice.name == "file" && is_rank_pattern(*text)) return;  // says itself what is missing
   const JsonNode* member = choice.node.find("path");
-  throw InputError({.file = spec_.file,
-                    .pointer = member != nullptr ? member->pointer : choice.node.pointer,
-                    .found = fmt::format("\"{}\", which is no file", *text),
-                    .expected = "the path of a file, relative to the spec",
-                    .hint = {}});
+  expect_regular_file(*text, spec_.file, member != nullptr ? *member : choice.node, {});
 }
 
 Options Components::workload_options(const Choice& choice) const {
@@ -196,11 +205,9 @@ const MachineSpec& Components::base_machine(const std::string& name) const {
 
 MachineSpec Components::machine(std::uint64_t index) const {
   const JsonNode node = grid_.part_value(Part::machine, index).value();
-  std::string name;
+  const JsonNode* named = &node;
   std::map<std::string, OptionValue> overrides;
-  if (node.kind == JsonKind::string) {
-    name = node.text();
-  } else {
+  if (node.kind == JsonKind::object) {
     const JsonNode* base = node.find("base");
     const JsonNode* path = node.find("path");
     if ((base == nullptr) == (path == nullptr)) {
@@ -211,7 +218,7 @@ MachineSpec Components::machine(std::uint64_t index) const {
            .expected = "one of them: the machine that is changed",
            .hint = {}});
     }
-    name = base != nullptr ? base->text() : path->text();
+    named = base != nullptr ? base : path;
     for (std::size_t i = 0; i < node.keys.size(); ++i) {
       const std::string& key = node.keys[i];
       if (key != "label" && key != "base" && key != "path") {
@@ -219,8 +226,16 @@ MachineSpec Components::machine(std::uint64_t index) const {
       }
     }
   }
+  const std::string& name = named->text();
   const bool is_file = node.find("path") != nullptr || name.find('/') != std::string::npos ||
                        name.ends_with(".json");
+  if (is_file) {
+    expect_regular_file(
+        path_of(name),
+        spec_.file,
+        *named,
+        fmt::format("the machines that need no file are {}", fmt::join(machine_names(), ", ")));
+  }
   try {
     MachineSpec machine = base_machine(is_file ? path_of(name) : name);
     apply_overrides(machine, overrides);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cuda_execution.hpp"
 
-#include "sim/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -16,15 +14,6 @@ CudaExecutorOptions cuda_options(const CudaSettings& settings, const StopFlag* s
   options.run.debug_sync = settings.debug_sync;
   options.run.stop = stop;
   return options;
-}
-
-void expect_one_cuda_run(const PreparedProblem& problem) {
-  if (problem.once != nullptr) {
-    throw InfeasibleError("the CUDA executor makes one run at a time; leave out runs");
-  }
-  if (problem.single != nullptr) {
-    throw InfeasibleError("the CUDA executor runs one device; leave out ranks");
-  }
 }
 
 }  // namespace
@@ -45,61 +34,32 @@ std::optional<int> cuda_device_from(std::string_view word) {
 CudaScenarioExecutor::CudaScenarioExecutor(ScenarioSpace& space,
                                            const CudaSettings& settings,
                                            const StopFlag* stop)
-    : space_(space),
-      settings_(settings),
+    : settings_(settings),
       executor_(cuda_options(settings, stop)),
-      planner_(space, stop) {}
+      works_(space,
+             {.executor = "CUDA", .legacy_default_stream = true, .refuses_findings = true},
+             stop) {}
 
 CudaScenarioExecutor::~CudaScenarioExecutor() = default;
 
-CudaWork& CudaScenarioExecutor::work_of(std::uint64_t scenario,
-                                        const PreparedProblem& problem,
-                                        bool& computes) {
-  const std::uint64_t workload = space_.grid().part_index(scenario, Part::workload);
-  const auto policy = space_.policy(space_.grid().part_index(scenario, Part::policy));
-  const Granularity granularity = policy->granularity();
-  // Scenarios on other machines have equal graphs, but objects of their own.
-  Work& held = works_[{workload, static_cast<std::uint64_t>(granularity)}];
-  if (held.work == nullptr || held.problem->graph != problem.graph) {
-    held = {};
-    const auto spec = space_.components().recurrent_spec(workload, granularity);
-    held.problem = std::make_shared<PreparedProblem>(problem);
-    if (spec && !settings_.proxy) {
-      held.work = std::make_unique<CudaRecurrentWork>(
-          executor_, *spec, *held.problem->graph, execution_data_seed, settings_.precision);
-      held.computes = true;
-    } else {
-      held.work = std::make_unique<CudaProxyWork>(
-          executor_,
-          *held.problem->graph,
-          held.problem->costs,
-          CudaProxyOptions{.kernels = settings_.proxy.value_or(ProxyKernels::shapes),
-                           .precision = settings_.precision});
-    }
+CudaScenarioExecutor::Works::MadeWork CudaScenarioExecutor::make_work(
+    const PreparedProblem& problem, const std::optional<RecurrentSpec>& spec) {
+  if (spec && !settings_.proxy) {
+    return {.work = std::make_unique<CudaRecurrentWork>(
+                executor_, *spec, *problem.graph, execution_data_seed, settings_.precision),
+            .computes = true};
   }
-  computes = held.computes;
-  return *held.work;
+  const CudaProxyOptions options{.kernels = settings_.proxy.value_or(ProxyKernels::shapes),
+                                 .precision = settings_.precision};
+  return {
+      .work = std::make_unique<CudaProxyWork>(executor_, *problem.graph, problem.costs, options),
+      .computes = false};
 }
 
-CudaScenarioExecutor::Prepared& CudaScenarioExecutor::prepared(std::uint64_t scenario) {
-  const auto found = scenarios_.find(scenario);
-  if (found != scenarios_.end()) return found->second;
-  Prepared made;
-  const auto policy = space_.policy(space_.grid().part_index(scenario, Part::policy));
-  made.problem = space_.prepared(space_.problem_key(scenario, *policy));
-  expect_one_cuda_run(*made.problem);
-  const bool legacy = space_.legacy_default_stream(scenario);
-  if (legacy || space_.planned_ahead(scenario) ||
-      policy->online(made.problem->problem()) == nullptr) {
-    FullRun planned = planner_.run_fully(scenario);
-    if (!planned.findings.empty()) {
-      throw InfeasibleError(fmt::format("the plan is not run on a device, as it is not right: {}",
-                                        planned.findings.front().message));
-    }
-    made.plan = std::move(planned.plan);
-  }
-  made.work = &work_of(scenario, *made.problem, made.computes);
-  return scenarios_.emplace(scenario, std::move(made)).first->second;
+CudaScenarioExecutor::Works::Prepared& CudaScenarioExecutor::prepared(std::uint64_t scenario) {
+  return works_.prepared(scenario, [this](const PreparedProblem& problem, const auto& spec) {
+    return make_work(problem, spec);
+  });
 }
 
 bool CudaScenarioExecutor::computes(std::uint64_t scenario) {
@@ -107,26 +67,14 @@ bool CudaScenarioExecutor::computes(std::uint64_t scenario) {
 }
 
 void CudaScenarioExecutor::forget() {
-  scenarios_.clear();
-  works_.clear();
+  works_.forget();
 }
 
 void CudaScenarioExecutor::execute(std::uint64_t scenario, TaskTiming timing, Execution& out) {
-  Prepared& run = prepared(scenario);
-  const Host& host = run.problem->machine->platform.host(HostId{0});
-  if (host.front_end_thread && host.costs.preparation() > Duration{0}) {
-    throw InfeasibleError(
-        "the CUDA executor prepares and launches on one thread; \"launch\": \"eager\" does so");
-  }
-  executor_.run_options().front_end = host.costs.preparation();
+  static_cast<void>(prepared(scenario));
+  executor_.run_options().front_end = works_.preparation(scenario);
   executor_.run_options().timing = timing;
-  if (run.plan) {
-    executor_.run(*run.problem->graph, *run.plan, *run.work, out);
-    return;
-  }
-  const auto policy = space_.policy(space_.grid().part_index(scenario, Part::policy));
-  const auto online = policy->online(run.problem->problem());
-  executor_.run(run.problem->problem(), *online, *run.work, out);
+  works_.run(scenario, executor_, out);
 }
 
 CudaScenarioExecutor::Measured CudaScenarioExecutor::measured(std::uint64_t scenario,

@@ -3,17 +3,16 @@
 
 #include "cli/execution.hpp"
 #include "cli/scenario.hpp"
+#include "cli/scenario_works.hpp"
 #include "cli/validate/measurement.hpp"
 #include "real_exec/cuda_executor.hpp"
 #include "sim/base/interrupt.hpp"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace schedlab {
 
@@ -68,26 +67,14 @@ class CudaScenarioExecutor {
   [[nodiscard]] Measured measured(std::uint64_t scenario, const Execution& run);
 
  private:
-  struct Prepared {
-    std::shared_ptr<const PreparedProblem> problem;
-    std::optional<Plan> plan;  // none: an online policy decides
-    CudaWork* work = nullptr;
-    bool computes = false;
-  };
-  Prepared& prepared(std::uint64_t scenario);
-  CudaWork& work_of(std::uint64_t scenario, const PreparedProblem& problem, bool& computes);
+  using Works = ScenarioWorks<CudaWork>;
+  Works::Prepared& prepared(std::uint64_t scenario);
+  [[nodiscard]] Works::MadeWork make_work(const PreparedProblem& problem,
+                                          const std::optional<RecurrentSpec>& spec);
 
-  ScenarioSpace& space_;
   CudaSettings settings_;
   CudaExecutor executor_;
-  ScenarioRunner planner_;
-  std::map<std::uint64_t, Prepared> scenarios_;
-  struct Work {
-    std::shared_ptr<const PreparedProblem> problem;  // whose graph the work refers to
-    std::unique_ptr<CudaWork> work;
-    bool computes = false;
-  };
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Work> works_;  // workload, granularity
+  Works works_;
 };
 
 /// A CUDA device for `validate`: each run twice, once for the makespan, with nothing between the

@@ -2,10 +2,6 @@
 #include "cli/execution.hpp"
 
 #include "real_exec/gemm.hpp"
-#include "sim/base/error.hpp"
-#include "sim/plan/graph_capture.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
@@ -90,63 +86,30 @@ ScenarioExecutor::ScenarioExecutor(ScenarioSpace& space,
                                    const ExecutionSettings& settings,
                                    std::uint32_t priority_levels,
                                    const StopFlag* stop)
-    : space_(space),
-      settings_(settings),
+    : settings_(settings),
       levels_(std::max(priority_levels, 1U)),
       executor_(executor_options(settings, levels_, stop)),
-      planner_(space, stop) {}
+      works_(space, {.executor = "CPU"}, stop) {}
 
 ScenarioExecutor::~ScenarioExecutor() = default;
 
-CpuWork& ScenarioExecutor::work_of(std::uint64_t scenario,
-                                   const PreparedProblem& problem,
-                                   bool& computes) {
-  const std::uint64_t workload = space_.grid().part_index(scenario, Part::workload);
-  const auto policy = space_.policy(space_.grid().part_index(scenario, Part::policy));
-  const Granularity granularity = policy->granularity();
-  // Scenarios on other machines have equal graphs, but objects of their own.
-  Work& held = works_[{workload, static_cast<std::uint64_t>(granularity)}];
-  if (held.work == nullptr || held.problem->graph != problem.graph) {
-    held = {};
-    const auto spec = space_.components().recurrent_spec(workload, granularity);
-    held.problem = std::make_shared<PreparedProblem>(problem);
-    if (spec && !settings_.proxy) {
-      held.work = std::make_unique<RecurrentWork>(
-          *spec, *held.problem->graph, execution_data_seed, settings_.allocation);
-      held.computes = true;
-    } else {
-      held.work = std::make_unique<ProxyWork>(
-          *held.problem->graph,
-          held.problem->costs,
-          ProxyOptions{.kernels = settings_.proxy.value_or(ProxyKernels::shapes),
-                       .workers = executor_.workers()});
-    }
+ScenarioExecutor::Works::MadeWork ScenarioExecutor::make_work(
+    const PreparedProblem& problem, const std::optional<RecurrentSpec>& spec) const {
+  if (spec && !settings_.proxy) {
+    return {.work = std::make_unique<RecurrentWork>(
+                *spec, *problem.graph, execution_data_seed, settings_.allocation),
+            .computes = true};
   }
-  computes = held.computes;
-  return *held.work;
+  const ProxyOptions options{.kernels = settings_.proxy.value_or(ProxyKernels::shapes),
+                             .workers = executor_.workers()};
+  return {.work = std::make_unique<ProxyWork>(*problem.graph, problem.costs, options),
+          .computes = false};
 }
 
-ScenarioExecutor::Prepared& ScenarioExecutor::prepared(std::uint64_t scenario) {
-  const auto found = scenarios_.find(scenario);
-  if (found != scenarios_.end()) return found->second;
-  if (space_.legacy_default_stream(scenario)) {
-    throw InfeasibleError(
-        "the CPU executor has no legacy default stream; leave out default_stream");
-  }
-  Prepared made;
-  const auto policy = space_.policy(space_.grid().part_index(scenario, Part::policy));
-  made.problem = space_.prepared(space_.problem_key(scenario, *policy));
-  if (made.problem->once != nullptr) {
-    throw InfeasibleError("the CPU executor makes one run at a time; leave out runs");
-  }
-  if (made.problem->single != nullptr) {
-    throw InfeasibleError("the CPU executor runs one device; leave out ranks");
-  }
-  if (space_.planned_ahead(scenario) || policy->online(made.problem->problem()) == nullptr) {
-    made.plan = planner_.run_fully(scenario).plan;
-  }
-  made.work = &work_of(scenario, *made.problem, made.computes);
-  return scenarios_.emplace(scenario, std::move(made)).first->second;
+ScenarioExecutor::Works::Prepared& ScenarioExecutor::prepared(std::uint64_t scenario) {
+  return works_.prepared(scenario, [this](const PreparedProblem& problem, const auto& spec) {
+    return make_work(problem, spec);
+  });
 }
 
 bool ScenarioExecutor::computes(std::uint64_t scenario) {
@@ -154,25 +117,13 @@ bool ScenarioExecutor::computes(std::uint64_t scenario) {
 }
 
 void ScenarioExecutor::forget() {
-  scenarios_.clear();
-  works_.clear();
+  works_.forget();
 }
 
 void ScenarioExecutor::execute(std::uint64_t scenario, Execution& out) {
-  Prepared& run = prepared(scenario);
-  const Host& host = run.problem->machine->platform.host(HostId{0});
-  if (host.front_end_thread && host.costs.preparation() > Duration{0}) {
-    throw InfeasibleError(
-        "the CPU executor prepares and launches on one thread; \"launch\": \"eager\" does so");
-  }
-  executor_.set_front_end(host.costs.preparation());
-  if (run.plan) {
-    executor_.run(*run.problem->graph, *run.plan, *run.work, out);
-    return;
-  }
-  const auto policy = space_.policy(space_.grid().part_index(scenario, Part::policy));
-  const auto online = policy->online(run.problem->problem());
-  executor_.run(run.problem->problem(), *online, *run.work, out);
+  static_cast<void>(prepared(scenario));
+  executor_.set_front_end(works_.preparation(scenario));
+  works_.run(scenario, executor_, out);
 }
 
 std::optional<AllocatedMemory> ScenarioExecutor::allocated(std::uint64_t scenario) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/scenario.hpp"
+#include "cli/scenario_works.hpp"
 #include "real_exec/cpu_executor.hpp"
 #include "real_exec/proxy_work.hpp"
 #include "real_exec/recurrent_work.hpp"
@@ -9,12 +10,10 @@
 #include "sim/machine/platform.hpp"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace schedlab {
 
@@ -79,27 +78,15 @@ class ScenarioExecutor {
   [[nodiscard]] Measured measured(std::uint64_t scenario, const Execution& run);
 
  private:
-  struct Prepared {
-    std::shared_ptr<const PreparedProblem> problem;
-    std::optional<Plan> plan;  // none: an online policy decides
-    CpuWork* work = nullptr;
-    bool computes = false;
-  };
-  Prepared& prepared(std::uint64_t scenario);
-  CpuWork& work_of(std::uint64_t scenario, const PreparedProblem& problem, bool& computes);
+  using Works = ScenarioWorks<CpuWork>;
+  Works::Prepared& prepared(std::uint64_t scenario);
+  [[nodiscard]] Works::MadeWork make_work(const PreparedProblem& problem,
+                                          const std::optional<RecurrentSpec>& spec) const;
 
-  ScenarioSpace& space_;
   ExecutionSettings settings_;
   std::uint32_t levels_;
   CpuExecutor executor_;
-  ScenarioRunner planner_;
-  std::map<std::uint64_t, Prepared> scenarios_;
-  struct Work {
-    std::unique_ptr<CpuWork> work;
-    std::shared_ptr<const PreparedProblem> problem;  // whose graph the work refers to
-    bool computes = false;
-  };
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Work> works_;  // workload, granularity
+  Works works_;
 };
 
 }  // namespace schedlab

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <ranges>
 #include <set>
@@ -40,6 +41,42 @@ std::optional<Part> part_from(const std::string& key) {
   return std::nullopt;
 }
 
+/// Does an element have lists of its own? Then the columns of those tell its rows from others.
+bool has_axes(const JsonNode& item) {
+  return std::any_of(item.items.begin(), item.items.end(), [](const JsonNode& member) {
+    return member.kind == JsonKind::array;
+  });
+}
+
+/// Rows of two alternatives with one name could not be told apart.
+void expect_told_apart(const JsonNode& list, const std::string& file) {
+  const std::vector<Cell> labels = axis_labels(list);
+  std::map<Cell, std::size_t> seen;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (has_axes(list.items[i])) continue;
+    const auto [first, added] = seen.emplace(labels[i], i);
+    if (added) continue;
+    const bool is_object = list.items[i].kind == JsonKind::object;
+    throw InputError({.file = file,
+                      .pointer = list.items[i].pointer,
+                      .found = fmt::format("\"{}\" again, as in {}",
+                                           schedlab::to_string(labels[i]),
+                                           list.items[first->second].pointer),
+                      .expected = "each alternative of an axis once",
+                      .hint = is_object ? "if they differ, give each a \"label\" of its own" : ""});
+  }
+}
+
+/// Of all lists at or below `node`; the columns of lists that advance together tell rows apart
+/// together.
+void expect_lists_told_apart(const JsonNode& node, const Spec& spec) {
+  const bool zipped = std::any_of(spec.zip.begin(), spec.zip.end(), [&](const auto& group) {
+    return std::find(group.begin(), group.end(), node.pointer) != group.end();
+  });
+  if (node.kind == JsonKind::array && !zipped) expect_told_apart(node, spec.file);
+  for (const JsonNode& below : node.items) expect_lists_told_apart(below, spec);
+}
+
 std::string dotted(const std::string& path) {
   std::string name = path.substr(1);
   std::replace(name.begin(), name.end(), '/', '.');
@@ -51,6 +88,7 @@ std::string dotted(const std::string& path) {
 Grid::Grid(const Spec& spec, const std::vector<std::string>& reserved) : file_(spec.file) {
   for (std::size_t i = 0; i < spec.root.keys.size(); ++i) {
     if (const auto part = part_from(spec.root.keys[i])) {
+      expect_lists_told_apart(spec.root.items[i], spec);
       parts_[static_cast<std::size_t>(*part)] =
           compile(spec.root.items[i], "/" + spec.root.keys[i], *part, true);
     }

@@ -17,6 +17,7 @@
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
 #include "cli/cmd_validate.hpp"
+#include "cli/printable.hpp"
 #include "cli/reference/command_pages.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -77,16 +78,17 @@ int run_guarded(const Action& action) {
   try {
     return action();
   } catch (const InputError& error) {
-    std::cerr << "error: " << error.what() << '\n';
+    std::cerr << "error: " << printable(error.what()) << '\n';
     return exit_usage;
   } catch (const ContractViolation& error) {
-    std::cerr << "error: " << error.what() << "\n  this is a bug in schedlab or in a policy\n";
+    std::cerr << "error: " << printable(error.what())
+              << "\n  this is a bug in schedlab or in a policy\n";
     return exit_failed;
   } catch (const std::bad_alloc&) {
     std::cerr << "error: out of memory on this computer\n  try fewer tasks, or fewer jobs (-j)\n";
     return exit_failed;
   } catch (const std::exception& error) {
-    std::cerr << "error: " << error.what() << '\n';
+    std::cerr << "error: " << printable(error.what()) << '\n';
     return exit_failed;
   }
 }

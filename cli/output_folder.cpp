@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -32,6 +35,37 @@ fs::path without_slash(const fs::path& path) {
 fs::path beside(const fs::path& target, std::string_view word) {
   return target.parent_path() /
          fmt::format(".{}.{}-{}", target.filename().string(), word, ::getpid());
+}
+
+/// A file that every folder of one verb or the other has.
+constexpr std::array<std::string_view, 11> folder_marks{"metrics.json",
+                                                        "results.sqlite",
+                                                        "validation.json",
+                                                        "predictions.csv",
+                                                        "recording.json",
+                                                        "explain.json",
+                                                        "replay.json",
+                                                        "import.json",
+                                                        "buckets.json",
+                                                        "partition.json",
+                                                        "baseline.json"};
+
+/// What is overwritten is removed whole: nothing that somebody else has put there may be lost.
+void expect_replaceable(const fs::path& target) {
+  std::error_code error;
+  if (!fs::exists(target, error)) return;
+  if (!fs::is_directory(target, error)) expect_free(target, false);
+  if (fs::is_empty(target, error)) return;
+  if (std::any_of(folder_marks.begin(), folder_marks.end(), [&](std::string_view mark) {
+        return fs::exists(target / mark, error);
+      })) {
+    return;
+  }
+  throw InputError({.file = target.string(),
+                    .pointer = {},
+                    .found = "a folder that schedlab has not made",
+                    .expected = "a folder of results, or a name that is free",
+                    .hint = "--overwrite removes nothing else"});
 }
 
 }  // namespace
@@ -64,8 +98,7 @@ void expect_free(const fs::path& path, bool resumable) {
 OutputFolder::OutputFolder(fs::path target, bool overwrite)
     : target_(without_slash(target)), temporary_(beside(target_, "partial")) {
   if (!overwrite) expect_free(target_, false);
-  std::error_code error;
-  if (fs::exists(target_, error) && !fs::is_directory(target_, error)) expect_free(target_, false);
+  expect_replaceable(target_);
   make_folder(temporary_);
 }
 

@@ -10,8 +10,8 @@ namespace schedlab {
 class OutputFolder {
  public:
   /// Files are collected in a temporary folder beside `target`.
-  /// Throws InputError if `target` exists (and is not an empty folder) and `overwrite` is false, if
-  /// it is a file, or if nothing can be written there.
+  /// Throws InputError if `target` exists (and is not an empty folder) and `overwrite` is false, or
+  /// no verb of this program has made it; if it is a file, or if nothing can be written there.
   OutputFolder(std::filesystem::path target, bool overwrite);
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;

@@ -52,7 +52,8 @@ RunFiles write_run_files(const std::filesystem::path& folder,
                      run.problem,
                      run.plan,
                      document.title,
-                     run.samples == nullptr ? none : *run.samples));
+                     run.samples == nullptr ? none : *run.samples,
+                     &document));
   write("plan.json", plan_to_json(run.plan, run.problem.graph));
   write(std::string{run_origin_name}, run_origin_json(run.origin, target));
   write("utilization.csv", utilization_csv(document));
@@ -66,6 +67,7 @@ RunFiles write_run_files(const std::filesystem::path& folder,
 std::string run_timeline(const TraceDocument& document, const Metrics& metrics) {
   TimelineOptions options;
   options.memory = &metrics.memory;
+  options.mean_utilization = metrics.utilization;
   for (const PathStep& step : metrics.critical_path.steps) {
     options.critical_path.push_back(step.task);
   }

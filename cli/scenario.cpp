@@ -256,6 +256,7 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
   if (const auto online = this->online(scenario, policy, planned)) {
     recording_ =
         record_by_kernel(simulator_, decided.steps.get(), decided.simulated(), *online, options);
+    recording_.plan.policy = policy.name();
     if (!several && !ahead) return;
   } else {
     recording_.plan = policy.plan(planned);

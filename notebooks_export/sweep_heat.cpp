@@ -119,10 +119,20 @@ class HeatMap {
         if (*place == none || values_[i].size() > values_[*place].size()) *place = i;
       }
     }
-    if (x_ == none || y_ == none || x_ == y_) {
-      throw InfeasibleError("a map needs two numeric axes besides those of the policies");
-    }
+    if (x_ == none || y_ == none) refuse_axes();
+    if (x_ == y_) throw InfeasibleError("--x and --y name one axis; a map needs two");
     if (options_.x.empty() && options_.y.empty() && x_ < y_) std::swap(x_, y_);
+  }
+
+  [[noreturn]] void refuse_axes() const {
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (numeric(i)) known.push_back(names_[i]);
+    }
+    throw InfeasibleError(
+        fmt::format("a map needs two numeric axes besides those of the policies; this sweep has "
+                    "{}\n  the folder plots/ of the sweep has curves along single axes",
+                    known.empty() ? "none" : fmt::format("only {}", fmt::join(known, ", "))));
   }
 
   void choose_panels() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/buckets/bucket_files.hpp"
 
+#include "cli/schema_parts.hpp"
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/html_style.hpp"
 
@@ -178,14 +179,6 @@ std::string bucket_results_schema() {
   const Json number{{"type", "number"}};
   const Json text{{"type", "string"}};
   const Json integers{{"type", "array"}, {"items", integer}};
-  const auto object = [](const Json& properties) {
-    Json required = Json::array();
-    for (const auto& [key, ignored] : properties.items()) required.push_back(key);
-    return Json{{"type", "object"},
-                {"properties", properties},
-                {"required", required},
-                {"additionalProperties", false}};
-  };
   Json row{{"lengths", text}, {"recompute", text}, {"rule", text}};
   for (const char* key : {"batch",
                           "ranks",
@@ -211,19 +204,18 @@ std::string bucket_results_schema() {
   row["largest_batch"] = {{"type", {"integer", "null"}}};
   row["boundaries"] = integers;
   row["batches"] = integers;
-  const Json setup = object(
+  const Json setup = schema::whole_object(
       {{"batch", integer}, {"recompute", text}, {"ranks", integer}, {"largest_batch", integer}});
-  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-              {"title", "SchedLab results of buckets"}};
-  schema.update(object({{"schedlab", {{"const", "bucket_results"}}},
-                        {"version", {{"const", 1}}},
-                        {"name", text},
-                        {"description", text},
-                        {"capacity_bytes", integer},
-                        {"simulated_steps", integer},
-                        {"setups", {{"type", "array"}, {"items", setup}}},
-                        {"rows", {{"type", "array"}, {"items", object(row)}}}}));
-  return schema.dump(2);
+  return schema::file("SchedLab results of buckets",
+                      "bucket_results",
+                      schema::whole_object(
+                          {{"name", text},
+                           {"description", text},
+                           {"capacity_bytes", integer},
+                           {"simulated_steps", integer},
+                           {"setups", {{"type", "array"}, {"items", setup}}},
+                           {"rows", {{"type", "array"}, {"items", schema::whole_object(row)}}}}))
+      .dump(2);
 }
 
 }  // namespace schedlab

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/partition/partition_spec.hpp"
+#include "cli/schema_parts.hpp"
 #include "hw_models/registry.hpp"
 #include "sim/graph/task.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
@@ -7,7 +8,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,38 +15,10 @@
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = schema::Json;
 
 constexpr std::int64_t most_accelerators = 100'000;
 constexpr std::int64_t largest_bytes = 1'000'000'000'000'000;  // as in graph files
-
-Json text(const char* doc) {
-  return Json{{"type", "string"}, {"description", doc}};
-}
-Json flag(const char* doc) {
-  return Json{{"type", "boolean"}, {"description", doc}};
-}
-Json word(const std::vector<std::string>& allowed, const char* doc) {
-  return Json{{"type", "string"}, {"enum", allowed}, {"description", doc}};
-}
-Json integer(std::int64_t least, std::int64_t most, const char* doc) {
-  return Json{{"type", "integer"}, {"minimum", least}, {"maximum", most}, {"description", doc}};
-}
-Json number(const char* doc) {
-  return Json{{"type", "number"}, {"minimum", 0}, {"maximum", 1e12}, {"description", doc}};
-}
-Json list(const Json& items, const char* doc = nullptr) {
-  Json schema{{"type", "array"}, {"items", items}, {"minItems", 1}};
-  if (doc != nullptr) schema["description"] = doc;
-  return schema;
-}
-Json object(Json properties, std::initializer_list<const char*> required, const char* doc) {
-  return Json{{"type", "object"},
-              {"properties", std::move(properties)},
-              {"required", required},
-              {"additionalProperties", false},
-              {"description", doc}};
-}
 
 Json option_schema(const OptionSpec& option) {
   Json schema{{"description", option.doc}};
@@ -87,91 +59,97 @@ std::vector<std::string> cost_model_names() {
   return names;
 }
 
-Json file(const char* title, const char* what, const Json& contents) {
-  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
-  schema.update(contents);
-  schema["properties"]["schedlab"] = {{"const", what}};
-  schema["properties"]["version"] = {{"const", 1}};
-  schema["required"].push_back("schedlab");
-  schema["required"].push_back("version");
-  return schema;
-}
-
 }  // namespace
 
 std::string partition_spec_schema() {
-  const Json names = list(list(text("name of a layer")));
-  const Json count = integer(1, most_accelerators, "how many");
-  const Json link = object({{"bandwidth_gb_per_s", number("between two stages; 0: no time")},
-                            {"latency_us", number("of each transfer; 0")}},
-                           {"bandwidth_gb_per_s"},
-                           "between stages; none: transfers take the time that layers say");
-  const Json stages{
-      {"anyOf",
-       Json::array({word({"auto"}, "they are found; the default"),
-                    list(integer(1, largest_bytes, "layers"), "layers per stage, in their order"),
-                    list(list(text("name of a layer")), "the layers of each stage")})}};
-  return file(
+  const Json names = schema::list(schema::list(schema::text("name of a layer")));
+  const Json count = schema::integer(1, most_accelerators, "how many");
+  const Json link =
+      schema::object({{"bandwidth_gb_per_s", schema::number("between two stages; 0: no time")},
+                      {"latency_us", schema::number("of each transfer; 0")}},
+                     {"bandwidth_gb_per_s"},
+                     "between stages; none: transfers take the time that layers say");
+  const Json stages{{"anyOf",
+                     Json::array({schema::word({"auto"}, "they are found; the default"),
+                                  schema::list(schema::integer(1, largest_bytes, "layers"),
+                                               "layers per stage, in their order"),
+                                  schema::list(schema::list(schema::text("name of a layer")),
+                                               "the layers of each stage")})}};
+  return schema::file(
              "SchedLab partition",
              "partition",
-             object({{"name", text("title of pictures")},
-                     {"description", text("what is asked")},
-                     {"layers", models()},
-                     {"machine", text("whose first device the layers run on; needed for kernels")},
-                     {"cost_model", word(cost_model_names(), "the device's default if left out")},
-                     {"pass", word({"training", "forward"}, "what a microbatch does; training")},
-                     {"accelerators", {{"anyOf", Json::array({count, list(count)})}}},
-                     {"use_all", flag("exactly so many; else at most; false")},
-                     {"stages", stages},
-                     {"replicas", list(count, "of each of your own stages; 1")},
-                     {"most_replicas", integer(1, 1000, "of one stage; 1")},
-                     {"link", link},
-                     {"transfers",
-                      word({"added", "overlapped"}, "to a stage's computing, or beside it; added")},
-                     {"microbatches", integer(1, largest_bytes, "of a batch; 1")},
-                     {"in_flight", word(in_flight_names(), "later_stages, as 1F1B, if left out")},
-                     {"parameter_copies", number("weights, gradients, optimizer state; 3")},
-                     {"memory_limit_gib", number("of one accelerator; the machine's if left out")},
-                     {"objective", word(partition_objective_names(), "load if left out")},
-                     {"load_slack", number("objective memory: share that the load may rise; 0.1")},
-                     {"tied",
-                      word({"replicated", "together"}, "layers that share parameters; replicated")},
-                     {"together", names},
-                     {"merge_untimed", flag("layers without time go with what they read; true")},
-                     {"most_down_sets", integer(2, 100'000, "that are all tried; 40000")}},
-                    {"layers"},
-                    "layers of a model that are put on stages of a pipeline"))
+             schema::object(
+                 {{"name", schema::text("title of pictures")},
+                  {"description", schema::text("what is asked")},
+                  {"layers", models()},
+                  {"machine",
+                   schema::text("whose first device the layers run on; needed for kernels")},
+                  {"cost_model",
+                   schema::word(cost_model_names(), "the device's default if left out")},
+                  {"pass",
+                   schema::word({"training", "forward"}, "what a microbatch does; training")},
+                  {"accelerators", {{"anyOf", Json::array({count, schema::list(count)})}}},
+                  {"use_all", schema::flag("exactly so many; else at most; false")},
+                  {"stages", stages},
+                  {"replicas", schema::list(count, "of each of your own stages; 1")},
+                  {"most_replicas", schema::integer(1, 1000, "of one stage; 1")},
+                  {"link", link},
+                  {"transfers",
+                   schema::word({"added", "overlapped"},
+                                "to a stage's computing, or beside it; added")},
+                  {"microbatches", schema::integer(1, largest_bytes, "of a batch; 1")},
+                  {"in_flight",
+                   schema::word(in_flight_names(), "later_stages, as 1F1B, if left out")},
+                  {"parameter_copies", schema::number("weights, gradients, optimizer state; 3")},
+                  {"memory_limit_gib",
+                   schema::number("of one accelerator; the machine's if left out")},
+                  {"objective", schema::word(partition_objective_names(), "load if left out")},
+                  {"load_slack",
+                   schema::number("objective memory: share that the load may rise; 0.1")},
+                  {"tied",
+                   schema::word({"replicated", "together"},
+                                "layers that share parameters; replicated")},
+                  {"together", names},
+                  {"merge_untimed",
+                   schema::flag("layers without time go with what they read; true")},
+                  {"most_down_sets", schema::integer(2, 100'000, "that are all tried; 40000")}},
+                 {"layers"},
+                 "layers of a model that are put on stages of a pipeline"))
       .dump(2);
 }
 
 std::string layers_schema() {
-  Json kernel{{"kind", word(task_kind_names(), "decides the cost formula")},
-              {"data_type", word(data_type_names(), "fp32 if left out")},
+  Json kernel{{"kind", schema::word(task_kind_names(), "decides the cost formula")},
+              {"data_type", schema::word(data_type_names(), "fp32 if left out")},
               {"flops", {{"type", "number"}, {"minimum", 0}}}};
   for (const char* size : {"m", "n", "k", "bytes_read", "bytes_written"}) {
     kernel[size] = {{"type", "integer"}, {"minimum", 0}};
   }
-  const Json kernels = {{"type", "array"}, {"items", object(kernel, {"kind"}, "a device kernel")}};
+  const Json kernels = {{"type", "array"},
+                        {"items", schema::object(kernel, {"kind"}, "a device kernel")}};
   Json layer{
-      {"name", text("each once")},
-      {"needs", {{"type", "array"}, {"items", text("name of a layer whose output it reads")}}},
-      {"parameter_bytes", integer(0, largest_bytes, "weights")},
-      {"activation_bytes", integer(0, largest_bytes, "output of one microbatch")},
-      {"kept_bytes", integer(0, largest_bytes, "what the backward pass needs")},
-      {"transfer_us", number("one way to another stage; else the link decides")},
-      {"tied", text("layers with the same word share their parameters")}};
+      {"name", schema::text("each once")},
+      {"needs",
+       {{"type", "array"}, {"items", schema::text("name of a layer whose output it reads")}}},
+      {"parameter_bytes", schema::integer(0, largest_bytes, "weights")},
+      {"activation_bytes", schema::integer(0, largest_bytes, "output of one microbatch")},
+      {"kept_bytes", schema::integer(0, largest_bytes, "what the backward pass needs")},
+      {"transfer_us", schema::number("one way to another stage; else the link decides")},
+      {"tied", schema::text("layers with the same word share their parameters")}};
   for (const char* pass : {"forward", "backward_data", "backward_weight", "update"}) {
-    layer[fmt::format("{}_us", pass)] = number("of one microbatch");
+    layer[fmt::format("{}_us", pass)] = schema::number("of one microbatch");
     layer[fmt::format("{}_kernels", pass)] = kernels;
   }
-  return file("SchedLab layers",
-              "layers",
-              object({{"name", text("of the model")},
-                      {"description", text("where it comes from")},
-                      {"samples", integer(1, largest_bytes, "in a microbatch; 1")},
-                      {"layers", list(object(layer, {"name"}, "in the model's order"))}},
-                     {"layers"},
-                     "layers of a model and who reads whose output"))
+  return schema::file("SchedLab layers",
+                      "layers",
+                      schema::object(
+                          {{"name", schema::text("of the model")},
+                           {"description", schema::text("where it comes from")},
+                           {"samples", schema::integer(1, largest_bytes, "in a microbatch; 1")},
+                           {"layers",
+                            schema::list(schema::object(layer, {"name"}, "in the model's order"))}},
+                          {"layers"},
+                          "layers of a model and who reads whose output"))
       .dump(2);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/partition/partition_study.hpp"
 
+#include "cli/schema_parts.hpp"
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/chart_parts.hpp"
 #include "notebooks_export/layer_picture.hpp"
@@ -231,14 +232,6 @@ std::string partition_results_schema() {
   const Json number{{"type", "number"}, {"minimum", 0}};
   const Json text{{"type", "string"}};
   const auto list = [](const Json& items) { return Json{{"type", "array"}, {"items", items}}; };
-  const auto object = [](const Json& properties) {
-    Json required = Json::array();
-    for (const auto& [key, ignored] : properties.items()) required.push_back(key);
-    return Json{{"type", "object"},
-                {"properties", properties},
-                {"required", required},
-                {"additionalProperties", false}};
-  };
   Json stage{{"layers", list(text)}};
   for (const char* key : {"compute_us", "receive_us", "send_us", "synchronization_us", "load_us"}) {
     stage[key] = number;
@@ -249,25 +242,25 @@ std::string partition_results_schema() {
   Json row{{"method", {{"enum", {"given", "exact", "some_cuts", "greedy"}}}},
            {"load_us", number},
            {"lower_bound_us", number},
-           {"stages", list(object(stage))},
-           {"tied", list(object({{"tied", text}, {"stages", list(integer)}, {"bytes", integer}}))}};
+           {"stages", list(schema::whole_object(stage))},
+           {"tied",
+            list(schema::whole_object(
+                {{"tied", text}, {"stages", list(integer)}, {"bytes", integer}}))}};
   for (const char* key :
        {"accelerators", "used", "groups", "down_sets", "bottleneck", "largest_memory_bytes"}) {
     row[key] = integer;
   }
-  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-              {"title", "SchedLab results of partition"}};
-  schema.update(object({{"schedlab", {{"const", "partition_results"}}},
-                        {"version", {{"const", 1}}},
-                        {"name", text},
-                        {"description", text},
-                        {"model", text},
-                        {"machine", text},
-                        {"samples", integer},
-                        {"pass", {{"enum", {"training", "forward"}}}},
-                        {"layers", integer},
-                        {"rows", list(object(row))}}));
-  return schema.dump(2);
+  return schema::file("SchedLab results of partition",
+                      "partition_results",
+                      schema::whole_object({{"name", text},
+                                            {"description", text},
+                                            {"model", text},
+                                            {"machine", text},
+                                            {"samples", integer},
+                                            {"pass", {{"enum", {"training", "forward"}}}},
+                                            {"layers", integer},
+                                            {"rows", list(schema::whole_object(row))}}))
+      .dump(2);
 }
 
 }  // namespace schedlab

@@ -189,6 +189,7 @@ class ChangeMaker {
     Simulator simulator;
     if (const auto online = policy->online(problem); online != nullptr) {
       result_.replay.plan = simulator.record(problem, *online).plan;
+      result_.replay.plan.policy = policy->name();
     } else {
       result_.replay.plan = policy->plan(problem);
     }

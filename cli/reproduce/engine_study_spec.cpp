@@ -3,20 +3,20 @@
 
 #include "cli/json_node.hpp"
 #include "cli/schema_check.hpp"
+#include "cli/schema_parts.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <initializer_list>
 #include <set>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = schema::Json;
 
 Json described(Json schema, const char* doc) {
   schema["description"] = doc;
@@ -26,14 +26,6 @@ Json described(Json schema, const char* doc) {
 Json list(Json item, std::size_t least, const char* doc) {
   return Json{
       {"type", "array"}, {"items", std::move(item)}, {"minItems", least}, {"description", doc}};
-}
-
-Json object(Json properties, std::initializer_list<const char*> required, const char* doc) {
-  return Json{{"type", "object"},
-              {"properties", std::move(properties)},
-              {"required", required},
-              {"additionalProperties", false},
-              {"description", doc}};
 }
 
 Json engine_class_words() {
@@ -125,23 +117,23 @@ EngineStudySpec parse_engine_study(const std::string& text, const std::string& f
 }
 
 std::string engine_study_schema() {
-  const Json timed = object(
+  const Json timed = schema::object(
       {{"class", described({{"type", "string"}, {"enum", engine_class_words()}}, "of operators")},
        {"operations", list(word(), 1, "names of the operations that were timed")}},
       {"class", "operations"},
       "a class of operators");
-  const Json network =
-      object({{"workload", described(word(), "name of the workload")},
-              {"array_ms", list(above_zero(), 1, "times of the classes on the array")},
-              {"management_ms", list(above_zero(), 1, "the same on a management core")},
-              {"array_step_s", described(above_zero(), "of a training step on the array")},
-              {"management_step_s", described(above_zero(), "the same on a management core")}},
-             {"workload", "array_ms", "management_ms", "array_step_s", "management_step_s"},
-             "published times of a network on one core group");
+  const Json network = schema::object(
+      {{"workload", described(word(), "name of the workload")},
+       {"array_ms", list(above_zero(), 1, "times of the classes on the array")},
+       {"management_ms", list(above_zero(), 1, "the same on a management core")},
+       {"array_step_s", described(above_zero(), "of a training step on the array")},
+       {"management_step_s", described(above_zero(), "the same on a management core")}},
+      {"workload", "array_ms", "management_ms", "array_step_s", "management_step_s"},
+      "published times of a network on one core group");
   const Json not_negative{{"type", "number"}, {"minimum", 0}, {"maximum", 1e9}};
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
               {"title", "SchedLab study of an acceleration engine"}};
-  schema.update(object(
+  schema.update(schema::object(
       {{"schedlab", {{"const", "engine_study"}}},
        {"version", {{"const", 1}}},
        {"name", word()},

@@ -169,7 +169,7 @@ RunFiles write_training_files(const std::filesystem::path& folder, const Trainin
   write("losses.csv", losses_csv(results.run));
   write("trace.json", chrome_json(document, {}));
   write("predicted_trace.json", chrome_json(predicted, {}));
-  write("metrics.json", metrics_json(metrics, measured, settled.plan, title, Samples{}));
+  write("metrics.json", metrics_json(metrics, measured, settled.plan, title, Samples{}, &document));
   write("plan.json", plan_to_json(settled.plan, settled.graph));
   write("utilization.csv", utilization_csv(document));
   write_picture(folder, "timeline", run_timeline(document, metrics), files);

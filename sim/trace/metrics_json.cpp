@@ -2,6 +2,7 @@
 #include "sim/trace/metrics_json.hpp"
 
 #include "sim/trace/text_buffer.hpp"
+#include "sim/trace/utilization.hpp"
 
 namespace schedlab {
 
@@ -98,6 +99,26 @@ void write_summary(ObjectWriter& root, const Metrics& metrics) {
   root.number("streams", metrics.streams);
 }
 
+void write_over_time(TextBuffer& out, const TraceDocument& document) {
+  constexpr std::size_t count = 100;  // a hundredth of the run each
+  const auto slices = utilization_in_slices(utilization_over_time(document), count);
+  ObjectWriter object{out, 2};
+  object.number("slices", slices.size());
+  const auto curve = [&](std::string_view name, double UtilizationSlice::*value) {
+    object.key(name) << '[';
+    std::string_view separator;
+    for (const UtilizationSlice& slice : slices) {
+      (out << separator).rounded(slice.*value, 6);
+      separator = ", ";
+    }
+    out << ']';
+  };
+  curve("utilization", &UtilizationSlice::utilization);
+  curve("running", &UtilizationSlice::running);
+  curve("critical", &UtilizationSlice::critical);
+  object.close();
+}
+
 void write_bounds(TextBuffer& out, const Metrics& metrics) {
   ObjectWriter bounds{out, 2};
   bounds.time("critical_path", metrics.bounds.critical_path);
@@ -171,7 +192,8 @@ std::string metrics_json(const Metrics& metrics,
                          const Problem& problem,
                          const Plan& plan,
                          std::string_view title,
-                         const Samples& samples) {
+                         const Samples& samples,
+                         const TraceDocument* document) {
   TextBuffer out;
   ObjectWriter root{out, 1};
   root.text("schedlab", "metrics");
@@ -180,6 +202,7 @@ std::string metrics_json(const Metrics& metrics,
   root.text("policy", plan.policy);
   root.text("machine", problem.platform.name);
   write_summary(root, metrics);
+  if (document != nullptr) write_over_time(root.key("utilization_over_time"), *document);
   write_bounds(root.key("lower_bounds"), metrics);
   if (samples.count() > 0) write_samples(root.key("samples"), samples);
   if (!metrics.memory.empty()) {

@@ -90,6 +90,26 @@ TEST_CASE("elements with one name are told apart by their knobs, or by their lab
   CHECK(rows(Grid(labels)) == std::vector<std::string>{"policy=two", "policy=heft"});
 }
 
+TEST_CASE("alternatives that rows could not tell apart are refused") {
+  CHECK(error_of(spec_with(R"({"kind": "lstm", "layers": [2, 4, 2]})", R"("heft")")) ==
+        "a.json: /workload/layers/2: found \"2\" again, as in /workload/layers/0, expected each "
+        "alternative of an axis once");
+  CHECK(error_of(spec_with(R"({"kind": "lstm"})", R"(["heft", {"name": "heft"}])"))
+            .find("a.json: /policy/1: found \"heft\" again, as in /policy/0") == 0);
+  CHECK(error_of(spec_with(R"({"kind": "lstm"})",
+                           R"([{"name": "heft", "label": "a"}, {"name": "peft", "label": "a"}])"))
+            .find("give each a \"label\"") != std::string::npos);
+  // Zipped lists may repeat values: layers and hidden together tell rows apart.
+  CHECK(error_of(spec_with(R"({"kind": "lstm", "layers": [2, 2], "hidden": [64, 128]})",
+                           R"("heft")",
+                           R"(, "zip": [["/workload/layers", "/workload/hidden"]])")) ==
+        "no error");
+  // The column of max_streams tells these apart.
+  CHECK(error_of(spec_with(R"({"kind": "lstm"})",
+                           R"([{"name": "heft", "max_streams": [2, 4]},
+                               {"name": "heft", "max_streams": [8, 16]}])")) == "no error");
+}
+
 TEST_CASE("axes with one name get the name of their part, and reserved names are avoided") {
   const Spec spec = parse_spec(
       R"({"workload": {"kind": "random_layered", "layers": [3, 4], "seed": [1, 2]},

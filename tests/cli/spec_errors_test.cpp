@@ -102,6 +102,13 @@ TEST_CASE(
       {spec(lstm, R"("v10")", heft),
        "a.json: /machine: found the unknown machine \"v10\"",
        "did you mean \"v100\"?"},
+      {spec(lstm, R"("no_such_machine.json")", heft),
+       "a.json: /machine: found \"./no_such_machine.json\", which is no file, expected the path of "
+       "a file, relative to the spec",
+       ""},
+      {spec(lstm, R"({"path": "no_such_machine.json", "connections": 8})", heft),
+       "a.json: /machine/path: found \"./no_such_machine.json\", which is no file",
+       ""},
       {spec(lstm, R"({"base": "v100", "conections": 8})", heft),
        "a.json: /machine/conections: found the unknown key \"conections\"",
        "did you mean \"connections\"?"},

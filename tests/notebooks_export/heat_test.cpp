@@ -106,6 +106,9 @@ TEST_CASE("Sweeps with two numeric axes get a map per policy; others none") {
   flat.columns[2].role = ColumnRole::note;
   flat.columns[3].role = ColumnRole::note;
   CHECK(heat_maps(SweepView{flat}).empty());
+  CHECK_THROWS_WITH_AS(static_cast<void>(heat_map(SweepView{flat})),
+                       doctest::Contains("this sweep has only"),
+                       InfeasibleError);
 }
 
 TEST_CASE("The scale of a map is white at the neutral value and ends in two colours") {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace schedlab {
+
+/// Text out of a user's file as it may go to a screen: control characters other than ends of lines
+/// and bytes that are not UTF-8 become \xNN, so that a name cannot move the cursor or hide a line.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace schedlab
