@@ -3,6 +3,7 @@
 
 #include "hw_models/json_leaves.hpp"
 #include "sim/base/error.hpp"
+#include "tests/cli/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -202,10 +203,10 @@ TEST_CASE("a machine is named, or given as the path of its file") {
   CHECK_THROWS_WITH_AS(static_cast<void>(load_machine("no/such/machine.json")),
                        doctest::Contains("no/such/machine.json"),
                        InputError);
-  const std::filesystem::path path = "load_machine_test.json";
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "machine.json";
   std::ofstream{path} << minimal;
   CHECK(load_machine(path.string()).name == "tiny");
-  std::filesystem::remove(path);
   CHECK_THROWS_AS(static_cast<void>(load_machine("./")), InputError);
 }
 

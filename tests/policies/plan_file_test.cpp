@@ -3,6 +3,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_json.hpp"
+#include "tests/cli/temporary_folder.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>
@@ -15,35 +16,27 @@ namespace {
 
 using testing::Scene;
 
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "schedlab_plan_file_test";
-  Folder() { std::filesystem::create_directories(path); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-};
-
 }  // namespace
 
 TEST_CASE("plan_file gives back the plan that another policy made and somebody saved") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   const Scene scene{testing::gradient_grid(3, 4), Rng{3}};
   const Plan made = make_policy("diagonal")->plan(scene.problem());
-  const std::string path = (folder.path / "plan.json").string();
+  const std::string path = (folder.path() / "plan.json").string();
   write_file_atomically(path, plan_to_json(made, scene.graph));
   CHECK(make_policy("plan_file", {{"path", path}})->plan(scene.problem()) == made);
 }
 
 TEST_CASE("plan_file needs a path, a file and a plan of this graph") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   const Scene scene{testing::gradient_grid(3, 4), Rng{3}};
   CHECK_THROWS_AS(static_cast<void>(make_policy("plan_file")), InputError);
   CHECK_THROWS_AS(
-      static_cast<void>(make_policy("plan_file", {{"path", (folder.path / "none").string()}})
+      static_cast<void>(make_policy("plan_file", {{"path", (folder.path() / "none").string()}})
                             ->plan(scene.problem())),
       InputError);
   const Scene other{testing::gradient_grid(1, 1), Rng{3}};
-  const std::string path = (folder.path / "plan.json").string();
+  const std::string path = (folder.path() / "plan.json").string();
   write_file_atomically(path,
                         plan_to_json(make_policy("diagonal")->plan(scene.problem()), scene.graph));
   CHECK_THROWS_WITH_AS(

@@ -2,6 +2,7 @@
 #include "sim/base/file.hpp"
 
 #include "sim/base/error.hpp"
+#include "tests/cli/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,25 +13,17 @@
 #include <vector>
 
 using namespace schedlab;
-
-namespace {
-
-std::filesystem::path folder() {
-  const auto path = std::filesystem::current_path() / "file_test";
-  std::filesystem::create_directories(path);
-  return path;
-}
-
-}  // namespace
+using schedlab::testing::TemporaryFolder;
 
 TEST_CASE("what was written is read, and no temporary file is left") {
-  const auto path = folder() / "a.bin";
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a.bin";
   const std::string bytes{"zero \0 and \xFF", 12};
   write_file_atomically(path, "longer text that is replaced");
   write_file_atomically(path, bytes);
   CHECK(read_file(path) == bytes);
   CHECK(read_file(path).capacity() >= bytes.size() + 64);
-  for (const auto& entry : std::filesystem::directory_iterator{folder()}) {
+  for (const auto& entry : std::filesystem::directory_iterator{folder.path()}) {
     CHECK(entry.path().extension() != ".tmp");
   }
 }
@@ -43,12 +36,14 @@ TEST_CASE("a file that cannot be read or written is named") {
     CHECK(std::string{error.what()} ==
           "no/such/file.json: found no such file, expected a file that can be read");
   }
-  CHECK_THROWS_AS((void)read_file(folder()), InputError);
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS((void)read_file(folder.path()), InputError);
   CHECK_THROWS_AS(write_file_atomically("no/such/file.json", "x"), InputError);
 }
 
 TEST_CASE("writers of one path never mix their bytes") {
-  const auto path = folder() / "shared.txt";
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "shared.txt";
   std::vector<std::thread> threads;
   for (const char letter : {'a', 'b', 'c', 'd'}) {
     threads.emplace_back([&, letter] {

@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
+#include "tests/cli/temporary_folder.hpp"
 #include "tests/workloads/graph_equal.hpp"
 #include "workloads/graph_dot.hpp"
 #include "workloads/graph_json.hpp"
@@ -103,8 +104,8 @@ TEST_CASE("random graphs repeat with their seed, and only the first layer has en
 }
 
 TEST_CASE("files are recognised by extension and content, and renumbered") {
-  const auto folder = std::filesystem::current_path() / "workload_files";
-  std::filesystem::create_directories(folder);
+  const testing::TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   const TaskGraph graph = grid(2, 3, Duration{1'000'000});
   write_file_atomically(folder / "a.json", write_graph_json(graph));
   write_file_atomically(folder / "b.txt", write_graph_text(graph));

@@ -4,7 +4,8 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
-#include "tests/support/skip.hpp"
+#include "tests/cli/temporary_folder.hpp"
+#include "tests/comparisons/reference_data.hpp"
 
 #include <doctest/doctest.h>
 
@@ -85,24 +86,17 @@ TEST_CASE("wrong Standard Task Graphs are refused with their line") {
 }
 
 TEST_CASE("all graphs of the reference set have the published critical paths and works") {
-  const char* const folder = std::getenv("SCHEDLAB_REFERENCE_DATA");
-  const std::filesystem::path data =
-      folder != nullptr
-          ? folder
-          : std::filesystem::path{SCHEDLAB_SOURCE_DIR}.parent_path() / "shared" / "data";
-  const auto archive = data / "stg" / "stg_50.tar.gz";
-  if (!std::filesystem::exists(archive)) {
-    testing::skip("the Standard Task Graph Set is not there; set SCHEDLAB_REFERENCE_DATA");
-    return;
-  }
-  const auto unpacked = std::filesystem::current_path() / "stg_reference";
-  std::filesystem::create_directories(unpacked);
-  const std::string command = "tar -xzf '" + archive.string() + "' -C '" + unpacked.string() + "'";
+  const auto archive = testing::reference_data("stg/stg_50.tar.gz");
+  if (!archive) return;
+  const std::filesystem::path data = archive->parent_path();
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path& unpacked = folder.path();
+  const std::string command = "tar -xzf '" + archive->string() + "' -C '" + unpacked.string() + "'";
   REQUIRE(std::system(command.c_str()) == 0);
 
   // Columns: tasks, file, procs, lower_bound, best_known, proven_optimal, critical_path,
   // total_work, ...
-  std::istringstream table{read_file(data / "stg" / "optimal.csv")};
+  std::istringstream table{read_file(data / "optimal.csv")};
   std::string line;
   std::getline(table, line);
   std::size_t graphs = 0;
@@ -124,7 +118,7 @@ TEST_CASE("all graphs of the reference set have the published critical paths and
   CHECK(graphs == 180);
   for (const char* name : {"fft", "fpppp", "gaussian_elimination", "robot", "sparse"}) {
     CAPTURE(name);
-    const auto path = data / "stg" / "app" / (std::string{name} + ".stg");
+    const auto path = data / "app" / (std::string{name} + ".stg");
     if (!std::filesystem::exists(path)) continue;
     CHECK(read_stg(read_file(path), path.string()).task_count() > 10);
   }
