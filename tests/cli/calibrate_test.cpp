@@ -160,6 +160,23 @@ TEST_CASE("the verb writes a machine that specs can name, and says how good it i
   CHECK(machine.platform.devices[DeviceId{0}].profile != nullptr);
 }
 
+TEST_CASE("with fewer seconds less is run, and the machine file says so") {
+  const testing::TemporaryFolder folder;
+  const std::string out = (folder.path() / "machine.json").string();
+  std::ostringstream text;
+  std::size_t runs = 0;
+  for (const double seconds : {0.001, 100.0}) {
+    SimulatedBench bench{2, 0.0};
+    const CalibrateOptions options{.out = out, .quick = true, .seconds = seconds};
+    CHECK(run(options, bench, Terminal{text, text}) == exit_done);
+    CHECK(bench.runs() > runs);
+    runs = bench.runs();
+  }
+  const MachineSpec machine = load_machine(out);
+  CHECK(machine.platform.devices[DeviceId{0}].profile->how.find("--quick --seconds 100:") !=
+        std::string::npos);
+}
+
 TEST_CASE("an interrupted calibration writes nothing and leaves an older file alone") {
   const testing::TemporaryFolder folder;
   const std::string out = (folder.path() / "machine.json").string();

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import markdown
 
+# Paths that begin so are files of the repository; a word in capitals or with these marks stands for one of the reader's.
 FOLDERS = ("experiments/", "scripts/", "hw_models/", "tests/", "docs/")
 PROGRAM = re.compile(r"(?:[\w./]*/)?schedlab$")
 PLACEHOLDER = re.compile(r"^[A-Z_0-9]+$|NAME|\.\.\.|[<>*$]")
@@ -24,8 +25,6 @@ PLACEHOLDER = re.compile(r"^[A-Z_0-9]+$|NAME|\.\.\.|[<>*$]")
 class Verb:
     options: dict = field(default_factory=dict)  # of every option, short or long: whether it takes a value
     required: int = 0  # positional arguments
-    most: int = 0
-    groups: set = field(default_factory=set)  # words that may come first, such as notebook of export
 
 
 def verbs_of(page):
@@ -37,7 +36,6 @@ def verbs_of(page):
         elif verb is not None and (row := re.match(r"\| `([^`]+)` \| (.*) \|$", line)):
             names, meaning = row.groups()
             if not names.startswith("-"):
-                verb.most += 1
                 verb.required += meaning.endswith("required")
                 continue
             words = names.replace(",", " ").split()
@@ -116,9 +114,15 @@ def check_preset(root, words):
             yield f"there is no preset {word!r}"
 
 
-def check(root, words, verbs, files):
-    while words and (words[0] in ("mpirun", "nohup", "time", "sudo") or re.match(r"^\w+=", words[0]) or words[0] == "-n" or words[0] in ("N", "4")):
-        words = words[2:] if words[0] == "-n" else words[1:]
+def without_prefix(words):
+    """The command itself, without `NAME=value` and `mpirun -n N` before it."""
+    while words and re.match(r"\w+=", words[0]):
+        words = words[1:]
+    return words[3:] if words[:2] == ["mpirun", "-n"] else words
+
+
+def check(root, words, verbs):
+    words = without_prefix(words)
     if not words:
         return
     if words[0] == "?":
@@ -127,8 +131,7 @@ def check(root, words, verbs, files):
         yield from check_program(words[1:], verbs)
     elif words[0] in ("cmake", "ctest"):
         yield from check_preset(root, words)
-    if files:
-        yield from check_files(root, words)
+    yield from check_files(root, words)
 
 
 def main(root):
@@ -144,13 +147,13 @@ def main(root):
                 if block.kind == "" and not (words and (PROGRAM.match(words[0]) or words[0] in ("cmake", "ctest"))):
                     continue
                 seen += 1
-                findings += [f"{name}:{block.line + offset}: {what}" for what in check(root, words, verbs, True)]
+                findings += [f"{name}:{block.line + offset}: {what}" for what in check(root, words, verbs)]
         for number, line in markdown.lines_outside_blocks(page):
             for code in re.findall(r"`((?:mpirun -n \w+ )?(?:build/release/)?schedlab \w[^`]*|scripts/[\w./-]+)`", line):
                 words = [word for word in code.split() if word not in ("...", "…")]
                 seen += 1
                 # In running text arguments may be left out.
-                what = [each for each in check(root, words, verbs, True) if " needs " not in each]
+                what = [each for each in check(root, words, verbs) if " needs " not in each]
                 findings += [f"{name}:{number}: `{code}`: {each}" for each in what]
     print("\n".join(findings) or f"{seen} commands can be typed")
     return 1 if findings else 0

@@ -2,6 +2,7 @@
 """Reads the Markdown pages of the repository: their blocks of code, links and headings."""
 
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +27,15 @@ class Link:
 
 
 def tracked(root, *patterns):
-    """Files of the repository that match, also those not committed yet; without a repository, what lies in the folder."""
-    listing = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "--", *patterns],
-                             capture_output=True, text=True)
-    if listing.returncode == 0:
-        files = [root / name for name in listing.stdout.splitlines()]
-        return sorted({file for file in files if file.exists()})
-    skip = {"build", "out", ".git"}
-    found = [file for pattern in patterns for file in root.rglob(pattern)]
-    return sorted({file for file in found if not skip & set(file.relative_to(root).parts)})
+    """Files of the repository that match; where its history cannot be asked, all that lie there."""
+    found = None
+    if (root / ".git").exists() and shutil.which("git"):
+        listing = subprocess.run(["git", "-C", root, "ls-files", "--", *patterns], capture_output=True, text=True)
+        if listing.returncode == 0:
+            found = [root / name for name in listing.stdout.splitlines()]
+    if found is None:
+        found = [file for pattern in patterns for file in root.rglob(pattern)]
+    return sorted({file for file in found if file.exists() and not {"build", "out"} & set(file.relative_to(root).parts)})
 
 
 def pages(root):
