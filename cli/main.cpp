@@ -19,6 +19,7 @@
 #include "cli/cmd_validate.hpp"
 #include "cli/printable.hpp"
 #include "cli/reference/command_pages.hpp"
+#include "cli/reference/usage_message.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "sim/base/error.hpp"
@@ -123,7 +124,12 @@ int run_program(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_done : exit_usage;
+    if (error.get_exit_code() == 0) {  // help or version were asked for
+      static_cast<void>(app.exit(error));
+      return exit_done;
+    }
+    std::cerr << usage_message(verb_facts(app), {argv + 1, argv + argc}, error.what());
+    return exit_usage;
   }
   return run_guarded(chosen);
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reference/usage_message.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace schedlab {
+namespace {
+
+bool is_flag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' &&
+         std::isdigit(static_cast<unsigned char>(word[1])) == 0;
+}
+
+std::string unknown(const std::string& what,
+                    const std::string& word,
+                    const std::vector<std::string>& known,
+                    const std::string& help) {
+  const std::string closest = closest_spelling(word, known);
+  return fmt::format("error: found the {} \"{}\", expected one of {}\n  {}\n",
+                     what,
+                     word,
+                     fmt::join(known, ", "),
+                     closest.empty() ? help : fmt::format("did you mean \"{}\"?", closest));
+}
+
+/// "--out=x" -> "--out", "-j4" -> "-j"
+std::string name_of(const std::string& flag) {
+  return flag[1] == '-' ? flag.substr(0, flag.find('=')) : flag.substr(0, 2);
+}
+
+const ArgumentFacts* argument(const VerbFacts& verb, const std::string& name) {
+  const auto found = std::ranges::find_if(verb.arguments, [&](const ArgumentFacts& each) {
+    return std::ranges::find(each.names, name) != each.names.end();
+  });
+  return found == verb.arguments.end() ? nullptr : &*found;
+}
+
+/// The first flag that the verb does not have; empty if there is none.
+std::string unknown_flag(const VerbFacts& verb, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!is_flag(words[i])) continue;
+    const std::string name = name_of(words[i]);
+    const ArgumentFacts* known = argument(verb, name);
+    if (known == nullptr) return name;
+    if (!known->value.empty() && name == words[i]) ++i;  // what follows is its value
+  }
+  return {};
+}
+
+std::vector<std::string> long_flags(const VerbFacts& verb) {
+  std::vector<std::string> names;
+  for (const ArgumentFacts& each : verb.arguments) {
+    if (!each.positional) names.push_back(each.names.back());
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string usage_message(const std::vector<VerbFacts>& verbs,
+                          const std::vector<std::string>& words,
+                          const std::string& reason) {
+  std::vector<std::string> names;
+  for (const VerbFacts& verb : verbs) names.push_back(verb.name);
+  const auto word = std::ranges::find_if_not(words, is_flag);
+  if (word == words.end()) {
+    return fmt::format(
+        "error: found no verb, expected one of {}\n  schedlab --help says what each does\n",
+        fmt::join(names, ", "));
+  }
+  const auto verb = std::ranges::find(verbs, *word, &VerbFacts::name);
+  if (verb == verbs.end()) {
+    return unknown("verb", *word, names, "schedlab --help says what each does");
+  }
+  const std::string help = fmt::format("schedlab {} --help has all arguments", verb->name);
+  const std::string flag = unknown_flag(*verb, {std::next(word), words.end()});
+  if (!flag.empty()) return unknown("flag", flag, long_flags(*verb), help);
+  return fmt::format("error: {}: {}\n  {}\n", verb->name, reason, help);
+}
+
+}  // namespace schedlab
