@@ -126,6 +126,7 @@ bool MpirunMessages::take(const std::string& line) {
     if (!line.empty()) paragraphs_.back() += (paragraphs_.back().empty() ? "" : " ") + line;
     return false;
   }
+  if (line.find("ORTE_ERROR_LOG") != std::string::npos) return false;  // about its own paragraphs
   if (line.starts_with("error:")) program_said_ = true;
   return true;
 }

@@ -96,7 +96,33 @@ std::vector<NetLayerRange> agreed_stages(const TrainingSpec& spec,
   return layer_ranges(detail::take_items<std::int64_t>(rest));
 }
 
+Plan plan_of(const TrainingSpec& spec, const Problem& problem, bool checked) {
+  Plan plan = make_policy(spec.policy, spec.policy_options)->plan(problem);
+  const std::vector<Finding> findings =
+      checked ? check(problem.graph, problem.platform, plan) : std::vector<Finding>{};
+  if (findings.empty()) return plan;
+  const bool stuck = findings.front().kind == FindingKind::deadlock;
+  throw InfeasibleError(fmt::format("plan of {}: {}{}",
+                                    spec.policy,
+                                    findings.front().message,
+                                    stuck ? "\n  use \"transfers\": \"overlapped\"" : ""));
+}
+
 }  // namespace
+
+void expect_plan(const TrainingSpec& spec, std::uint32_t stages) {
+  const bool cut = !spec.layers_per_stage.empty();
+  PipelineTraining training = spec.training;
+  training.stages = layer_ranges(
+      cut ? cut_layers(spec, stages, {})
+          : equal_parts(static_cast<std::int64_t>(training.net.layers.size()), stages));
+  const TaskGraph graph = pipeline_graph(pipeline_spec(training));
+  RankCosts costs;
+  costs.latency = Duration{1};  // so that there is a network, with its eager limit
+  const Platform platform = ranks_platform(graph.rank_count(), costs);
+  const CostTable table(graph, platform, MeasuredRanks{costs});
+  static_cast<void>(plan_of(spec, {graph, platform, table}, cut));
+}
 
 SettledTraining settle_training(const TrainingSpec& spec, RankLink& link) {
   SettledTraining settled;
@@ -113,11 +139,7 @@ SettledTraining settle_training(const TrainingSpec& spec, RankLink& link) {
       pipeline_spec(settled.training, with_calls(settled.costs.pipeline, settled.costs.call)));
   settled.platform = ranks_platform(settled.graph.rank_count(), settled.costs);
   settled.table = CostTable(settled.graph, settled.platform, MeasuredRanks{settled.costs});
-  settled.plan = make_policy(spec.policy, spec.policy_options)->plan(settled.problem());
-  const std::vector<Finding> findings = check(settled.graph, settled.platform, settled.plan);
-  if (!findings.empty()) {
-    throw InfeasibleError(fmt::format("plan of {}: {}", spec.policy, findings.front().message));
-  }
+  settled.plan = plan_of(spec, settled.problem(), true);
   return settled;
 }
 

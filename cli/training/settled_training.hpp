@@ -36,4 +36,9 @@ struct SettledTraining {
 /// needs more memory than the spec allows.
 [[nodiscard]] SettledTraining settle_training(const TrainingSpec& spec, RankLink& link);
 
+/// What can be said against the plan of so many stages before anything is measured: throws what
+/// settle_training() would throw for it. Where the cut is open, messages have no size yet and ranks
+/// that wait for each other are not found.
+void expect_plan(const TrainingSpec& spec, std::uint32_t stages);
+
 }  // namespace schedlab

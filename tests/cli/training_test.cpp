@@ -153,6 +153,37 @@ TEST_CASE("a number of ranks that does not fit is named") {
   CHECK(ranks_error(open, 12).starts_with("--ranks: found 12, expected at most 5 stages"));
 }
 
+TEST_CASE("a plan that cannot be is refused before ranks start") {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      const TrainingSpec spec = parse_training_spec(text, "t.json");
+      expect_plan(spec, stages_for_ranks(spec, 0));
+    } catch (const InfeasibleError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  CHECK(message(spec_with()) == "no error");
+  CHECK(message(spec_with("[2, 3]", R"([2, 3], "chunks": 2)"))
+            .find("pipeline_interleaved_1f1b, or \"chunks\": 1") != std::string::npos);
+  CHECK(message(spec_with("[2, 3]", R"([2, 3], "memory_limit_mib": 0.001)"))
+            .starts_with("t.json: stage 0"));
+  // Three ranks of two chunks that send 16 samples of 64 or 16 values and more, above 4096 bytes
+  // behind the first layer only; with 160 filters everywhere.
+  std::string ring =
+      spec_with(R"("pipeline_1f1b")", R"({"name": "pipeline_flush", "transfers": "blocking"})");
+  const auto replace = [&ring](const std::string& from, const std::string& to) {
+    ring.replace(ring.find(from), from.size(), to);
+  };
+  replace(R"("units": 4, "relu")", R"("units": 160, "relu")");
+  replace(R"({"kind": "dense", "units": 8, "relu": true})",
+          R"({"kind": "dense", "units": 640}, {"kind": "dense", "units": 640})");
+  replace("[2, 3]", R"([1, 1, 1, 1, 1, 1], "chunks": 2)");
+  const std::string stuck = message(ring);
+  CHECK(stuck.find("waits in send of message") != std::string::npos);
+  CHECK(stuck.find("\"transfers\": \"overlapped\"") != std::string::npos);
+}
+
 TEST_CASE("data from a file is relative to the spec") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "d.csv") << "label,a,b\n0,0.5,1\n1,1,0.5\n0,0,1\n1,1,0\n1,0,0\n";
@@ -210,6 +241,7 @@ TEST_CASE("mpirun's paragraphs are kept back, and say which rank died") {
   CHECK_FALSE(messages.take(frame));
   CHECK(messages.cause() == "rank 1 was ended by signal 9 (Killed)");
   CHECK_FALSE(messages.program_said());
+  CHECK_FALSE(messages.take("[host:3438] [[24976,0],0] ORTE_ERROR_LOG: Data unpack would read"));
   CHECK(messages.take("error: rank 2: no memory"));
   CHECK(messages.program_said());
   CHECK(messages.paragraphs().size() == 2);
