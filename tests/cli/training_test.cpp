@@ -168,8 +168,8 @@ TEST_CASE("a plan that cannot be is refused before ranks start") {
             .find("pipeline_interleaved_1f1b, or \"chunks\": 1") != std::string::npos);
   CHECK(message(spec_with("[2, 3]", R"([2, 3], "memory_limit_mib": 0.001)"))
             .starts_with("t.json: stage 0"));
-  // Three ranks of two chunks that send 16 samples of 64 or 16 values and more, above 4096 bytes
-  // behind the first layer only; with 160 filters everywhere.
+  // Three ranks of two chunks, 2 samples a micro-batch: 640 floats of each are 5120 bytes, above
+  // what is buffered.
   std::string ring =
       spec_with(R"("pipeline_1f1b")", R"({"name": "pipeline_flush", "transfers": "blocking"})");
   const auto replace = [&ring](const std::string& from, const std::string& to) {
