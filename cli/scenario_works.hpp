@@ -5,8 +5,6 @@
 #include "sim/base/error.hpp"
 #include "sim/base/interrupt.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -83,10 +81,9 @@ class ScenarioWorks {
   [[nodiscard]] Duration preparation(std::uint64_t scenario) const {
     const Host& host = scenarios_.at(scenario).problem->machine->platform.host(HostId{0});
     if (host.front_end_thread && host.costs.preparation() > Duration{0}) {
-      throw InfeasibleError(
-          fmt::format("the {} executor prepares and launches on one thread; \"launch\": \"eager\" "
-                      "does so",
-                      limits_.executor));
+      throw InfeasibleError("the " + limits_.executor +
+                            " executor prepares and launches on one thread; \"launch\": "
+                            "\"eager\" does so");
     }
     return host.costs.preparation();
   }
@@ -116,15 +113,15 @@ class ScenarioWorks {
       limit = "runs one device; leave out ranks";
     }
     if (!limit.empty()) {
-      throw InfeasibleError(fmt::format("the {} executor {}", limits_.executor, limit));
+      throw InfeasibleError("the " + limits_.executor + " executor " + limit);
     }
   }
 
   [[nodiscard]] Plan checked_plan(std::uint64_t scenario) {
     FullRun planned = planner_.run_fully(scenario);
     if (limits_.refuses_findings && !planned.findings.empty()) {
-      throw InfeasibleError(fmt::format("the plan is not run on a device, as it is not right: {}",
-                                        planned.findings.front().message));
+      throw InfeasibleError("the plan is not run on a device, as it is not right: " +
+                            planned.findings.front().message);
     }
     return std::move(planned.plan);
   }

@@ -33,6 +33,9 @@ class Experiment {
     ScenarioRunner runner(space_);
     run_ = runner.run_fully(scenario);
     CHECK(run_.findings.empty());
+    const Summary summary = runner.run(scenario, false).summary;
+    CHECK(summary.utilization > 0);
+    CHECK(summary.utilization <= summary.busy_share);
   }
   [[nodiscard]] Times of(const std::string& task) const {
     for (const TaskSpan& span : run_.trace.tasks) {
