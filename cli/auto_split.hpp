@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/result_columns.hpp"
 #include "cli/spec.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/base/options.hpp"
 #include "sim/base/units.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,17 +33,23 @@ struct AutoSplit {
 /// After so many numbers of slices in a row that are no faster than the best the search ends.
 inline constexpr int split_patience = 6;  // assumed: uneven slices make the makespan jump
 
-/// The same spec, with the fastest number of slices where the workload's "split" is "auto": 1, 2,
-/// 3, ... are simulated up to the batch or until `split_patience` in a row are no faster; the
-/// fewest among equals. A spec without "auto" comes back as it is.
-/// Throws InputError if the spec has more scenarios than one, InfeasibleError if no number can run,
-/// Interrupted when asked to stop.
-[[nodiscard]] Spec with_found_split(Spec spec, const StopFlag* stop, AutoSplit& found);
+/// Does the option say that the number is to be found?
+[[nodiscard]] bool is_auto_split(const std::map<std::string, OptionValue>& given);
 
-/// A line for people; empty if nothing was to be found.
-[[nodiscard]] std::string split_text(const AutoSplit& found);
+/// Does some workload of the spec?
+[[nodiscard]] bool leaves_split_open(const Spec& spec);
 
-/// Throws InputError if the number of slices is still to be found: only `simulate` finds it.
-void expect_found_split(const std::map<std::string, OptionValue>& given, const std::string& file);
+/// The fastest number of slices: 1, 2, 3, ... are simulated up to the batch or until
+/// `split_patience` in a row are no faster; the fewest among equals.
+/// Throws InfeasibleError if no number can run, Interrupted when asked to stop.
+[[nodiscard]] AutoSplit find_split(
+    const std::function<ScenarioResult(std::int64_t slices)>& simulate, const StopFlag* stop);
+
+/// The text of a spec of one scenario with the number of slices that was found for it, so that what
+/// it made can be made again without a search; nullptr: as it is.
+[[nodiscard]] std::string split_given_text(const Spec& spec, const AutoSplit* found);
+
+/// A line for people; empty if nothing was to be found (nullptr).
+[[nodiscard]] std::string split_text(const AutoSplit* found);
 
 }  // namespace schedlab

@@ -263,18 +263,19 @@ int run(const ExecuteOptions& options, const Terminal& terminal) {
   const Metrics metrics = compute_metrics(problem, runs.median.plan, runs.median.trace);
   const TraceDocument document =
       make_document(problem, runs.median.plan, runs.median.trace, title, "measured cpu");
-  const RunFiles files = write_run_files(folder.path(),
-                                         folder.target(),
-                                         {.problem = problem,
-                                          .plan = runs.median.plan,
-                                          .origin = {.verb = "execute",
-                                                     .spec = spec.text,
-                                                     .spec_file = spec.file,
-                                                     .spec_folder = spec.folder,
-                                                     .workers = executor.workers(),
-                                                     .host = options.host}},
-                                         document,
-                                         metrics);
+  const RunFiles files =
+      write_run_files(folder.path(),
+                      folder.target(),
+                      {.problem = problem,
+                       .plan = runs.median.plan,
+                       .origin = {.verb = "execute",
+                                  .spec = split_given_text(spec, space.found_split(0).get()),
+                                  .spec_file = spec.file,
+                                  .spec_folder = spec.folder,
+                                  .workers = executor.workers(),
+                                  .host = options.host}},
+                      document,
+                      metrics);
   folder.publish();
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
 

@@ -162,16 +162,17 @@ int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& termi
   const Metrics metrics = compute_metrics(problem, runs.timed.plan, runs.timed.trace);
   const TraceDocument document =
       make_document(problem, runs.timed.plan, runs.timed.trace, title, "measured cuda");
-  RunFiles files = write_run_files(folder.path(),
-                                   folder.target(),
-                                   {.problem = problem,
-                                    .plan = runs.timed.plan,
-                                    .origin = {.verb = "execute",
-                                               .spec = spec.text,
-                                               .spec_file = spec.file,
-                                               .spec_folder = spec.folder}},
-                                   document,
-                                   metrics);
+  RunFiles files =
+      write_run_files(folder.path(),
+                      folder.target(),
+                      {.problem = problem,
+                       .plan = runs.timed.plan,
+                       .origin = {.verb = "execute",
+                                  .spec = split_given_text(spec, space.found_split(0).get()),
+                                  .spec_file = spec.file,
+                                  .spec_folder = spec.folder}},
+                      document,
+                      metrics);
   if (options.profile) {
     write_kineto(folder.path(), problem.graph, runs.log);
     files.files.emplace_back(kineto_file);

@@ -7,7 +7,7 @@
 #include "cli/trace_input.hpp"
 #include "notebooks_export/raster.hpp"
 #include "notebooks_export/sweep_heat.hpp"
-#include "notebooks_export/timeline.hpp"
+#include "notebooks_export/timelines.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 
@@ -95,7 +95,7 @@ void print_summary(const Terminal& terminal,
 
 int draw_map(const PlotOptions& options, const Terminal& terminal) {
   const ResultsStore store =
-      ResultsStore::open(std::filesystem::path{options.input} / results_database);
+      ResultsStore::open(std::filesystem::path{options.inputs.front()} / results_database);
   SweepViewOptions view_options;
   for (const ResultsStore::Column& column : store.columns()) {
     if (column.path.starts_with("/policy/")) view_options.policy_axes.push_back(column.name);
@@ -112,8 +112,11 @@ int draw_map(const PlotOptions& options, const Terminal& terminal) {
 
 CLI::App* add_to(CLI::App& app, PlotOptions& options) {
   CLI::App* verb =
-      app.add_subcommand("plot", "Draw the timeline of a run, or a map of a sweep over two axes");
-  verb->add_option("INPUT", options.input, "Folder of a run or a sweep, or a trace.json")
+      app.add_subcommand("plot", "Draw timelines of runs, or a map of a sweep over two axes");
+  verb->add_option("INPUT",
+                   options.inputs,
+                   "Folder of a run, or a trace.json; several are drawn beneath each other over "
+                   "one time axis. Or the folder of a sweep")
       ->required();
   verb->add_option("-o,--out", options.out, "Picture: .svg, .png or .pdf")->required();
   verb->add_option("--width", options.width, "Width of a timeline in pixels")
@@ -133,14 +136,23 @@ CLI::App* add_to(CLI::App& app, PlotOptions& options) {
 }
 
 int run(const PlotOptions& options, const Terminal& terminal) {
-  if (std::filesystem::exists(std::filesystem::path{options.input} / results_database)) {
+  const auto& inputs = options.inputs;
+  if (inputs.size() == 1 &&
+      std::filesystem::exists(std::filesystem::path{inputs.front()} / results_database)) {
     return draw_map(options, terminal);
   }
-  const TraceDocument document = load_trace(options.input);
+  std::vector<TraceDocument> documents;
+  std::size_t tasks = 0;
+  for (const std::string& input : inputs) {
+    documents.push_back(load_trace(input));
+    tasks += documents.back().trace.tasks.size();
+  }
   TimelineOptions timeline;
   timeline.width = options.width;
-  write_as(options.out, timeline_svg(document, timeline));
-  print_summary(terminal, options, document.title, "tasks", document.trace.tasks.size());
+  const bool one = documents.size() == 1;
+  write_as(options.out,
+           one ? timeline_svg(documents.front(), timeline) : timelines_svg(documents, timeline));
+  print_summary(terminal, options, documents.front().title, "tasks", tasks);
   return exit_done;
 }
 

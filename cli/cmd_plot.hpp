@@ -4,6 +4,7 @@
 #include "cli/terminal.hpp"
 
 #include <string>
+#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -12,7 +13,7 @@ class App;
 namespace schedlab {
 
 struct PlotOptions {
-  std::string input{};
+  std::vector<std::string> inputs{};  ///< of runs: one or several; of a sweep: one
   std::string out{};
   double width = 1200;
   // Of a sweep's map: see HeatMapOptions. `panels` and `at` ("axis=value") are lists with commas.
@@ -28,7 +29,8 @@ struct PlotOptions {
 
 /// Adds the verb `plot`.
 CLI::App* add_to(CLI::App& app, PlotOptions& options);
-/// Draws a trace again (other width, other format), or a map of a sweep over two axes.
+/// Draws traces again (other width, other format, several over one time axis), or a map of a sweep
+/// over two axes.
 [[nodiscard]] int run(const PlotOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

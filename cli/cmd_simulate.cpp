@@ -97,7 +97,7 @@ void print_json(const Terminal& terminal,
                 const std::string& title,
                 const Metrics& metrics,
                 const FullRun& run,
-                const AutoSplit& split,
+                const AutoSplit* split,
                 const RunFiles& files,
                 const std::string& folder) {
   nlohmann::ordered_json summary{{"verb", "simulate"},
@@ -109,9 +109,9 @@ void print_json(const Terminal& terminal,
                                  {"gap", metrics.gap},
                                  {"utilization", metrics.utilization},
                                  {"findings", run.findings.size()}};
-  if (split.chosen > 0) {
+  if (split != nullptr) {
     nlohmann::ordered_json tried = nlohmann::ordered_json::array();
-    for (const AutoSplit::Tried& each : split.tried) {
+    for (const AutoSplit::Tried& each : split->tried) {
       tried.push_back({{"split", each.split}});
       if (each.failure.empty()) {
         tried.back()["makespan_us"] = to_us(each.makespan);
@@ -119,7 +119,7 @@ void print_json(const Terminal& terminal,
         tried.back()["failure"] = each.failure;
       }
     }
-    summary["split"] = {{"chosen", split.chosen}, {"tried", std::move(tried)}};
+    summary["split"] = {{"chosen", split->chosen}, {"tried", std::move(tried)}};
   }
   if (run.samples.count() > 0) {
     const SampleSummary makespan = run.samples.summaries().front();
@@ -164,8 +164,7 @@ CLI::App* add_to(CLI::App& app, SimulateOptions& options) {
 }
 
 int run(const SimulateOptions& options, const Terminal& terminal) {
-  AutoSplit split;
-  const Spec spec = with_found_split(load_spec(options.spec), terminal.stop, split);
+  const Spec spec = load_spec(options.spec);
   const Grid grid(spec);
   expect_one_scenario(spec, grid);
   ScenarioSpace space(spec, grid);
@@ -174,6 +173,7 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
 
   ScenarioRunner runner(space, terminal.stop);
   const FullRun run = runner.run_fully(0, true);
+  const auto split = space.found_split(0, terminal.stop);
   const Problem problem = run.prepared->problem();
   const Metrics metrics = compute_metrics(problem, run.plan, run.trace, run.prepared->bounds);
   const std::string title = fmt::format("{}: {} on {}",
@@ -181,8 +181,10 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
                                         grid.part_label(Part::policy, 0),
                                         grid.part_label(Part::machine, 0));
   const TraceDocument document = make_document(problem, run.plan, run.trace, title);
-  const RunOrigin origin{
-      .verb = "simulate", .spec = spec.text, .spec_file = spec.file, .spec_folder = spec.folder};
+  const RunOrigin origin{.verb = "simulate",
+                         .spec = split_given_text(spec, split.get()),
+                         .spec_file = spec.file,
+                         .spec_folder = spec.folder};
   const RunFiles files = write_run_files(
       folder.path(), folder.target(), {problem, run.plan, &run.samples, origin}, document, metrics);
   folder.publish();
@@ -190,10 +192,10 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
   print_findings(terminal, run);
   if (options.json) {
-    print_json(terminal, title, metrics, run, split, files, options.out);
+    print_json(terminal, title, metrics, run, split.get(), files, options.out);
   } else {
     print_text(terminal, title, metrics, run.samples, files, options.out);
-    terminal.out << split_text(split);
+    terminal.out << split_text(split.get());
   }
   return run.findings.empty() || options.allow_findings ? exit_done : exit_failed;
 }

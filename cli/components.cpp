@@ -102,11 +102,16 @@ void Components::expect_file(const Choice& choice) const {
   expect_regular_file(*text, spec_.file, member != nullptr ? *member : choice.node, {});
 }
 
+bool Components::finds_split(std::uint64_t workload) const {
+  return is_auto_split(workload_choice(workload).given);
+}
+
 Options Components::workload_options(const Choice& choice) const {
-  expect_found_split(choice.given, spec_.file);
+  std::map<std::string, OptionValue> given = choice.given;
+  // Until the number is found: whole.
+  if (is_auto_split(given)) given[std::string{auto_split_option}] = std::int64_t{1};
   try {
-    return resolve_options(
-        "workload " + choice.name, workload_info(choice.name).options, choice.given);
+    return resolve_options("workload " + choice.name, workload_info(choice.name).options, given);
   } catch (const InputError& error) {
     rethrow(error, choice.node);
   }
@@ -184,8 +189,11 @@ std::optional<TensorParallel::Options> Components::tensor_parallel(std::uint64_t
   return tensor_parallel_options(choice.name, workload_options(choice));
 }
 
-TaskGraph Components::graph(std::uint64_t workload, Granularity granularity) const {
-  const Choice choice = decided_choice(workload, granularity);
+TaskGraph Components::graph(std::uint64_t workload,
+                            Granularity granularity,
+                            std::int64_t slices) const {
+  Choice choice = decided_choice(workload, granularity);
+  if (is_auto_split(choice.given)) choice.given[std::string{auto_split_option}] = slices;
   const Options options = workload_options(choice);
   try {
     return workload_info(choice.name).make(options);

@@ -33,8 +33,12 @@ class Components {
 
   /// True when the workload leaves its granularity to the policy ("auto").
   [[nodiscard]] bool follows_policy(std::uint64_t workload) const;
-  /// `granularity` counts only when follows_policy().
-  [[nodiscard]] TaskGraph graph(std::uint64_t workload, Granularity granularity) const;
+  /// True when the number of slices of the workload's batch is to be found ("split": "auto").
+  [[nodiscard]] bool finds_split(std::uint64_t workload) const;
+  /// `granularity` counts only when follows_policy(), `slices` only when finds_split().
+  [[nodiscard]] TaskGraph graph(std::uint64_t workload,
+                                Granularity granularity,
+                                std::int64_t slices = 1) const;
   /// Of a workload whose tasks can be computed and not only timed: what its graph was made from.
   [[nodiscard]] std::optional<RecurrentSpec> recurrent_spec(std::uint64_t workload,
                                                             Granularity granularity) const;

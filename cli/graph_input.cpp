@@ -3,6 +3,7 @@
 
 #include "cli/components.hpp"
 #include "cli/grid.hpp"
+#include "cli/scenario.hpp"
 #include "cli/spec.hpp"
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
@@ -29,6 +30,19 @@ bool is_spec(std::string_view text) {
   return head.find("\"schedlab\"") == std::string_view::npos;
 }
 
+/// Of a spec that leaves their number open; what is fastest depends on machine and policy.
+std::int64_t slices_of(const Spec& spec, const Grid& grid, const Components& components) {
+  if (!components.finds_split(0)) return 1;
+  if (grid.size() != 1) {
+    throw InputError({.file = spec.file,
+                      .pointer = "/workload/split",
+                      .found = R"("auto")",
+                      .expected = "a number of slices",
+                      .hint = "to have it found, give each list of the spec one value"});
+  }
+  return ScenarioSpace(spec, grid).found_split(0)->chosen;
+}
+
 GraphInput from_spec(const std::string& path, const std::string& machine) {
   const Spec spec = load_spec(path);
   const Grid grid(spec);
@@ -45,7 +59,7 @@ GraphInput from_spec(const std::string& path, const std::string& machine) {
       grid.part_count(Part::policy) == 1 ? components.policy(0)->granularity() : Granularity::fine;
   GraphInput input;
   input.title = spec.name;
-  input.graph = components.graph(0, granularity);
+  input.graph = components.graph(0, granularity, slices_of(spec, grid, components));
   const bool own = grid.part_count(Part::machine) == 1;
   input.machine = own ? components.machine(0) : load_machine(machine);
   input.costs =

@@ -58,6 +58,7 @@ std::vector<ResultColumn> number_columns() {
       {"queries", integer, "stream queries"},
       {"events", integer, "events of the plan"},
       {"streams", integer, "streams of the plan"},
+      {"found_split", integer, "slices of the batch where the spec says \"auto\""},
   };
 }
 
@@ -147,7 +148,8 @@ std::vector<Cell> result_cells(const ScenarioResult& result, bool sampled) {
                           number(s.waits),
                           number(s.queries),
                           number(s.events),
-                          number(s.streams)};
+                          number(s.streams),
+                          result.found_split > 0 ? Cell{result.found_split} : Cell{}};
   if (sampled) append_samples(cells, result.samples);
   cells.push_back(result.checked ? Cell{result.findings} : Cell{});
   cells.push_back(result.note.empty() ? Cell{} : Cell{result.note});

@@ -12,12 +12,13 @@ namespace schedlab {
 
 /// How one scenario of a sweep ended.
 struct ScenarioResult {
-  Summary summary;            ///< without noise; all zero when `error` is set
-  Samples samples;            ///< on a machine that scatters; else empty
-  bool checked = false;       ///< the plan checker saw the plan
-  std::int64_t findings = 0;  ///< what it found
-  std::string note;           ///< the error, or the first finding; empty: all is well
-  bool failed = false;        ///< there is no result, `note` says why
+  Summary summary;               ///< without noise; all zero when `error` is set
+  Samples samples;               ///< on a machine that scatters; else empty
+  bool checked = false;          ///< the plan checker saw the plan
+  std::int64_t findings = 0;     ///< what it found
+  std::string note;              ///< the error, or the first finding; empty: all is well
+  bool failed = false;           ///< there is no result, `note` says why
+  std::int64_t found_split = 0;  ///< slices of the batch; 0: the spec gives them, or needs none
 };
 
 /// What SQL calls the type of a column.

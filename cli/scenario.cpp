@@ -43,11 +43,13 @@ ScenarioSpace::ScenarioSpace(const Spec& spec, const Grid& grid)
     : grid_(grid),
       components_(spec, grid),
       check_memory_(spec.check_memory),
+      finds_splits_(leaves_split_open(spec)),
       graphs_(graph_cache_bytes),
       machines_(object_cache_entries),
       cost_models_(object_cache_entries),
       problems_(problem_cache_bytes),
-      policies_(object_cache_entries) {
+      policies_(object_cache_entries),
+      splits_(object_cache_entries) {
   const std::uint64_t count = std::min(grid.part_count(Part::launch), known_launches);
   for (std::uint64_t i = 0; i < count; ++i) launches_.push_back(components_.launch(i));
 }
@@ -66,8 +68,28 @@ bool ScenarioSpace::legacy_default_stream(std::uint64_t scenario) const {
   return components_.legacy_default_stream(grid_.part_index(scenario, Part::default_stream));
 }
 
+std::shared_ptr<const AutoSplit> ScenarioSpace::found_split(std::uint64_t scenario,
+                                                            const StopFlag* stop) {
+  if (!finds_splits_ || !components_.finds_split(grid_.part_index(scenario, Part::workload))) {
+    return nullptr;
+  }
+  const auto simulated = [&](std::int64_t slices) {
+    return ScenarioRunner(*this, stop, slices).run(scenario, false);
+  };
+  return splits_.get(
+      scenario,
+      [&] { return find_split(simulated, stop); },
+      [](const AutoSplit&) { return std::size_t{1}; });
+}
+
 ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
-                                                     const Policy& policy) const {
+                                                     const Policy& policy,
+                                                     const StopFlag* stop,
+                                                     std::int64_t slices) {
+  if (slices == 0) {
+    const auto found = found_split(scenario, stop);
+    if (found != nullptr) slices = found->chosen;
+  }
   const LaunchChoice launch = launch_choice(scenario);
   const bool plain = launch.mode == LaunchMode::eager || launch.mode == LaunchMode::graph_launch;
   const std::uint64_t launch_key =
@@ -79,7 +101,8 @@ ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
           grid_.part_index(scenario, Part::machine),
           grid_.part_index(scenario, Part::cost_model),
           launch_key,
-          grid_.part_index(scenario, Part::ranks)};
+          grid_.part_index(scenario, Part::ranks),
+          static_cast<std::uint64_t>(slices)};
 }
 
 std::shared_ptr<const CostModel> ScenarioSpace::cost_model(std::uint64_t index,
@@ -97,8 +120,11 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
   PreparedProblem made;
   const LaunchChoice launch = key[4] == 0 ? LaunchChoice{} : components_.launch(key[4] - 1);
   made.graph = graphs_.get(
-      {key[0], key[1]},
-      [&] { return components_.graph(key[0], static_cast<Granularity>(key[1])); },
+      {key[0], key[1], key[6]},
+      [&] {
+        return components_.graph(
+            key[0], static_cast<Granularity>(key[1]), static_cast<std::int64_t>(key[6]));
+      },
       [](const TaskGraph& graph) { return graph.memory_bytes(); });
   const bool preloaded = workers_ != 0 && host_ == HostPlacement::preloaded;
   made.machine = machines_.get(
@@ -205,7 +231,7 @@ const Policy& ScenarioRunner::policy_of(std::uint64_t scenario) {
 
 std::shared_ptr<const PreparedProblem> ScenarioRunner::prepared(std::uint64_t scenario,
                                                                 const Policy& policy) {
-  const ScenarioSpace::ProblemKey key = space_.problem_key(scenario, policy);
+  const ScenarioSpace::ProblemKey key = space_.problem_key(scenario, policy, stop_, slices_);
   for (const RecentProblem& recent : problems_) {
     if (recent.key == key) return recent.value;
   }
@@ -366,6 +392,10 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
         summarizer_.summarize(problem, recording_.plan, recording_.trace, prepared->bounds);
     expect_memory(problem, result.summary.peak_memory);
     result.samples = draw(scenario, *prepared, policy);
+    if (slices_ == 0) {
+      const auto split = space_.found_split(scenario, stop_);
+      if (split != nullptr) result.found_split = split->chosen;
+    }
     if (check && problem.graph.task_count() <= largest_checked_graph) {
       const auto findings = schedlab::check(problem.graph,
                                             problem.platform,

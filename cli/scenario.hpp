@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/auto_split.hpp"
 #include "cli/components.hpp"
 #include "cli/grid.hpp"
 #include "cli/kernel_steps.hpp"
@@ -80,9 +81,20 @@ class ScenarioSpace {
   /// Whether stream 0 of its plan becomes a legacy default stream.
   [[nodiscard]] bool legacy_default_stream(std::uint64_t scenario) const;
 
-  // Workload, granularity, machine, cost model; launch if it changes machine or graph; ranks.
-  using ProblemKey = std::array<std::uint64_t, 6>;
-  [[nodiscard]] ProblemKey problem_key(std::uint64_t scenario, const Policy& policy) const;
+  /// How many slices its batch is cut into where the spec leaves that open, found once for each
+  /// scenario; nullptr: the spec leaves nothing open.
+  /// Throws InfeasibleError if no number can run, Interrupted when asked to stop.
+  [[nodiscard]] std::shared_ptr<const AutoSplit> found_split(std::uint64_t scenario,
+                                                             const StopFlag* stop = nullptr);
+
+  // Workload, granularity, machine, cost model; launch if it changes machine or graph; ranks;
+  // slices where they are left open, else 0.
+  using ProblemKey = std::array<std::uint64_t, 7>;
+  /// With so many slices; 0: as the spec says, or as found_split() finds.
+  [[nodiscard]] ProblemKey problem_key(std::uint64_t scenario,
+                                       const Policy& policy,
+                                       const StopFlag* stop = nullptr,
+                                       std::int64_t slices = 0);
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(const ProblemKey& key);
   [[nodiscard]] std::shared_ptr<const Policy> policy(std::uint64_t index);
 
@@ -104,14 +116,16 @@ class ScenarioSpace {
   Components components_;
   std::vector<LaunchChoice> launches_;  // of the first alternatives
   bool check_memory_;
+  bool finds_splits_;          // of some workload
   std::uint32_t workers_ = 0;  // 0: not executed
   HostPlacement host_ = HostPlacement::own_core;
-  SharedCache<std::array<std::uint64_t, 2>, TaskGraph> graphs_;
+  SharedCache<std::array<std::uint64_t, 3>, TaskGraph> graphs_;  // workload, granularity, slices
   SharedCache<std::array<std::uint64_t, 2>, MachineSpec> machines_;  // machine, launch mode
   // Alternative; whether the machine has a profile, which decides the default.
   SharedCache<std::array<std::uint64_t, 2>, std::unique_ptr<CostModel>> cost_models_;
   SharedCache<ProblemKey, PreparedProblem> problems_;
   SharedCache<std::uint64_t, std::unique_ptr<Policy>> policies_;
+  SharedCache<std::uint64_t, AutoSplit> splits_;  // by scenario
 };
 
 /// One scenario with everything that was recorded about it.
@@ -127,9 +141,11 @@ struct FullRun {
 /// Runs scenarios one after another on one thread.
 class ScenarioRunner {
  public:
-  /// `space` must outlive this.
-  explicit ScenarioRunner(ScenarioSpace& space, const StopFlag* stop = nullptr)
-      : space_(space), stop_(stop) {}
+  /// `space` must outlive this. `slices`: how many where the spec leaves it open; 0: the fastest.
+  explicit ScenarioRunner(ScenarioSpace& space,
+                          const StopFlag* stop = nullptr,
+                          std::int64_t slices = 0)
+      : space_(space), stop_(stop), slices_(slices) {}
 
   /// The numbers of one scenario. A scenario that cannot run (InfeasibleError, a contract its
   /// policy breaks) is a failed result, so that one bad combination does not end a sweep.
@@ -177,6 +193,7 @@ class ScenarioRunner {
 
   ScenarioSpace& space_;
   const StopFlag* stop_;
+  std::int64_t slices_;
   Simulator simulator_;
   Summarizer summarizer_;
   std::vector<RecentProblem> problems_;

@@ -5,6 +5,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/interrupt.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,7 +23,8 @@ struct ExecutionLimits {
 };
 
 /// Scenarios of a space made ready to be executed, as often as asked, in any order. What tasks
-/// compute on (`Work`) is kept in memory per workload and granularity.
+/// compute on (`Work`) is kept in memory per workload, granularity and number of slices that was
+/// found.
 template <class Work>
 class ScenarioWorks {
  public:
@@ -133,7 +135,10 @@ class ScenarioWorks {
                       const Make& make) {
     const std::uint64_t workload = space_.grid().part_index(scenario, Part::workload);
     // Scenarios on other machines have equal graphs, but objects of their own.
-    Held& held = works_[{workload, static_cast<std::uint64_t>(granularity)}];
+    const auto split = space_.found_split(scenario);
+    const std::int64_t slices = split == nullptr ? 0 : split->chosen;
+    Held& held = works_[{
+        workload, static_cast<std::uint64_t>(granularity), static_cast<std::uint64_t>(slices)}];
     if (held.made.work == nullptr || held.problem->graph != problem.graph) {
       held = {};
       held.problem = std::make_shared<PreparedProblem>(problem);
@@ -146,7 +151,7 @@ class ScenarioWorks {
   ExecutionLimits limits_;
   ScenarioRunner planner_;
   std::map<std::uint64_t, Prepared> scenarios_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Held> works_;  // workload, granularity
+  std::map<std::array<std::uint64_t, 3>, Held> works_;  // workload, granularity, slices found
 };
 
 }  // namespace schedlab

@@ -73,6 +73,18 @@ CostTerms cost_terms(Processor processor, EngineClass engine_class) {
 
 Estimate AccelerationEngine::estimate(const Operation& operation, const Device& device) const {
   if (has_only_a_duration(operation)) return fixed_cost(operation, device);
+  Estimate estimate = without_framework(operation, device);
+  const double alone = to_seconds(estimate.duration);
+  estimate.duration += options_.framework;
+  if (alone > 0) {
+    estimate.bandwidth =
+        Bandwidth{estimate.bandwidth.count() * alone / to_seconds(estimate.duration)};
+  }
+  return estimate;
+}
+
+Estimate AccelerationEngine::without_framework(const Operation& operation,
+                                               const Device& device) const {
   for (const Kernel& kernel : operation.kernels) refuse_unmodelled(kernel, operation);
   if (is_host_copy(operation.kind)) {
     KernelSum sum{operation, device, device.stream_gap};

@@ -67,6 +67,7 @@ struct CostTerms {
 ///   array       class cost known: ClassCost::seconds / groups
 ///               else kernel_floor + max(FLOPs / peak, moved bytes / bandwidth) of its groups
 ///   management  class cost known: ClassCost::seconds, else FLOPs / rate + moved bytes / bandwidth
+///   both        and the framework's time for every operator
 ///   groups      units_per_kernel of the machine, in units of the class it runs on; costs that are
 ///               known are those of one unit
 ///
@@ -84,6 +85,9 @@ class AccelerationEngine final : public CostModel {
     /// SW26010-Pro Supercomputer at SC23).
     double management_flop_per_s = 33e9;
     double management_bytes_per_s = 8e9;  // assumed: one core's share of a DDR4 channel
+    /// What a framework takes for every operator beside its kernel (finding it, allocating its
+    /// results), on the management core whichever processor runs the kernel.
+    Duration framework{0};
   };
 
   explicit AccelerationEngine(Options options) : options_(options) {}
@@ -104,6 +108,8 @@ class AccelerationEngine final : public CostModel {
   }
 
  private:
+  [[nodiscard]] Estimate without_framework(const Operation& operation, const Device& device) const;
+
   Options options_;
 };
 

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <utility>
 
 namespace schedlab {
@@ -68,7 +70,69 @@ double rest_of(const ByEngineClass<ClassCost>& costs, const EngineSample& sample
   return sample.step_seconds - known;
 }
 
+void scale(ClassCost& cost, double factor) {
+  cost.operator_seconds *= factor;
+  cost.seconds_per_byte *= factor;
+  cost.seconds_per_flop *= factor;
+}
+
+/// Own time over what the costs give; 0: not timed.
+double own_factor(const ByEngineClass<ClassCost>& costs,
+                  const EngineSample& sample,
+                  std::size_t engine_class) {
+  const double fitted = costs[engine_class].seconds(sample.timed_work[engine_class]);
+  if (engine_class == rest || sample.timed_seconds[engine_class] <= 0 || fitted <= 0) return 0;
+  return sample.timed_seconds[engine_class] / fitted;
+}
+
+ByEngineClass<ClassCost> scaled_classes(const ByEngineClass<ClassCost>& costs,
+                                        const EngineSample& sample) {
+  ByEngineClass<ClassCost> own = costs;
+  for (std::size_t i = 0; i < engine_class_count; ++i) {
+    const double factor = own_factor(costs, sample, i);
+    if (factor > 0) scale(own[i], factor);
+  }
+  return own;
+}
+
+/// Of data_split: seconds by the operator, and by the byte.
+void set_rest(OwnCosts& own, const EngineSample& sample, double by_operator, double by_byte) {
+  const EngineWork& work = sample.all_work[rest];
+  own.of[rest] = {};
+  if (work.operators > 0) own.of[rest].operator_seconds = by_operator / work.operators;
+  if (work.moved_bytes > 0) own.of[rest].seconds_per_byte = by_byte / work.moved_bytes;
+}
+
+void divide_weight_gradients(const ByEngineClass<ClassCost>& costs,
+                             const EngineSample& sample,
+                             OwnCosts& own) {
+  constexpr auto weight = static_cast<std::size_t>(EngineClass::conv_weight_gradient);
+  constexpr auto data = static_cast<std::size_t>(EngineClass::conv_data_gradient);
+  const double of_both = own_factor(costs, sample, data);
+  const double images = costs[weight].seconds(sample.image_weight_gradients);
+  if (images <= 0 || of_both <= 0 || of_both >= own_factor(costs, sample, weight)) return;
+  const double others = costs[weight].seconds(sample.timed_work[weight]) - images;
+  const double seconds = sample.timed_seconds[weight] - of_both * others;
+  own.of[weight] = costs[weight];
+  scale(own.of[weight], of_both);
+  own.image_weight_gradient = costs[weight];
+  scale(own.image_weight_gradient, seconds / images);
+}
+
 }  // namespace
+
+std::vector<TaskId> image_weight_gradients(const TaskGraph& graph) {
+  std::set<std::int32_t> with_data_gradient;
+  std::vector<TaskId> gradients;
+  for (const TaskId task : graph.tasks()) {
+    const EngineClass kind = engine_class(graph.operation(task));
+    if (kind == EngineClass::conv_data_gradient) with_data_gradient.insert(graph.tags(task).layer);
+    if (kind == EngineClass::conv_weight_gradient) gradients.push_back(task);
+  }
+  std::erase_if(gradients,
+                [&](TaskId task) { return with_data_gradient.contains(graph.tags(task).layer); });
+  return gradients;
+}
 
 EngineSample engine_sample(std::string name,
                            const TaskGraph& graph,
@@ -84,6 +148,9 @@ EngineSample engine_sample(std::string name,
     if (std::find(names.begin(), names.end(), operation.name) != names.end()) {
       sample.timed_work[index] += work;
     }
+  }
+  for (const TaskId task : image_weight_gradients(graph)) {
+    sample.image_weight_gradients += engine_work(graph.operation(task));
   }
   return sample;
 }
@@ -112,27 +179,34 @@ ByEngineClass<ClassCost> fit_engine(Processor processor, const std::vector<Engin
   return costs;
 }
 
-ByEngineClass<ClassCost> scaled_to(const ByEngineClass<ClassCost>& costs,
-                                   const EngineSample& sample,
-                                   double operator_share) {
+OwnCosts scaled_to(const ByEngineClass<ClassCost>& costs,
+                   const EngineSample& sample,
+                   double operator_share) {
   SCHEDLAB_EXPECTS(operator_share >= 0 && operator_share <= 1 && sample.step_seconds > 0,
                    fmt::format("{}: share {}", sample.name, operator_share));
-  ByEngineClass<ClassCost> own = costs;
-  for (std::size_t i = 0; i < engine_class_count; ++i) {
-    const double fitted = costs[i].seconds(sample.timed_work[i]);
-    if (i == rest || sample.timed_seconds[i] <= 0 || fitted <= 0) continue;
-    const double factor = sample.timed_seconds[i] / fitted;
-    own[i].operator_seconds *= factor;
-    own[i].seconds_per_byte *= factor;
-    own[i].seconds_per_flop *= factor;
-  }
-  const EngineWork& work = sample.all_work[rest];
-  const double seconds = rest_of(own, sample);
-  own[rest] = {};
-  if (work.operators > 0) own[rest].operator_seconds = operator_share * seconds / work.operators;
-  if (work.moved_bytes > 0) {
-    own[rest].seconds_per_byte = (1 - operator_share) * seconds / work.moved_bytes;
-  }
+  OwnCosts own{.of = scaled_classes(costs, sample)};
+  const double seconds = rest_of(own.of, sample);
+  set_rest(own, sample, operator_share * seconds, (1 - operator_share) * seconds);
+  divide_weight_gradients(costs, sample, own);
+  return own;
+}
+
+double rest_ratio(const BothCosts& costs, const EngineSamples& samples) {
+  return rest_of(scaled_classes(costs.management, samples.management), samples.management) /
+         rest_of(scaled_classes(costs.array, samples.array), samples.array);
+}
+
+OwnCosts scaled_to_both(const BothCosts& costs, const EngineSamples& samples, double speed_up) {
+  SCHEDLAB_EXPECTS(speed_up > 1, fmt::format("{}: {}", samples.array.name, speed_up));
+  OwnCosts own{.of = scaled_classes(costs.array, samples.array)};
+  const double seconds = rest_of(own.of, samples.array);
+  const double ratio = rest_ratio(costs, samples);
+  const double framework = std::max(0.0, seconds * (speed_up - ratio) / (speed_up - 1));
+  double operators = 0;
+  for (const EngineWork& work : samples.array.all_work) operators += work.operators;
+  if (operators > 0) own.framework_seconds = framework / operators;
+  set_rest(own, samples.array, 0, seconds - framework);
+  divide_weight_gradients(costs.array, samples.array, own);
   return own;
 }
 

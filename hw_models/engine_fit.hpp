@@ -17,7 +17,11 @@ struct EngineSample {
   ByEngineClass<EngineWork> timed_work{};
   double step_seconds = 0;  ///< of all operators; 0: not known
   ByEngineClass<EngineWork> all_work{};
+  EngineWork image_weight_gradients{};  ///< of timed_work; see image_weight_gradients()
 };
+
+/// Weight gradients of convolutions that have no data gradient, as nobody asks for that of images.
+[[nodiscard]] std::vector<TaskId> image_weight_gradients(const TaskGraph& graph);
 
 /// Adds up the work of the graph's operators by class. `timed` names the operations that were
 /// timed, by class.
@@ -38,13 +42,57 @@ struct EngineSample {
 [[nodiscard]] ByEngineClass<ClassCost> fit_engine(Processor processor,
                                                   const std::vector<EngineSample>& samples);
 
+/// One network's own times on the array, as costs of its operators.
+struct OwnCosts {
+  ByEngineClass<ClassCost> of{};
+  /// Of image_weight_gradients(); not known(): as the others of their class.
+  ClassCost image_weight_gradient{};
+  /// What the framework takes for every operator beside its kernel.
+  double framework_seconds = 0;
+};
+
 /// `costs` with every timed class scaled so that it gives the sample's own time exactly: what
-/// varies within a class is as fitted, its sum as timed. `data_split` takes what is left of the
-/// step: `operator_share` of it, in [0, 1], equally for each operator, the rest by the bytes they
-/// move. Totals do not say how it divides. Errors   InfeasibleError if nothing is left of the step.
-[[nodiscard]] ByEngineClass<ClassCost> scaled_to(const ByEngineClass<ClassCost>& costs,
-                                                 const EngineSample& sample,
-                                                 double operator_share);
+/// varies within a class is as fitted, its sum as timed.
+///
+/// Weight gradients apart: a convolution's is the same product as its data gradient, so that both
+/// classes have about the same factor. Where the weight gradients' is larger, convolutions that
+/// have both gradients get the data gradients', and the rest of the time is that of the convolution
+/// on the images, which has one only.
+///
+/// `data_split` takes what is left of the step: `operator_share` of it, in [0, 1], equally for each
+/// operator, the rest by the bytes they move. Totals on one processor do not say how it divides.
+/// Errors   InfeasibleError if nothing is left of the step.
+[[nodiscard]] OwnCosts scaled_to(const ByEngineClass<ClassCost>& costs,
+                                 const EngineSample& sample,
+                                 double operator_share);
+
+/// The same network, timed on both kinds of processor, and costs of both.
+struct EngineSamples {
+  const EngineSample& array;
+  const EngineSample& management;
+};
+struct BothCosts {
+  const ByEngineClass<ClassCost>& array;
+  const ByEngineClass<ClassCost>& management;
+};
+
+/// What is left of a network's step beside its timed classes on the management core, over the same
+/// on the array. Errors as scaled_to().
+[[nodiscard]] double rest_ratio(const BothCosts& costs, const EngineSamples& samples);
+
+/// As scaled_to(), with what is left of the step divided by the times on both processors: data
+/// moves `speed_up` times faster on the array, and the framework's time for every operator, which
+/// passes on the management core in both runs, is the same in both.
+///
+///   rest of array      = data + framework
+///   rest of management = speed_up * data + framework
+///
+/// The framework's time is 0 where the rests are further apart than speed_up, which therefore is at
+/// least the largest rest_ratio() of all networks if none is to have a negative time.
+/// Errors   as scaled_to(); ContractViolation unless speed_up > 1.
+[[nodiscard]] OwnCosts scaled_to_both(const BothCosts& costs,
+                                      const EngineSamples& samples,
+                                      double speed_up);
 
 /// Of all operators of the sample, with these costs.
 [[nodiscard]] double step_seconds(const ByEngineClass<ClassCost>& costs,

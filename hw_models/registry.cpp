@@ -113,6 +113,11 @@ std::vector<OptionSpec> engine_options() {
                      .doc = "Bandwidth of a management core.",
                      .minimum = 1e-6,
                      .maximum = 1e9});
+  options.push_back({.name = "framework_us",
+                     .default_value = 0.0,
+                     .doc = "What a framework takes for every operator beside its kernel.",
+                     .minimum = 0,
+                     .maximum = 1e9});
   return options;
 }
 
@@ -137,6 +142,7 @@ std::unique_ptr<CostModel> make_engine(const Options& given) {
   options.array = given.text("processor") == to_string(Processor::array);
   options.management_flop_per_s = given.number("management_gflop_per_s") * 1e9;
   options.management_bytes_per_s = given.number("management_gb_per_s") * 1e9;
+  options.framework = from_us(given.number("framework_us"));
   return std::make_unique<AccelerationEngine>(options);
 }
 

@@ -48,6 +48,8 @@ class Timeline {
     lay_out();
   }
 
+  [[nodiscard]] double height() const { return height_; }
+
   [[nodiscard]] std::string draw() {
     Svg svg{options_.width, height_, document_.title};
     draw_heading(svg);
@@ -56,9 +58,10 @@ class Timeline {
     draw_hosts(svg);
     draw_streams(svg);
     draw_arrows(svg);
-    draw_utilization(svg, scale_, curve_top_, curve_height_, document_, options_.mean_utilization);
+    const TimeScale run = run_scale();
+    draw_utilization(svg, run, curve_top_, curve_height_, document_, options_.mean_utilization);
     if (const DeviceMemory* memory = fullest()) {
-      draw_memory(svg, scale_, memory_top_, memory_height_, *memory, document_.trace.ended);
+      draw_memory(svg, run, memory_top_, memory_height_, *memory, document_.trace.ended);
     }
     draw_time_axis(svg, scale_, axis_top_);
     return std::move(svg).finish();
@@ -91,7 +94,10 @@ class Timeline {
       }
       running_[entry->second] += span.duration();
     }
-    const auto colors = operation_colors(names);
+    std::vector<std::string> colored = names;
+    colored.insert(
+        colored.end(), options_.other_operations.begin(), options_.other_operations.end());
+    const auto colors = operation_colors(std::move(colored));
     for (const std::string& name : names) row_style_.colors.push_back(colors.at(name));
     operations_ = std::move(names);
     row_style_.tooltips = document_.trace.tasks.size() <= most_tooltips;
@@ -176,7 +182,8 @@ class Timeline {
     }
     scale_.left = std::ceil(std::min(label_width, 190.0)) + 24;
     scale_.width = std::floor(options_.width - scale_.left - 28);
-    scale_.end_ps = std::max<std::int64_t>(document_.trace.makespan().count(), 1);
+    const Duration end = std::max(document_.trace.makespan(), options_.axis_end);
+    scale_.end_ps = std::max<std::int64_t>(end.count(), 1);
 
     hosts_shown_ = options_.host_track && !document_.trace.hosts.empty();
     legend_ = Legend{scale_.left, options_.width - 20};
@@ -188,6 +195,15 @@ class Timeline {
     memory_top_ = curve_top_ + curve_height_ + 10;
     axis_top_ = fullest() == nullptr ? curve_top_ + curve_height_ : memory_top_ + memory_height_;
     height_ = axis_top_ + 46;
+  }
+
+  /// The part of the axis that the run takes.
+  [[nodiscard]] TimeScale run_scale() const {
+    TimeScale run = scale_;
+    run.end_ps = std::max<std::int64_t>(document_.trace.makespan().count(), 1);
+    const double share = static_cast<double>(run.end_ps) / static_cast<double>(scale_.end_ps);
+    run.width = std::max(1.0, std::floor(scale_.width * share));
+    return run;
   }
 
   [[nodiscard]] const DeviceMemory* fullest() const {
@@ -367,8 +383,13 @@ class Timeline {
 
 }  // namespace
 
+TimelinePicture timeline_picture(const TraceDocument& document, const TimelineOptions& options) {
+  Timeline timeline{document, options};
+  return {.svg = timeline.draw(), .height = timeline.height()};
+}
+
 std::string timeline_svg(const TraceDocument& document, const TimelineOptions& options) {
-  return Timeline{document, options}.draw();
+  return timeline_picture(document, options).svg;
 }
 
 }  // namespace schedlab

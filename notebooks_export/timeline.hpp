@@ -26,6 +26,15 @@ struct TimelineOptions {
   std::size_t most_arrows = 60;    ///< arrows for resolved waits are drawn up to this many
   std::size_t most_streams = 128;  ///< beyond it those with most work are drawn; of several devices
                                    ///< the first ones, whole
+  /// Where the time axis ends at least, so that runs of different lengths can be compared.
+  Duration axis_end{0};
+  /// Operations that other pictures beside this one have: each has one colour in all.
+  std::vector<std::string> other_operations{};
+};
+
+struct TimelinePicture {
+  std::string svg;
+  double height = 0;  ///< in pixels
 };
 
 /// A Gantt chart: host threads on top, a row per stream coloured by operation, utilization beneath,
@@ -34,6 +43,8 @@ struct TimelineOptions {
 ///
 /// Errors   ContractViolation if the trace names a task, stream or host without a label.
 /// Cost     O(tasks * log tasks); the file has at most about 1.5 MB, whatever the number of tasks.
+[[nodiscard]] TimelinePicture timeline_picture(const TraceDocument& document,
+                                               const TimelineOptions& options = {});
 [[nodiscard]] std::string timeline_svg(const TraceDocument& document,
                                        const TimelineOptions& options = {});
 

@@ -50,6 +50,7 @@ constexpr std::array examples{
     Example{"reproduce", "schedlab reproduce --quick --out out/reproduction"},
     Example{"reproduce", "schedlab reproduce --system s1 --out out/s1"},
     Example{"plot", "schedlab plot out/one --out timeline.png"},
+    Example{"plot", "schedlab plot out/whole out/split --out both.svg"},
     Example{"plot", "schedlab plot out/quickstart --x batch --y layers --out map.svg"},
     Example{"export", "schedlab export csv out/quickstart --scenario 3 --out tasks.csv"},
     Example{"export", "schedlab export notebook out/quickstart"},

@@ -12,7 +12,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint64_t other_costs = 2;  // all, machine
+constexpr std::uint64_t other_costs = 4;  // both, both_in_turn, all, machine
 
 }  // namespace
 
@@ -64,31 +64,46 @@ double EngineRuns::seconds(const TaskGraph& graph,
   return result;
 }
 
-void EngineRuns::add(EngineRow row, const ByEngineClass<ClassCost>& costs) {
+CostTable EngineRuns::table_of(const TaskGraph& graph,
+                               const OwnCosts& costs,
+                               bool with_framework) const {
+  const double framework = with_framework ? costs.framework_seconds : 0;
   AccelerationEngine::Options options;
-  options.costs.of[static_cast<std::size_t>(Processor::array)] = costs;
-  const AccelerationEngine model{options};
+  options.costs.of[static_cast<std::size_t>(Processor::array)] = costs.of;
+  options.framework = round_up_seconds(framework);
+  CostTable table{graph, machine_.platform, AccelerationEngine{options}};
+  if (!costs.image_weight_gradient.known()) return table;
+  IdVector<TaskId, Duration> durations = table.durations();
+  for (const TaskId task : image_weight_gradients(graph)) {
+    const EngineWork work = engine_work(graph.operation(task));
+    durations[task] = round_up_seconds(costs.image_weight_gradient.seconds(work) + framework);
+  }
+  table.set_task_durations(std::move(durations));
+  return table;
+}
+
+void EngineRuns::add(EngineRow row, const OwnCosts& costs, bool in_turn) {
   const TaskGraph& whole = graph(row.network, 1);
-  const double one_group =
-      seconds(whole, CostTable{whole, machine_.platform, model}, "single_stream", 0);
+  const double one_group = seconds(whole, table_of(whole, costs, true), "single_stream", 0);
   for (const std::string& policy : spec_.policies) {
     for (const double scheduling_us : spec_.scheduling_us) {
       row.policy = policy;
       row.scheduling_us = scheduling_us;
-      add_splits(row, model, one_group);
+      add_splits(row, costs, in_turn, one_group);
     }
   }
 }
 
-void EngineRuns::add_splits(EngineRow row, const CostModel& model, double one_group) {
+void EngineRuns::add_splits(EngineRow row, const OwnCosts& costs, bool in_turn, double one_group) {
+  const double choosing_us = *row.scheduling_us + (in_turn ? 1e6 * costs.framework_seconds : 0.0);
   double unsplit = 0;
   double best = 0;
   double best_split = 0;
   for (const std::int64_t split : spec_.splits) {
     const TaskGraph& sliced = graph(row.network, split);
-    const CostTable costs{sliced, machine_.platform, model};
     row.split = split;
-    row.value = one_group / seconds(sliced, costs, row.policy, *row.scheduling_us);
+    row.value =
+        one_group / seconds(sliced, table_of(sliced, costs, !in_turn), row.policy, choosing_us);
     add_row(table_, row);
     if (split == 1) unsplit = row.value;
     if (split > 1 && row.value > best) {

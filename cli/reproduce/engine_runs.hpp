@@ -4,6 +4,7 @@
 #include "cli/reproduce/engine_rows.hpp"
 #include "cli/reproduce/engine_study_spec.hpp"
 #include "hw_models/acceleration_engine.hpp"
+#include "hw_models/engine_fit.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/graph/task_graph.hpp"
@@ -36,11 +37,16 @@ class EngineRuns {
              const Observer& observer,
              Table& table);
 
-  /// `row` says the network and where `costs`, which are those of the array, come from.
-  void add(EngineRow row, const ByEngineClass<ClassCost>& costs);
+  /// `row` says the network and where `costs`, which are those of the array, come from. `in_turn`:
+  /// one group at a time does the framework's part of an operator, which else all do beside each
+  /// other.
+  void add(EngineRow row, const OwnCosts& costs, bool in_turn = false);
 
  private:
-  void add_splits(EngineRow row, const CostModel& model, double one_group);
+  void add_splits(EngineRow row, const OwnCosts& costs, bool in_turn, double one_group);
+  [[nodiscard]] CostTable table_of(const TaskGraph& graph,
+                                   const OwnCosts& costs,
+                                   bool with_framework) const;
   [[nodiscard]] double seconds(const TaskGraph& graph,
                                const CostTable& costs,
                                const std::string& policy,

@@ -37,6 +37,9 @@ struct TimedNetwork {
   [[nodiscard]] const EngineSample& on(Processor processor) const {
     return samples[static_cast<std::size_t>(processor)];
   }
+  [[nodiscard]] EngineSamples both() const {
+    return {.array = on(Processor::array), .management = on(Processor::management_core)};
+  }
 };
 
 TimedNetwork read_network(const EngineStudySpec& spec, const PublishedNetwork& published) {
@@ -118,6 +121,11 @@ class FitTable {
     row.quantity = "table_coverage";
     row.operator_class.clear();
     row.value = 0.1 * timed_ms / times.array_step_s;
+    add_row(table_, row);
+    row.quantity = "table_bandwidth";
+    double bytes = 0;
+    for (const EngineWork& work : network.on(Processor::array).all_work) bytes += work.moved_bytes;
+    row.value = 1e-9 * bytes / times.array_step_s;
     add_row(table_, row);
   }
 
@@ -213,6 +221,23 @@ class FitTable {
   Table& table_;
 };
 
+/// Returns the largest: with it no network's framework takes a negative time.
+double add_rest_ratios(const BothCosts& costs,
+                       const std::vector<TimedNetwork>& networks,
+                       Table& table) {
+  double largest = 0;
+  for (const TimedNetwork& network : networks) {
+    const double ratio = rest_ratio(costs, network.both());
+    add_row(table,
+            {.quantity = "rest_ratio",
+             .network = network.published->workload,
+             .fitted_on = "both",
+             .value = ratio});
+    largest = std::max(largest, ratio);
+  }
+  return largest;
+}
+
 template <class Value>
 void add_value(std::vector<Cell>& cells, const Value& value) {
   const Cell cell{value};
@@ -234,7 +259,10 @@ std::vector<std::vector<Cell>> engine_axis_values(const EngineStudySpec& spec) {
                                "table_ratio",
                                "table_share",
                                "table_coverage",
+                               "table_bandwidth",
                                "fit_residual",
+                               "rest_ratio",
+                               "framework_ms",
                                "speed_up",
                                "best_speed_up",
                                "best_split",
@@ -252,7 +280,7 @@ std::vector<std::vector<Cell>> engine_axis_values(const EngineStudySpec& spec) {
       add_value(values[4], spec.networks[a].workload + "+" + spec.networks[b].workload);
     }
   }
-  for (const char* word : {"nothing", "all", "own", "machine"}) {
+  for (const char* word : {"nothing", "all", "own", "both", "both_in_turn", "machine"}) {
     add_value(values[4], std::string{word});
   }
   for (const double share : spec.operator_shares) add_value(values[5], share);
@@ -274,6 +302,8 @@ Table run_engine_study(const EngineStudySpec& spec,
   FitTable fits{spec, networks, table};
   fits.add_all();
   const CostsOfBoth all = fits.fit_all();
+  const BothCosts both{.array = all[0], .management = all[1]};
+  const double speed_up = add_rest_ratios(both, networks, table);
   EngineRuns runs{spec, stop, observer, table};
   for (const TimedNetwork& network : networks) {
     const std::string& name = network.published->workload;
@@ -282,7 +312,15 @@ Table run_engine_study(const EngineStudySpec& spec,
           {.quantity = "speed_up", .network = name, .fitted_on = "own", .operator_share = share},
           scaled_to(all[0], network.on(Processor::array), share));
     }
-    runs.add({.quantity = "speed_up", .network = name, .fitted_on = "all"}, all[0]);
+    const OwnCosts own = scaled_to_both(both, network.both(), speed_up);
+    add_row(table,
+            {.quantity = "framework_ms",
+             .network = name,
+             .fitted_on = "both",
+             .value = 1e3 * own.framework_seconds});
+    runs.add({.quantity = "speed_up", .network = name, .fitted_on = "both"}, own);
+    runs.add({.quantity = "speed_up", .network = name, .fitted_on = "both_in_turn"}, own, true);
+    runs.add({.quantity = "speed_up", .network = name, .fitted_on = "all"}, {.of = all[0]});
     runs.add({.quantity = "speed_up", .network = name, .fitted_on = "machine"}, {});
   }
   return table;

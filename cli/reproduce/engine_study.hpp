@@ -23,12 +23,17 @@ namespace schedlab {
 //   non_conv_share % of the array's step that is no convolution
 //   table_...      the same worked out of the published tables alone, `fitted_on` "nothing":
 //                  table_ratio (of a class, or "step"), table_share, table_coverage (% of the step
-//                  that the timed classes cover)
+//                  that the timed classes cover), table_bandwidth (GB/s that the step's operators
+//                  move on one core group)
 //   fit_residual   % error of each class's time where all networks were fitted ("all")
+//   rest_ratio     what the timed classes leave of the step, management core over array
+//   framework_ms   what the framework takes for each operator by the largest rest_ratio
+//                  (scaled_to_both of hw_models/engine_fit.hpp)
 //   speed_up       of all core groups over one without split, by split, policy and scheduling_us.
 //                  fitted_on "own": the network's own times (scaled_to of
-//                  hw_models/engine_fit.hpp), by operator_share; "machine": costs of the machine's
-//                  file
+//                  hw_models/engine_fit.hpp), by operator_share; "both": the same with the
+//                  framework's time for each operator; "both_in_turn": one group after another
+//                  spends that time; "all": of all networks; "machine": costs of the machine's file
 //   best_speed_up, best_split
 //                  over the splits above 1; split_gain: % that the best brings over none
 

@@ -16,6 +16,17 @@ namespace {
          kind == TaskKind::copy_device_to_host || kind == TaskKind::copy_device_to_device;
 }
 
+/// Of the device's limited classes; of those that only drive messages (management cores) none.
+[[nodiscard]] bool computes(const Device& device, UnitClassId unit_class) {
+  bool drives_messages = false;
+  for (std::size_t kind = 0; kind < task_kind_count; ++kind) {
+    if (device.unit_class_of[kind] != unit_class) continue;
+    if (static_cast<TaskKind>(kind) != TaskKind::collective) return true;
+    drives_messages = true;
+  }
+  return !drives_messages;
+}
+
 void expect_known_ids(const Problem& problem, const Plan& plan, const Trace& trace) {
   for (const TaskSpan& span : trace.tasks) {
     SCHEDLAB_EXPECTS(span.task.value() < problem.graph.task_count(),
@@ -32,9 +43,13 @@ double unit_share(const Problem& problem, OperationId operation, DeviceId device
   if (holds_no_units(problem.graph.operations()[operation].kind)) return 0.0;
   const CostTable::Entry& entry = problem.costs.entry(operation, device);
   if (entry.units == 0) return entry.estimate.share;
-  const auto& classes = problem.platform.device(device).unit_classes;
+  const Device& owner = problem.platform.device(device);
+  const auto& classes = owner.unit_classes;
+  if (!computes(owner, entry.unit_class)) return 0.0;
   double units = 0;
-  for (const UnitClass& unit_class : classes) units += unit_class.count;
+  for (const UnitClassId id : classes.ids()) {
+    if (computes(owner, id)) units += classes[id].count;
+  }
   return entry.mean_share * classes[entry.unit_class].count / units;
 }
 

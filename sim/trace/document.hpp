@@ -11,7 +11,7 @@ namespace schedlab {
 /// Share of a device's compute units that a task of `operation` holds there while it runs alone, in
 /// [0, 1]: its share of its unit class, times that class's part of the units of all limited
 /// classes; on unlimited units the estimate's share; 0 for copies and host work, which hold no
-/// compute units.
+/// compute units. Classes that run nothing but collectives (management cores) do not count.
 [[nodiscard]] double unit_share(const Problem& problem, OperationId operation, DeviceId device);
 
 /// The same for one task as it ran. Where units are shared block by block (shares_units) a

@@ -90,9 +90,9 @@ TEST_CASE("an engine study predicts the steps that its own model made") {
   CHECK(rows["class_time"] == 3 * 2 * 2);
   CHECK(rows["step_time"] == 3 * 2);
   CHECK(rows["pair_median"] == 3 * 2);
-  // Two shares, the fit of all and the machine's own costs; two splits.
-  CHECK(rows["speed_up"] == 3 * 4 * 2);
-  CHECK(rows["best_speed_up"] == 3 * 4);
+  // Two shares, two by both processors, the fit of all and the machine's own costs; two splits.
+  CHECK(rows["speed_up"] == 3 * 6 * 2);
+  CHECK(rows["best_speed_up"] == 3 * 6);
   const auto values = engine_axis_values(spec);
   for (const auto& row : table.rows) {
     for (std::size_t column = 0; column < values.size(); ++column) {

@@ -130,22 +130,28 @@ TEST_CASE("sweep, export and plot work on each other's files") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 21);  // a header and 4 * 5 tasks
 
   const fs::path picture = folder.path() / "picture.svg";
-  CHECK(session.call(PlotOptions{.input = trace.string(), .out = picture.string()}) == exit_done);
+  CHECK(session.call(PlotOptions{.inputs = {trace.string()}, .out = picture.string()}) ==
+        exit_done);
+  const std::string both = (folder.path() / "both.svg").string();
+  CHECK(session.call(PlotOptions{.inputs = {trace.string(), trace.string()}, .out = both}) ==
+        exit_done);
+  CHECK(read_file(both).find("<svg y=") != std::string::npos);
   CHECK(read_file(picture).find("<svg") != std::string::npos);
 }
 
 TEST_CASE("export and plot say what is wrong with their input") {
   const TemporaryFolder folder;
   Session session;
-  CHECK_THROWS_AS(
-      static_cast<void>(session.call(PlotOptions{.input = folder.path().string(), .out = "x.svg"})),
-      InputError);
+  CHECK_THROWS_AS(static_cast<void>(session.call(
+                      PlotOptions{.inputs = {folder.path().string()}, .out = "x.svg"})),
+                  InputError);
   const std::string spec = write_spec(folder, "a.json", diagonal_grid);
   const std::string run = (folder.path() / "run").string();
   static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = run}));
-  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(PlotOptions{.input = run, .out = "x.gif"})),
-                       doctest::Contains("a name that ends in .svg, .png or .pdf"),
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(session.call(PlotOptions{.inputs = {run}, .out = "x.gif"})),
+      doctest::Contains("a name that ends in .svg, .png or .pdf"),
+      InputError);
 }
 
 TEST_CASE("graph: statistics of a grid, and a conversion that reads back") {

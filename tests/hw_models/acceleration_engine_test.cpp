@@ -128,11 +128,83 @@ TEST_CASE("scaled costs give a network's own times whatever the share of each op
   costs[relu_class].seconds_per_byte *= 10;
   for (const double share : {0.0, 0.5, 1.0}) {
     const auto own = scaled_to(costs, samples[1], share);
-    CHECK(own[relu_class].seconds_per_byte == doctest::Approx(0.5));
-    CHECK(step_seconds(own, samples[1]) == doctest::Approx(samples[1].step_seconds));
+    CHECK(own.of[relu_class].seconds_per_byte == doctest::Approx(0.5));
+    CHECK(step_seconds(own.of, samples[1]) == doctest::Approx(samples[1].step_seconds));
     // 70 + 180 s beside the ReLUs
-    CHECK(own[split_class].operator_seconds == doctest::Approx(share * 250 / 10));
+    CHECK(own.of[split_class].operator_seconds == doctest::Approx(share * 250 / 10));
   }
+}
+
+TEST_CASE("times on both processors tell the framework's time from that of the data") {
+  // 4 + 10 operators at 3 s each, whatever runs their kernels; 30 bytes of the rest at 2 s on the
+  // array, eight times as long on the management core; ReLUs at 0.5 and 5 s a byte.
+  EngineSample array = planted()[0];
+  array.step_seconds = 0.5 * 200 + 3 * 14 + 2 * 30;
+  EngineSample management = array;
+  management.timed_seconds[relu_class] = 5 * 100;
+  management.step_seconds = 5 * 200 + 3 * 14 + 16 * 30;
+  ByEngineClass<ClassCost> on_array{};
+  on_array[relu_class].seconds_per_byte = 1;  // scaled to the network's own 0.5
+  ByEngineClass<ClassCost> on_management{};
+  on_management[relu_class].seconds_per_byte = 5;
+  const BothCosts costs{.array = on_array, .management = on_management};
+  const EngineSamples samples{.array = array, .management = management};
+  // (42 + 480) / (42 + 60)
+  const double ratio = rest_ratio(costs, samples);
+  CHECK(ratio == doctest::Approx(522.0 / 102));
+  const OwnCosts own = scaled_to_both(costs, samples, 8);
+  CHECK(own.framework_seconds == doctest::Approx(3));
+  CHECK(own.of[split_class].seconds_per_byte == doctest::Approx(2));
+  CHECK(own.of[relu_class].seconds_per_byte == doctest::Approx(0.5));
+  CHECK_FALSE(own.image_weight_gradient.known());
+  // If data is no faster than the rests are apart there is nothing left for the framework.
+  CHECK(scaled_to_both(costs, samples, ratio).framework_seconds == doctest::Approx(0));
+  CHECK(scaled_to_both(costs, samples, 2).framework_seconds == 0);
+}
+
+TEST_CASE("the convolution on the images takes what is no weight gradient's usual time") {
+  constexpr auto weight = static_cast<std::size_t>(EngineClass::conv_weight_gradient);
+  constexpr auto data = static_cast<std::size_t>(EngineClass::conv_data_gradient);
+  EngineSample sample;
+  sample.timed_work[weight] = sample.all_work[weight] = {.operators = 3, .moved_bytes = 100};
+  sample.image_weight_gradients = {.operators = 1, .moved_bytes = 20};
+  sample.timed_work[data] = sample.all_work[data] = {.operators = 2, .moved_bytes = 80};
+  sample.step_seconds = 1000;
+  ByEngineClass<ClassCost> costs{};
+  costs[weight].seconds_per_byte = costs[data].seconds_per_byte = 1;
+  // Data gradients take twice what the costs say, weight gradients five times: 160 s for the two
+  // convolutions that have both gradients, 340 s for the third.
+  sample.timed_seconds[data] = 160;
+  sample.timed_seconds[weight] = 500;
+  const OwnCosts own = scaled_to(costs, sample, 0);
+  CHECK(own.of[weight].seconds_per_byte == doctest::Approx(2));
+  CHECK(own.image_weight_gradient.seconds_per_byte == doctest::Approx(340.0 / 20));
+  // Weight gradients that are faster than data gradients leave nothing over.
+  sample.timed_seconds[weight] = 150;
+  const OwnCosts even = scaled_to(costs, sample, 0);
+  CHECK(even.of[weight].seconds_per_byte == doctest::Approx(1.5));
+  CHECK_FALSE(even.image_weight_gradient.known());
+
+  ConvNetSpec spec;
+  spec.network = ConvNetwork::alexnet;
+  spec.batch = 1;
+  const TaskGraph graph = conv_net(spec);
+  const std::vector<TaskId> found = image_weight_gradients(graph);
+  REQUIRE(found.size() == 1);
+  CHECK(graph.name(found.front()) == "conv_weight_gradient(1)");
+}
+
+TEST_CASE("the framework's time passes beside every operator's kernel") {
+  const Device device = load_machine("sw26010_pro").platform.devices[DeviceId{0}];
+  const Operation operation = pointwise("relu", 1'000'000);
+  const auto kernel_only = make_cost_model("acceleration_engine");
+  const auto with_framework = make_cost_model("acceleration_engine", {{"framework_us", 500.0}});
+  const Estimate alone = kernel_only->estimate(operation, device);
+  const Estimate both = with_framework->estimate(operation, device);
+  CHECK(both.duration == alone.duration + from_us(500));
+  // The same bytes in a longer time.
+  CHECK(both.bandwidth.count() * to_seconds(both.duration) ==
+        doctest::Approx(alone.bandwidth.count() * to_seconds(alone.duration)));
 }
 
 TEST_CASE("times that cannot be are refused by name") {

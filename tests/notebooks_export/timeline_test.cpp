@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "notebooks_export/timeline.hpp"
-
 #include "notebooks_export/palette.hpp"
+#include "notebooks_export/timelines.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
 #include "tests/notebooks_export/xml_check.hpp"
@@ -177,6 +176,30 @@ TEST_CASE("An operation keeps its colour in any company") {
 TEST_CASE("Labels are readable on their bars") {
   CHECK(readable_on("#F0E442") == "#000000");
   CHECK(readable_on("#0072B2") == "#ffffff");
+}
+
+TEST_CASE("Timelines of several runs share the time axis and the colour of each operation") {
+  const TraceDocument longer = document_of(40, 3);
+  TraceDocument shorter = document_of(8, 3);
+  for (TaskLabel& task : shorter.tasks) task.operation = "merge";
+  const std::vector<TraceDocument> runs{longer, shorter};
+  const std::string svg = timelines_svg(runs);
+  CHECK(xml_problem(svg) == "");
+  CHECK(occurrences(svg, "<svg ") == 3);
+  // The longer run is drawn as alone; the shorter one, of 3 us, has its axis of 13 us.
+  TimelineOptions options;
+  options.other_operations = {"merge"};
+  const std::string alone = timeline_svg(longer, options);
+  CHECK(svg.find(alone.substr(alone.find("<title>"))) != std::string::npos);
+  options.axis_end = longer.trace.makespan();
+  const std::string beside = timeline_svg(shorter, options);
+  CHECK(occurrences(beside, ">10</text>") == 1);
+  CHECK(occurrences(timeline_svg(shorter), ">10</text>") == 0);
+  TimelineOptions twice;
+  twice.axis_end = 2 * longer.trace.makespan();
+  CHECK(timeline_picture(longer, twice).height == timeline_picture(longer).height);
+  CHECK(timeline_svg(longer, twice) != timeline_svg(longer));
+  CHECK_THROWS_AS((void)timelines_svg(std::vector<TraceDocument>{}), ContractViolation);
 }
 
 }  // namespace

@@ -48,6 +48,43 @@ TEST_CASE("Copies and host work hold no compute units") {
   CHECK(unit_share({graph, platform, costs}, OperationId{0}, DeviceId{0}) == 0.0);
 }
 
+/// Every operation on one of six units.
+class OneOfSix final : public CostModel {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "one_of_six"; }
+  [[nodiscard]] Estimate estimate(const Operation& /*operation*/,
+                                  const Device& /*device*/) const override {
+    return {.duration = Duration{1000}, .share = 1.0 / 6, .bandwidth = {}, .bound = Bound::fixed};
+  }
+};
+
+TEST_CASE("Units that run nothing but collectives do not count among those that can be used") {
+  TaskGraphBuilder builder;
+  builder.add_task(builder.add_operation({.name = "work", .kind = TaskKind::gemm}));
+  const TaskGraph graph = std::move(builder).build();
+  Platform platform = ideal_platform();
+  Device& device = platform.devices[DeviceId{0}];
+  const UnitClassId group = device.unit_classes.push_back({"core_group", 6});
+  const UnitClassId manager = device.unit_classes.push_back({"mpe", 6});
+  device.unit_class_of.fill(group);
+  const auto share = [&] {
+    const CostTable costs{graph, platform, OneOfSix{}};
+    return unit_share({graph, platform, costs}, OperationId{0}, DeviceId{0});
+  };
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::collective)] = manager;
+  CHECK(share() == doctest::Approx(1.0 / 6));
+  // Managers that also compute: one of twelve units.
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::pointwise)] = manager;
+  CHECK(share() == doctest::Approx(1.0 / 12));
+  // What runs on units that only drive messages uses none.
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::pointwise)] = group;
+  TaskGraphBuilder messages;
+  messages.add_task(messages.add_operation({.name = "message", .kind = TaskKind::collective}));
+  const TaskGraph other = std::move(messages).build();
+  const CostTable costs{other, platform, OneOfSix{}};
+  CHECK(unit_share({other, platform, costs}, OperationId{0}, DeviceId{0}) == 0.0);
+}
+
 TEST_CASE("Utilization over time has a point per change and ends with the trace") {
   const TinyRun run = tiny_run();
   const auto points = utilization_over_time(make_document(run.problem(), run.plan, run.trace, ""));

@@ -206,7 +206,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a transformed network can be split: every slice casts, gradients are merged in full width") {
+    "a transformed network can be split: parameters are cast once, gradients of every slice, which "
+    "are merged in full width") {
   ConvNetSpec spec = small_vgg();
   spec.transforms.mixed_precision = DataType::bf16;
   spec.transforms.fuse_pointwise = true;
@@ -216,8 +217,24 @@ TEST_CASE(
   const TaskGraph parts = conv_net(spec);
   CHECK(count(parts, "update") == count(whole, "update"));
   CHECK(count(parts, "merge") == count(whole, "update"));
-  CHECK(count(parts, "cast") == 2 * count(whole, "cast"));
+  // 32 parameters once; 32 gradients and the images of each slice
+  CHECK(count(whole, "cast") == 32 + 32 + 1);
+  CHECK(count(parts, "cast") == 32 + 2 * (32 + 1));
   CHECK(before(parts, parts.find("merge_dW(1)")).contains("cast_dW(1)/1"));
+  for (const std::string slice : {"0", "1"}) {
+    CHECK(before(parts, parts.find("conv_forward(1)/" + slice)).contains("cast_W(1)"));
+  }
+  // Narrow copies of parameters exist once too; an update waits for the cast, whose input it
+  // overwrites.
+  const auto of_name = [&](const std::string& name) {
+    std::size_t found = 0;
+    for (const TensorId tensor : parts.tensors().ids()) {
+      found += parts.tensors().name(tensor) == name ? 1U : 0U;
+    }
+    return found;
+  };
+  CHECK(of_name("W(1)_narrow") == 1);
+  CHECK(before(parts, parts.find("update(1)")).contains("cast_W(1)"));
 }
 
 TEST_CASE("options of workloads ask for transforms, and wrong ones are refused") {

@@ -17,7 +17,7 @@ namespace {
 /// What a tensor becomes.
 enum class Fate : std::uint8_t {
   per_slice,
-  shared,  ///< parameters: one for all slices
+  shared,  ///< parameters and what is made of them alone: one for all slices
   merged,  ///< summed over the slices before it is read
 };
 
@@ -65,6 +65,7 @@ class BatchSplitter {
       large_ = make(split.batch / split.slices + 1);
       expect_same_tasks(whole_, large_);
     }
+    find_tasks_once();
     for (const TensorId tensor : whole_.tensors().ids()) fate_.push_back(fate_of(tensor));
   }
 
@@ -97,8 +98,12 @@ class BatchSplitter {
     return contains(tensors().writers(tensor), task);
   }
 
+  /// Persistent, of any batch's size, and written by nobody but updates.
+  [[nodiscard]] bool is_parameter(TensorId tensor) const;
+  void find_tasks_once();
   [[nodiscard]] Fate fate_of(TensorId tensor) const;
   OperationId operation(const Operation& operation);
+  TaskId add_once(TaskId task);
   void add_tasks(std::size_t slice);
   TaskId add_merge(TensorId tensor);
   void add_updates();
@@ -111,22 +116,51 @@ class BatchSplitter {
   const BatchSplit& split_;
   TaskGraph whole_;
   TaskGraph small_;
-  TaskGraph large_;  // one sample more; only of slices of two sizes
+  TaskGraph large_;              // one sample more; only of slices of two sizes
+  IdVector<TaskId, bool> once_;  // by task of whole_
   IdVector<TensorId, Fate> fate_;
   TaskGraphBuilder builder_;
   std::vector<Operation> operations_;             // the same as in builder_, to find equal ones
-  std::vector<IdVector<TaskId, TaskId>> copies_;  // by slice; updates: the same in all
+  std::vector<IdVector<TaskId, TaskId>> copies_;  // by slice; once_: the same in all
   std::vector<IdVector<TensorId, TensorId>> tensor_copies_;
   IdVector<TensorId, TaskId> merges_;
 };
 
+bool BatchSplitter::is_parameter(TensorId tensor) const {
+  const auto writers = tensors().writers(tensor);
+  return tensors().persistent(tensor) &&
+         tensors().bytes(tensor) == small_.tensors().bytes(tensor) &&
+         std::all_of(writers.begin(), writers.end(), [this](TaskId task) {
+           return is_update(whole_, task);
+         });
+}
+
+/// Updates, and what reads parameters and nothing else (casts of them): all slices of one memory
+/// can use the same result.
+void BatchSplitter::find_tasks_once() {
+  IdVector<TaskId, bool> reads_parameters(whole_.task_count(), false);
+  IdVector<TaskId, bool> reads_others(whole_.task_count(), false);
+  for (const TensorId tensor : tensors().ids()) {
+    auto& reads = is_parameter(tensor) ? reads_parameters : reads_others;
+    for (const TaskId reader : tensors().readers(tensor)) reads[reader] = true;
+  }
+  for (const TaskId task : whole_.tasks()) {
+    const bool of_parameters = reads_parameters[task] && !reads_others[task] &&
+                               whole_.predecessors(task).empty() &&
+                               whole_.operation(task) == small_.operation(task);
+    once_.push_back(is_update(whole_, task) || of_parameters);
+  }
+}
+
 Fate BatchSplitter::fate_of(TensorId tensor) const {
   if (tensors().bytes(tensor) != small_.tensors().bytes(tensor)) return Fate::per_slice;
+  if (is_parameter(tensor)) return Fate::shared;
   const auto updates = [this](TaskId task) { return is_update(whole_, task); };
   const auto writers = tensors().writers(tensor);
   const bool persistent = tensors().persistent(tensor);
-  if (std::all_of(writers.begin(), writers.end(), updates)) {
-    return persistent ? Fate::shared : Fate::per_slice;
+  if (std::all_of(writers.begin(), writers.end(), updates)) return Fate::per_slice;
+  if (std::all_of(writers.begin(), writers.end(), [this](TaskId task) { return once_[task]; })) {
+    return Fate::shared;
   }
   const auto readers = tensors().readers(tensor);
   const bool gradient = persistent || std::any_of(readers.begin(), readers.end(), updates);
@@ -146,6 +180,10 @@ OperationId BatchSplitter::operation(const Operation& operation) {
   return builder_.add_operation(operation);
 }
 
+TaskId BatchSplitter::add_once(TaskId task) {
+  return builder_.add_task(operation(whole_.operation(task)), whole_.tags(task), whole_.name(task));
+}
+
 void BatchSplitter::add_tasks(std::size_t slice) {
   const TaskGraph& graph = graph_of(slice);
   IdVector<OperationId, OperationId> copy_of_operation;
@@ -153,6 +191,10 @@ void BatchSplitter::add_tasks(std::size_t slice) {
   copies_[slice] = IdVector<TaskId, TaskId>(graph.task_count());
   for (const TaskId task : graph.tasks()) {
     if (is_update(graph, task)) continue;
+    if (once_[task]) {
+      copies_[slice][task] = slice > 0 ? copies_[0][task] : add_once(task);
+      continue;
+    }
     Tags tags = graph.tags(task);
     tags.microbatch = static_cast<std::int32_t>(slice);
     copies_[slice][task] = builder_.add_task(copy_of_operation[graph.operation_id(task)],
@@ -180,8 +222,7 @@ TaskId BatchSplitter::add_merge(TensorId tensor) {
 void BatchSplitter::add_updates() {
   for (const TaskId task : whole_.tasks()) {
     if (!is_update(whole_, task)) continue;
-    const TaskId update =
-        builder_.add_task(operation(whole_.operation(task)), whole_.tags(task), whole_.name(task));
+    const TaskId update = add_once(task);
     for (auto& copies : copies_) copies[task] = update;
   }
 }
@@ -190,7 +231,7 @@ void BatchSplitter::add_edges(std::size_t slice) {
   const auto& copies = copies_[slice];
   for (const TaskId task : whole_.tasks()) {
     for (const TaskId before : whole_.predecessors(task)) {
-      const bool once = is_update(whole_, task) && is_update(whole_, before);
+      const bool once = once_[task] && once_[before];
       if (!once || slice == 0) builder_.add_edge(copies[before], copies[task]);
     }
   }
@@ -224,8 +265,8 @@ TensorId BatchSplitter::copy_of(TensorId tensor, std::size_t slice) {
 void BatchSplitter::add_uses(TensorId tensor, std::size_t slice) {
   const TensorId copy = tensor_copies_[slice][tensor];
   const bool merged = fate_[tensor] == Fate::merged;
-  // Updates exist once: their uses are those of the first slice.
-  const auto elsewhere = [&](TaskId task) { return slice > 0 && is_update(whole_, task); };
+  // What exists once has the uses of the first slice.
+  const auto elsewhere = [&](TaskId task) { return slice > 0 && once_[task]; };
   for (const TaskId writer : tensors().writers(tensor)) {
     if (!elsewhere(writer)) builder_.writes(copies_[slice][writer], copy);
   }

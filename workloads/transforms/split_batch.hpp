@@ -33,11 +33,14 @@ using MakeForBatch = std::function<TaskGraph(std::int64_t batch)>;
 /// `update` write, and that are persistent or read by an update. Each is summed over the slices by
 /// one task "merge_NAME", into the buffer of slice 0, before anybody reads it; updates exist once,
 /// and wait for their merges and for all slices' readers of what they overwrite. Persistent tensors
-/// whose size does not depend on the batch (parameters) exist once, all others once per slice.
+/// whose size does not depend on the batch (parameters) exist once, and so does what reads them and
+/// nothing else (casts to a narrow type), as the slices share one memory; all others exist once per
+/// slice.
 /// A loss that every slice divides by the size of the whole batch weighs slices by their size, and
 /// sums to that of the whole batch: no task is needed for it.
 ///
-/// Of T tasks, U of them updates, with G merged tensors, n slices make n (T - U) + U + G. Work that
+/// Of T tasks, U of them updates or of parameters alone, with G merged tensors, n slices make
+/// n (T - U) + U + G. Work that
 /// is linear in the batch is kept; merges add n - 1 FLOP per element. Tasks carry their slice in
 /// the tag `microbatch` and are called "NAME/SLICE".
 ///
