@@ -27,6 +27,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_shown_tasks = 12;
+constexpr std::size_t most_shown_operations = 40;
+constexpr std::size_t longest_shown_name = 60;  // those of kernels have hundreds of letters
 
 /// Totals of one operation over its tasks.
 struct OperationTotal {
@@ -87,6 +89,17 @@ std::string one_line(std::string name) {
   return printable(name);
 }
 
+/// All, in the order of the graph; of very many, as profiles have, those that take longest.
+std::vector<OperationTotal> shown_operations(const Statistics& s) {
+  std::vector<OperationTotal> result = s.operations;
+  if (result.size() <= most_shown_operations) return result;
+  std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
+    return a.duration > b.duration;
+  });
+  result.resize(most_shown_operations);
+  return result;
+}
+
 void print_text(std::ostream& out, const GraphInput& input, const Statistics& s) {
   const TaskGraph& graph = input.graph;
   out << fmt::format(
@@ -100,24 +113,39 @@ void print_text(std::ostream& out, const GraphInput& input, const Statistics& s)
       s.width,
       graph.tensors().size(),
       static_cast<double>(graph.memory_bytes()) / (1 << 10));
-  out << fmt::format(
-      "  {:<20} {:>9} {:>12} {:>12} {:>14}\n", "operation", "tasks", "GFLOP", "MiB", "time us");
-  for (const OperationTotal& total : s.operations) {
-    out << fmt::format("  {:<20} {:>9} {:>12.3f} {:>12.2f} {:>14.3f}\n",
+  const std::vector<OperationTotal> operations = shown_operations(s);
+  std::size_t width = 20;
+  for (const OperationTotal& total : operations) {
+    width = std::clamp(total.name.size(), width, longest_shown_name);
+  }
+  out << fmt::format("  {:<{}} {:>9} {:>12} {:>12} {:>14}\n",
+                     "operation",
+                     width,
+                     "tasks",
+                     "GFLOP",
+                     "MiB",
+                     "time us");
+  for (const OperationTotal& total : operations) {
+    out << fmt::format("  {:<{}.{}} {:>9} {:>12.3f} {:>12.2f} {:>14.3f}\n",
                        one_line(total.name),
+                       width,
+                       longest_shown_name,
                        total.tasks,
                        total.gflop,
                        total.mebibytes,
                        to_us(total.duration));
+  }
+  if (s.operations.size() > most_shown_operations) {
+    out << fmt::format("  and {} more that take less\n",
+                       s.operations.size() - most_shown_operations);
   }
   std::vector<std::string> names = path_names(input, s);
   for (std::string& name : names) name = one_line(name);
   const std::size_t length = names.size();
   if (length > most_shown_tasks) names.resize(most_shown_tasks);
   out << fmt::format(
-      "on {}:\n  one after another  {:.3f} us\n  critical path      {:.3f} us, {} tasks: {}{}\n  "
-      "work "
-      "over units    {:.3f} us\n",
+      "on {}:\n  one after another  {:.3f} us\n  critical path      {:.3f} us, {} tasks: "
+      "{:.40}{}\n  work over units    {:.3f} us\n",
       input.machine.name,
       to_us(s.serial),
       to_us(s.bounds.critical_path),

@@ -27,7 +27,7 @@ std::string described(const WaitCounts& waits) {
 
 std::vector<std::string> notes_of(const ImportedTrace& trace, const ReconstructedTrace& order) {
   std::vector<std::string> notes;
-  notes.push_back(
+  notes.emplace_back(
       "of a profile: dependencies are reconstructed (docs/replay.md), and the machine is "
       "what the profile shows");
   notes.push_back("waits of streams: " + described(order.waits));

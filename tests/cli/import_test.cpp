@@ -198,6 +198,28 @@ TEST_CASE("import: a profile with the execution trace of its run") {
       InputError);
 }
 
+TEST_CASE(
+    "graph: of very many operations with very long names a terminal shows what takes longest") {
+  const TemporaryFolder folder;
+  Session session;
+  json nodes = json::array();
+  for (int i = 1; i <= 50; ++i) {
+    nodes.push_back({{"Id", i},
+                     {"Name", "kernel_" + std::to_string(i) + "<" + std::string(300, 'x') + ">"},
+                     {"runtime", i}});
+  }
+  const std::string file = write(folder, "many.json", json{{"workload_graph", nodes}}.dump());
+  CHECK(session.call(GraphOptions{.input = file, .machine = "ideal"}) == exit_done);
+  std::istringstream lines{session.out.str()};
+  std::string line;
+  while (std::getline(lines, line)) CHECK(line.size() < 140);
+  const std::string text = session.out.str();
+  CHECK(text.find("kernel_50<x") != std::string::npos);  // 50 us
+  CHECK(text.find("  kernel_11<x") != std::string::npos);
+  CHECK(text.find("  kernel_10<x") == std::string::npos);  // the 41st
+  CHECK(text.find("and 10 more that take less") != std::string::npos);
+}
+
 TEST_CASE("import: what a file holds is told wherever its keys stand") {
   const TemporaryFolder folder;
   // "schema" behind more nodes than anybody looks at first.

@@ -41,14 +41,14 @@ class LaunchDelays {
   [[nodiscard]] std::size_t samples() const { return samples_; }
   /// From the item's reference time (see reference()) to its arrival; may be negative, where the
   /// work begins before the call returns. 0 of an item without a launch.
-  [[nodiscard]] Duration of(StreamItemId item) const;
+  [[nodiscard]] Duration of(StreamItemId id) const;
   /// What the delay of an item counts from: the return of its call; of a copy that holds the host,
   /// the begin.
   [[nodiscard]] Time reference(StreamItemId item) const;
 
  private:
   using Sort = std::tuple<bool, TextId, TextId>;  // holds the host, call, activity
-  [[nodiscard]] std::vector<Sort> sorts(StreamItemId item) const;
+  [[nodiscard]] std::vector<Sort> sorts(StreamItemId id) const;
 
   const ImportedTrace& trace_;
   const ReconstructedTrace& order_;
