@@ -38,7 +38,7 @@ void FluidSharing::dispatch_all(std::int64_t now) {
   if (dirty_pools_.size() > 1) std::sort(dirty_pools_.begin(), dirty_pools_.end());
   for (const std::uint32_t pool : dirty_pools_) dispatch_pool(pool, now);
   dirty_pools_.clear();
-  share_bandwidth(now);
+  if (!touched_.empty() || !changed_devices_.empty()) share_bandwidth(now);
   dispatched_at_ = now;
 }
 
@@ -57,20 +57,20 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   pool.dirty = false;
   const std::uint32_t cycling = pool.cycling;
   DeviceState& device = devices_[pool.device];
-  const bool freely = !device.share.saturated() && !limits(device, pool);
-  if (cycling != nil) {
-    if (holds_up(pool)) return;
-    if (settle(cycling, now)) touch(cycling, kernels_[cycling]);
+  if (cycling != nil && holds_up(pool)) return;
+  if (!device.share.saturated() && !limits(device, pool)) {
+    // Whoever gets blocks is scheduled by that, and the first is looked at even if it gets none.
+    const bool first = cycling == nil || queues_[pool.first_queue + pool.top].head == cycling;
+    if (cycling != nil) (void)settle(cycling, now);
+    pool.cycling = nil;
+    if (pool.waiting != 0) give_freely(pool, nil, device, now);
+    if (!first) touch(cycling, kernels_[cycling]);
+    note_change(pool.device, device);
+    return;
   }
+  if (cycling != nil && settle(cycling, now)) touch(cycling, kernels_[cycling]);
   pool.cycling = nil;
-  if (pool.waiting != 0) {
-    if (!freely) {
-      dispatch_queues(pool, now);
-    } else {
-      give_freely(pool, nil, device, now);
-      note_change(pool.device, device);
-    }
-  }
+  if (pool.waiting != 0) dispatch_queues(pool, now);
   if (pool.cycling == cycling) return;
   if (cycling != nil) touch(cycling, kernels_[cycling]);
   if (pool.cycling != nil) touch(pool.cycling, kernels_[pool.cycling]);
@@ -162,19 +162,6 @@ bool FluidSharing::settle(std::uint32_t index, std::int64_t now) {
   return true;
 }
 
-/// The kernel is to be touched afterwards.
-void FluidSharing::end_first_cohort(Kernel& kernel) {
-  const std::uint32_t node = take_first(kernel.cohorts);
-  const Cohort cohort = cohorts_[node];
-  free_cohort(node);
-  kernel.blocks_running -= cohort.blocks;
-  if (kernel.blocks_left != 0 && kernel.short_of_bandwidth) {
-    append(kernel.returned, cohort.end, cohort.blocks);
-  }
-  Pool& pool = pools_[kernel.pool];
-  if (pool.units != 0) pool.room += std::int64_t{kernel.footprint} * cohort.blocks;
-}
-
 void FluidSharing::share_bandwidth(std::int64_t now) {
   for (const std::uint32_t index : touched_) {
     Kernel& kernel = kernels_[index];
@@ -214,13 +201,12 @@ void FluidSharing::collect_due(std::int64_t now) {
   due_.clear();
   next_due_ = 0;
   event_time_ = now;
-  const auto devices = static_cast<std::uint32_t>(devices_.size());
   do {
     const std::uint32_t id = ends_.pop();
-    if (id < devices) {
+    if (id < device_count_) {
       devices_[id].share.take_due(due_);
     } else {
-      due_.push_back(id - devices);
+      due_.push_back(id - device_count_);
     }
   } while (ends_.next_time() == now);
   if (due_.size() < 2) return;
@@ -229,7 +215,8 @@ void FluidSharing::collect_due(std::int64_t now) {
   });
 }
 
-Time FluidSharing::next_completion(Time horizon) {
+/// Does all that is nobody else's business before `horizon`; the time of what is.
+Time FluidSharing::pass_on_until(Time horizon) {
   const auto at = [](std::int64_t time) { return Time{Duration{time}}; };
   for (;;) {
     if (!notices_.empty()) return announced_ ? Time::max() : at(event_time_);

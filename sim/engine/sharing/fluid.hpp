@@ -57,7 +57,13 @@ class FluidSharing {
 
   /// The next moment at which something ends, starts or is fully placed. Before `horizon` nothing
   /// is submitted.
-  [[nodiscard]] Time next_completion(Time horizon);
+  [[nodiscard]] Time next_completion(Time horizon) {
+    if (notices_.empty() && next_due_ == due_.size()) {
+      const Time next{Duration{ends_.next_time()}};
+      if (next >= horizon || next == Time::max() || dispatch_needed()) return next;
+    }
+    return pass_on_until(horizon);
+  }
   /// pop_completion() has found nothing but what dispatch() has to tell.
   [[nodiscard]] bool announced() const { return announced_; }
   /// At next_completion(): ends a cohort, if there is one. True if it was its kernel's last, and
@@ -154,6 +160,7 @@ class FluidSharing {
                        std::uint32_t blocks,
                        const DeviceState& device,
                        std::int64_t now);
+  [[nodiscard]] Time pass_on_until(Time horizon);
   bool pass_on(std::int64_t& next, std::int64_t horizon);
   void pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now);
   void pass_on_freely(std::uint32_t ended, Kernel& from, DeviceState& device, std::int64_t now);
@@ -179,9 +186,7 @@ class FluidSharing {
     return kernel.blocks_left == 0 &&
            (kernel.cohorts.first == kernel.cohorts.last || kernel.request.held);
   }
-  [[nodiscard]] std::uint32_t heap_id(std::uint32_t kernel) const {
-    return static_cast<std::uint32_t>(devices_.size()) + kernel;
-  }
+  [[nodiscard]] std::uint32_t heap_id(std::uint32_t kernel) const { return device_count_ + kernel; }
   [[nodiscard]] DeviceState& device_of(const Kernel& kernel) {
     return devices_[kernel.request.device.value()];
   }
@@ -191,6 +196,7 @@ class FluidSharing {
   const TaskGraph* graph_ = nullptr;
   std::vector<Form> forms_;  // by operation, modulo their number
   std::vector<DeviceState> devices_;
+  std::uint32_t device_count_ = 0;
   std::vector<Pool> pools_;
   std::vector<Queue> queues_;  // [pool][level]
   std::vector<Kernel> kernels_;

@@ -10,19 +10,18 @@ namespace schedlab {
 /// after which its kernel goes on. False: the event at `next` is of another kind; else something
 /// has happened that next_completion() has to look at.
 bool FluidSharing::pass_on(std::int64_t& next, std::int64_t horizon) {
-  const auto devices = static_cast<std::uint32_t>(devices_.size());
   for (;;) {
     if (!ends_.alone()) return false;
     std::uint32_t index = ends_.top();
-    if (index >= devices) {
-      index -= devices;
+    if (index >= device_count_) {
+      index -= device_count_;
     } else {
       index = devices_[index].share.due_alone();
       if (index == nil) return false;
     }
     Kernel& kernel = kernels_[index];
-    if (completes(kernel)) return false;
     event_time_ = next;  // of notices
+    if (completes(kernel)) return false;
     DeviceState& device = device_of(kernel);
     if (device.share.saturated() || limits(device, pools_[kernel.pool])) {
       pass_on_sharing(index, kernel, next);

@@ -69,6 +69,19 @@ inline void FluidSharing::begin(std::uint32_t index,
   if (kernel.request.held) notices_.push_back({index, true});
 }
 
+/// The kernel is to be touched afterwards.
+inline void FluidSharing::end_first_cohort(Kernel& kernel) {
+  const std::uint32_t node = take_first(kernel.cohorts);
+  const Cohort cohort = cohorts_[node];
+  free_cohort(node);
+  kernel.blocks_running -= cohort.blocks;
+  if (kernel.blocks_left != 0 && kernel.short_of_bandwidth) {
+    append(kernel.returned, cohort.end, cohort.blocks);
+  }
+  Pool& pool = pools_[kernel.pool];
+  if (pool.units != 0) pool.room += std::int64_t{kernel.footprint} * cohort.blocks;
+}
+
 inline void FluidSharing::note_change(std::uint32_t number, DeviceState& device) {
   if (device.changed || !(device.share.saturated() || device.share.overbooked())) return;
   device.changed = true;

@@ -39,6 +39,7 @@ void FluidSharing::reset(const Problem& problem) {
   const std::size_t operations = std::max<std::size_t>(1, problem.graph.operations().size());
   forms_.assign(std::bit_ceil(std::min(operations, most_forms)), Form{});
   devices_.resize(platform_->device_count());  // keeps the memory of an earlier run
+  device_count_ = static_cast<std::uint32_t>(devices_.size());
   for (const DeviceId id : platform_->device_ids()) {
     const Device& device = platform_->device(id);
     DeviceState& state = devices_[id.value()];
