@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/scenario.hpp"
 
+#include "cli/problem_costs.hpp"
 #include "policies/data_parallel.hpp"
 #include "policies/plan_file.hpp"
 #include "policies/registry.hpp"
@@ -27,15 +28,6 @@ constexpr std::size_t object_cache_entries = 1U << 16U;
 constexpr std::uint64_t known_launches = 1U << 12U;
 constexpr std::size_t recent_problems = 16;  // more than granularities times machines of most specs
 constexpr std::size_t recent_policies = 4096;
-
-/// Of what has a graph and a machine.
-void set_costs(const CostModel& model, PreparedProblem& made) {
-  made.costs = CostTable(*made.graph, made.machine->platform, model);
-  made.bounds = graph_lower_bounds(made.problem());
-  if (const auto* measured = dynamic_cast<const Measured*>(&model)) {
-    made.steps = KernelSteps::of(*made.graph, made.machine->platform, *measured);
-  }
-}
 
 }  // namespace
 
@@ -116,7 +108,7 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
   auto cut = CutKernels::for_device(device);
   if (!cut && workers_ != 0) cut.emplace(CutRule{}, CutKernels::units_for(workers_, device));
   if (cut) made.graph = std::make_shared<TaskGraph>(cut->apply(*made.graph));
-  set_costs(*cost_model(key[3], *made.machine), made);
+  set_costs_and_gaps(*cost_model(key[3], *made.machine), made);
   return made;
 }
 

@@ -93,6 +93,7 @@ Json profile_json(const KernelProfile& profile) {
   json["flops_per_block"] = number(profile.cut.flops_per_block);
   json["bytes_per_block"] = number(profile.cut.bytes_per_block);
   json["noise"] = number(profile.noise);
+  if (profile.last_block_wait != 0) json["last_block_wait"] = number(profile.last_block_wait);
   for (const CoRunSlowDown& one : profile.co_run) {
     json["co_run"][std::string{to_string(one.kind)}] = number(one.factor);
   }

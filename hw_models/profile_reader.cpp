@@ -22,6 +22,7 @@ constexpr NumberRange at_least_zero{0, no_limit, false};
 constexpr NumberRange bytes{0, 1e18, true};
 constexpr NumberRange per_block{1, 1e18, false};
 constexpr NumberRange slow_down{0.5, 1000, false};
+constexpr NumberRange share{0, 1, false};
 constexpr NumberRange drift_factor{0.001, 1000, false};
 constexpr NumberRange microseconds{1e-6, 1e12, false};  // one picosecond at least
 
@@ -107,6 +108,10 @@ std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
   profile->cut.flops_per_block = reader.plain_number(root + "/flops_per_block", per_block);
   profile->cut.bytes_per_block = reader.plain_number(root + "/bytes_per_block", per_block);
   profile->noise = reader.plain_number(root + "/noise", at_least_zero);
+  const std::vector<std::string> keys = reader.children(root);
+  if (std::find(keys.begin(), keys.end(), "last_block_wait") != keys.end()) {
+    profile->last_block_wait = reader.plain_number(root + "/last_block_wait", share);
+  }
   const std::string co_run = root + "/co_run";
   for (const std::string& kind : reader.children(co_run)) {
     expect_kind(reader, co_run, kind);

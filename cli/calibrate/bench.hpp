@@ -23,6 +23,8 @@ struct BenchCase {
   /// Without a model: what stands in for unknown kernels (ProxyWork), or else copies of their
   /// bytes, and spinning where only a duration is known.
   bool stand_ins = false;
+  /// That each of its model's kernels is cut into; 0: it has no model.
+  std::uint32_t blocks = 0;
   /// All calls are made before time 0; else the host makes them while the device works.
   bool preloaded = true;
 };

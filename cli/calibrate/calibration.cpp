@@ -5,6 +5,7 @@
 #include "cli/calibrate/drift_probe.hpp"
 #include "cli/calibrate/kernel_cases.hpp"
 #include "cli/calibrate/kernel_times.hpp"
+#include "cli/calibrate/stream_pauses.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
 
@@ -194,11 +195,13 @@ MachineSpec calibrate(CalibrationBench& bench,
     }
   }
   auto profile = std::make_shared<KernelProfile>(base_profile(device, workers, options));
-  std::vector<double> gaps;
+  std::vector<StreamPause> cut;
+  std::vector<StreamPause> whole;
   std::vector<double> noises;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (cases[i].stand_ins) continue;  // too short to say something of whole runs
-    gaps.push_back(median(times[i].gaps()));
+    std::vector<StreamPause>& pauses = workers > 1 && cases[i].blocks == workers ? cut : whole;
+    pauses.insert(pauses.end(), times[i].pauses().begin(), times[i].pauses().end());
     noises.push_back(robust_summary(times[i].makespans()).spread);
   }
   profile->noise = median(noises);
@@ -212,16 +215,17 @@ MachineSpec calibrate(CalibrationBench& bench,
   for (const ProbeTimes& times_then : probes) {
     profile->drift.push_back(drift_reading(*profile, times_then));
   }
+  const PauseFit pauses = fit_pauses(std::move(cut), std::move(whole));
+  profile->last_block_wait = pauses.last_block_share;
   profile->cut = choose_cut(*profile, workers);
   progress("slow-down beside others", done++, total);
   Platform& platform = machine.platform;
   platform.devices[DeviceId{0}].profile = std::make_shared<const KernelProfile>(*profile);
   profile->co_run = measure_co_run(bench, effort, platform, options.quick);
   profile->valid = hull_text(*profile);
-  numbers.push_back(
-      {"/device/stream_gap_us",
-       std::max(0.0, median(gaps)) * 1e6,
-       fmt::format("between tasks of one stream (median of {} models)", gaps.size())});
+  numbers.push_back({"/device/stream_gap_us",
+                     pauses.fixed_seconds * 1e6,
+                     "between tasks of one stream, what does not grow with the kernel before"});
   numbers.push_back({"/device/graph_node_gap_us",
                      numbers.back().value,
                      "as between tasks of one stream: the executor makes no difference"});

@@ -171,7 +171,8 @@ BenchCase bench_case(const KernelCase& what, std::string_view policy) {
                                      what.blocks),
                  .graph = CutKernels{everything, what.blocks}.apply(recurrent(spec)),
                  .plan = {},
-                 .recurrent = spec};
+                 .recurrent = spec,
+                 .blocks = what.blocks};
   const Platform platform = ideal_platform();
   const CostTable costs{made.graph, platform};
   made.plan = make_policy(policy)->plan({made.graph, platform, costs});

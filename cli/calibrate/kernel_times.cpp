@@ -50,7 +50,9 @@ void KernelTimes::add(const Execution& execution) {
   for (const TaskSpan& span : execution.trace.tasks) {
     const TaskSpan*& before = last[span.stream.value()];
     if (before != nullptr) {
-      gaps_.push_back(to_seconds(span.started - before->started) - kernel_seconds[before->task]);
+      const double kernels = kernel_seconds[before->task];
+      pauses_.push_back({.kernel_seconds = kernels,
+                         .seconds = to_seconds(span.started - before->started) - kernels});
     }
     before = &span;
   }

@@ -9,6 +9,13 @@
 
 namespace schedlab {
 
+/// Between two tasks of a stream: from the start of the one to the start of the next, without the
+/// time of the one's kernels.
+struct StreamPause {
+  double kernel_seconds = 0;  ///< of the one
+  double seconds = 0;
+};
+
 /// Collects repeated runs of one case.
 class KernelTimes {
  public:
@@ -24,10 +31,9 @@ class KernelTimes {
   /// such runs have, which sums of single medians are not: what disturbs tasks only adds.
   /// Operations of equal names and kernels (in different layers) are one. At least one run.
   [[nodiscard]] std::vector<KernelSample> samples(double share) const;
-  /// From the start of a task to the start of the one launched after it in its stream, without the
-  /// time of its kernels, seconds. What one worker waits for the other at a kernel's end is in it:
-  /// with work in another stream that time is not lost.
-  [[nodiscard]] const std::vector<double>& gaps() const { return gaps_; }
+  /// What one worker waits for the other at a kernel's end is in them: with work in another stream
+  /// that time is not lost.
+  [[nodiscard]] const std::vector<StreamPause>& pauses() const { return pauses_; }
   /// Of the whole runs, seconds.
   [[nodiscard]] const std::vector<double>& makespans() const { return makespans_; }
 
@@ -41,7 +47,7 @@ class KernelTimes {
   const TaskGraph* graph_;
   std::uint32_t workers_;
   std::vector<KernelOfTask> kernels_;
-  std::vector<double> gaps_;
+  std::vector<StreamPause> pauses_;
   std::vector<double> makespans_;
 };
 

@@ -54,6 +54,8 @@ struct KernelProfile {
   std::uint32_t units = 1;  ///< workers
   CutRule cut{};
   double noise = 0;  ///< relative spread (interquartile range over median) of equal whole runs
+  /// What a stream waits for the last block of a kernel of several, over the mean time of a block.
+  double last_block_wait = 0;
   std::vector<CoRunSlowDown> co_run{};
   std::vector<KernelSample> samples{};
   /// What its own samples missed at moments spread over the calibration, in the order of time.

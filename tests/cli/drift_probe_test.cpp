@@ -70,6 +70,8 @@ TEST_CASE("a calibration says how the machine's speed changed meanwhile, and its
   }
   const MachineSpec again = read_machine(write_machine(machine), "again");
   CHECK(again.platform.devices[DeviceId{0}].profile->drift == profile->drift);
+  CHECK(again.platform.devices[DeviceId{0}].profile->last_block_wait == profile->last_block_wait);
+  CHECK(profile->last_block_wait < 1e-3);  // this bench's blocks end together
 }
 
 TEST_CASE("a machine on which everything takes a quarter longer reads as 1.25") {
