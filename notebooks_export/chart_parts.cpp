@@ -21,9 +21,10 @@ constexpr double parts_bar = 13;
 constexpr double widest_name = 400;
 constexpr double sum_width = 70;
 
-/// The seventh colour of a plot is black, which is the mark's.
+/// The seventh colour of a plot is black, which is the mark's: grey and yellow follow instead.
 [[nodiscard]] std::string_view part_color(std::size_t index) {
-  return index < 6 ? series_color(index) : okabe_ito::grey;
+  if (index < 6) return series_color(index);
+  return index == 6 ? okabe_ito::grey : okabe_ito::yellow;
 }
 
 class Parts {
