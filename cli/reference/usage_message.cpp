@@ -44,7 +44,7 @@ const ArgumentFacts* argument(const VerbFacts& verb, const std::string& name) {
 std::string unknown_flag(const VerbFacts& verb, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!is_flag(words[i])) continue;
-    const std::string name = name_of(words[i]);
+    std::string name = name_of(words[i]);
     const ArgumentFacts* known = argument(verb, name);
     if (known == nullptr) return name;
     if (!known->value.empty() && name == words[i]) ++i;  // what follows is its value
@@ -66,6 +66,7 @@ std::string usage_message(const std::vector<VerbFacts>& verbs,
                           const std::vector<std::string>& words,
                           const std::string& reason) {
   std::vector<std::string> names;
+  names.reserve(verbs.size());
   for (const VerbFacts& verb : verbs) names.push_back(verb.name);
   const auto word = std::ranges::find_if_not(words, is_flag);
   if (word == words.end()) {

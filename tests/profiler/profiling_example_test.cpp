@@ -29,7 +29,7 @@ ProfiledTrace profiled(const TaskGraph& graph,
     launch(task);
   }
   const ActivityLog log = session.finish(synchronize);
-  const ProfiledTrace run = activity_trace(log, graph, plan, begin);
+  ProfiledTrace run = activity_trace(log, graph, plan, begin);
   return run;
 }
 
