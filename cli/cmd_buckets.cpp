@@ -3,10 +3,14 @@
 
 #include "cli/buckets/bucket_files.hpp"
 #include "cli/buckets/bucket_study.hpp"
+#include "cli/buckets/executed_files.hpp"
 #include "cli/buckets/memory_time.hpp"
+#include "cli/buckets/study_progress.hpp"
+#include "cli/clear_folder.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_files.hpp"
+#include "cli/spec_machine.hpp"
 #include "cli/version.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/file.hpp"
@@ -15,6 +19,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -22,9 +28,16 @@
 namespace schedlab {
 namespace {
 
-RunFiles write_study(const std::filesystem::path& folder,
-                     const BucketStudy& study,
-                     const std::vector<MemoryTimePoint>& points) {
+/// Everything that one call works out.
+struct BucketResults {
+  BucketStudy study;
+  std::vector<MemoryTimePoint> points;    // empty: not asked for
+  std::optional<ExecutedStudy> executed;  // if asked for
+  bool complete = true;
+};
+
+RunFiles write_results(const std::filesystem::path& folder, const BucketResults& results) {
+  const BucketStudy& study = results.study;
   RunFiles files;
   const auto write = [&](const char* name, std::string_view bytes) {
     write_file_atomically(folder / name, bytes);
@@ -32,17 +45,124 @@ RunFiles write_study(const std::filesystem::path& folder,
   };
   write("buckets.json", bucket_json(study));
   write("buckets.csv", table_csv(bucket_table(study)));
-  std::vector<std::string> more;
-  if (!points.empty()) {
-    write("memory_time.csv", table_csv(memory_time_table(points)));
-    more.push_back(memory_time_picture(*study.spec, points, study.capacity));
+  if (results.executed) {
+    write("executed.json", executed_json(study, *results.executed));
+    write("executed.csv", table_csv(executed_table(study, *results.executed)));
   }
-  write("report.html", bucket_html(study, fmt::format("schedlab {}", program_version()), more));
+  if (!results.complete) return files;
+  std::vector<std::string> more;
+  if (!results.points.empty()) {
+    write("memory_time.csv", table_csv(memory_time_table(results.points)));
+    more.push_back(memory_time_picture(*study.spec, results.points, study.capacity));
+    write_picture(folder, "memory_time", more.back(), files);
+  }
+  std::string more_html;
+  if (results.executed) {
+    more.push_back(executed_picture(study, *results.executed));
+    write_picture(folder, "executed", more.back(), files);
+    more_html = executed_html(study, *results.executed);
+  }
+  write("report.html",
+        bucket_html(study, fmt::format("schedlab {}", program_version()), more, more_html));
   write_picture(folder, "boundaries", boundaries_picture(study), files);
   write_picture(folder, "pass_time", pass_time_picture(study), files);
   write_picture(folder, "memory", bucket_memory_picture(study), files);
-  if (!more.empty()) write_picture(folder, "memory_time", more.front(), files);
   return files;
+}
+
+PassExecution execution_of(const BucketsOptions& options) {
+  return {.workers = options.workers,
+          .host = options.host,
+          .pin = options.pin,
+          .allocation = *tensor_allocation_from(options.allocate),
+          .repetitions = options.repetitions};
+}
+
+BucketSpec load_study(const BucketsOptions& options) {
+  BucketSpec spec = load_bucket_spec(options.spec);
+  if (!options.machine.empty()) spec.scenario = text_on_machine(spec.scenario, options.machine);
+  if (!options.execute.empty()) expect_executable(spec, execution_of(options));
+  return spec;
+}
+
+/// The folder as the options say, and what is kept in it.
+StudyProgress open_folder(const BucketsOptions& options, const BucketSpec& spec) {
+  const std::filesystem::path folder{options.out};
+  const std::string request = options.execute.empty()
+                                  ? std::string{}
+                                  : fmt::format("{}, {} workers, host {}, {}{}",
+                                                options.execute,
+                                                options.workers,
+                                                options.host,
+                                                options.allocate,
+                                                options.pin ? "" : ", not pinned");
+  StudyProgress progress{folder / study_progress_file, spec, request};
+  if (options.resume && std::filesystem::exists(folder / study_progress_file)) {
+    progress.resume();
+    return progress;
+  }
+  if (options.overwrite) clear_folder(folder, {study_progress_file, "buckets.json"}, "buckets");
+  expect_free(folder, true);
+  make_folder(folder);
+  progress.save();
+  return progress;
+}
+
+void execute(const BucketsOptions& options,
+             const Terminal& terminal,
+             StudyProgress& kept,
+             BucketResults& results) {
+  const PassExecution request = execution_of(options);
+  Progress progress(
+      terminal, executed_count(results.study) * request.repetitions, 0, "executed passes");
+  results.executed = execute_passes(
+      results.study, request, kept, terminal.stop, [&](std::uint64_t done, std::uint64_t all) {
+        progress.set_total(all);
+        progress.update(done);
+      });
+  progress.finish();
+  results.complete = results.executed->complete;
+}
+
+BucketResults work_out(const BucketSpec& spec,
+                       const BucketsOptions& options,
+                       const Terminal& terminal,
+                       StudyProgress& kept) {
+  BucketResults results;
+  Progress progress(terminal, row_count(spec), 0, "passes");
+  results.study = run_bucket_study(
+      spec,
+      terminal.stop,
+      [&](std::uint64_t done, std::uint64_t) { progress.update(done); },
+      &kept);
+  progress.finish();
+  results.complete = results.study.complete;
+  try {
+    if (results.complete && options.memory_time) {
+      results.points = memory_time_points(spec, terminal.stop, &kept);
+    }
+  } catch (const Interrupted&) {
+    results.complete = false;
+  }
+  if (results.complete && !options.execute.empty()) execute(options, terminal, kept, results);
+  kept.save();
+  return results;
+}
+
+void print_stopped(const BucketsOptions& options,
+                   const BucketResults& results,
+                   const Terminal& terminal) {
+  std::size_t runs = 0;
+  if (results.executed) {
+    for (const ExecutedPass& pass : results.executed->passes) runs += pass.runs.size();
+  }
+  terminal.err << fmt::format(
+      "stopped with {} of {} passes worked out and {} executed; they are kept\n  go on with: the "
+      "same command and --resume\n",
+      results.study.rows.size(),
+      row_count(*results.study.spec),
+      runs);
+  if (options.overwrite) terminal.err << "  (in place of --overwrite)\n";
 }
 
 }  // namespace
@@ -53,37 +173,55 @@ CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
   verb->add_option("SPEC", options.spec, "JSON file (schedlab schema buckets)")->required();
   verb->add_option("-o,--out", options.out, "Folder to write")->required();
   verb->add_flag("!--no-memory-time", options.memory_time, "Leave out what memory buys");
-  verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
+  verb->add_option("--machine", options.machine, "Machine file instead of the spec's machine");
+  verb->add_option("--execute", options.execute, "Also run the passes for real, on: cpu")
+      ->check(CLI::IsMember(std::vector<std::string>{"cpu"}));
+  verb->add_option("--repetitions", options.repetitions, "Executed passes of each row")
+      ->check(CLI::Range(1U, 1000U))
+      ->capture_default_str();
+  verb->add_option(
+      "--workers", options.workers, "Worker threads; 0: as the machine was calibrated with");
+  verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")
+      ->check(CLI::IsMember(host_placement_names()))
+      ->capture_default_str();
+  verb->add_option("--allocate", options.allocate, "When executed steps take their tensors' memory")
+      ->check(CLI::IsMember(tensor_allocation_names()))
+      ->capture_default_str();
+  verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
+  auto* resume = verb->add_flag("--resume", options.resume, "Go on with what the folder holds");
+  verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use")
+      ->excludes(resume);
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "Writes buckets.json, buckets.csv, report.html and pictures of boundaries, time and memory; "
       "for lstm\n"
       "and gru also memory_time.csv: what recomputation and batch cost in memory and time.\n"
+      "With --execute cpu every pass also trains a network on made-up sequences of these lengths, "
+      "on "
+      "this\ncomputer's cores: executed.json and executed.csv have predicted and measured times "
+      "and "
+      "memory.\n"
+      "What is done is kept when the run is stopped; --resume does only what is missing.\n"
       "docs/buckets.md says how boundaries are placed and what counts.");
   return verb;
 }
 
 int run(const BucketsOptions& options, const Terminal& terminal) {
-  BucketSpec spec = load_bucket_spec(options.spec);
+  BucketSpec spec = load_study(options);
   resolve_batches(spec);
-  OutputFolder folder(options.out, options.overwrite);
-  Progress progress(terminal, row_count(spec), 0, "passes");
-  const BucketStudy study = run_bucket_study(
-      spec, terminal.stop, [&](std::uint64_t done, std::uint64_t) { progress.update(done); });
-  progress.finish();
-  const std::vector<MemoryTimePoint> points = options.memory_time
-                                                  ? memory_time_points(spec, terminal.stop)
-                                                  : std::vector<MemoryTimePoint>{};
-  const RunFiles files = write_study(folder.path(), study, points);
-  folder.publish();
+  StudyProgress kept = open_folder(options, spec);
+  const BucketResults results = work_out(spec, options, terminal, kept);
+  const RunFiles files = write_results(options.out, results);
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
+  if (!results.complete) print_stopped(options, results, terminal);
   if (options.json) {
-    terminal.out << bucket_json(study);
+    terminal.out << bucket_json(results.study);
   } else {
-    terminal.out << bucket_text(study)
-                 << fmt::format("{}: {}\n", options.out, fmt::join(files.files, ", "));
+    terminal.out << bucket_text(results.study);
+    if (results.executed) terminal.out << executed_text(results.study, *results.executed);
+    terminal.out << fmt::format("{}: {}\n", options.out, fmt::join(files.files, ", "));
   }
-  return exit_done;
+  return results.complete ? exit_done : exit_failed;
 }
 
 }  // namespace schedlab

@@ -4,6 +4,7 @@
 #include "cli/baseline.hpp"
 #include "cli/buckets/bucket_files.hpp"
 #include "cli/buckets/bucket_spec.hpp"
+#include "cli/buckets/executed_files.hpp"
 #include "cli/calibrate/rule_sheet.hpp"
 #include "cli/explain/explanation.hpp"
 #include "cli/explain/imported_run.hpp"
@@ -62,6 +63,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"rule_sheet", rule_sheet_schema},
                              Schema{"buckets", bucket_spec_schema},
                              Schema{"bucket_results", bucket_results_schema},
+                             Schema{"executed_passes", executed_passes_schema},
                              Schema{"layers", layers_schema},
                              Schema{"partition", partition_spec_schema},
                              Schema{"partition_results", partition_results_schema},

@@ -7,6 +7,7 @@
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
+#include "cli/spec_machine.hpp"
 #include "cli/trace_input.hpp"
 #include "cli/validate/cpu_measurer.hpp"
 #include "cli/validate/profile_calibration.hpp"
@@ -44,29 +45,9 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t most_scenarios = 2000;
 constexpr const char* default_baseline = "single_stream";
 
-/// The machine of a spec on another base: what it overrides stays.
-nlohmann::ordered_json rebased(const nlohmann::ordered_json& machine, const std::string& path) {
-  if (machine.is_array() && std::any_of(machine.begin(), machine.end(), [](const auto& one) {
-        return one.is_object();
-      })) {
-    auto all = nlohmann::ordered_json::array();
-    for (const auto& one : machine) all.push_back(rebased(one, path));
-    return all;
-  }
-  if (!machine.is_object()) return path;
-  nlohmann::ordered_json made{{"path", path}};
-  for (const auto& [key, value] : machine.items()) {
-    if (key != "base" && key != "path") made[key] = value;
-  }
-  return made;
-}
-
 /// The spec with its machine replaced by a file.
 Spec with_machine(const Spec& spec, const std::string& machine) {
-  auto json = nlohmann::ordered_json::parse(spec.text);
-  json["machine"] =
-      rebased(json.value("machine", nlohmann::ordered_json{}), fs::absolute(machine).string());
-  return parse_spec(json.dump(2), spec.file, spec.folder);
+  return parse_spec(text_on_machine(spec.text, machine), spec.file, spec.folder);
 }
 
 /// The machine file that counts: the one given, else that of the recording.

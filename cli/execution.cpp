@@ -116,6 +116,10 @@ bool ScenarioExecutor::computes(std::uint64_t scenario) {
   return prepared(scenario).computes;
 }
 
+RecurrentWork* ScenarioExecutor::recurrent_work(std::uint64_t scenario) {
+  return dynamic_cast<RecurrentWork*>(prepared(scenario).work);
+}
+
 void ScenarioExecutor::forget() {
   works_.forget();
 }

@@ -56,6 +56,10 @@ class ScenarioExecutor {
   /// Does the scenario compute what its workload means, or only something of the same shapes?
   [[nodiscard]] bool computes(std::uint64_t scenario);
 
+  /// What the scenario's tasks compute on, where they compute what its workload means; else
+  /// nullptr. It lives until forget().
+  [[nodiscard]] RecurrentWork* recurrent_work(std::uint64_t scenario);
+
   /// One run. A policy that decides while it runs does so in real time, unless its plan is captured
   /// into device graphs: then it decides in the simulator.
   /// Throws what making the scenario, CpuExecutor::run and the tasks throw; `out` is filled also

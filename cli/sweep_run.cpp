@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sweep_run.hpp"
 
+#include "cli/clear_folder.hpp"
 #include "cli/input_digest.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/sweep_rows.hpp"
@@ -52,21 +53,6 @@ std::vector<ResultsStore::Column> store_columns(const Grid& grid, bool sampled) 
   return columns;
 }
 
-/// A sweep replaces only a folder that holds one: results of a sweep, or nothing.
-void clear_folder(const fs::path& folder) {
-  if (!fs::exists(folder)) return;
-  if (!fs::is_directory(folder)) expect_free(folder, true);
-  if (!fs::is_empty(folder) && !fs::exists(folder / results_database)) {
-    throw InputError({.file = folder.string(),
-                      .pointer = {},
-                      .found = "a folder without " + std::string{results_database},
-                      .expected = "the folder of a sweep, or a name that is free",
-                      .hint = "--overwrite does not remove what no sweep has made"});
-  }
-  std::error_code error;
-  fs::remove_all(folder, error);
-}
-
 }  // namespace
 
 ResultsStore open_results(const Spec& spec, const Grid& grid, const SweepRequest& request) {
@@ -88,7 +74,7 @@ ResultsStore open_results(const Spec& spec, const Grid& grid, const SweepRequest
     std::error_code ignored;
     fs::remove(ResultsStore::partial_path(file), ignored);  // of a run that was killed as it began
   }
-  if (request.overwrite) clear_folder(request.out);
+  if (request.overwrite) clear_folder(request.out, {results_database}, "a sweep");
   expect_free(request.out, true);
   make_folder(request.out);
   return ResultsStore::create(

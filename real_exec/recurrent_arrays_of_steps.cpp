@@ -4,14 +4,25 @@
 
 namespace schedlab::detail {
 
-std::vector<StepTensors::Elements> RecurrentSteps::step_elements() const {
+std::vector<StepTensors::Chain> RecurrentSteps::step_arrays() const {
+  const RecurrentCellShape& shape = state_.shape;
   const auto cells = static_cast<std::size_t>(state_.cells());
-  std::vector<StepTensors::Elements> all;
+  std::vector<StepTensors::Chain> all;
   for (const ChainState& chain : state_.chains) {
     const auto width = static_cast<std::size_t>(chain.width * state_.spec.batch);
-    const auto gates = static_cast<std::size_t>(state_.shape.gates) * cells;
+    const auto times = [&](std::int64_t count) { return static_cast<std::size_t>(count) * cells; };
+    const auto outputs = static_cast<std::size_t>(state_.layer_step(chain.layer));
+    StepTensors::Chain& arrays = all.emplace_back();
     // In the order of StepTensor: zx, zh, gates, c, h, dG, dx.
-    all.push_back({gates, gates, gates, cells, cells, gates, width});
+    arrays.elements = {times(shape.gates),
+                       times(shape.recurrent_gates),
+                       times(shape.saved_gates),
+                       times(shape.cell_state ? 1 : 0),
+                       outputs,
+                       times(shape.gate_gradients),
+                       width};
+    arrays.outputs_in = state_.layers[static_cast<std::size_t>(chain.layer)].front();
+    arrays.outputs_at = static_cast<std::size_t>(chain.direction) * cells;
   }
   return all;
 }
@@ -22,8 +33,8 @@ float* RecurrentSteps::own(StepTensor kind,
                            const Portion& portion,
                            std::int64_t step) const {
   if (tensors_ == nullptr) return nullptr;
-  // Layers have one direction where tensors have memory of their own.
-  return tensors_->find(portion.id, kind, static_cast<std::size_t>(chain.layer), step);
+  const auto index = static_cast<std::size_t>(&chain - state_.chains.data());
+  return tensors_->find(portion.id, kind, index, step);
 }
 
 float* RecurrentSteps::gates(ChainState& chain, const Portion& portion) const {
@@ -63,8 +74,9 @@ const float* RecurrentSteps::input(const ChainState& chain,
                                    const Portion& portion,
                                    std::int64_t step) const {
   if (tensors_ == nullptr || chain.layer == 0) return state_.input(chain, step);
-  const ChainState& below = state_.chains[static_cast<std::size_t>(chain.layer - 1)];
-  return own(StepTensor::h, below, portion, step);
+  // Both directions lie side by side, from the first one on.
+  const std::size_t below = state_.layers[static_cast<std::size_t>(chain.layer - 1)].front();
+  return own(StepTensor::h, state_.chains[below], portion, step);
 }
 
 float* RecurrentSteps::dx(ChainState& chain, const Portion& portion) const {

@@ -73,7 +73,8 @@ SCHEDLAB_INLINE void lstm_forward_body(const CellForward& s) {
   }
 }
 
-SCHEDLAB_INLINE void gru_forward_body(const CellForward& s) {
+template <bool with_state>
+SCHEDLAB_INLINE void gru_step(const CellForward& s) {
   const std::ptrdiff_t gate = gate_stride(s);
   for (std::ptrdiff_t p = s.panels.begin; p < s.panels.end; ++p) {
     const float* bias = s.bias + p * lanes;
@@ -83,19 +84,28 @@ SCHEDLAB_INLINE void gru_forward_body(const CellForward& s) {
     const Floats bias_a = load(bias + 3 * s.hidden);
     for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
       const std::ptrdiff_t at = (p * s.rows + row) * lanes;
-      float* zx = s.gates + at;
+      const float* zx = (s.products != nullptr ? s.products : s.gates) + at;
       const float* zh = s.recurrent + at;
       const Floats r = sigmoid(load(zx + gate) + load(zh) + bias_r);
       const Floats z = sigmoid(load(zx + 2 * gate) + load(zh + gate) + bias_z);
       const Floats a = load(zh + 2 * gate) + bias_a;
       const Floats n = tanh(load(zx) + bias_n + r * a);
-      store(zx, n);
-      store(zx + gate, r);
-      store(zx + 2 * gate, z);
-      store(zx + 3 * gate, a);
-      store(s.h + at, n + z * (load(s.before + at) - n));
+      float* gates = s.gates + at;
+      store(gates, n);
+      store(gates + gate, r);
+      store(gates + 2 * gate, z);
+      store(gates + 3 * gate, a);
+      if (with_state) store(s.h + at, n + z * (load(s.before + at) - n));
     }
   }
+}
+
+SCHEDLAB_INLINE void gru_forward_body(const CellForward& s) {
+  gru_step<true>(s);
+}
+
+SCHEDLAB_INLINE void gru_values_body(const CellForward& s) {
+  gru_step<false>(s);
 }
 
 SCHEDLAB_INLINE void reset_gates_forward_body(const CellForward& s) {
@@ -215,6 +225,7 @@ SCHEDLAB_INLINE void reset_cell_backward_body(const CellBackward& s) {
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(lstm_forward, CellForward, lstm_forward_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(lstm_values, CellForward, lstm_values_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(gru_forward, CellForward, gru_forward_body)
+SCHEDLAB_FOR_EACH_INSTRUCTION_SET(gru_values, CellForward, gru_values_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(reset_gates_forward, CellForward, reset_gates_forward_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(reset_cell_forward, CellForward, reset_cell_forward_body)
 SCHEDLAB_FOR_EACH_INSTRUCTION_SET(lstm_backward, CellBackward, lstm_backward_body)

@@ -22,7 +22,7 @@ namespace schedlab::detail {
 /// One step forward; pointers to the panels of that step.
 struct CellForward {
   float* gates = nullptr;            ///< zx on entry, activations on return
-  const float* products = nullptr;   ///< LSTM: zx, where it does not lie in `gates`
+  const float* products = nullptr;   ///< LSTM, GRU: zx, where it does not lie in `gates`
   const float* recurrent = nullptr;  ///< zh
   const float* bias = nullptr;       ///< [gates][hidden]
   const float* before = nullptr;     ///< of an LSTM c, else h, of the step before
@@ -36,6 +36,7 @@ struct CellForward {
 void lstm_forward(const CellForward& args);
 void lstm_values(const CellForward& args);  ///< the activations alone, bit for bit the same
 void gru_forward(const CellForward& args);
+void gru_values(const CellForward& args);           ///< the activations alone, bit for bit the same
 void reset_gates_forward(const CellForward& args);  ///< gates_forward: r, z, r * h
 void reset_cell_forward(const CellForward& args);   ///< cell_forward: n, h
 

@@ -112,7 +112,9 @@ RecurrentState::RecurrentState(const RecurrentSpec& given, std::uint64_t seed, b
     : spec(given),
       by_tensor(tensors_apart),
       shape(cell_shape(given.cell)),
-      hidden(padded(given.hidden)) {
+      hidden(padded(given.hidden)),
+      loss_scale(1.0F / static_cast<float>(given.batch)),
+      loss_divisor(static_cast<double>(given.batch)) {
   if (spec.input == 0) spec.input = spec.hidden;
   chains.reserve(static_cast<std::size_t>(chain_count(spec)));
   const auto slots = static_cast<std::size_t>(by_tensor ? 1 : spec.steps + 2);
@@ -200,17 +202,25 @@ void RecurrentState::allocate_steps(ChainState& chain) const {
   chain.dx.resize(steps * static_cast<std::size_t>(chain.width * spec.batch));
 }
 
-void RecurrentState::pack_inputs() {
-  const PanelMap input_map{.rows = spec.batch, .block = spec.input, .places = {0}};
-  const PanelMap state_map{.rows = spec.batch, .block = spec.hidden, .places = {0}};
+void RecurrentState::pack_x() {
   // Else the task transfer_in does it.
-  if (spec.pass != RecurrentPass::training || !spec.transfers) {
-    pack_steps(input_map, inputs.x, x.data(), input_step(chains.front()));
-  }
+  if (spec.pass == RecurrentPass::training && spec.transfers) return;
+  const PanelMap map{.rows = spec.batch, .block = spec.input, .places = {0}};
+  pack_steps(map, inputs.x, x.data(), input_step(chains.front()));
+}
+
+void RecurrentState::pack_target() {
+  if (inputs.target.empty()) return;
+  const std::int64_t top = spec.layers - 1;
+  pack_steps(output_map(*this, top), inputs.target, target.data(), layer_step(top));
+}
+
+void RecurrentState::pack_inputs() {
+  const PanelMap state_map{.rows = spec.batch, .block = spec.hidden, .places = {0}};
+  pack_x();
+  pack_target();
   const PanelMap top = output_map(*this, spec.layers - 1);
   if (!inputs.dy.empty()) pack_steps(top, inputs.dy, dy.data(), layer_step(spec.layers - 1));
-  if (!inputs.target.empty())
-    pack_steps(top, inputs.target, target.data(), layer_step(spec.layers - 1));
   for (std::size_t i = 0; i < chains.size(); ++i) {
     ChainState& chain = chains[i];
     const RecurrentChainInputs<float>& given = inputs.chains[i];
@@ -273,8 +283,8 @@ std::ptrdiff_t RecurrentState::input_step(const ChainState& chain) const {
 }
 
 float* RecurrentState::h(const ChainState& chain, std::int64_t step) {
-  return y[static_cast<std::size_t>(chain.layer)].data() + (step + 1) * h_step(chain) +
-         chain.direction * cells();
+  return y[static_cast<std::size_t>(chain.layer)].data() +
+         (by_tensor ? 0 : (step + 1) * h_step(chain)) + chain.direction * cells();
 }
 
 std::ptrdiff_t RecurrentState::h_step(const ChainState& chain) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/padded_batch.hpp"
 #include "real_exec/recurrent_inputs.hpp"
 #include "real_exec/recurrent_values.hpp"
 #include "workloads/recurrent.hpp"
@@ -91,13 +92,17 @@ struct ChainState {
 class RecurrentState {
  public:
   /// `by_tensor`: h, c, gates, products, dG and dx of steps have memory of their own elsewhere
-  /// (StepTensors), but for initial states and the dx of layer 0; of LSTMs in one direction.
+  /// (StepTensors), but for initial states and the dx of layer 0. Not of cells with a candidate.
   RecurrentState(const RecurrentSpec& given, std::uint64_t seed, bool by_tensor);
 
   /// Bytes of all arrays here: of tensors of the graph, and of what only these kernels need
   /// (transposed weights, first values for the next run, inputs as they were drawn).
   [[nodiscard]] Bytes tensor_bytes() const;
   [[nodiscard]] Bytes workspace_bytes() const;
+
+  /// As of RecurrentWork; recurrent_sequences.cpp.
+  void train_on(const PaddedBatch& batch);
+  void continue_from(const RecurrentState& other);
 
   /// What accumulates, and what a run overwrites, as it was at first.
   void reset();
@@ -114,11 +119,12 @@ class RecurrentState {
   /// x(step) of a chain, and elements from one step to the next.
   [[nodiscard]] const float* input(const ChainState& chain, std::int64_t step) const;
   [[nodiscard]] std::ptrdiff_t input_step(const ChainState& chain) const;
-  /// h(step); step -1 and steps too.
+  /// h(step); step -1 and steps too. By tensors the initial one alone.
   [[nodiscard]] float* h(const ChainState& chain, std::int64_t step);
   [[nodiscard]] std::ptrdiff_t h_step(const ChainState& chain) const;
+  /// c(step); by tensors the initial one alone.
   [[nodiscard]] float* c(ChainState& chain, std::int64_t step) const {
-    return chain.c.data() + (step + 1) * cells();
+    return chain.c.data() + (by_tensor ? 0 : (step + 1) * cells());
   }
   /// Elements of [batch, hidden] in panels.
   [[nodiscard]] std::ptrdiff_t cells() const { return hidden * spec.batch; }
@@ -152,12 +158,17 @@ class RecurrentState {
   PanelArray target;
   PanelArray loss_parts;  ///< by step, panel of y and lane
   float loss = 0;
-  float returned_loss = 0;  ///< after transfer_out
+  float returned_loss = 0;            ///< after transfer_out
+  std::vector<std::int64_t> lengths;  ///< by row, of padded sequences; empty: all have all steps
+  float loss_scale;                   ///< of the gradient of the loss
+  double loss_divisor;                ///< the loss is half the sum of squares over this
 
  private:
   void add_chain(std::int64_t layer, std::int64_t direction);
   void allocate_steps(ChainState& chain) const;
   void pack_inputs();
+  void pack_x();
+  void pack_target();
   [[nodiscard]] RecurrentChainResults<float> chain_results(const ChainState& chain) const;
 };
 

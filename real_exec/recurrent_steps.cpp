@@ -5,6 +5,7 @@
 #include "real_exec/pointwise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace schedlab::detail {
@@ -126,9 +127,10 @@ void RecurrentSteps::candidate_gemm(ChainState& chain, const Portion& portion) {
 
 void RecurrentSteps::forward_cell(SubTask task, ChainState& chain, const Portion& portion) {
   const bool lstm = state_.shape.cell_state;
+  const bool candidate = state_.shape.candidate_gates > 0;
   const std::int64_t before = RecurrentState::before(chain, portion.step);
   CellForward step{.gates = gates(chain, portion),
-                   .products = lstm ? products(chain, portion) : nullptr,
+                   .products = candidate ? nullptr : products(chain, portion),
                    .recurrent = recurrent_products(chain, portion),
                    .bias = chain.bias.data(),
                    .before = nullptr,
@@ -138,7 +140,7 @@ void RecurrentSteps::forward_cell(SubTask task, ChainState& chain, const Portion
                    .rows = state_.spec.batch,
                    .hidden = state_.hidden,
                    .panels = portion.of(gate_panels(1))};
-  if (task == SubTask::cell_values) return lstm_values(step);
+  if (task == SubTask::cell_values) return lstm ? lstm_values(step) : gru_values(step);
   step.before = lstm ? c(chain, portion, before) : h(chain, portion, before);
   step.h = h(chain, portion, portion.step);
   if (lstm) {
@@ -156,22 +158,51 @@ void RecurrentSteps::loss(const Portion& portion) {
   const RecurrentSpec& spec = state_.spec;
   const std::size_t top = state_.layers.back().front();  // both directions lie side by side
   const std::ptrdiff_t step_panels = state_.layer_step(spec.layers - 1) / (spec.batch * lanes);
-  const float scale = 1.0F / static_cast<float>(spec.batch);
   const PanelRange part = portion.of(spec.steps * step_panels);
   for (std::ptrdiff_t panel = part.begin; panel < part.end; ++panel) {
     const std::ptrdiff_t at = panel * spec.batch * lanes;
     const std::ptrdiff_t in_step = panel % step_panels * spec.batch * lanes;
-    squared_error({.y = h(state_.chains[top], portion, panel / step_panels) + in_step,
-                   .target = state_.target.data() + at,
-                   .dy = state_.dy.data() + at,
-                   .scale = scale,
-                   .sums = state_.loss_parts.data() + panel * lanes,
-                   .panels = {0, spec.batch}});
+    const std::int64_t step = panel / step_panels;
+    loss_of({.y = h(state_.chains[top], portion, step) + in_step,
+             .target = state_.target.data() + at,
+             .dy = state_.dy.data() + at,
+             .scale = state_.loss_scale,
+             .sums = state_.loss_parts.data() + panel * lanes,
+             .panels = {0, spec.batch}},
+            step);
   }
   if (loss_blocks_.fetch_add(1, std::memory_order_acq_rel) + 1 < portion.blocks) return;
   double sum = 0;
   for (const float value : state_.loss_parts) sum += static_cast<double>(value);
-  state_.loss = static_cast<float>(0.5 * sum / static_cast<double>(spec.batch));
+  state_.loss = static_cast<float>(0.5 * sum / state_.loss_divisor);
+}
+
+/// Of the rows whose sequence has this step; the others get no gradient. Rows side by side are one
+/// call, so that without padding the sum is taken in the same order.
+void RecurrentSteps::loss_of(const SquaredError& panel, std::int64_t step) const {
+  const std::vector<std::int64_t>& lengths = state_.lengths;
+  if (lengths.empty()) return squared_error(panel);
+  std::fill_n(panel.sums, lanes, 0.0F);
+  const auto rows = static_cast<std::ptrdiff_t>(lengths.size());
+  const auto counts = [&](std::ptrdiff_t row) {
+    return step < lengths[static_cast<std::size_t>(row)];
+  };
+  alignas(64) std::array<float, lanes> sums{};
+  for (std::ptrdiff_t row = 0; row < rows;) {
+    const std::ptrdiff_t begin = row;
+    while (row < rows && counts(row) == counts(begin)) ++row;
+    if (!counts(begin)) {
+      std::fill(panel.dy + begin * lanes, panel.dy + row * lanes, 0.0F);
+      continue;
+    }
+    SquaredError part = panel;
+    part.sums = sums.data();
+    part.panels = {begin, row};
+    squared_error(part);
+    for (std::ptrdiff_t lane = 0; lane < lanes; ++lane) {
+      panel.sums[lane] += sums[static_cast<std::size_t>(lane)];
+    }
+  }
 }
 
 void RecurrentSteps::backward_cell(SubTask task, ChainState& chain, const Portion& portion) {

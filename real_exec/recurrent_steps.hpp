@@ -2,6 +2,7 @@
 #pragma once
 
 #include "real_exec/gemm_panels.hpp"
+#include "real_exec/pointwise.hpp"
 #include "real_exec/recurrent_binding.hpp"
 #include "real_exec/recurrent_cells.hpp"
 #include "real_exec/recurrent_state.hpp"
@@ -33,14 +34,18 @@ class RecurrentSteps {
       : state_(spec, seed, by_tensor) {}
 
   /// Where the arrays of steps lie if not in the state; must outlive this. Their sizes are
-  /// step_elements().
+  /// step_arrays().
   void use(const StepTensors* tensors) { tensors_ = tensors; }
-  [[nodiscard]] std::vector<StepTensors::Elements> step_elements() const;
+  [[nodiscard]] std::vector<StepTensors::Chain> step_arrays() const;
 
   void run(SubTask task, const Portion& portion);
   void reset();
   /// Nodes of all chains in order, as one block each.
   void run_forward();
+
+  /// RecurrentWork::train_on(), continue_from().
+  void train_on(const PaddedBatch& batch) { state_.train_on(batch); }
+  void continue_from(const RecurrentState& other) { state_.continue_from(other); }
 
   [[nodiscard]] const RecurrentState& state() const { return state_; }
 
@@ -51,6 +56,7 @@ class RecurrentSteps {
   void candidate_gemm(ChainState& chain, const Portion& portion);
   void forward_cell(SubTask task, ChainState& chain, const Portion& portion);
   void loss(const Portion& portion);
+  void loss_of(const SquaredError& panel, std::int64_t step) const;
   void backward_cell(SubTask task, ChainState& chain, const Portion& portion);
   void candidate_hidden(ChainState& chain, const Portion& portion);
   void hidden_1(ChainState& chain, const Portion& portion);

@@ -26,7 +26,7 @@ class RecurrentWork::Implementation {
       for (const auto& kernel : binding.kernels(task)) count += kernel.blocks;
       blocks.push_back(count);
     }
-    tensors = std::make_unique<detail::StepTensors>(graph, steps.step_elements(), blocks);
+    tensors = std::make_unique<detail::StepTensors>(graph, steps.step_arrays(), blocks);
     steps.use(tensors.get());
   }
 
@@ -71,14 +71,14 @@ const RecurrentSpec& checked(const RecurrentSpec& spec,
         "fp32");
   }
   if (!allocates_by_tensor(spec, allocation)) return spec;
-  const bool possible = spec.cell == RecurrentCell::lstm && spec.pass == RecurrentPass::training &&
-                        spec.bidirectional == Bidirectional::none && spec.tensors &&
-                        spec.tensor_names && !graph.tensors().empty();
+  const bool possible = spec.cell != RecurrentCell::gru_reset_before &&
+                        spec.pass == RecurrentPass::training && spec.tensors && spec.tensor_names &&
+                        !graph.tensors().empty();
   if (!possible) {
     throw InfeasibleError(
-        "on the CPU memory is taken tensor by tensor, as recomputation needs it, for LSTM training "
-        "in one direction with tensors\n  use \"kind\": \"lstm\", \"pass\": \"training\", "
-        "\"bidirectional\": \"none\", \"include_tensors\": true");
+        "on the CPU memory is taken tensor by tensor, as recomputation needs it, for training with "
+        "tensors, of lstm and gru with the reset gate after the product\n  use \"pass\": "
+        "\"training\", \"reset\": \"after\", \"include_tensors\": true");
   }
   if (spec.recompute == Recompute::keep_all) {
     throw InfeasibleError(
@@ -138,6 +138,24 @@ std::optional<AllocatedMemory> RecurrentWork::memory() const {
     memory.tensors_peak += implementation_->tensors->memory().peak();
   }
   return memory;
+}
+
+void RecurrentWork::train_on(const PaddedBatch& batch) {
+  implementation_->steps.train_on(batch);
+}
+
+void RecurrentWork::continue_from(const RecurrentWork& other) {
+  implementation_->steps.continue_from(other.implementation_->steps.state());
+}
+
+float RecurrentWork::loss() const {
+  const detail::RecurrentState& state = implementation_->steps.state();
+  return state.spec.transfers ? state.returned_loss : state.loss;
+}
+
+Bytes RecurrentWork::kept_memory() const {
+  const detail::RecurrentState& state = implementation_->steps.state();
+  return state.tensor_bytes() + state.workspace_bytes();
 }
 
 const RecurrentInputs<float>& RecurrentWork::inputs() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "real_exec/cpu_work.hpp"
+#include "real_exec/padded_batch.hpp"
 #include "real_exec/recurrent_values.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "workloads/recurrent.hpp"
@@ -41,9 +42,10 @@ enum class TensorAllocation : std::uint8_t {
 ///
 /// Memory  whole_run: activations and gradients of all steps, about 4 * (2 G + I + 4 H) * batch
 /// bytes a node. by_tensor: what the graph's tensors hold at the time; memory() says how much that
-/// was. It is for LSTM training in one direction, whose graph has named tensors, and is needed by
-/// `recompute` other than keep_backward, as nothing can be dropped otherwise. Results are the same
-/// bit for bit, but for y, which is dropped and comes back as zeros.
+/// was. It is for training of LSTMs and GRUs (reset gate after the product) whose graph has named
+/// tensors, and is needed by `recompute` other than keep_backward, as nothing can be dropped
+/// otherwise. Results are the same bit for bit, but for y, which is dropped and comes back as
+/// zeros.
 /// Errors  InfeasibleError for another type than fp32, for what by_tensor is not for, and for
 /// recompute keep_all, whose intermediate results fused kernels do not have; ContractViolation,
 /// naming the task, if `graph` is not recurrent(spec): the grid of its kernels may differ, nothing
@@ -64,7 +66,22 @@ class RecurrentWork final : public CpuWork {
   void reset() override;
   [[nodiscard]] std::optional<AllocatedMemory> memory() const override;
 
-  /// What the run was given; for a reference that computes the same.
+  /// What runs from now on train on: these sequences, from states of zero. Nothing beyond the end
+  /// of a sequence counts in the loss, so that no gradient comes from there: gradients are those of
+  /// the sequences without their padding. Weights stay those that the next run starts from. Throws
+  /// InfeasibleError for bidirectional layers, whose reverse direction begins with padding, and for
+  /// another pass than training; ContractViolation for arrays of another size.
+  void train_on(const PaddedBatch& batch);
+  /// The next run starts from the weights that the last run of `other`, or of this, ended with. The
+  /// networks may differ in steps, not in layers. Throws InfeasibleError for another optimizer than
+  /// sgd: the kernels have the first step of adam only.
+  void continue_from(const RecurrentWork& other);
+  /// Of the last run; pass training.
+  [[nodiscard]] float loss() const;
+  /// Held between runs: arrays of tensors that have no memory of their own, and work space.
+  [[nodiscard]] Bytes kept_memory() const;
+
+  /// What the run was given, weights as they were drawn; for a reference that computes the same.
   [[nodiscard]] const RecurrentInputs<float>& inputs() const;
   /// After a run of all tasks; copies.
   [[nodiscard]] RecurrentResults<float> results() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -44,18 +45,35 @@ std::uint64_t StepTensors::key_of(StepTensor kind, std::size_t chain, std::int64
 }
 
 StepTensors::StepTensors(const TaskGraph& graph,
-                         const std::vector<Elements>& elements,
+                         const std::vector<Chain>& chains,
                          IdVector<TaskId, std::uint32_t> blocks) {
   const TensorTable& tensors = graph.tensors();
   IdVector<TensorId, std::size_t> sizes(tensors.size(), 0);
-  std::vector<std::pair<TaskId, Use>> all;
+  IdVector<TensorId, TensorId> lies_in;
+  std::vector<std::pair<TensorId, Place>> places;
+  std::map<std::pair<std::size_t, std::int64_t>, TensorId> outputs;  // by chain and step
   for (const TensorId id : tensors.ids()) {
+    lies_in.push_back(id);
     if (tensors.persistent(id)) continue;
     const auto place = place_of(tensors.name(id));
-    if (!place || place->chain >= elements.size()) continue;
-    sizes[id] = elements[place->chain][static_cast<std::size_t>(place->kind)];
-    if (sizes[id] == 0) continue;
-    const Use use{.key = key_of(place->kind, place->chain, place->step), .tensor = id};
+    if (!place || place->chain >= chains.size()) continue;
+    const Chain& chain = chains[place->chain];
+    const std::size_t elements = chain.elements[static_cast<std::size_t>(place->kind)];
+    if (elements == 0) continue;
+    places.emplace_back(id, *place);
+    const bool beside = place->kind == StepTensor::h && chain.outputs_in != place->chain;
+    if (!beside) sizes[id] = elements;
+    if (place->kind == StepTensor::h) outputs[{place->chain, place->step}] = id;
+  }
+  std::vector<std::pair<TaskId, Use>> all;
+  for (const auto& [id, place] : places) {
+    const Chain& chain = chains[place.chain];
+    Use use{.key = key_of(place.kind, place.chain, place.step), .tensor = id, .at = 0};
+    if (place.kind == StepTensor::h && chain.outputs_in != place.chain) {
+      lies_in[id] = outputs.at({chain.outputs_in, place.step});
+      use.tensor = lies_in[id];
+      use.at = chain.outputs_at;
+    }
     for (const TaskId task : tensors.writers(id)) all.emplace_back(task, use);
     for (const TaskId task : tensors.readers(id)) all.emplace_back(task, use);
   }
@@ -68,7 +86,7 @@ StepTensors::StepTensors(const TaskGraph& graph,
     uses_.push_back(use);
   }
   for (std::size_t i = 1; i < offset_.size(); ++i) offset_[i] += offset_[i - 1];
-  memory_ = std::make_unique<TensorMemory>(graph, std::move(sizes), std::move(blocks));
+  memory_ = std::make_unique<TensorMemory>(graph, std::move(sizes), lies_in, std::move(blocks));
 }
 
 float* StepTensors::find(TaskId task, StepTensor kind, std::size_t chain, std::int64_t step) const {
@@ -77,7 +95,7 @@ float* StepTensors::find(TaskId task, StepTensor kind, std::size_t chain, std::i
   const std::uint64_t key = key_of(kind, chain, step);
   const auto found = std::lower_bound(
       begin, end, key, [](const Use& use, std::uint64_t k) { return use.key < k; });
-  return found == end || found->key != key ? nullptr : memory_->at(found->tensor);
+  return found == end || found->key != key ? nullptr : memory_->at(found->tensor) + found->at;
 }
 
 }  // namespace schedlab::detail

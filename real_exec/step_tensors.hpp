@@ -27,11 +27,17 @@ enum class StepTensor : std::uint8_t {
 /// another one than the first of its name, so that a task finds the one that it reads or writes.
 class StepTensors {
  public:
-  /// Floats of a step of a chain, as the kernels need them; 0: not of one's own.
-  using Elements = std::vector<std::size_t>;  // by StepTensor
-  /// `elements[chain]`. Tensors that are persistent or have another name live elsewhere.
+  struct Chain {
+    /// Floats of a step, as the kernels need them; 0: not of one's own. By StepTensor.
+    std::vector<std::size_t> elements;
+    /// The chain in whose h this one's lies, at so many floats from its beginning: both directions
+    /// of a layer lie side by side. The first direction's h has the elements of both.
+    std::size_t outputs_in = 0;
+    std::size_t outputs_at = 0;
+  };
+  /// Tensors that are persistent or have another name live elsewhere.
   StepTensors(const TaskGraph& graph,
-              const std::vector<Elements>& elements,
+              const std::vector<Chain>& chains,
               IdVector<TaskId, std::uint32_t> blocks);
 
   [[nodiscard]] TensorMemory& memory() { return *memory_; }
@@ -45,7 +51,8 @@ class StepTensors {
  private:
   struct Use {
     std::uint64_t key = 0;
-    TensorId tensor;
+    TensorId tensor;     // in whose memory it lies
+    std::size_t at = 0;  // floats from its beginning
   };
   [[nodiscard]] static std::uint64_t key_of(StepTensor kind, std::size_t chain, std::int64_t step);
 

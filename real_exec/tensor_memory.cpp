@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/tensor_memory.hpp"
 
-#include "real_exec/recurrent_state.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +8,7 @@ namespace schedlab::detail {
 
 TensorMemory::TensorMemory(const TaskGraph& graph,
                            IdVector<TensorId, std::size_t> elements,
+                           const IdVector<TensorId, TensorId>& lies_in,
                            IdVector<TaskId, std::uint32_t> blocks)
     : elements_(std::move(elements)),
       blocks_(std::move(blocks)),
@@ -20,16 +19,14 @@ TensorMemory::TensorMemory(const TaskGraph& graph,
   const TensorTable& tensors = graph.tensors();
   std::vector<std::pair<TaskId, TensorId>> uses;
   for (const TensorId id : tensors.ids()) {
-    if (elements_[id] == 0) continue;
-    const std::size_t first = uses.size();
-    for (const TaskId task : tensors.writers(id)) uses.emplace_back(task, id);
-    for (const TaskId task : tensors.readers(id)) uses.emplace_back(task, id);
-    std::sort(uses.begin() + static_cast<std::ptrdiff_t>(first), uses.end());
-    uses.erase(std::unique(uses.begin() + static_cast<std::ptrdiff_t>(first), uses.end()),
-               uses.end());
-    users_[id] = static_cast<std::uint32_t>(uses.size() - first);
+    const TensorId in = lies_in[id];
+    if (elements_[in] == 0) continue;
+    for (const TaskId task : tensors.writers(id)) uses.emplace_back(task, in);
+    for (const TaskId task : tensors.readers(id)) uses.emplace_back(task, in);
   }
   std::sort(uses.begin(), uses.end());
+  uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
+  for (const auto& [task, tensor] : uses) ++users_[tensor];
   offset_.assign(graph.task_count() + 1, 0U);
   for (const auto& [task, tensor] : uses) {
     ++offset_[task.value() + 1];
@@ -39,14 +36,10 @@ TensorMemory::TensorMemory(const TaskGraph& graph,
   reset();
 }
 
-TensorMemory::~TensorMemory() {
-  for (const TensorId id : memory_.ids()) free(id);
-}
-
 void TensorMemory::free(TensorId tensor) {
   if (memory_[tensor] == nullptr) return;
   const std::size_t bytes = elements_[tensor] * sizeof(float);
-  free_lines(memory_[tensor], bytes);
+  lines_.give_back(memory_[tensor], bytes);
   memory_[tensor] = nullptr;
   held_ -= static_cast<std::int64_t>(bytes);
 }
@@ -69,7 +62,7 @@ void TensorMemory::enter(TaskId task) {
   for (const TensorId id : used_by(task)) {
     if (memory_[id] != nullptr) continue;
     const std::size_t bytes = elements_[id] * sizeof(float);
-    memory_[id] = static_cast<float*>(allocate_lines(bytes));
+    memory_[id] = static_cast<float*>(lines_.take(bytes));
     held_ += static_cast<std::int64_t>(bytes);
   }
   peak_ = std::max(peak_, held_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/kept_lines.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
@@ -15,24 +16,27 @@
 
 namespace schedlab::detail {
 
-/// Memory of the tensors of a graph while its tasks run: taken from the system when the first task
-/// that uses a tensor begins, given back when the last one that uses it has ended. What is counted
-/// is what was allocated.
+/// Memory of the tensors of a graph while its tasks run: allocated when the first task that uses a
+/// tensor begins, freed when the last one that uses it has ended. What is counted is what was
+/// allocated; pages that were freed are kept for the next tensor of their size (KeptLines).
 class TensorMemory {
  public:
-  /// `elements`: floats of each tensor; those with 0 live elsewhere. `blocks`: of all kernels of
-  /// each task. `graph` is not kept.
+  /// `elements`: floats of each tensor; those with 0 live elsewhere. `lies_in`: the tensor in whose
+  /// memory each lies, which is there as long as any of its tensors; mostly itself. `blocks`: of
+  /// all kernels of each task. `graph` is not kept.
   TensorMemory(const TaskGraph& graph,
                IdVector<TensorId, std::size_t> elements,
+               const IdVector<TensorId, TensorId>& lies_in,
                IdVector<TaskId, std::uint32_t> blocks);
   TensorMemory(const TensorMemory&) = delete;
   TensorMemory& operator=(const TensorMemory&) = delete;
-  ~TensorMemory();
+  ~TensorMemory() = default;
 
   /// Around every block of a task, by any thread.
   void enter(TaskId task);
   void leave(TaskId task);
-  /// Between enter() and leave() of a task that uses it.
+  /// Of a tensor that lies in itself, between enter() and leave() of a task that uses it or one
+  /// that lies in it.
   [[nodiscard]] float* at(TensorId tensor) const { return memory_[tensor]; }
 
   /// Before each run, by one thread: nothing is held, the peak starts again.
@@ -60,6 +64,7 @@ class TensorMemory {
   std::mutex mutex_;                        // of what follows
   IdVector<TensorId, std::uint32_t> left_;  // users that have not ended
   IdVector<TensorId, float*> memory_;
+  KeptLines lines_;
   std::int64_t held_ = 0;
   std::int64_t peak_ = 0;
 };

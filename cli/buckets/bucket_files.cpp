@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/buckets/bucket_files.hpp"
 
+#include "cli/buckets/bucket_tables.hpp"
 #include "cli/schema_parts.hpp"
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/html_style.hpp"
@@ -10,30 +11,18 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 namespace schedlab {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const Cell& cell) {
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return *whole;
-  if (const auto* number = std::get_if<double>(&cell)) return *number;
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  return nullptr;
-}
-
-/// The columns that a reader looks for first.
-struct ShownRow {
-  std::vector<std::string> fields;
-};
-
 const std::vector<std::string>& shown_heads() {
   static const std::vector<std::string> heads{"lengths",
                                               "batch",
                                               "recompute",
                                               "ranks",
+                                              "sorting",
                                               "rule",
                                               "buckets",
                                               "iterations",
@@ -53,26 +42,34 @@ std::string duration_text(Duration duration) {
   return readable(duration);
 }
 
-ShownRow shown(const BucketStudy& study, const BucketRow& row) {
+std::vector<std::string> shown(const BucketStudy& study, const BucketRow& row) {
   const double seconds = to_seconds(row.time.total);
   const char* mark = row.best     ? "fastest of all that fit"
                      : row.chosen ? "fastest that fits"
                      : row.fits   ? ""
                                   : "does not fit";
-  return {{study.spec->data[row.data].label,
-           fmt::format("{}", row.setup.batch),
-           to_string(row.setup.recompute),
-           fmt::format("{}", row.setup.ranks),
-           row.rule,
-           row.buckets > 0 ? fmt::format("{}", row.buckets) : "-",
-           fmt::format("{}", row.iterations),
-           fmt::format("{:.1f} %", 100 * row.padding_share),
-           duration_text(row.time.total),
-           duration_text(row.time.waiting),
-           seconds > 0 ? fmt::format("{:.4g}", static_cast<double>(row.sequences) / seconds) : "-",
-           row.speed_up ? fmt::format("{:.3f}", *row.speed_up) : "-",
-           readable(row.memory),
-           mark}};
+  return {study.spec->data[row.data].label,
+          fmt::format("{}", row.setup.batch),
+          to_string(row.setup.recompute),
+          fmt::format("{}", row.setup.ranks),
+          sorting_name(row.setup.sorted),
+          row.rule,
+          row.buckets > 0 ? fmt::format("{}", row.buckets) : "-",
+          fmt::format("{}", row.iterations),
+          fmt::format("{:.1f} %", 100 * row.padding_share),
+          duration_text(row.time.total),
+          duration_text(row.time.waiting),
+          seconds > 0 ? fmt::format("{:.4g}", static_cast<double>(row.sequences) / seconds) : "-",
+          row.speed_up ? fmt::format("{:.3f}", *row.speed_up) : "-",
+          readable(row.memory),
+          mark};
+}
+
+/// The columns that a reader looks for first.
+ShownTable shown_table(const BucketStudy& study) {
+  ShownTable table{shown_heads()};
+  for (const BucketRow& row : study.rows) table.push_back(shown(study, row));
+  return table;
 }
 
 std::string batch_text(const TrainingSetup& setup, std::int64_t batch, Bytes capacity) {
@@ -91,49 +88,27 @@ std::string bucket_json(const BucketStudy& study) {
             {"name", study.spec->name},
             {"description", study.spec->description},
             {"capacity_bytes", study.capacity.count()},
-            {"simulated_steps", study.simulated}};
+            {"simulated_steps", study.simulated},
+            {"complete", study.complete}};
   Json largest = Json::array();
   for (const auto& [setup, batch] : study.largest_batch) {
     largest.push_back({{"batch", setup.batch},
                        {"recompute", to_string(setup.recompute)},
                        {"ranks", setup.ranks},
+                       {"sorting", sorting_name(setup.sorted)},
                        {"largest_batch", batch}});
   }
   json["setups"] = std::move(largest);
-  const Table table = bucket_table(study);
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    Json row;
-    for (std::size_t column = 0; column < table.columns.size(); ++column) {
-      if (table.columns[column].role == ColumnRole::note) continue;
-      row[table.columns[column].name] = json_of(table.rows[i][column]);
-    }
-    row["boundaries"] = study.rows[i].boundaries;
-    row["batches"] = study.rows[i].batches;
-    rows.push_back(std::move(row));
+  json["rows"] = Json::parse(rows_json(bucket_table(study)));
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    json["rows"][i]["boundaries"] = study.rows[i].boundaries;
+    json["rows"][i]["batches"] = study.rows[i].batches;
   }
-  json["rows"] = std::move(rows);
   return json.dump(1) + "\n";
 }
 
 std::string bucket_text(const BucketStudy& study) {
-  std::vector<ShownRow> rows{{shown_heads()}};
-  for (const BucketRow& row : study.rows) rows.push_back(shown(study, row));
-  std::vector<std::size_t> widths(shown_heads().size(), 0);
-  for (const ShownRow& row : rows) {
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], row.fields[i].size());
-    }
-  }
-  std::string text;
-  for (const ShownRow& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      line += fmt::format("{:<{}}  ", row.fields[i], widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
+  std::string text = aligned_text(shown_table(study));
   for (const auto& [setup, batch] : study.largest_batch) {
     text += batch_text(setup, batch, study.capacity) + "\n";
   }
@@ -142,7 +117,8 @@ std::string bucket_text(const BucketStudy& study) {
 
 std::string bucket_html(const BucketStudy& study,
                         const std::string& program,
-                        const std::vector<std::string>& more_pictures) {
+                        const std::vector<std::string>& more_pictures,
+                        const std::string& more_html) {
   TextBuffer out;
   out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
   out.xml(study.spec->name) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
@@ -162,15 +138,7 @@ std::string bucket_html(const BucketStudy& study,
   pictures.insert(pictures.end(), more_pictures.begin(), more_pictures.end());
   for (const std::string& picture : pictures) out << "<figure>\n" << picture << "</figure>\n";
   html_element(out, "h2", "All passes");
-  out << "<div class=\"scroll\"><table class=\"all\">\n<tr>";
-  for (const std::string& head : shown_heads()) html_element(out, "th", head);
-  out << "</tr>\n";
-  for (const BucketRow& row : study.rows) {
-    out << "<tr>";
-    for (const std::string& field : shown(study, row).fields) html_element(out, "td", field);
-    out << "</tr>\n";
-  }
-  out << "</table></div>\n</body>\n</html>\n";
+  out << html_table(shown_table(study)) << more_html << "</body>\n</html>\n";
   return std::move(out).take();
 }
 
@@ -179,7 +147,7 @@ std::string bucket_results_schema() {
   const Json number{{"type", "number"}};
   const Json text{{"type", "string"}};
   const Json integers{{"type", "array"}, {"items", integer}};
-  Json row{{"lengths", text}, {"recompute", text}, {"rule", text}};
+  Json row{{"lengths", text}, {"recompute", text}, {"sorting", text}, {"rule", text}};
   for (const char* key : {"batch",
                           "ranks",
                           "buckets",
@@ -204,8 +172,11 @@ std::string bucket_results_schema() {
   row["largest_batch"] = {{"type", {"integer", "null"}}};
   row["boundaries"] = integers;
   row["batches"] = integers;
-  const Json setup = schema::whole_object(
-      {{"batch", integer}, {"recompute", text}, {"ranks", integer}, {"largest_batch", integer}});
+  const Json setup = schema::whole_object({{"batch", integer},
+                                           {"recompute", text},
+                                           {"ranks", integer},
+                                           {"sorting", text},
+                                           {"largest_batch", integer}});
   return schema::file("SchedLab results of buckets",
                       "bucket_results",
                       schema::whole_object(
@@ -213,6 +184,7 @@ std::string bucket_results_schema() {
                            {"description", text},
                            {"capacity_bytes", integer},
                            {"simulated_steps", integer},
+                           {"complete", {{"type", "boolean"}}},
                            {"setups", {{"type", "array"}, {"items", setup}}},
                            {"rows", {{"type", "array"}, {"items", schema::whole_object(row)}}}}))
       .dump(2);

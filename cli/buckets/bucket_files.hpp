@@ -12,10 +12,11 @@ namespace schedlab {
 [[nodiscard]] std::string bucket_json(const BucketStudy& study);
 /// A table of the rows for the terminal, the chosen ones marked.
 [[nodiscard]] std::string bucket_text(const BucketStudy& study);
-/// One HTML file with the pictures, these and `more_pictures` (SVG), and all rows.
+/// One HTML file with the pictures, these and `more_pictures` (SVG), all rows, and `more_html`.
 [[nodiscard]] std::string bucket_html(const BucketStudy& study,
                                       const std::string& program,
-                                      const std::vector<std::string>& more_pictures);
+                                      const std::vector<std::string>& more_pictures,
+                                      const std::string& more_html);
 
 /// Per rule, at the largest number of buckets: how lengths are distributed, and padded ones.
 [[nodiscard]] std::string boundaries_picture(const BucketStudy& study);

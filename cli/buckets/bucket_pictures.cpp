@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/buckets/bucket_files.hpp"
+#include "cli/buckets/bucket_tables.hpp"
 #include "notebooks_export/chart.hpp"
 
 #include <fmt/format.h>
@@ -13,12 +14,6 @@ namespace schedlab {
 namespace {
 
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
-
-std::string setup_text(const BucketRow& row) {
-  std::string text = fmt::format("batch {}, {}", row.setup.batch, to_string(row.setup.recompute));
-  if (row.setup.ranks > 1) text += fmt::format(", {} ranks", row.setup.ranks);
-  return text;
-}
 
 /// Values of rows over their number of buckets: a panel per data set and setup, a line per rule.
 std::vector<LinePanel> panels_over_counts(const BucketStudy& study,
@@ -37,9 +32,7 @@ std::vector<LinePanel> panels_over_counts(const BucketStudy& study,
     const bool shown = std::any_of(
         rules.begin(), rules.end(), [&](BoundaryRule rule) { return row.rule == to_string(rule); });
     if (!shown) continue;
-    const std::string title =
-        fmt::format("{}; {}", study.spec->data[row.data].label, setup_text(row));
-    LinePanel& panel = named(panels, title, &LinePanel::title);
+    LinePanel& panel = named(panels, setup_label(study, row), &LinePanel::title);
     Series& series = named(panel.series, row.rule, &Series::name);
     series.points.push_back({static_cast<double>(row.buckets), value(row)});
   }

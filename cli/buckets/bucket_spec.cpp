@@ -111,6 +111,14 @@ void read_passes(const Json& root, BucketSpec& spec) {
 
 }  // namespace
 
+std::vector<std::string> sorting_names() {
+  return {"by_length", "none"};
+}
+
+std::string sorting_name(bool sorted) {
+  return sorting_names()[sorted ? 0 : 1];
+}
+
 BucketSpec parse_bucket_spec(const std::string& text,
                              const std::string& file,
                              const std::filesystem::path& folder) {
@@ -118,6 +126,7 @@ BucketSpec parse_bucket_spec(const std::string& text,
   const Json root = Json::parse(text);
   BucketSpec spec;
   spec.file = file;
+  spec.text = text;
   spec.folder = folder;
   spec.name = root.value("name", std::filesystem::path{file}.stem().string());
   spec.description = root.value("description", "");
@@ -129,7 +138,8 @@ BucketSpec parse_bucket_spec(const std::string& text,
           {.batch = json.at("batch").is_string() ? 0 : json.at("batch").get<std::int64_t>(),
            .recompute = {.kind = kind,
                          .checkpoints = counted ? json.value("checkpoints", std::int64_t{0}) : 0},
-           .ranks = json.value("ranks", std::int64_t{1})});
+           .ranks = json.value("ranks", std::int64_t{1}),
+           .sorted = json.value("sorting", sorting_name(true)) == sorting_name(true)});
     }
   }
   const Json all_rules = boundary_rule_names();

@@ -26,13 +26,19 @@ struct TrainingSetup {
   std::int64_t batch = 8;  ///< of each rank; 0: the largest that fits, see resolve_batches()
   RecomputeChoice recompute{};
   std::int64_t ranks = 1;  ///< data parallel; each trains a batch of its own
+  bool sorted = true;      ///< PassOptions::sorted
 
   friend auto operator<=>(const TrainingSetup&, const TrainingSetup&) = default;
 };
 
+/// "by_length", "none": whether a chunk is sorted before it is cut into batches.
+[[nodiscard]] std::vector<std::string> sorting_names();
+[[nodiscard]] std::string sorting_name(bool sorted);
+
 /// What `schedlab buckets` reads. Lists of data sets, setups, rules and counts are all combined.
 struct BucketSpec {
   std::string file;              ///< for messages
+  std::string text;              ///< as it was read
   std::filesystem::path folder;  ///< paths inside are relative to it
   std::string name;
   std::string description;

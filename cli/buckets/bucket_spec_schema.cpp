@@ -76,6 +76,8 @@ Json network() {
             0, largest_size, "of the output layer, which counts in time, too; 0: none")},
        {"output_copies", schema::integer(1, 16, "arrays of scores; 2 if left out")},
        {"weight_copies", schema::integer(1, 16, "3 if left out")},
+       {"hidden_kept",
+        schema::integer(0, 1, "1: data drop keeps the hidden state beside its projection; 0")},
        {"reserved_bytes", schema::integer(0, largest_bytes, "context, work space")}},
       {},
       "what counts in memory, where it differs from the workload");
@@ -119,7 +121,10 @@ std::string bucket_spec_schema() {
                      "as the workload's option; keep_backward if left out; auto: all but keep_all, "
                      "to be compared")},
        {"checkpoints", schema::integer(0, largest_size, "of optimal; 0: as many as sqrt")},
-       {"ranks", schema::integer(1, most_ranks, "data parallel; 1 if left out")}},
+       {"ranks", schema::integer(1, most_ranks, "data parallel; 1 if left out")},
+       {"sorting",
+        schema::word(sorting_names(),
+                     "of a chunk before it is cut into batches; by_length if left out")}},
       {"batch"},
       "one way to train");
   Json scenario{

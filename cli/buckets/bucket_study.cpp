@@ -48,16 +48,34 @@ class InterpolatedSteps {
 /// All rows of one setup.
 class SetupStudy {
  public:
-  SetupStudy(const BucketSpec& spec, const TrainingSetup& setup, const StopFlag* stop)
-      : spec_(spec), setup_(setup), stop_(stop), steps_(spec, setup, stop) {}
+  SetupStudy(const BucketSpec& spec,
+             const TrainingSetup& setup,
+             const StopFlag* stop,
+             StudyProgress* kept)
+      : spec_(spec), setup_(setup), stop_(stop), steps_(spec, setup, stop, kept) {}
 
   [[nodiscard]] StepSimulation& steps() { return steps_; }
 
+  /// Adds the rows of one data set; those that were done if it throws Interrupted.
   template <class Done>
-  [[nodiscard]] std::vector<BucketRow> rows_of(std::size_t data, const Done& done) {
+  void add_rows(std::size_t data, const Done& done, std::vector<BucketRow>& all) {
+    std::vector<BucketRow> rows;
+    bool stopped = false;
+    try {
+      make_rows(data, done, rows);
+    } catch (const Interrupted&) {
+      stopped = true;
+    }
+    compare(rows);
+    std::move(rows.begin(), rows.end(), std::back_inserter(all));
+    if (stopped) throw Interrupted("stopped");
+  }
+
+ private:
+  template <class Done>
+  void make_rows(std::size_t data, const Done& done, std::vector<BucketRow>& rows) {
     const LengthDistribution& lengths = spec_.data[data].distribution;
     const InterpolatedSteps between{lengths.longest(), steps_};
-    std::vector<BucketRow> rows;
     for (const BoundaryRule rule : spec_.rules) {
       for (const std::int64_t count : spec_.counts) {
         const auto boundaries = bucket_boundaries(
@@ -78,11 +96,8 @@ class SetupStudy {
       rows.back().rule = per_batch_rule;
       done();
     }
-    compare(rows);
-    return rows;
   }
 
- private:
   static BucketBoundaries every_length(const LengthDistribution& lengths) {
     BucketBoundaries all;
     for (std::int64_t length = 1; length <= lengths.longest(); ++length) all.push_back(length);
@@ -94,12 +109,7 @@ class SetupStudy {
                    const ModelBuilding& building,
                    const StepTime& steps) {
     if (stop_requested(stop_)) throw Interrupted("stopped");
-    const DataPass pass = make_data_pass(spec_.data[data].lengths,
-                                         boundaries,
-                                         {.batch = setup_.batch * setup_.ranks,
-                                          .chunk = spec_.chunk_sequences,
-                                          .seed = spec_.seed,
-                                          .drop_incomplete = spec_.drop_incomplete});
+    const DataPass pass = pass_of(spec_, data, setup_, boundaries);
     BucketRow row;
     row.data = data;
     row.setup = setup_;
@@ -197,6 +207,19 @@ void resolve_batches(BucketSpec& spec) {
   }
 }
 
+DataPass pass_of(const BucketSpec& spec,
+                 std::size_t data,
+                 const TrainingSetup& setup,
+                 const BucketBoundaries& boundaries) {
+  return make_data_pass(spec.data[data].lengths,
+                        boundaries,
+                        {.batch = setup.batch * setup.ranks,
+                         .chunk = spec.chunk_sequences,
+                         .seed = spec.seed,
+                         .drop_incomplete = spec.drop_incomplete,
+                         .sorted = setup.sorted});
+}
+
 std::uint64_t row_count(const BucketSpec& spec) {
   const std::uint64_t each = spec.rules.size() * spec.counts.size() + (spec.per_batch ? 1 : 0);
   return spec.data.size() * spec.training.size() * each;
@@ -204,20 +227,15 @@ std::uint64_t row_count(const BucketSpec& spec) {
 
 BucketStudy run_bucket_study(const BucketSpec& spec,
                              const StopFlag* stop,
-                             const BucketObserver& observer) {
+                             const BucketObserver& observer,
+                             StudyProgress* kept) {
   BucketStudy study;
   study.spec = &spec;
   std::uint64_t done = 0;
   const std::uint64_t all = row_count(spec);
   const std::int64_t longest = longest_of(spec);
   for (const TrainingSetup& setup : spec.training) {
-    SetupStudy one{spec, setup, stop};
-    for (std::size_t data = 0; data < spec.data.size(); ++data) {
-      for (BucketRow& row : one.rows_of(data, [&] { observer(++done, all); })) {
-        study.rows.push_back(std::move(row));
-      }
-    }
-    study.simulated += one.steps().simulated();
+    SetupStudy one{spec, setup, stop, kept};
     study.capacity = one.steps().capacity();
     if (study.capacity.count() > 0) {
       study.largest_batch[setup] =
@@ -225,6 +243,16 @@ BucketStudy run_bucket_study(const BucketSpec& spec,
             return total(training_memory(one.steps().network(), setup.recompute, batch, longest));
           });
     }
+    try {
+      for (std::size_t data = 0; data < spec.data.size(); ++data) {
+        one.add_rows(
+            data, [&] { observer(++done, all); }, study.rows);
+      }
+    } catch (const Interrupted&) {
+      study.complete = false;
+    }
+    study.simulated += one.steps().simulated();
+    if (!study.complete) break;
   }
   mark_best(study);
   return study;
@@ -233,7 +261,8 @@ BucketStudy run_bucket_study(const BucketSpec& spec,
 const std::vector<Column>& bucket_columns() {
   static const std::vector<Column> columns = [] {
     std::vector<Column> all;
-    for (const char* axis : {"lengths", "batch", "recompute", "ranks", "rule", "buckets"}) {
+    for (const char* axis :
+         {"lengths", "batch", "recompute", "ranks", "sorting", "rule", "buckets"}) {
       all.push_back({axis, ColumnRole::axis});
     }
     for (const char* metric : {"iterations",
@@ -266,10 +295,11 @@ std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec) {
     values[1].emplace_back(setup.batch);
     values[2].emplace_back(to_string(setup.recompute));
     values[3].emplace_back(setup.ranks);
+    values[4].emplace_back(sorting_name(setup.sorted));
   }
-  for (const BoundaryRule rule : spec.rules) values[4].emplace_back(std::string{to_string(rule)});
-  if (spec.per_batch) values[4].emplace_back(std::string{per_batch_rule});
-  for (const std::int64_t count : spec.counts) values[5].emplace_back(count);
+  for (const BoundaryRule rule : spec.rules) values[5].emplace_back(std::string{to_string(rule)});
+  if (spec.per_batch) values[5].emplace_back(std::string{per_batch_rule});
+  for (const std::int64_t count : spec.counts) values[6].emplace_back(count);
   return values;
 }
 
@@ -284,6 +314,7 @@ Table bucket_table(const BucketStudy& study) {
                           row.setup.batch,
                           to_string(row.setup.recompute),
                           row.setup.ranks,
+                          sorting_name(row.setup.sorted),
                           row.rule,
                           row.buckets,
                           row.iterations,

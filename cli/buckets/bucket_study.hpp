@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/buckets/bucket_spec.hpp"
+#include "cli/buckets/study_progress.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/sweep/table.hpp"
 
@@ -39,10 +40,17 @@ struct BucketStudy {
   std::map<TrainingSetup, std::int64_t> largest_batch;  ///< at the longest length, without models
   Bytes capacity{};                                     ///< of a device; 0: unlimited
   std::size_t simulated = 0;                            ///< steps of different length and setup
+  bool complete = true;                                 ///< false: stopped, with some of the rows
 };
 
 /// Called with finished rows and how many there will be.
 using BucketObserver = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+/// The batches of one pass over one data set of the spec.
+[[nodiscard]] DataPass pass_of(const BucketSpec& spec,
+                               std::size_t data,
+                               const TrainingSetup& setup,
+                               const BucketBoundaries& boundaries);
 
 /// Number of rows of a study.
 [[nodiscard]] std::uint64_t row_count(const BucketSpec& spec);
@@ -55,13 +63,15 @@ void resolve_batches(BucketSpec& spec);
 
 /// Boundaries, passes, times and memory of every combination, of setups with batches. Steps are
 /// simulated at the lengths of the buckets; `optimal` boundaries and models per batch use times
-/// that are interpolated between nine simulated lengths. Refers to `spec`. Throws InputError and
-/// InfeasibleError like StepSimulation, Interrupted when asked to stop.
+/// that are interpolated between nine simulated lengths. Refers to `spec`. What `kept` has is not
+/// simulated again; nullptr: nothing is kept. Throws InputError and InfeasibleError like
+/// StepSimulation; when asked to stop it returns the rows that are done.
 [[nodiscard]] BucketStudy run_bucket_study(const BucketSpec& spec,
                                            const StopFlag* stop,
-                                           const BucketObserver& observer);
+                                           const BucketObserver& observer,
+                                           StudyProgress* kept = nullptr);
 
-/// Axes lengths, batch, recompute, ranks, rule, buckets; then the numbers.
+/// Axes lengths, batch, recompute, ranks, sorting, rule, buckets; then the numbers.
 [[nodiscard]] const std::vector<Column>& bucket_columns();
 /// The values that occur, one list per column; empty for those that are no axis.
 [[nodiscard]] std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec);

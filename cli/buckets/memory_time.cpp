@@ -47,15 +47,18 @@ void mark_efficient(std::vector<MemoryTimePoint>& points) {
 
 }  // namespace
 
-std::vector<MemoryTimePoint> memory_time_points(const BucketSpec& spec, const StopFlag* stop) {
+std::vector<MemoryTimePoint> memory_time_points(const BucketSpec& spec,
+                                                const StopFlag* stop,
+                                                StudyProgress* kept) {
   std::int64_t longest = 1;
   for (const SequenceData& data : spec.data) {
     longest = std::max(longest, data.distribution.longest());
   }
   std::vector<MemoryTimePoint> points;
   for (const Recompute kind : compared) {
-    TrainingSetup setup{.batch = 1, .recompute = {.kind = kind, .checkpoints = 0}, .ranks = 1};
-    const StepSimulation facts{spec, {.batch = 1, .recompute = {}, .ranks = 1}, stop};
+    TrainingSetup setup;
+    setup.recompute.kind = kind;
+    const StepSimulation facts{spec, TrainingSetup{}, stop};
     if (!facts.recomputes()) return {};
     const auto bytes = [&](std::int64_t batch) {
       return total(training_memory(facts.network(), setup.recompute, batch, longest));
@@ -66,7 +69,7 @@ std::vector<MemoryTimePoint> memory_time_points(const BucketSpec& spec, const St
     for (const std::int64_t batch : batches_of(spec, capacity, largest)) {
       if (stop_requested(stop)) throw Interrupted("stopped");
       setup.batch = batch;
-      StepSimulation steps{spec, setup, stop};
+      StepSimulation steps{spec, setup, stop, kept};
       MemoryTimePoint point{.setup = setup, .memory = bytes(batch), .step = steps(longest)};
       point.sequences_per_s = static_cast<double>(batch) / to_seconds(point.step);
       point.fits = capacity.count() == 0 || point.memory <= capacity;

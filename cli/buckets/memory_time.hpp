@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/buckets/bucket_spec.hpp"
+#include "cli/buckets/study_progress.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/sweep/table.hpp"
 
@@ -26,7 +27,8 @@ struct MemoryTimePoint {
 /// left out; of unlimited memory 8 doublings. Empty for workloads without the option `recompute`.
 /// Throws like StepSimulation, and Interrupted.
 [[nodiscard]] std::vector<MemoryTimePoint> memory_time_points(const BucketSpec& spec,
-                                                              const StopFlag* stop);
+                                                              const StopFlag* stop,
+                                                              StudyProgress* kept = nullptr);
 
 /// One line per point.
 [[nodiscard]] Table memory_time_table(const std::vector<MemoryTimePoint>& points);

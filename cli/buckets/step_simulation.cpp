@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -40,8 +41,9 @@ struct StepScenario {
 
 StepSimulation::StepSimulation(const BucketSpec& spec,
                                const TrainingSetup& setup,
-                               const StopFlag* stop)
-    : spec_(spec), setup_(setup), stop_(stop) {
+                               const StopFlag* stop,
+                               StudyProgress* kept)
+    : spec_(spec), setup_(setup), stop_(stop), kept_(kept) {
   const Json scenario = Json::parse(spec.scenario);
   const Json workload = scenario.value("workload", Json::object());
   const bool recomputes = setup.recompute.kind != Recompute::keep_backward;
@@ -66,7 +68,7 @@ StepSimulation::StepSimulation(const BucketSpec& spec,
 }
 
 void StepSimulation::read_facts() {
-  StepScenario one{spec_, scenario_text(1)};
+  StepScenario one{spec_, step_scenario(spec_, setup_, {1})};
   const Components& components = one.space.components();
   const MachineSpec machine = components.machine(0);
   if (!machine.platform.devices.empty()) {
@@ -90,24 +92,30 @@ void StepSimulation::read_facts() {
   set("output_copies", network_.output_copies);
   set("weight_copies", network_.weight_copies);
   set("reserved_bytes", network_.reserved_bytes);
+  std::int64_t hidden_kept = 0;
+  set("hidden_kept", hidden_kept);
+  network_.hidden_kept = hidden_kept != 0;
 }
 
-std::string StepSimulation::scenario_text(std::int64_t length) const {
-  Json scenario = Json::parse(spec_.scenario);
+std::string step_scenario(const BucketSpec& spec,
+                          const TrainingSetup& setup,
+                          const std::vector<std::int64_t>& lengths) {
+  Json scenario = Json::parse(spec.scenario);
   Json& workload = scenario["workload"];
-  workload["steps"] = length;
-  workload["batch"] = std::max<std::int64_t>(setup_.batch, 1);
+  workload["steps"] = lengths;
+  if (lengths.size() == 1) workload["steps"] = lengths.front();
+  workload["batch"] = std::max<std::int64_t>(setup.batch, 1);
   if (is_stack(workload)) {
     if (!workload.contains("pass")) workload["pass"] = "training";
-    if (setup_.recompute.kind != Recompute::keep_backward) {
-      workload["recompute"] = std::string{to_string(setup_.recompute.kind)};
-      workload["checkpoints"] = setup_.recompute.checkpoints;
+    if (setup.recompute.kind != Recompute::keep_backward) {
+      workload["recompute"] = std::string{to_string(setup.recompute.kind)};
+      workload["checkpoints"] = setup.recompute.checkpoints;
     }
   }
-  if (setup_.ranks > 1) {
+  if (setup.ranks > 1) {
     const Json given = scenario.value("ranks", Json::object());
     Json ranks = given.is_object() ? given : Json::object();
-    ranks["count"] = setup_.ranks;
+    ranks["count"] = setup.ranks;
     scenario["ranks"] = ranks;
   }
   scenario["memory"] = "ignore";  // counted by training_memory(), for the network as it is given
@@ -115,7 +123,7 @@ std::string StepSimulation::scenario_text(std::int64_t length) const {
 }
 
 std::string StepSimulation::output_scenario_text(std::int64_t length) const {
-  Json scenario = Json::parse(scenario_text(length));
+  Json scenario = Json::parse(step_scenario(spec_, setup_, {length}));
   const Json workload = scenario.at("workload");
   Json output{{"kind", "output_layer"},
               {"steps", length},
@@ -142,9 +150,13 @@ Duration StepSimulation::makespan(const std::string& scenario) const {
 Duration StepSimulation::operator()(std::int64_t length) {
   const auto found = known_.find(length);
   if (found != known_.end()) return found->second;
-  Duration time = makespan(scenario_text(length));
+  if (kept_ != nullptr) {
+    if (const auto kept = kept_->step(setup_, length)) return known_[length] = *kept;
+  }
+  Duration time = makespan(step_scenario(spec_, setup_, {length}));
   if (recomputes_ && network_.classes > 0) time += makespan(output_scenario_text(length));
   known_[length] = time;
+  if (kept_ != nullptr) kept_->add_step(setup_, length, time);
   return time;
 }
 

@@ -176,6 +176,7 @@ GridResult run_study(const SystemGrid& source,
     if (job.passes != nullptr) {
       const BucketStudy study = run_bucket_study(
           *job.passes, stop, [&](std::uint64_t done, std::uint64_t) { observer(done); });
+      if (!study.complete) throw Interrupted("stopped");
       result.table = bucket_table(study);
     } else {
       result.table = run_engine_study(*job.engine, stop, observer);

@@ -4,6 +4,7 @@
 #include "cli/buckets/bucket_study.hpp"
 #include "cli/buckets/memory_time.hpp"
 #include "cli/buckets/step_simulation.hpp"
+#include "cli/buckets/study_progress.hpp"
 #include "cli/cmd_buckets.hpp"
 #include "cli/scenario.hpp"
 #include "cli/schema_check.hpp"
@@ -222,6 +223,57 @@ TEST_CASE("buckets writes its files, and its results fit their schema") {
   }
 }
 
+TEST_CASE("unsorted batches pad more, and steps of both orders are simulated once") {
+  const BucketSpec spec = parsed(small_study(
+      R"({"training": [{"batch": 4}, {"batch": 4, "sorting": "none"}], "rule": "fixed_step"})"));
+  StudyProgress kept;
+  const BucketStudy study = run_bucket_study(
+      spec, nullptr, [](std::uint64_t, std::uint64_t) {}, &kept);
+  REQUIRE(study.rows.size() == 4);
+  // One bucket: every batch has 12 steps either way. Three: 4, 8 and 12.
+  CHECK(study.rows[0].time.total == study.rows[2].time.total);
+  CHECK(study.rows[1].padding_share < study.rows[3].padding_share);
+  CHECK(study.rows[1].speed_up.value() > study.rows[3].speed_up.value());
+  CHECK(kept.step(spec.training[0], 12) == kept.step(spec.training[1], 12));
+}
+
+TEST_CASE("a study that was stopped goes on with the steps it has, and gives the same") {
+  const TemporaryFolder folder;
+  const BucketSpec spec = parsed(small_study());
+  const auto file = folder.path() / "progress.json";
+  const BucketStudy whole = studied(spec);
+  StopFlag stop{false};
+  StudyProgress first{file, spec, ""};
+  const BucketStudy part = run_bucket_study(
+      spec, &stop, [&](std::uint64_t done, std::uint64_t) { stop = done == 2; }, &first);
+  CHECK_FALSE(part.complete);
+  REQUIRE(part.rows.size() == 2);
+  CHECK(part.rows[1].time.total == whole.rows[1].time.total);
+  first.save();
+
+  StudyProgress second{file, spec, ""};
+  second.resume();
+  // Steps of length 12 come from the file: a wrong one there is a wrong one here.
+  REQUIRE(second.step(spec.training[0], 12).has_value());
+  second.add_step(spec.training[0], 12, *second.step(spec.training[0], 12) + Duration{1});
+  const BucketStudy changed = run_bucket_study(
+      spec, nullptr, [](std::uint64_t, std::uint64_t) {}, &second);
+  CHECK(changed.rows[0].time.total == whole.rows[0].time.total + 10 * Duration{1});
+
+  StudyProgress third{file, spec, ""};
+  third.resume();
+  const BucketStudy rest = run_bucket_study(
+      spec, nullptr, [](std::uint64_t, std::uint64_t) {}, &third);
+  CHECK(rest.complete);
+  CHECK(bucket_json(rest) == bucket_json(whole));
+  const BucketSpec other = parsed(small_study(R"({"seed": 2})"));
+  CHECK_THROWS_WITH_AS((StudyProgress{file, other, ""}.resume()),
+                       doctest::Contains("progress.json: found another spec"),
+                       InputError);
+  write_file_atomically(file, "{");
+  CHECK_THROWS_WITH_AS(third.resume(), doctest::Contains("found no JSON"), InputError);
+}
+
 TEST_CASE("what is wrong with a study is named by file and place") {
   CHECK(problem(small_study(R"({"lengths": {"longest": 0}})")).find("study.json: /lengths") == 0);
   CHECK(problem(small_study(R"({"lengths": {"shortest": 20}})"))
@@ -239,6 +291,8 @@ TEST_CASE("what is wrong with a study is named by file and place") {
           .find("/scenario/workload: found recompute or checkpoints, expected them in /training") !=
       std::string::npos);
   CHECK(problem(small_study(R"({"training": {"batch": "most"}})")).find("/training") !=
+        std::string::npos);
+  CHECK(problem(small_study(R"({"training": {"sorting": "length"}})")).find("/training") !=
         std::string::npos);
   CHECK(problem(small_study(R"({"training": {"recompute": "data_drop"},
                                 "scenario": {"workload": {"kind": "sentiment_lstm"}}})"))

@@ -145,6 +145,36 @@ TEST_CASE("one array of scores and plain gradient descent explain 16, and not 32
   CHECK(largest(Recompute::data_drop, 16) == 48);
 }
 
+TEST_CASE("one way of counting explains 16 and what needs the same memory; 32 contradicts both") {
+  // 12 GiB, one array of scores, no momentum, and data drop keeps h and c as equation (14) counts
+  // them, besides the projection. Published: batches of 8 and 20, and 12 and 32, need the same.
+  RecurrentNetwork network = speech_network();
+  network.output_copies = 1;
+  network.weight_copies = 2;
+  network.hidden_kept = true;
+  const auto bytes = [&](Recompute kept, std::int64_t batch) {
+    return total(training_memory(network, {.kind = kept}, batch, 2000));
+  };
+  const auto largest = [&](Recompute kept, Bytes capacity) {
+    return largest_batch(capacity, 4, [&](std::int64_t batch) { return bytes(kept, batch); });
+  };
+  const auto same_memory = [&](std::int64_t batch) {
+    return largest(Recompute::data_drop, bytes(Recompute::keep_backward, batch));
+  };
+  // 0.785 GB and 0.293 GB a sequence beside 0.233 GB.
+  CHECK(largest(Recompute::keep_backward, Bytes{12LL << 30}) == 16);
+  CHECK(same_memory(8) == 20);
+  CHECK(same_memory(12) == 32);
+  // Memory is linear in the batch: if 20 to 23 sequences need what 8 do and 32 to 35 what 12 do, 16
+  // need as much as more than 2 * 32 - 24 = 40 and fewer than 2 * 36 - 20 = 52 do.
+  CHECK(same_memory(16) == 40);
+  CHECK(largest(Recompute::data_drop, Bytes{12LL << 30}) == 40);
+  // Beside 16 stored models of 200 MB: 9.45 GB are left.
+  network.reserved_bytes = 16 * 200'000'000LL;
+  CHECK(largest(Recompute::keep_backward, Bytes{12LL << 30}) == 12);
+  CHECK(largest(Recompute::data_drop, Bytes{12LL << 30}) == 32);
+}
+
 TEST_CASE("checkpoints keep fewer states than data drop, and less memory") {
   const auto cells = [](Recompute kept, std::int64_t checkpoints) {
     const RecurrentNetwork network{.layers = 2, .hidden = 10, .input = 1, .weight_copies = 1};

@@ -23,33 +23,39 @@ void shuffle(std::span<Item> items, Rng& rng) {
   }
 }
 
-/// Adds the batches of one chunk, whose sequences are sorted, to the pass.
-void add_chunk(std::span<const std::int64_t> sorted,
+/// Adds the batches of one chunk to the pass; `order` are its sequences.
+void add_chunk(std::span<const std::uint32_t> order,
+               const std::vector<std::int64_t>& lengths,
                const PassOptions& options,
                Rng& rng,
                DataPass& pass) {
   const auto full = static_cast<std::size_t>(options.batch);
   const std::size_t first = pass.batches.size();
-  for (std::size_t at = 0; at < sorted.size(); at += full) {
-    const auto members = sorted.subspan(at, std::min(full, sorted.size() - at));
+  DataChunk chunk;
+  for (std::size_t at = 0; at < order.size(); at += full) {
+    const auto members = order.subspan(at, std::min(full, order.size() - at));
+    SequenceBatch batch;
+    batch.sequences = static_cast<std::uint32_t>(members.size());
+    for (const std::uint32_t member : members) {
+      batch.longest = std::max(batch.longest, lengths[member]);
+      batch.real_steps += lengths[member];
+    }
+    chunk.real_steps += batch.real_steps;
     if (members.size() < full && options.drop_incomplete) {
       pass.left_out += static_cast<std::int64_t>(members.size());
       break;
     }
-    SequenceBatch batch;
-    batch.sequences = static_cast<std::uint32_t>(members.size());
-    batch.longest = members.back();
-    batch.real_steps = std::accumulate(members.begin(), members.end(), std::int64_t{0});
     batch.bucket = static_cast<std::uint32_t>(bucket_of(pass.boundaries, batch.longest));
+    batch.first = pass.members.size();
+    pass.members.insert(pass.members.end(), members.begin(), members.end());
     pass.batches.push_back(batch);
     pass.sequences += static_cast<std::int64_t>(members.size());
     pass.real_steps += batch.real_steps;
     pass.padded_steps += options.batch * pass.boundaries[batch.bucket];
   }
   shuffle(std::span{pass.batches}.subspan(first), rng);
-  pass.chunks.push_back(
-      {.batches = pass.batches.size() - first,
-       .real_steps = std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0})});
+  chunk.batches = pass.batches.size() - first;
+  pass.chunks.push_back(chunk);
 }
 
 /// Simulates each length once.
@@ -97,12 +103,16 @@ DataPass make_data_pass(const std::vector<std::int64_t>& lengths,
   for (std::size_t at = 0; at < lengths.size(); at += size) starts.push_back(at);
   Rng rng{options.seed};
   shuffle(std::span{starts}, rng);
-  std::vector<std::int64_t> chunk;
+  std::vector<std::uint32_t> chunk;
   for (const std::size_t start : starts) {
-    const auto members = std::span{lengths}.subspan(start, std::min(size, lengths.size() - start));
-    chunk.assign(members.begin(), members.end());
-    std::sort(chunk.begin(), chunk.end());
-    add_chunk(chunk, options, rng, pass);
+    chunk.resize(std::min(size, lengths.size() - start));
+    std::iota(chunk.begin(), chunk.end(), static_cast<std::uint32_t>(start));
+    if (options.sorted) {
+      std::stable_sort(chunk.begin(), chunk.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return lengths[a] < lengths[b];
+      });
+    }
+    add_chunk(chunk, lengths, options, rng, pass);
   }
   return pass;
 }

@@ -18,6 +18,7 @@ struct SequenceBatch {
   std::uint32_t sequences = 0;  ///< fewer than the batch size in the last batch of a chunk
   std::int64_t longest = 0;     ///< of its sequences
   std::int64_t real_steps = 0;  ///< sum of their lengths
+  std::size_t first = 0;        ///< of them in DataPass::members
 };
 
 /// Consecutive sequences that are read together.
@@ -31,11 +32,12 @@ struct DataPass {
   std::int64_t batch = 0;  ///< sequences of a full batch; an incomplete one is computed like it
   BucketBoundaries boundaries;
   std::vector<SequenceBatch> batches;
-  std::vector<DataChunk> chunks;  ///< in the order of reading
-  std::int64_t sequences = 0;     ///< that are trained
-  std::int64_t left_out = 0;      ///< in incomplete batches that were dropped
-  std::int64_t real_steps = 0;    ///< of the sequences that are trained
-  std::int64_t padded_steps = 0;  ///< computed: batch times bucket length, over all batches
+  std::vector<std::uint32_t> members;  ///< numbers of the sequences that are trained
+  std::vector<DataChunk> chunks;       ///< in the order of reading
+  std::int64_t sequences = 0;          ///< that are trained
+  std::int64_t left_out = 0;           ///< in incomplete batches that were dropped
+  std::int64_t real_steps = 0;         ///< of the sequences that are trained
+  std::int64_t padded_steps = 0;       ///< computed: batch times bucket length, over all batches
   [[nodiscard]] double padding_share() const {
     return 1 - static_cast<double>(real_steps) / static_cast<double>(padded_steps);
   }
@@ -46,13 +48,14 @@ struct PassOptions {
   std::int64_t chunk = 0;  ///< sequences of a chunk; 0: all
   std::uint64_t seed = 1;
   bool drop_incomplete = false;  ///< leave out batches that a chunk does not fill
+  bool sorted = true;            ///< else batches are cut from a chunk as it was read
 };
 
 /// Chunks of consecutive sequences are read in random order; the sequences of one are sorted by
-/// length and cut into batches, whose order is then random; a batch goes into the first bucket that
-/// is not shorter than its longest sequence. The same for equal seeds on every machine.
-/// ContractViolation for sizes below 1 and for a sequence longer than the last bucket.
-/// Source  system S2 (boundaries.hpp), its three steps of sequence bucketing.
+/// length (PassOptions::sorted) and cut into batches, whose order is then random; a batch goes into
+/// the first bucket that is not shorter than its longest sequence. The same for equal seeds on
+/// every machine. ContractViolation for sizes below 1 and for a sequence longer than the last
+/// bucket. Source  system S2 (boundaries.hpp), its three steps of sequence bucketing.
 [[nodiscard]] DataPass make_data_pass(const std::vector<std::int64_t>& lengths,
                                       const BucketBoundaries& boundaries,
                                       const PassOptions& options);

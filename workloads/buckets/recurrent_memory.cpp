@@ -45,7 +45,9 @@ void expect_sizes(const RecurrentNetwork& network) {
 /// Elements per sequence that one cell keeps, without gradients.
 std::int64_t kept_by_cell(const RecurrentNetwork& network, Recompute kept) {
   if (network.projection == 0) return values_of(kept) * network.hidden;
-  if (kept == Recompute::data_drop) return network.hidden + network.projection;
+  if (kept == Recompute::data_drop) {
+    return (network.hidden_kept ? 2 : 1) * network.hidden + network.projection;
+  }
   return values_of(kept) * network.hidden + network.projection;
 }
 

@@ -48,10 +48,12 @@ struct RecurrentNetwork {
   std::int64_t hidden = 2048;
   std::int64_t projection = 0;  ///< width of a layer's output; 0: hidden
   std::int64_t input = 40;
-  std::int64_t classes = 0;         ///< 0: no output layer
-  std::int64_t output_copies = 2;   ///< arrays of [steps, batch, classes]: scores that become
-                                    ///< probabilities in place, and their gradient
-  std::int64_t weight_copies = 3;   ///< weights, gradients and momentum
+  std::int64_t classes = 0;        ///< 0: no output layer
+  std::int64_t output_copies = 2;  ///< arrays of [steps, batch, classes]: scores that become
+                                   ///< probabilities in place, and their gradient
+  std::int64_t weight_copies = 3;  ///< weights, gradients and momentum
+  bool hidden_kept = false;        ///< data drop keeps a cell's hidden state beside its projection,
+                                   ///< which is all that recomputation needs
   std::int64_t reserved_bytes = 0;  ///< context of the driver, work space of libraries
   DataType type = DataType::fp32;
 };
@@ -66,7 +68,8 @@ struct MemoryPart {
 
 /// What training holds at its fullest, when backward begins at the last step, by parts: input,
 /// cells (values and as many gradients, as in the closed forms; with a projection each cell keeps
-/// its projected output as well, and data drop the projected output instead of the hidden state),
+/// its projected output as well, and data drop the projected output instead of the hidden state,
+/// or besides it: hidden_kept),
 /// scratch (data drop: the rest of one cell, shared by all; sqrt: state and values of one segment
 /// of all layers; optimal: of one step of all layers), output, weights, reserved. Checkpoints of
 /// sqrt and optimal are states without gradients. ContractViolation for sizes below 1.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/buckets/bucket_study.hpp"
+#include "sim/sweep/table.hpp"
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// Fields of all rows, of equal number; the first row has the heads.
+using ShownTable = std::vector<std::vector<std::string>>;
+
+/// One line per row, columns side by side.
+[[nodiscard]] std::string aligned_text(const ShownTable& table);
+/// The same as a table of a report.
+[[nodiscard]] std::string html_table(const ShownTable& table);
+/// A JSON array with an object per row, without notes.
+[[nodiscard]] std::string rows_json(const Table& table);
+/// "power_law 0.5; batch 8, data_drop": data set and setup of a row.
+[[nodiscard]] std::string setup_label(const BucketStudy& study, const BucketRow& row);
+
+}  // namespace schedlab
