@@ -40,8 +40,6 @@ CudaScenarioExecutor::CudaScenarioExecutor(ScenarioSpace& space,
              {.executor = "CUDA", .legacy_default_stream = true, .refuses_findings = true},
              stop) {}
 
-CudaScenarioExecutor::~CudaScenarioExecutor() = default;
-
 CudaScenarioExecutor::Works::MadeWork CudaScenarioExecutor::make_work(
     const PreparedProblem& problem, const std::optional<RecurrentSpec>& spec) {
   if (spec && !settings_.proxy) {

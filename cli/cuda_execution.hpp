@@ -37,7 +37,6 @@ class CudaScenarioExecutor {
   CudaScenarioExecutor(ScenarioSpace& space,
                        const CudaSettings& settings,
                        const StopFlag* stop = nullptr);
-  ~CudaScenarioExecutor();
 
   [[nodiscard]] const DeviceProperties& device() const { return executor_.properties(); }
   /// Does the scenario compute what its workload means, or only something of the same shapes?

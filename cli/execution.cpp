@@ -91,8 +91,6 @@ ScenarioExecutor::ScenarioExecutor(ScenarioSpace& space,
       executor_(executor_options(settings, levels_, stop)),
       works_(space, {.executor = "CPU"}, stop) {}
 
-ScenarioExecutor::~ScenarioExecutor() = default;
-
 ScenarioExecutor::Works::MadeWork ScenarioExecutor::make_work(
     const PreparedProblem& problem, const std::optional<RecurrentSpec>& spec) const {
   if (spec && !settings_.proxy) {

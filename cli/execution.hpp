@@ -50,7 +50,6 @@ class ScenarioExecutor {
                    const ExecutionSettings& settings,
                    std::uint32_t priority_levels,
                    const StopFlag* stop = nullptr);
-  ~ScenarioExecutor();
 
   [[nodiscard]] std::uint32_t workers() const { return executor_.workers(); }
   /// Does the scenario compute what its workload means, or only something of the same shapes?

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <ranges>
 #include <set>
 
 namespace schedlab {
@@ -213,9 +212,9 @@ void Grid::renumber(Choice& choice, const std::vector<std::size_t>& target) {
 }
 
 void Grid::number_scenarios() {
-  for (Dimension& dimension : dimensions_ | std::views::reverse) {
-    dimension.stride = size_;
-    size_ = times(size_, dimension.count);
+  for (auto dimension = dimensions_.rbegin(); dimension != dimensions_.rend(); ++dimension) {
+    dimension->stride = size_;
+    size_ = times(size_, dimension->count);
   }
   if (size_ > most_scenarios) {
     throw InputError({.file = file_,
@@ -237,9 +236,9 @@ void Grid::number_scenarios() {
     return rank(a) < rank(b);
   });
   std::uint64_t stride = 1;
-  for (const std::size_t i : order_ | std::views::reverse) {
-    dimensions_[i].position_stride = stride;
-    stride *= dimensions_[i].count;
+  for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
+    dimensions_[*i].position_stride = stride;
+    stride *= dimensions_[*i].count;
   }
 }
 

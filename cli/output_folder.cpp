@@ -28,8 +28,9 @@ namespace fs = std::filesystem;
 }
 
 /// "runs/a" and "runs/a/" are the same folder.
-fs::path without_slash(const fs::path& path) {
-  return path.has_filename() ? path : path.parent_path();
+fs::path without_slash(fs::path path) {
+  if (!path.has_filename()) path = path.parent_path();
+  return path;
 }
 
 fs::path beside(const fs::path& target, std::string_view word) {
@@ -96,7 +97,7 @@ void expect_free(const fs::path& path, bool resumable) {
 }
 
 OutputFolder::OutputFolder(fs::path target, bool overwrite)
-    : target_(without_slash(target)), temporary_(beside(target_, "partial")) {
+    : target_(without_slash(std::move(target))), temporary_(beside(target_, "partial")) {
   if (!overwrite) expect_free(target_, false);
   expect_replaceable(target_);
   make_folder(temporary_);

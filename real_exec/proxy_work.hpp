@@ -47,6 +47,8 @@ class ProxyWork final : public CpuWork {
  public:
   /// References must outlive this. `costs`: durations of tasks that spin.
   ProxyWork(const TaskGraph& graph, const CostTable& costs, const ProxyOptions& options);
+  ProxyWork(const ProxyWork&) = delete;
+  ProxyWork& operator=(const ProxyWork&) = delete;
   ~ProxyWork() override;
 
   [[nodiscard]] std::size_t kernel_count(TaskId task) const override;
