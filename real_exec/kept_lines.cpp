@@ -14,12 +14,12 @@
 namespace schedlab::detail {
 namespace {
 
-constexpr std::size_t line = 64;
+constexpr std::size_t cache_line = 64;
 constexpr std::size_t slab_bytes = std::size_t{4} << 20U;  // two huge pages of x86-64
 
 /// Whole lines and one more: arrays of a power of two would share few sets of a cache.
-std::size_t place_of(std::size_t bytes) {
-  return (bytes + line - 1) / line * line + line;
+std::size_t padded_bytes(std::size_t bytes) {
+  return (bytes + cache_line - 1) / cache_line * cache_line + cache_line;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ KeptLines::~KeptLines() {
 }
 
 void* KeptLines::fresh(std::size_t bytes) {
-  const std::size_t place = place_of(bytes);
+  const std::size_t place = padded_bytes(bytes);
   // A large one has a slab of its own, which stands before the one that is being cut.
   if (place > slab_bytes / 4) {
     slabs_.reserve(slabs_.size() + 1);

@@ -46,7 +46,7 @@ void expect_sizes(const PaddedBatch& batch,
 }
 
 /// In place: addresses of arrays do not change.
-void copy(const PanelArray& from, PanelArray& to) {
+void copy_in_place(const PanelArray& from, PanelArray& to) {
   SCHEDLAB_EXPECTS(
       from.size() == to.size(),
       fmt::format("weights of {} elements for a network of {}", from.size(), to.size()));
@@ -87,9 +87,9 @@ void RecurrentState::continue_from(const RecurrentState& other) {
       other.chains.size() == chains.size() && other.spec.cell == spec.cell,
       fmt::format("weights of {} chains for a network of {}", other.chains.size(), chains.size()));
   for (std::size_t i = 0; i < chains.size(); ++i) {
-    copy(other.chains[i].wx, chains[i].wx_first);
-    copy(other.chains[i].wh, chains[i].wh_first);
-    copy(other.chains[i].bias, chains[i].bias_first);
+    copy_in_place(other.chains[i].wx, chains[i].wx_first);
+    copy_in_place(other.chains[i].wh, chains[i].wh_first);
+    copy_in_place(other.chains[i].bias, chains[i].bias_first);
   }
 }
 

@@ -12,9 +12,10 @@
 namespace schedlab {
 namespace {
 
-constexpr float offset = 0.25F;
-constexpr float amplitude = 0.25F;  // the sum stays within 2, the target within what tanh reaches
-constexpr float decay = 0.5F;
+constexpr float target_offset = 0.25F;
+constexpr float target_amplitude =
+    0.25F;  // the sum stays within 2, the target within what tanh reaches
+constexpr float target_decay = 0.5F;
 
 }  // namespace
 
@@ -60,11 +61,11 @@ void SequenceCorpus::fill_row(std::uint32_t member,
     float* const x = batch.x.data() + place * input_;
     for (std::size_t i = 0; i < sums.size(); ++i) {
       x[i] = static_cast<float>(2.0 * rng.uniform() - 1.0);
-      sums[i] = x[i] + decay * sums[i];
+      sums[i] = x[i] + target_decay * sums[i];
     }
     float* const target = batch.target.data() + place * output_;
     for (std::int64_t j = 0; j < output_; ++j) {
-      target[j] = offset + amplitude * sums[static_cast<std::size_t>(j % input_)];
+      target[j] = target_offset + target_amplitude * sums[static_cast<std::size_t>(j % input_)];
     }
   }
 }
