@@ -151,7 +151,6 @@ TEST_CASE("recordings of CPUs that come with the program replay on any computer"
     CHECK(summary.at("compared") == summary.at("scenarios"));
     CHECK(summary.at("speed").at("probes").get<int>() > 0);
     CHECK(summary.at("interval_coverage").at("of") == summary.at("scenarios"));
-    CHECK(err.str().find("another plan") == std::string::npos);
     const std::string path = (entry.path() / recording_file).string();
     const std::string text = read_file(path);
     CHECK_NOTHROW(check_schema(parse_json_node(text, path), text, recording_schema(), path));
