@@ -30,6 +30,10 @@ using testing::TemporaryFolder;
 
 const std::string small_workload = R"("kind": "lstm", "layers": 2, "hidden": 64)";
 
+/// A card on which few batches fit, so that trying them all is quick.
+const std::string small_card =
+    R"({"scenario": {"machine": {"base": "m40", "memory_capacity_gib": 0.0625}}})";
+
 /// Lengths 1 to 12, 40 sequences, on an M40; `rest` replaces or adds members.
 json small_study(const std::string& rest = "{}") {
   json study = json::parse(R"({
@@ -141,7 +145,7 @@ TEST_CASE("auto finds the batch that fits and compares what can be recomputed") 
 }
 
 TEST_CASE("memory and time of every choice, and which are worth it") {
-  const BucketSpec spec = parsed(small_study());
+  const BucketSpec spec = parsed(small_study(small_card));
   const std::vector<MemoryTimePoint> points = memory_time_points(spec, nullptr);
   REQUIRE_FALSE(points.empty());
   for (const MemoryTimePoint& point : points) {
@@ -209,7 +213,7 @@ TEST_CASE("models for every batch have no padding but that within a batch, and c
 TEST_CASE("buckets writes its files, and its results fit their schema") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "study.json";
-  write_file_atomically(path, small_study().dump());
+  write_file_atomically(path, small_study(small_card).dump());
   std::ostringstream out;
   std::ostringstream err;
   const std::string target = (folder.path() / "out").string();
