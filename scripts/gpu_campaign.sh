@@ -6,7 +6,8 @@
 #   scripts/gpu_campaign.sh [--device cuda|cpu] [--out DIR] [--program FILE] [--tests DIR] [--minutes N] [--quick]
 #                           [SECTION]...
 #     sections, the important ones first: environment build numerics calibrate predict baseline backward validate
-#     traces summary; without any: all that this folder does not have yet, so that a campaign that was cut off goes on
+#     crossover traces summary; without any: all that this folder does not have yet, so that a campaign that was cut
+#     off goes on
 #     --program FILE   a schedlab that is built already: nothing is built
 #     --tests DIR      build folder whose tests labelled gpu are the numerics; by default that of the program
 #     --minutes N      stop starting sections after N minutes (9); what was measured until then is there
@@ -21,7 +22,7 @@ tests=
 minutes=9
 quick=
 sections=()
-usage() { sed -n '6,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '6,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 while [ "$#" -gt 0 ]; do
   case $1 in
@@ -44,7 +45,7 @@ while [ "$#" -gt 0 ]; do
       usage
       exit 0
       ;;
-    environment | build | numerics | calibrate | predict | baseline | backward | validate | traces | summary)
+    environment | build | numerics | calibrate | predict | baseline | backward | validate | crossover | traces | summary)
       sections+=("$1")
       ;;
     *)
@@ -63,6 +64,7 @@ case $device in
     backward_spec=experiments/gpu_backward.json
     numerics_spec=experiments/gpu_numerics.json
     device_arguments=(--device cuda)
+    crossover_arguments=(--device cuda)
     base_cpu=()
     ;;
   cpu)
@@ -71,6 +73,7 @@ case $device in
     backward_spec=experiments/cpu_backward.json
     numerics_spec=experiments/cpu_backward.json
     device_arguments=(--device cpu --host preloaded)
+    crossover_arguments=(--device cpu --host own_core) # the host's calls are what is measured
     base_cpu=(--quick)
     ;;
   *)
@@ -78,6 +81,8 @@ case $device in
     exit 2
     ;;
 esac
+
+crossover_spec=experiments/host_crossover.json
 
 if [ "$device" = cuda ] && ! nvidia-smi -L >/dev/null 2>&1; then
   echo "error: no CUDA device: nvidia-smi is missing or lists none" >&2
@@ -168,10 +173,15 @@ section_calibrate() {
 
 # What is in this folder is older than every measurement that it is compared with.
 section_predict() {
-  local machine
+  local machine arguments
   mapfile -t machine < <(machine_arguments)
-  for spec in "$backward_spec" "$validate_spec"; do
-    bounded "$program" validate "$spec" "${device_arguments[@]}" "${machine[@]}" "${draws[@]}" --predict-only \
+  for spec in "$backward_spec" "$validate_spec" "$crossover_spec"; do
+    arguments=("${device_arguments[@]}")
+    if [ "$spec" = "$crossover_spec" ]; then
+      if [ "$device" = cuda ] && [ "${#machine[@]}" -eq 0 ]; then continue; fi # as in section crossover
+      arguments=("${crossover_arguments[@]}")
+    fi
+    bounded "$program" validate "$spec" "${arguments[@]}" "${machine[@]}" "${draws[@]}" --predict-only \
       --out "$out/predictions_$(basename "$spec" .json)" --overwrite
   done
   (cd "$out" && date -u +%FT%TZ && sha256sum predictions_*/predictions.csv) | tee "$out/predictions.sha256"
@@ -181,12 +191,12 @@ section_baseline() {
   bounded "$program" baseline "$backward_spec" --library "$library" "${library_repetitions[@]}" --out "$out/baseline" --overwrite
 }
 
-# SPEC FOLDER [ARGUMENT]...: predicted as in section predict, measured, recorded, compared.
+# SPEC FOLDER ARGUMENT...: predicted as in section predict, measured with these arguments, recorded, compared.
 measure() {
   local spec=$1 folder=$2 machine
   shift 2
   mapfile -t machine < <(machine_arguments)
-  bounded "$program" validate "$spec" "${device_arguments[@]}" "${machine[@]}" "${draws[@]}" "${repetitions[@]}" \
+  bounded "$program" validate "$spec" "${machine[@]}" "${draws[@]}" "${repetitions[@]}" \
     --kept-traces 1 --record "$out/${folder}_recording" --out "$out/$folder" --overwrite "$@" | tee "$out/$folder.txt"
 }
 
@@ -195,11 +205,20 @@ section_backward() {
   if [ -s "$out/baseline/baseline.json" ]; then
     against=(--baseline "$out/baseline/baseline.json")
   fi
-  measure "$backward_spec" backward "${against[@]}"
+  measure "$backward_spec" backward "${device_arguments[@]}" "${against[@]}"
 }
 
 section_validate() {
-  measure "$validate_spec" validation
+  measure "$validate_spec" validation "${device_arguments[@]}"
+}
+
+# What loading a device graph gains over launching operator by operator, over operator sizes.
+section_crossover() {
+  if [ "$device" = cuda ] && [ ! -s "$out/machine.json" ]; then
+    echo "error: $out/machine.json is missing: $crossover_spec describes no CUDA device; run section calibrate first" >&2
+    exit 1
+  fi
+  measure "$crossover_spec" crossover "${crossover_arguments[@]}"
 }
 
 # One plan as a picture and for Perfetto, and how many kernels the library has in flight; last, as the profiler costs
@@ -223,7 +242,7 @@ section_summary() {
     echo
     echo "| section | outcome | seconds |"
     echo "|---|---|---|"
-    for mark in environment build numerics calibrate predict baseline backward validate traces; do
+    for mark in environment build numerics calibrate predict baseline backward validate crossover traces; do
       if [ -s "$out/.done/$mark" ]; then
         echo "| $mark | done | $(cat "$out/.done/$mark") |"
       elif [ -s "$out/log/$mark.failed" ]; then
@@ -232,7 +251,7 @@ section_summary() {
         echo "| $mark | not run | |"
       fi
     done
-    for text in backward validation; do
+    for text in backward validation crossover; do
       if [ -s "$out/$text.txt" ]; then
         echo
         echo "## $text"
@@ -257,7 +276,7 @@ elif [ ! -x "$program" ]; then
 fi
 
 chosen=("${sections[@]}")
-[ "${#sections[@]}" -gt 0 ] || chosen=(environment build numerics calibrate predict baseline backward validate traces summary)
+[ "${#sections[@]}" -gt 0 ] || chosen=(environment build numerics calibrate predict baseline backward validate crossover traces summary)
 failed=()
 for section in "${chosen[@]}"; do
   if [ "${#sections[@]}" -eq 0 ] && [ -s "$out/.done/$section" ] && [ "$section" != summary ]; then

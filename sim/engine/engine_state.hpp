@@ -95,6 +95,7 @@ struct GraphSlot {
 enum class HostState : std::uint8_t {
   running,
   catching_up,
+  preparing,  ///< its front end prepares the call
   queue_full,
   synchronizing,
   message,

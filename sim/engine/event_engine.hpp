@@ -37,10 +37,6 @@ class EventEngine {
         single_(source.plan().hosts.size() == 1),
         alone_(single_ && source.plan().messages.empty()),
         two_threads_(problem.platform.host(HostId{0}).front_end_thread) {
-    if (two_threads_ && !single_) {
-      throw InfeasibleError(
-          "launch mode eager_two_thread is simulated for plans of one host only; use eager");
-    }
     trace.tasks.clear();
     trace.hosts.clear();
     trace.flows.clear();
@@ -82,6 +78,8 @@ class EventEngine {
   }
   bool step();
   void run_host(std::uint32_t index);
+  /// The host's call begins at its clock.
+  void begin_call(std::uint32_t index);
   /// False: the call is under way and will be continued.
   bool execute(std::uint32_t index);
   // host_calls.hpp
@@ -160,7 +158,8 @@ class EventEngine {
   /// Calls for which the front end waits until they have been made.
   static bool needs_answer(HostCallKind kind) {
     return kind == HostCallKind::query || kind == HostCallKind::sleep ||
-           kind == HostCallKind::synchronize;
+           kind == HostCallKind::synchronize || kind == HostCallKind::send ||
+           kind == HostCallKind::receive || kind == HostCallKind::wait_message;
   }
   [[nodiscard]] Duration operator_cost(std::uint32_t index) const {
     return problem_.platform.host(HostId{index}).operator_cost();
@@ -284,14 +283,31 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
       }
       host.call = *call;
       host.has_call = true;
-      if (two_threads_) prepare(index);
-      host.call_started = host.clock;
-      host.blocked = Duration{0};
-      host.last_query.reset();
+      if (two_threads_) {
+        prepare(index);
+        // Calls of several hosts are made in the order of their begins.
+        if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) {
+          host.state = HostState::preparing;
+          return;
+        }
+      }
+      begin_call(index);
+    } else if (host.state == HostState::preparing) {
+      begin_call(index);
     }
     if (!execute(index)) return;
     end_call(index);
   }
+}
+
+template <class Source, class Sharing>
+void EventEngine<Source, Sharing>::begin_call(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  host.caught_up = false;
+  host.state = HostState::running;
+  host.call_started = host.clock;
+  host.blocked = Duration{0};
+  host.last_query.reset();
 }
 
 template <class Source, class Sharing>

@@ -5,6 +5,7 @@
 #include "sim/trace/lower_bounds.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 using namespace schedlab;
@@ -109,14 +110,109 @@ TEST_CASE("two threads are never slower than one, nor faster than the slower sta
   }
 }
 
-TEST_CASE("several hosts with a front end thread each are refused by name") {
+namespace {
+
+/// Host h puts task h, of no duration, into the stream that `streams` names; its front end needs
+/// front_ends[h], its driver 2 us.
+Trace run_hosts(const std::vector<Duration>& front_ends,
+                const std::vector<std::uint32_t>& streams,
+                const std::vector<std::vector<HostCall>>& before = {},
+                std::vector<MessageSpec> messages = {}) {
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "task"});
   Platform platform = ideal_platform();
-  platform.hosts[HostId{0}].front_end_thread = true;
-  const TaskGraph graph = TaskGraphBuilder{}.build();
-  const CostTable costs{graph, platform};
+  platform.hosts.resize(front_ends.size());
+  platform.devices.resize(front_ends.size(), platform.devices[DeviceId{0}]);
   Plan plan;
+  plan.messages = std::move(messages);
+  plan.hosts.resize(front_ends.size());
+  for (std::uint32_t h = 0; h < front_ends.size(); ++h) {
+    Host& host = platform.hosts[HostId{h}];
+    host.costs = {.launch = 2us, .front_end = front_ends[h]};
+    host.front_end_thread = true;
+    plan.streams.push_back({.device = DeviceId{h}});
+    auto& calls = plan.hosts[HostId{h}].calls;
+    if (!before.empty()) calls = before[h];
+    calls.push_back(C::launch(StreamId{streams[h]}, builder.add_task(operation)));
+  }
+  const TaskGraph graph = std::move(builder).build();
+  const CostTable costs{graph, platform};
+  return simulate({graph, platform, costs}, plan, {.record_hosts = true});
+}
+
+}  // namespace
+
+TEST_CASE("several hosts with two threads each do as each does alone") {
+  constexpr std::int64_t n = 20;
+  Platform platform = ideal_platform();
+  platform.hosts.resize(2);
+  platform.hosts[HostId{0}].costs = {.launch = 2us, .front_end = 7us};
+  platform.hosts[HostId{1}].costs = {.launch = 7us, .front_end = 2us};
+  for (const std::uint32_t depth : {0U, 1U, 4U}) {
+    CAPTURE(depth);
+    TaskGraphBuilder builder;
+    const OperationId operation = builder.add_operation({.name = "task"});
+    Plan plan;
+    plan.hosts.resize(2);
+    for (const HostId host : {HostId{0}, HostId{1}}) {
+      platform.hosts[host].front_end_thread = true;
+      platform.hosts[host].front_end_queue_depth = depth;
+      const StreamId stream = plan.streams.push_back({});
+      for (std::int64_t i = 0; i < n; ++i) {
+        plan.hosts[host].calls.push_back(C::launch(stream, builder.add_task(operation)));
+      }
+    }
+    const TaskGraph graph = std::move(builder).build();
+    const CostTable costs{graph, platform};
+    const Trace trace = simulate({graph, platform, costs}, plan);
+    // Spans are in the order of hosts. The slower stage n times, the other once.
+    CHECK(trace.tasks[n - 1].submitted == Time{n * 7us + 2us});
+    CHECK(trace.tasks[2 * n - 1].submitted == Time{2us + n * 7us});
+  }
+}
+
+TEST_CASE("into a shared stream tasks go in the order in which the hosts launch them") {
+  // Host 0 has prepared its task at 30 us, host 1 at 10 us: the later one waits behind nobody.
+  const Trace trace = run_hosts({30us, 10us}, {0, 0});
+  CHECK(trace.tasks[1].started == Time{12us});
+  CHECK(trace.tasks[0].started == Time{32us});
+}
+
+TEST_CASE("an event that another host records before a prepared call begins is seen by it") {
+  // Host 0 prepares its task until 6 us and launches it until 8 us, then records (free). Host 1
+  // waits after a launch that begins at 10 us: behind the record.
+  TaskGraphBuilder builder;
+  const OperationId slow = builder.add_operation({.name = "slow", .fixed_duration = 100us});
+  const OperationId quick = builder.add_operation({.name = "quick"});
+  const TaskId first = builder.add_task(slow);
+  const TaskId second = builder.add_task(quick);
+  const TaskId third = builder.add_task(quick);
+  const TaskGraph graph = std::move(builder).build();
+  Platform platform = ideal_platform();
+  platform.hosts.resize(2);
+  for (Host& host : platform.hosts) host.front_end_thread = true;
+  platform.hosts[HostId{0}].costs = {.launch = 2us, .front_end = 6us};
+  platform.hosts[HostId{1}].costs = {.launch = 2us, .front_end = 10us};
+  Plan plan;
+  plan.streams.resize(2);
+  plan.event_count = 1;
   plan.hosts.resize(2);
-  CHECK_THROWS_WITH_AS(simulate({graph, platform, costs}, plan),
-                       doctest::Contains("eager_two_thread"),
-                       InfeasibleError);
+  const StreamId s1{1};
+  plan.hosts[HostId{0}].calls = {C::launch(s0, first), C::record(s0, EventId{0})};
+  plan.hosts[HostId{1}].calls = {
+      C::launch(s1, second), C::wait(s1, EventId{0}), C::launch(s1, third)};
+  const CostTable costs{graph, platform};
+  const Trace trace = simulate({graph, platform, costs}, plan);
+  CHECK(trace.tasks[1].started == Time{12us});
+  CHECK(trace.tasks[2].started == Time{108us});  // the first ends at 8 + 100
+}
+
+TEST_CASE("a front end prepares nothing while its program waits for a message") {
+  // Without a network both ends meet when the sender comes, at 20 us; then 6 + 2 us of host 1.
+  const Trace trace = run_hosts({6us, 6us},
+                                {0, 1},
+                                {{C::sleep_ns(20'000), C::send(0)}, {C::receive(0)}},
+                                {{.from = HostId{0}, .to = HostId{1}, .bytes = Bytes{8}}});
+  CHECK(trace.tasks[0].submitted == Time{28us});
+  CHECK(trace.tasks[1].submitted == Time{28us});
 }
