@@ -58,10 +58,15 @@ class Figure {
   }
 
  private:
+  /// Pixels per unit of the bars' values.
+  [[nodiscard]] double scale_between(double x0, double x1) const {
+    return (x1 - x0) / (1.04 * most_);
+  }
+
   void draw_panel(Svg& svg, const BarPanel& panel, double left, double top) const {
     const double x0 = left + 22 + label_width_;
     const double x1 = left + panel_width_ - 66;
-    const double scale = (x1 - x0) / (1.04 * most_);
+    const double scale = scale_between(x0, x1);
     const double bars_top = top + 26;
     const double bottom = bars_top + bar_step * static_cast<double>(panel.bars.size());
 
@@ -76,7 +81,7 @@ class Figure {
     svg.line({x0, bars_top - 2}, {x0, bottom}, {.stroke = "#444444"});
     double y = bars_top;
     for (const NamedBar& bar : panel.bars) {
-      draw_bar(svg, bar, x0, scale, y);
+      draw_bar(svg, bar, x0, x1, y);
       y += bar_step;
     }
     if (figure_.reference > 0) {
@@ -86,22 +91,22 @@ class Figure {
     svg.text({(x0 + x1) / 2, bottom + 33}, figure_.x_label, {.size = 11.5, .anchor = "middle"});
   }
 
-  void draw_bar(Svg& svg, const NamedBar& bar, double x0, double scale, double y) const {
+  void draw_bar(Svg& svg, const NamedBar& bar, double x0, double x1, double y) const {
+    const double scale = scale_between(x0, x1);
     const double middle = y + bar_height / 2;
     svg.text({x0 - 8, middle + 4},
              fitted(bar.name, longest_label, 11),
              {.size = 11, .anchor = "end", .bold = bar.emphasized});
     svg.rect(x0, y, scale * bar.value, bar_height, {.fill = series_color(color_of_.at(bar.name))});
-    double end = bar.value;
     if (bar.high > bar.low) {
       const LineStyle style{.stroke = "#222222", .width = 1.2};
       svg.line({x0 + scale * bar.low, middle}, {x0 + scale * bar.high, middle}, style);
       for (const double value : {bar.low, bar.high}) {
         svg.line({x0 + scale * value, middle - 4}, {x0 + scale * value, middle + 4}, style);
       }
-      end = std::max(end, bar.high);
     }
-    svg.text({x0 + scale * end + 6, middle + 4},
+    // In a column, where no range and no reference crosses them.
+    svg.text({x1 + 8, middle + 4},
              readable(std::round(bar.value * 1000) / 1000),
              {.size = 11, .bold = bar.emphasized});
   }

@@ -21,26 +21,34 @@ constexpr double least_cell_width = 40;
 constexpr double most_cell_width = 74;
 constexpr double gap = 26;
 constexpr double panel_title = 22;
-constexpr double panel_foot = 24;  // labels of the columns
+constexpr double panel_foot = 40;  // labels of the columns, and of their axis
+constexpr double axis_label = 18;  // of the rows, upright
+constexpr double title_size = 11.5;
 constexpr double scale_height = 58;
+constexpr std::string_view muted = "#666666";
 /// The scale ends at this factor: beyond it cells are as dark as they get.
 constexpr double most_factor = 2.5;
 
 class Figure {
  public:
   explicit Figure(const HeatFigure& figure) : figure_(figure) {
-    row_label_ = 10;
+    double row_value = 0;
     for (const std::string& value : figure.y_values) {
-      row_label_ = std::max(row_label_, text_width(value, 11) + 10);
+      row_value = std::max(row_value, text_width(value, 11));
     }
+    row_label_ = axis_label + row_value + 10;
     columns_ = static_cast<double>(std::max<std::size_t>(figure.x_values.size(), 1));
     const double room = figure_width - 2 * margin;
-    const double least = row_label_ + columns_ * least_cell_width + gap;
+    double title = 0;
+    for (const HeatPanel& panel : figure.panels) {
+      title = std::max(title, text_width(panel.title, title_size, true));
+    }
+    const double least = row_label_ + std::max(columns_ * least_cell_width, title) + gap;
     per_row_ = std::clamp<std::size_t>(
         static_cast<std::size_t>(room / least), 1, std::max<std::size_t>(figure.panels.size(), 1));
     cell_width_ = std::min((room / static_cast<double>(per_row_) - row_label_ - gap) / columns_,
                            most_cell_width);
-    panel_width_ = row_label_ + columns_ * cell_width_ + gap;
+    panel_width_ = std::min(row_label_ + std::max(columns_ * cell_width_, title) + gap, room);
     panel_height_ =
         panel_title + cell_height * static_cast<double>(figure.y_values.size()) + panel_foot + 14;
     for (const HeatPanel& panel : figure.panels) {
@@ -87,8 +95,8 @@ class Figure {
     const double y0 = top + panel_title;
     const auto rows = static_cast<double>(figure_.y_values.size());
     svg.text({x0, top + 14},
-             fitted(panel.title, columns_ * cell_width_ + gap - 4, 11.5),
-             {.size = 11.5, .bold = true});
+             fitted(panel.title, panel_width_ - row_label_, title_size),
+             {.size = title_size, .bold = true});
     for (std::size_t row = 0; row < figure_.y_values.size(); ++row) {
       const double y = y0 + cell_height * (rows - 1 - static_cast<double>(row));
       svg.text(
@@ -103,6 +111,12 @@ class Figure {
                fitted(figure_.x_values[column], cell_width_ + 6, 11),
                {.size = 11, .anchor = "middle"});
     }
+    svg.text({x0 + cell_width_ * columns_ / 2, foot + 32},
+             figure_.x_label,
+             {.size = 11, .anchor = "middle", .fill = muted});
+    svg.text({left + 10, y0 + cell_height * rows / 2},
+             figure_.y_label,
+             {.size = 11, .anchor = "middle", .fill = muted, .upright = true});
   }
 
   void draw_cell(Svg& svg, const std::optional<double>& value, double x, double y) const {
@@ -135,9 +149,6 @@ class Figure {
     svg.text({left + width + 24, top + 10},
              fitted(figure_.value_label, figure_width - left - width - 50, 11.5),
              {.size = 11.5});
-    svg.text({left + width + 24, top + 28},
-             fmt::format("across: {};  upwards: {}", figure_.x_label, figure_.y_label),
-             {.size = 11.5, .fill = "#666666"});
   }
 
   const HeatFigure& figure_;

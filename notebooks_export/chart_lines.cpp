@@ -2,12 +2,11 @@
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/chart.hpp"
 #include "notebooks_export/legend.hpp"
-#include "notebooks_export/palette.hpp"
+#include "notebooks_export/marker.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -19,6 +18,8 @@ namespace {
 constexpr double figure_width = 1100;
 constexpr std::string_view muted = "#666666";
 constexpr std::string_view grid = "#e2e2e2";
+/// Markers stand at least this far apart, in pixels: more are a thick line that hides the dashes.
+constexpr double marker_distance = 14;
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -85,7 +86,7 @@ class Figure {
     }
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (shown.contains(names_[i]))
-        legend_.add({fitted(names_[i], 320, 11), std::string{series_color(i)}});
+        legend_.add({fitted(names_[i], 320, 11), {}, LegendMark::line, i});
     }
     const std::size_t panels = std::max<std::size_t>(figure.panels.size(), 1);
     columns_ = panels == 1 ? 1 : panels == 2 || panels == 4 ? 2 : 3;
@@ -168,14 +169,16 @@ class Figure {
   void draw_series(Svg& svg, const Series& series, const Scale& x, const Scale& y) const {
     const auto index = static_cast<std::size_t>(
         std::find(names_.begin(), names_.end(), series.name) - names_.begin());
-    constexpr std::array<std::string_view, 3> dashes{"", "7 3", "2 2.5"};
+    const SeriesStyle style = series_style(index);
     std::vector<Point> points;
     for (const Point point : series.points) points.push_back({x.at(point.x), y.at(point.y)});
-    svg.polyline(points,
-                 {.stroke = series_color(index),
-                  .width = 2,
-                  .dash = dashes[std::min<std::size_t>(index / 4, 2)]});
-    for (const Point point : points) svg.circle(point, 3.2, series_color(index));
+    svg.polyline(points, {.stroke = style.color, .width = 2, .dash = style.dash});
+    double last = -std::numeric_limits<double>::infinity();
+    for (const Point point : points) {
+      if (point.x - last < marker_distance && points.size() > 2) continue;
+      draw_marker(svg, point, style.marker, style.color);
+      last = point.x;
+    }
   }
 
   const LineFigure& figure_;

@@ -3,7 +3,7 @@
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/legend.hpp"
-#include "notebooks_export/palette.hpp"
+#include "notebooks_export/marker.hpp"
 #include "notebooks_export/svg.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class Scatter {
         width_(scatter_left + figure.side + scatter_right),
         legend_(scatter_left, width_ - 20) {
     for (std::size_t i = 0; i < figure.series.size(); ++i) {
-      legend_.add({fitted(figure.series[i].name, 300, 11), std::string{series_color(i)}});
+      legend_.add({fitted(figure.series[i].name, 300, 11), {}, LegendMark::points, i});
       for (const ScatterPoint& point : figure.series[i].points) {
         for (const double value :
              {point.x, point.y, point.x_low, point.x_high, point.y_low, point.y_high}) {
@@ -70,7 +70,7 @@ class Scatter {
     svg.line({x(low_), y(low_)}, {x(high_), y(high_)}, {.stroke = "#555555", .dash = "5 4"});
     for (std::size_t i = 0; i < figure_.series.size(); ++i) {
       for (const ScatterPoint& point : figure_.series[i].points) {
-        draw_point(svg, point, series_color(i));
+        draw_point(svg, point, series_style(i));
       }
     }
     return std::move(svg).finish();
@@ -140,16 +140,19 @@ class Scatter {
     svg.polygon(outline, "#999999", 0.16);
   }
 
-  void draw_point(Svg& svg, const ScatterPoint& point, std::string_view color) const {
-    const LineStyle style{.stroke = color, .width = 1.2, .opacity = 0.7};
+  void draw_point(Svg& svg, const ScatterPoint& point, const SeriesStyle& series) const {
+    const LineStyle style{.stroke = series.color, .width = 1.2, .opacity = 0.7};
     if (point.x_high > point.x_low) {
       svg.line({x(point.x_low), y(point.y)}, {x(point.x_high), y(point.y)}, style);
     }
     if (point.y_high > point.y_low) {
       svg.line({x(point.x), y(point.y_low)}, {x(point.x), y(point.y_high)}, style);
     }
-    svg.circle({x(point.x), y(point.y)}, 4, color);
-    if (point.hollow) svg.circle({x(point.x), y(point.y)}, 2.4, "#ffffff");
+    draw_marker(svg,
+                {x(point.x), y(point.y)},
+                {.shape = series.marker.shape, .hollow = point.hollow},
+                series.color,
+                4.2);
   }
 
   const ScatterFigure& figure_;

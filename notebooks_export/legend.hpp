@@ -3,6 +3,7 @@
 
 #include "notebooks_export/svg.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -10,12 +11,14 @@
 
 namespace schedlab {
 
-enum class LegendMark : std::uint8_t { filled, framed, arrow };
+/// `line` and `points` look as the series of a plot does.
+enum class LegendMark : std::uint8_t { filled, framed, arrow, line, points };
 
 struct LegendEntry {
   std::string name;
   std::string color;  ///< of a filled mark
   LegendMark mark = LegendMark::filled;
+  std::size_t series = 0;  ///< index of a line or of points
 };
 
 /// A legend that is set in lines between `left` and `right`.
@@ -34,6 +37,7 @@ class Legend {
     int line = 0;
   };
   [[nodiscard]] std::vector<Place> places() const;
+  static void draw_mark(Svg& svg, const LegendEntry& entry, double x, double y);
 
   double left_;
   double right_;

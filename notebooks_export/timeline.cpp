@@ -374,7 +374,7 @@ class Timeline {
   double tracks_top_ = 0;
   double streams_top_ = 0;
   double curve_top_ = 0;
-  double curve_height_ = 84;
+  double curve_height_ = 94;
   double memory_top_ = 0;
   double memory_height_ = 64;
   double axis_top_ = 0;

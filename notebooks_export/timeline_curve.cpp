@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view grid = "#dddddd";
 constexpr std::string_view axis_color = "#444444";
+constexpr double room_above = 18;  // 100 % of the utilization
 
 [[nodiscard]] std::pair<TimeUnit, Ticks> time_ticks(const TimeScale& scale) {
   const TimeUnit unit = time_unit_for(Duration{scale.end_ps});
@@ -71,17 +72,19 @@ class Curve {
   }
 
   void mean(double share) {
-    svg_.line({scale_.left, y(share)}, {right(), y(share)}, {.dash = "5 4"});
+    const LineStyle style{.dash = "5 4"};
+    svg_.line({scale_.left, y(share)}, {right(), y(share)}, style);
+    // In the room above 100 %, where no curve is.
     const std::string label = "mean " + readable_share(share);
-    const double width = text_width(label, 10) + 8;
-    // Above the line, or below it where there is no room above.
-    const double base = share > 0.8 ? y(share) + 13 : y(share) - 4;
-    svg_.rect(right() - width - 2, base - 10, width, 13, {.fill = "#ffffff", .opacity = 0.85});
-    svg_.text({right() - 6, base}, label, {.size = 10, .anchor = "end"});
+    const double label_left = right() - 6 - text_width(label, 10);
+    svg_.line({label_left - 28, top_ + 8}, {label_left - 5, top_ + 8}, style);
+    svg_.text({right() - 6, top_ + 11.5}, label, {.size = 10, .anchor = "end"});
   }
 
  private:
-  [[nodiscard]] double y(double share) const { return bottom_ - share * (bottom_ - top_ - 8); }
+  [[nodiscard]] double y(double share) const {
+    return bottom_ - share * (bottom_ - top_ - room_above);
+  }
   [[nodiscard]] double right() const { return scale_.left + scale_.width; }
 
   Svg& svg_;

@@ -128,6 +128,23 @@ TEST_CASE("The scale of a map is white at the neutral value and ends in two colo
   CHECK(xml_problem(heat_figure_svg({})) == "");
 }
 
+TEST_CASE("Titles of maps are whole, whatever it takes, and each map names its axes") {
+  HeatFigure figure;
+  figure.x_label = "batch";
+  figure.y_label = "layers";
+  figure.x_values = {"32", "128"};
+  figure.y_values = {"2"};
+  for (int i = 0; i < 8; ++i) {
+    figure.panels.push_back({"hidden = 1024, ascend_910b, number " + std::to_string(i), {{1, 1}}});
+  }
+  const std::string svg = heat_figure_svg(figure);
+  CHECK(xml_problem(svg) == "");
+  CHECK(occurrences(svg, ">hidden = 1024, ascend_910b, number ") == 8);
+  CHECK(occurrences(svg, "\xE2\x80\xA6") == 0);  // no ellipsis
+  CHECK(occurrences(svg, ">batch<") == 8);
+  CHECK(occurrences(svg, ">layers<") == 8);
+}
+
 TEST_CASE("A span figure draws a diamond for a number and a band for a range") {
   SpanFigure figure;
   figure.title = "a < b";

@@ -95,10 +95,14 @@ TEST_CASE("A sweep gets bars, lines along its numeric axes, and lines along its 
   CHECK(occurrences(plots[0].svg, ">4<") >= 2);
   CHECK(occurrences(plots[0].svg, ">slow<") == 1);
   CHECK(occurrences(plots[1].svg, "makespan (ms)") == 2);
-  // Two lines of three points, in two panels.
-  CHECK(occurrences(plots[1].svg, "<circle") == 12);
-  // The baseline is the dashed line.
-  CHECK(occurrences(plots[2].svg, "<circle") == 6);
+  // Two lines of three points, in two panels: circles, and hollow squares, which are two polygons
+  // each. The legend has one of either.
+  CHECK(occurrences(plots[1].svg, "<circle") == 2 * 3 + 1);
+  CHECK(occurrences(plots[1].svg, "<polygon") == 2 * (2 * 3 + 1));
+  CHECK(occurrences(plots[1].svg, "stroke-dasharray") == 2 + 1);
+  // The baseline is the dashed line; the other policy keeps its colour, dashes and markers.
+  CHECK(occurrences(plots[2].svg, "<circle") == 0);
+  CHECK(occurrences(plots[2].svg, "<polygon") == 2 * (2 * 3 + 1));
 }
 
 TEST_CASE("More than eight policies are divided over panels") {
