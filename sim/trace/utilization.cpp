@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/utilization.hpp"
 
+#include "sim/trace/cut_work.hpp"
 #include "sim/trace/time_order.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace schedlab {
@@ -20,6 +23,7 @@ class Curve {
   explicit Curve(const TraceDocument& document)
       : document_(document),
         in_use_(document.devices.size(), 0),
+        exceeded_(document.devices.size(), 0),
         devices_(static_cast<double>(std::max<std::size_t>(document.devices.size(), 1))) {
     points_.reserve(2 * document.trace.tasks.size() + 2);
     points_.push_back({});
@@ -37,9 +41,13 @@ class Curve {
     capped_ -= std::min(in_use, scale);
     in_use += sign * static_cast<std::int64_t>(std::llround(label.share * share_scale));
     capped_ += std::min(in_use, scale);
+    if (in_use > scale + rounding) exceeded_[span.device] = 1;
     running_ += sign;
     critical_ += label.critical ? sign : 0;
   }
+
+  /// The sum of the shares was more than the device.
+  [[nodiscard]] bool exceeded(DeviceId device) const { return exceeded_[device] != 0; }
 
   [[nodiscard]] std::vector<UtilizationPoint> finish() && {
     update_last();
@@ -52,6 +60,7 @@ class Curve {
 
  private:
   static constexpr auto scale = static_cast<std::int64_t>(share_scale);
+  static constexpr std::int64_t rounding = 1 << 12;  // of many shares, 4e-9 of a device
 
   void update_last() {
     points_.back().utilization = static_cast<double>(capped_) / share_scale / devices_;
@@ -61,12 +70,59 @@ class Curve {
 
   const TraceDocument& document_;
   IdVector<DeviceId, std::int64_t> in_use_;
+  IdVector<DeviceId, std::uint8_t> exceeded_;
   double devices_;
   std::int64_t capped_ = 0;  // sum over devices
   std::int32_t running_ = 0;
   std::int32_t critical_ = 0;
   std::vector<UtilizationPoint> points_;
 };
+
+/// Whether the shares of a device's tasks are means: tasks of one operation that ran in different
+/// company have different ones. Where each operation has one share these are what the tasks held,
+/// of units without limit.
+[[nodiscard]] bool shares_are_means(const TraceDocument& document,
+                                    const std::vector<const TaskSpan*>& spans) {
+  constexpr double same = 1e-6;
+  std::map<std::string_view, double> first;
+  bool repeated = false;
+  for (const TaskSpan* span : spans) {
+    const TaskLabel& label = document.tasks[span->task];
+    const auto [known, added] = first.emplace(label.operation, label.share);
+    repeated = repeated || !added;
+    if (std::abs(known->second - label.share) > same * known->second) return true;
+  }
+  return !repeated;
+}
+
+/// Adds what the sum of the shares of a device's tasks does not show to the curve.
+void add_hidden_use(const TraceDocument& document,
+                    const std::vector<const TaskSpan*>& all,
+                    DeviceId device,
+                    std::vector<UtilizationPoint>& points) {
+  std::vector<const TaskSpan*> spans;
+  std::vector<SharedSpan> shared;
+  for (const TaskSpan* span : all) {
+    const double share = document.tasks[span->task].share;
+    if (span->device != device || share <= 0) continue;
+    spans.push_back(span);
+    shared.push_back({.start = span->started.time_since_epoch().count(),
+                      .end = span->ended.time_since_epoch().count(),
+                      .share = share});
+  }
+  if (!shares_are_means(document, spans)) return;
+  const auto devices = static_cast<double>(document.devices.size());
+  auto point = points.begin();
+  for (const HiddenUse& use : spread_cut_work(shared)) {
+    point = std::lower_bound(point, points.end(), use.from, [](const auto& at, std::int64_t from) {
+      return at.at.time_since_epoch().count() < from;
+    });
+    for (auto later = point; later != points.end(); ++later) {
+      if (later->at.time_since_epoch().count() >= use.to) break;
+      later->utilization = std::min(later->utilization + use.share / devices, 1.0);
+    }
+  }
+}
 
 }  // namespace
 
@@ -91,7 +147,13 @@ std::vector<UtilizationPoint> utilization_over_time(const TraceDocument& documen
     }
     curve.change(*spans[ending], -1);
   }
-  return std::move(curve).finish();
+  std::vector<DeviceId> exceeded;
+  for (const DeviceId device : document.devices.ids()) {
+    if (curve.exceeded(device)) exceeded.push_back(device);
+  }
+  std::vector<UtilizationPoint> points = std::move(curve).finish();
+  for (const DeviceId device : exceeded) add_hidden_use(document, spans, device, points);
+  return points;
 }
 
 std::vector<UtilizationSlice> utilization_in_slices(const std::vector<UtilizationPoint>& points,

@@ -127,6 +127,35 @@ TEST_CASE("Slices keep the mean of the curve") {
   CHECK(utilization_in_slices({}, 5).empty());
 }
 
+TEST_CASE("Where mean shares add up to more than the device, the curve loses no work") {
+  TinyRun run = tiny_run();
+  TraceDocument document = make_document(run.problem(), run.plan, run.trace, "");
+  document.trace.tasks = {span(0, 0, 0us, 10us), span(1, 1, 5us, 15us)};
+  document.trace.ended = at(15us);
+  const std::string operation = "gemm";
+  for (const std::uint32_t task : {0U, 1U}) {
+    document.tasks[TaskId{task}].operation = operation;
+    document.tasks[TaskId{task}].share = 0.7;
+  }
+  // Both have 0.7: what an operation holds of units without limit. From 5 to 10 us 1.4 are cut off.
+  const auto cut = utilization_over_time(document);
+  REQUIRE(cut.size() == 4);
+  CHECK(cut[0].utilization == doctest::Approx(0.7));
+  CHECK(cut[1].utilization == doctest::Approx(1.0));
+  CHECK(cut[2].utilization == doctest::Approx(0.7));
+  // Different shares of one operation are means. From 5 to 10 us the sum is 1.5, so that the tasks
+  // are owed 0.7 / 1.5 and 0.8 / 1.5 of 5 us * 0.5. The second gets its 4/3 us in the 5 us * 0.2 =
+  // 1 us of room after 10 us and the first its 7/6 us in the 5 us * 0.3 = 1.5 us before 5 us; the
+  // last third of a microsecond of the second finds no room, as it did not run before 5 us.
+  document.tasks[TaskId{1}].share = 0.8;
+  const auto points = utilization_over_time(document);
+  REQUIRE(points.size() == 4);
+  CHECK(points[0].utilization == doctest::Approx(0.7 + 7.0 / 6 / 5));
+  CHECK(points[1].utilization == doctest::Approx(1.0));
+  CHECK(points[2].utilization == doctest::Approx(1.0));
+  CHECK(points[3].utilization == 0.0);
+}
+
 TEST_CASE("Two devices share one curve, as a mean") {
   TinyRun run = tiny_run();
   TraceDocument document = make_document(run.problem(), run.plan, run.trace, "");
