@@ -100,7 +100,9 @@ OutputFolder::OutputFolder(fs::path target, bool overwrite)
     : target_(without_slash(std::move(target))), temporary_(beside(target_, "partial")) {
   if (!overwrite) expect_free(target_, false);
   expect_replaceable(target_);
-  make_folder(temporary_);
+  std::error_code error;
+  fs::create_directories(temporary_, error);
+  if (error) cannot(target_, "a folder that cannot be made", error);
 }
 
 OutputFolder::~OutputFolder() {

@@ -32,7 +32,9 @@ class Reader {
         ++event_;
       }
     } catch (const simdjson::simdjson_error& error) {
-      fail(simdjson::error_message(error.error()), std::string{our_trace});
+      fail(error.error() == simdjson::NO_SUCH_FIELD ? "a field is missing"
+                                                    : simdjson::error_message(error.error()),
+           std::string{our_trace});
     }
     expect_all_labels();
     return std::move(document_);

@@ -66,5 +66,33 @@ TEST_CASE("values of flags are not taken for flags, and what is not understood i
   }
 }
 
+TEST_CASE("a refused value is answered with what was found and what was expected") {
+  std::vector<VerbFacts> verbs = two_verbs();
+  std::vector<ArgumentFacts>& arguments = verbs[1].arguments;
+  const auto add = [&arguments](const std::string& name, const std::string& value) {
+    arguments.push_back(arguments.front());
+    arguments.back().names = {name};
+    arguments.back().value = value;
+  };
+  add("--width", "FLOAT in [300 - 20000]");
+  add("--jobs", "UINT");
+  add("--timelines", "WORD");
+  arguments.back().choices = {"all", "best", "none"};
+  const auto answer = [&verbs](const std::string& reason) {
+    return usage_message(verbs, {"sweep", "x.json"}, reason);
+  };
+  const std::string help = "\n  schedlab sweep --help has all arguments\n";
+  CHECK(answer("--timelines: alle not in {all,best,none}") ==
+        "error: --timelines: found \"alle\", expected one of all, best, none\n  did you mean "
+        "\"all\"?\n");
+  CHECK(answer("Could not convert: --jobs = -3") ==
+        "error: --jobs: found \"-3\", expected a whole number, 0 or more" + help);
+  CHECK(answer("--width: Value 5 not in range 300.000000 to 20000.000000") ==
+        "error: --width: found \"5\", expected a number from 300 to 20000" + help);
+  // About an argument that the verb does not have: the parser's words.
+  CHECK(answer("--height: Value 5 not in range 1 to 2") ==
+        "error: sweep: --height: Value 5 not in range 1 to 2" + help);
+}
+
 }  // namespace
 }  // namespace schedlab
