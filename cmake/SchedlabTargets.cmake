@@ -9,8 +9,9 @@
 # DEPENDS      targets that appear in public headers.
 # PRIVATE      libraries used only in sources and linked.
 # HEADER_ONLY  header-only packages used only in sources: consumers of the install do not need them.
-# ALONE        sources whose file-local names another source of the library has too: compiled by themselves where
-#              SCHEDLAB_UNITY_LIBRARIES joins the others (the sanitizer presets do, it takes a third of the time).
+# ALONE        sources whose file-local names another source of the same folder has too: compiled by themselves where
+#              SCHEDLAB_UNITY_LIBRARIES joins the others, folder by folder (the sanitizer presets do, it takes a third of
+#              the time).
 # Without SOURCES the library is an interface library, so a folder may start with headers alone.
 function(schedlab_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY;ALONE")
@@ -25,8 +26,19 @@ function(schedlab_add_library name)
       target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${item}>")
     endforeach()
     if(SCHEDLAB_UNITY_LIBRARIES)
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE "${SCHEDLAB_UNITY_BATCH}")
-      set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      # One unit per folder: a changed source costs its folder, not the library.
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+      foreach(source IN LISTS arg_SOURCES)
+        if(source IN_LIST arg_ALONE OR IS_ABSOLUTE "${source}" OR NOT source MATCHES "[.]cpp$")
+          continue() # absolute: generated
+        endif()
+        cmake_path(GET source PARENT_PATH folder)
+        if(folder STREQUAL "" AND source MATCHES "^cmd_")
+          set(folder verbs) # with the parser of command lines, which the others of the folder do without
+        endif()
+        string(MAKE_C_IDENTIFIER "in_${folder}" group)
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+      endforeach()
     endif()
     if(SCHEDLAB_PRECOMPILE_LIBRARIES)
       target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <functional> <map> <memory> <string> <vector>)
