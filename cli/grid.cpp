@@ -212,9 +212,9 @@ void Grid::renumber(Choice& choice, const std::vector<std::size_t>& target) {
 }
 
 void Grid::number_scenarios() {
-  for (auto dimension = dimensions_.rbegin(); dimension != dimensions_.rend(); ++dimension) {
-    dimension->stride = size_;
-    size_ = times(size_, dimension->count);
+  for (std::size_t i = dimensions_.size(); i-- > 0;) {
+    dimensions_[i].stride = size_;
+    size_ = times(size_, dimensions_[i].count);
   }
   if (size_ > most_scenarios) {
     throw InputError({.file = file_,
@@ -236,9 +236,10 @@ void Grid::number_scenarios() {
     return rank(a) < rank(b);
   });
   std::uint64_t stride = 1;
-  for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
-    dimensions_[*i].position_stride = stride;
-    stride *= dimensions_[*i].count;
+  for (std::size_t i = order_.size(); i-- > 0;) {
+    Dimension& dimension = dimensions_[order_[i]];
+    dimension.position_stride = stride;
+    stride *= dimension.count;
   }
 }
 

@@ -53,7 +53,7 @@ std::string text_in(const fs::path& file, const char* key, const std::string& ot
 }
 
 std::string title_of(const FolderMark& mark, const fs::path& folder) {
-  const std::string name = fs::weakly_canonical(folder).filename().string();
+  std::string name = fs::weakly_canonical(folder).filename().string();
   switch (mark.subject) {
     case NotebookSubject::sweep: {
       const ResultsStore store = ResultsStore::open(folder / mark.file);
@@ -83,7 +83,7 @@ fs::path export_notebook(const fs::path& input, const fs::path& out) {
   const fs::path parent = input.has_parent_path() ? input.parent_path() : fs::path{"."};
   const fs::path folder = fs::is_regular_file(input) ? parent : input;
   const FolderMark mark = mark_of(folder, input);
-  const fs::path notebook = out.empty() ? folder / default_notebook : out;
+  fs::path notebook = out.empty() ? folder / default_notebook : out;
   write_file_atomically(notebook,
                         notebook_json({.subject = mark.subject,
                                        .title = title_of(mark, folder),

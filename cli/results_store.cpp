@@ -123,7 +123,7 @@ struct ResultsStore::Database {
     return get.step() ? get.text(0) : std::string{};
   }
 
-  void put_meta(std::string_view key, std::string_view value) {
+  void put_meta(std::string_view key, std::string_view value) const {
     SqliteStatement put(sqlite, "INSERT OR REPLACE INTO meta VALUES(?,?)");
     put.bind(1, key);
     put.bind(2, value);

@@ -21,7 +21,7 @@ struct RunFiles {
 
 /// A run as its files tell it: simulated or executed.
 struct WrittenRun {
-  Problem problem;
+  Problem problem;  // NOLINT(cppcoreguidelines-pro-type-member-init): of references
   const Plan& plan;
   const Samples* samples = nullptr;  ///< of a machine that scatters
   RunOrigin origin{};                ///< how it came about

@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, part_count> part_words{"workload",
                                                               "seed",
                                                               "variability"};
 
-std::string text_or(const JsonNode& root, std::string_view key, std::string fallback) {
+std::string text_or(const JsonNode& root, std::string_view key, const std::string& fallback) {
   const JsonNode* node = root.find(key);
-  return node == nullptr ? std::move(fallback) : node->text();
+  return node == nullptr ? fallback : node->text();
 }
 
 std::vector<std::vector<std::string>> zip_groups(const JsonNode* node) {

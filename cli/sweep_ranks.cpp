@@ -156,26 +156,39 @@ class RankedSweep {
     for (Worker& worker : workers_) listen(worker);
     bool own_ended = false;
     while (!own_ended || !workers_.empty()) {
-      bool moved = false;
-      if (!own_ended && !failure_) {
-        try {
-          moved = add(own.take(own_ended));
-        } catch (...) {
-          fail(std::current_exception());
-        }
-      }
-      if (failure_) own_ended = true;
-      for (auto worker = workers_.begin(); worker != workers_.end();) {
-        const bool asks = link_.done(worker->asked);
-        moved = moved || asks;
-        worker = asks && !serve(*worker) ? workers_.erase(worker) : std::next(worker);
-      }
-      if (!moved) std::this_thread::sleep_for(idle_nap);
+      const bool computed = take_own(own, own_ended);
+      const bool served = serve_all();
+      if (!computed && !served) std::this_thread::sleep_for(idle_nap);
     }
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
+  /// Adds the rows that this rank has made; false if there are none.
+  bool take_own(OwnWork& own, bool& ended) {
+    bool added = false;
+    if (!ended && !failure_) {
+      try {
+        added = add(own.take(ended));
+      } catch (...) {
+        fail(std::current_exception());
+      }
+    }
+    if (failure_) ended = true;
+    return added;
+  }
+
+  /// Serves the ranks that ask; false if none does.
+  bool serve_all() {
+    bool any = false;
+    for (auto worker = workers_.begin(); worker != workers_.end();) {
+      const bool asks = link_.done(worker->asked);
+      any = any || asks;
+      worker = asks && !serve(*worker) ? workers_.erase(worker) : std::next(worker);
+    }
+    return any;
+  }
+
   void listen(Worker& worker) {
     worker.asked = link_.start_receive({&worker.question, 1}, worker.rank, ask_tag);
   }

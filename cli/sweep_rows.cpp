@@ -4,6 +4,8 @@
 #include "cli/result_columns.hpp"
 #include "sim/base/error.hpp"
 
+#include <array>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -17,7 +19,8 @@ class RowWriter {
   template <class Number>
   void number(Number value) {
     static_assert(std::is_arithmetic_v<Number>);
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    const auto bytes = std::bit_cast<std::array<char, sizeof value>>(value);
+    bytes_.append(bytes.data(), bytes.size());
   }
   void text(std::string_view value) {
     number(std::uint64_t{value.size()});

@@ -62,6 +62,6 @@ struct EngineWork {
 [[nodiscard]] bool suits_array(const Operation& operation, std::int64_t array_from_bytes);
 
 /// One vector of 512 bits for each of the 64 cores of a SW26010-Pro's core group. // assumed
-inline constexpr std::int64_t default_array_from_bytes = 64 * 64;
+inline constexpr std::int64_t default_array_from_bytes = std::int64_t{64} * 64;
 
 }  // namespace schedlab

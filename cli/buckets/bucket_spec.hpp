@@ -28,6 +28,7 @@ struct TrainingSetup {
   std::int64_t ranks = 1;  ///< data parallel; each trains a batch of its own
   bool sorted = true;      ///< PassOptions::sorted
 
+  // NOLINTNEXTLINE(readability-implicit-bool-conversion): version 14 sees one in the default
   friend auto operator<=>(const TrainingSetup&, const TrainingSetup&) = default;
 };
 

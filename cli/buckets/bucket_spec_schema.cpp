@@ -18,7 +18,10 @@ constexpr std::int64_t largest_size = 1'000'000;               // assumed: of la
 constexpr std::int64_t largest_bytes = 1'000'000'000'000'000;  // as in graph files
 
 /// A data set of one kind: what belongs to it, and what all have.
-Json data(const char* kind, Json properties, std::vector<std::string> required, const char* doc) {
+Json data(const char* kind,
+          const Json& properties,
+          std::vector<std::string> required,
+          const char* doc) {
   Json all{{"kind", {{"const", kind}}}, {"label", schema::text("name in results")}};
   all.update(properties);
   if (std::string{kind} != "file") {
@@ -27,7 +30,7 @@ Json data(const char* kind, Json properties, std::vector<std::string> required, 
     required.emplace_back("sequences");
   }
   required.emplace_back("kind");
-  Json schema = schema::object(std::move(all), {}, doc);
+  Json schema = schema::object(all, {}, doc);
   schema["required"] = required;
   return schema;
 }

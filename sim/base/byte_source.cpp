@@ -18,9 +18,10 @@ namespace {
 
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(std::filesystem::path path) : path_(std::move(path)) {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX
-    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  explicit FileSource(std::filesystem::path path)
+      : path_(std::move(path)),
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX
+        descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (descriptor_ < 0) fail(errno);
     struct stat about {};
     if (::fstat(descriptor_, &about) != 0 || S_ISDIR(about.st_mode)) {
@@ -51,7 +52,7 @@ class FileSource final : public ByteSource {
   }
 
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  int descriptor_;
 };
 
 }  // namespace

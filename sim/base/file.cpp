@@ -37,8 +37,9 @@ class Descriptor {
 };
 
 [[noreturn]] void refuse(const std::filesystem::path& path, int error, const char* expected) {
-  const std::string found =
-      error == ENOENT ? "no such file" : std::generic_category().message(error);
+  std::string found = std::generic_category().message(error);
+  if (error == ENOENT) found = "no such file";
+  if (error == EISDIR) found = "a folder";
   throw InputError(
       {.file = path.string(), .pointer = {}, .found = found, .expected = expected, .hint = {}});
 }
@@ -71,6 +72,7 @@ class Temporary {
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.get() < 0) refuse(path, errno, "a file that can be read");
   struct stat status {};
@@ -100,6 +102,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
   for (unsigned attempt = 0;; ++attempt) {
     std::filesystem::path temporary = path;
     temporary += fmt::format(".{}-{}.tmp", ::getpid(), attempt);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX
     Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
     if (file.get() < 0 && errno == EEXIST) continue;  // another thread, or left by a killed process
     if (file.get() < 0) refuse(path, errno, "a folder that exists and can be written");

@@ -26,10 +26,11 @@ IdVector<TaskId, Duration> upward_rank(const TaskGraph& graph,
   expect_one_per_task(graph, durations);
   IdVector<TaskId, Duration> rank(graph.task_count(), Duration{0});
   const std::vector<TaskId> order = graph.topological_order();
-  for (auto task = order.rbegin(); task != order.rend(); ++task) {
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const TaskId task = order[i];
     Duration longest{0};
-    for (const TaskId next : graph.successors(*task)) longest = std::max(longest, rank[next]);
-    rank[*task] = longest + durations[*task];
+    for (const TaskId next : graph.successors(task)) longest = std::max(longest, rank[next]);
+    rank[task] = longest + durations[task];
   }
   return rank;
 }

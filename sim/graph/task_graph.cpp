@@ -95,9 +95,9 @@ std::string TaskGraph::name(TaskId task) const {
   return made_name(operation(task), tags(task), task);
 }
 
-TaskId TaskGraph::find(std::string_view wanted) const {
+TaskId TaskGraph::find(std::string_view name) const {
   for (const TaskId task : tasks()) {
-    if (name(task) == wanted) return task;
+    if (this->name(task) == name) return task;
   }
   return TaskId::none();
 }
@@ -181,6 +181,7 @@ CollectiveId TaskGraphBuilder::add_collective(CollectiveSpec spec) {
   return graph_.collectives_.specs_.push_back(spec);
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): most callers give a temporary object
 TensorId TaskGraphBuilder::add_tensor(TensorInfo info) {
   graph_.tensors_.add(info);
   return TensorId{static_cast<std::uint32_t>(graph_.tensors_.size() - 1)};

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -175,10 +176,9 @@ IdVector<LayerId, LayerTimes> layer_times(const LayerGraph& graph) {
 }
 
 bool needs_machine(const LayerGraph& graph) {
-  for (const Operation& operation : graph.operations) {
-    if (!operation.kernels.empty()) return true;
-  }
-  return false;
+  return std::any_of(graph.operations.begin(),
+                     graph.operations.end(),
+                     [](const Operation& operation) { return !operation.kernels.empty(); });
 }
 
 Flops forward_flops(const LayerGraph& graph) {

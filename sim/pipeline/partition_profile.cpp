@@ -66,6 +66,7 @@ std::vector<StageLink> stage_links(const LayerGraph& graph, const Partition& par
     bytes[{from, to}] += graph.layers[LayerId{layer}].activation;
   }
   std::vector<StageLink> links;
+  links.reserve(bytes.size());
   for (const auto& [ends, sum] : bytes) {
     links.push_back(
         {.from = ends.first, .to = ends.second, .bytes = per_sample(sum, graph.samples)});

@@ -78,24 +78,32 @@ class Writer {
           i == 0 ? "" : ",",
           quoted(graph.name),
           graph.node_priorities);
-      for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-        put("{}\n      {{\"stream\": {}, \"needs\": [{}]}}",
-            node == 0 ? "" : ",",
-            graph.stream(node).value(),
-            fmt::join(graph.needs(node), ", "));
-      }
+      write_nodes(graph);
       put("\n    ], \"launches\": [");
-      for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
-        put("{}\n      [", launch == 0 ? "" : ",");
-        for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-          if (node != 0) text_ += ", ";
-          write_task(graph.task(launch, node));
-        }
-        text_ += ']';
-      }
+      write_launches(graph);
       put("\n    ]}}");
     }
     put("\n  ]");
+  }
+
+  void write_nodes(const DeviceGraph& graph) {
+    for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+      put("{}\n      {{\"stream\": {}, \"needs\": [{}]}}",
+          node == 0 ? "" : ",",
+          graph.stream(node).value(),
+          fmt::join(graph.needs(node), ", "));
+    }
+  }
+
+  void write_launches(const DeviceGraph& graph) {
+    for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
+      put("{}\n      [", launch == 0 ? "" : ",");
+      for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+        if (node != 0) text_ += ", ";
+        write_task(graph.task(launch, node));
+      }
+      text_ += ']';
+    }
   }
 
   void write_call(HostCall c) {

@@ -53,7 +53,7 @@ void Document::expect_keys(const json& object,
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
     const std::vector<std::string> words(allowed.begin(), allowed.end());
     const std::string near = closest_spelling(key, words);
-    fail(pointer + "/" + key,
+    fail(fmt::format("{}/{}", pointer, key),
          "an unknown key",
          fmt::format("one of {}", fmt::join(words, ", ")),
          near.empty() ? "" : fmt::format("the closest key is \"{}\"", near));

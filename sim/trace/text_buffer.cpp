@@ -2,6 +2,7 @@
 #include "sim/trace/text_buffer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace schedlab {
@@ -11,11 +12,10 @@ namespace {
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
 
 [[nodiscard]] bool plain_json(std::string_view text) {
-  for (const char c : text) {
-    if (c < ' ' || c == '"' || c == '\\' || c == 0x7F)
-      return false;  // c < ' ' also if beyond ASCII
-  }
-  return true;
+  // c < ' ' also if beyond ASCII
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    return c < ' ' || c == '"' || c == '\\' || c == 0x7F;
+  });
 }
 
 [[nodiscard]] bool continuation(char c) {
@@ -76,10 +76,11 @@ TextBuffer& TextBuffer::microseconds(std::int64_t picoseconds) {
 
 TextBuffer& TextBuffer::rounded(double value, int decimals) {
   if (!std::isfinite(value)) return *this << '0';
-  char digits[400];  // room for the largest double in fixed form
-  const auto result =
-      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, decimals);
-  std::string_view number{digits, static_cast<std::size_t>(result.ptr - digits)};
+  std::array<char, 400> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written next
+  // Room for the largest double in fixed form.
+  const auto result = std::to_chars(
+      digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, decimals);
+  std::string_view number{digits.data(), static_cast<std::size_t>(result.ptr - digits.data())};
   if (decimals > 0) {
     while (number.back() == '0') number.remove_suffix(1);
     if (number.back() == '.') number.remove_suffix(1);
