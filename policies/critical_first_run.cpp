@@ -13,6 +13,7 @@ constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
 constexpr Duration longest_sleep = std::chrono::seconds{1};  // assumed; a call holds up to 4.29 s
 constexpr std::uint64_t free_queries = 10'000;               // assumed
 constexpr std::size_t walks_told_ahead = 8;
+constexpr std::size_t calls_told_ahead = 4096;  // so that they take little memory
 
 HostCall sleep_of(Duration sleep) {
   return HostCall::sleep_ns(
@@ -40,7 +41,7 @@ CriticalFirstRun::CriticalFirstRun(const Problem& problem, const CriticalFirstOp
   for (const TaskId task : graph_.tasks()) {
     missing_[task] = static_cast<std::uint32_t>(graph_.predecessors(task).size());
     if (missing_[task] > 0) continue;
-    if (lanes_.critical[task]) {
+    if (lanes_.critical[task] != 0) {
       level_.push_back(task);
     } else {
       queue_.push_back(task);
@@ -49,18 +50,9 @@ CriticalFirstRun::CriticalFirstRun(const Problem& problem, const CriticalFirstOp
 }
 
 std::optional<OnlineStep> CriticalFirstRun::next(const HostView& view) {
-  now_ = view.now;
-  if (asked_.valid()) {
-    const StreamId stream = asked_;
-    asked_ = StreamId::none();
-    take_answer(stream, view.last_query.value_or(false));
-  }
-  if (next_call_ == calls_.size()) {
-    calls_.clear();
-    next_call_ = 0;
-    while (calls_.empty() && state_ != State::done) advance();
-    if (calls_.empty()) return std::nullopt;
-  }
+  take_answer(view);
+  while (next_call_ == calls_.size() && state_ != State::done) advance();
+  if (next_call_ == calls_.size()) return std::nullopt;
   const HostCall call = calls_[next_call_++];
   std::optional<OnlineStep> decided{OnlineStep{.call = call, .stream = {}}};
   if (call.kind() == HostCallKind::query) {
@@ -69,6 +61,28 @@ std::optional<OnlineStep> CriticalFirstRun::next(const HostView& view) {
     decided->stream = opened_[call.stream()];
   }
   return decided;
+}
+
+std::span<const HostCall> CriticalFirstRun::decided(const HostView& view) {
+  take_answer(view);
+  while (!asks_next() && state_ != State::done && calls_.size() < calls_told_ahead) advance();
+  const auto left = std::span{calls_}.subspan(next_call_);
+  const auto other = std::find_if(left.begin(), left.end(), [](HostCall call) {
+    const HostCallKind kind = call.kind();
+    return kind != HostCallKind::launch && kind != HostCallKind::record &&
+           kind != HostCallKind::wait;
+  });
+  return {left.begin(), other};
+}
+
+void CriticalFirstRun::made(std::size_t count) {
+  next_call_ += count;
+}
+
+/// Would advance() decide for a query or a sleep?
+bool CriticalFirstRun::asks_next() const {
+  return (state_ == State::filling && !queue_.empty() && queries_left_in_round() > 0) ||
+         (state_ == State::draining && !queue_.empty());
 }
 
 /// Of the level that is being filled.
@@ -87,7 +101,9 @@ std::span<const HostCall> CriticalFirstRun::polls(const HostView& view) {
     if (cursor_ >= walk_.size()) return {};
     const std::size_t count = std::min(queries_left_in_round(), walk_.size() - cursor_);
     polls_.clear();
-    for (std::size_t i = 0; i < count; ++i) polls_.push_back(HostCall::query(walk_[cursor_ + i]));
+    for (std::size_t i = 0; i < count; ++i) {
+      polls_.push_back(HostCall::answered_query(walk_[cursor_ + i], false));
+    }
     offered_polls_ = polls_;
     return offered_polls_;
   }
@@ -96,7 +112,9 @@ std::span<const HostCall> CriticalFirstRun::polls(const HostView& view) {
   if (!drain_polls_) {
     polls_.clear();
     for (std::size_t i = 0; i < walks_told_ahead; ++i) {
-      for (const StreamId stream : walk_) polls_.push_back(HostCall::query(stream));
+      for (const StreamId stream : walk_) {
+        polls_.push_back(HostCall::answered_query(stream, false));
+      }
       polls_.push_back(sleep_of(options_.sleep));
     }
     drain_polls_ = true;
@@ -106,16 +124,16 @@ std::span<const HostCall> CriticalFirstRun::polls(const HostView& view) {
 }
 
 void CriticalFirstRun::polled(std::size_t count) {
-  const HostCall last = offered_polls_[count - 1];
-  asked_ = last.stream();  // none() if it was a sleep
-  std::uint32_t queries = 0;
-  for (const HostCall call : offered_polls_.first(count)) {
-    queries += call.kind() == HostCallKind::query ? 1U : 0U;
+  asked_ = offered_polls_[count - 1].stream();  // none() if it was a sleep
+  cursor_ += count;
+  std::size_t sleeps = 0;
+  if (state_ == State::draining) {  // a walk ends with a sleep
+    sleeps = cursor_ / (walk_.size() + 1);
+    cursor_ %= walk_.size() + 1;
   }
+  const auto queries = static_cast<std::uint32_t>(count - sleeps);
   asked_in_round_ += queries;
   queries_ += queries;
-  cursor_ += count;
-  if (state_ == State::draining) cursor_ %= walk_.size() + 1;  // a walk ends with a sleep
 }
 
 void CriticalFirstRun::advance() {
@@ -149,7 +167,7 @@ void CriticalFirstRun::advance() {
 void CriticalFirstRun::issue_next_critical() {
   const TaskId task = level_[next_in_level_++];
   const Lanes& lanes = lanes_of(lanes_.layer[task]);
-  issue(task, lanes_.second[task] ? lanes.second : lanes.first);
+  issue(task, lanes_.second[task] != 0 ? lanes.second : lanes.first);
 }
 
 void CriticalFirstRun::end_level() {
@@ -203,8 +221,15 @@ std::uint64_t CriticalFirstRun::allowed_queries() const {
   return free_queries + std::uint64_t{options_.max_queries} * issued_;
 }
 
-void CriticalFirstRun::take_answer(StreamId stream, bool idle) {
-  if (!idle) return;
+/// Of the query that was made last, if any, and forgets what was handed out.
+void CriticalFirstRun::take_answer(const HostView& view) {
+  now_ = view.now;
+  if (next_call_ == calls_.size()) {
+    calls_.clear();
+    next_call_ = 0;
+  }
+  const StreamId stream = std::exchange(asked_, StreamId::none());
+  if (!stream.valid() || !view.last_query.value_or(false)) return;
   busy_since_ = now_;
   for (std::uint32_t i = 0; i < complete_.size(); ++i) {
     complete_[i] = std::max(complete_[i], order_.known(stream, StreamId{i}));
@@ -286,7 +311,7 @@ StreamId CriticalFirstRun::open(std::string name, int priority) {
 }
 
 void CriticalFirstRun::issue(TaskId task, StreamId stream) {
-  const bool critical = lanes_.critical[task];
+  const bool critical = lanes_.critical[task] != 0;
   if (critical) record_before_critical(stream);
   wait_for_needs(task, stream);
   calls_.push_back(HostCall::launch(stream, task));
@@ -300,7 +325,7 @@ void CriticalFirstRun::issue(TaskId task, StreamId stream) {
   if (critical && needs_event(task, stream)) record(stream);
   for (const TaskId after : graph_.successors(task)) {
     if (--missing_[after] > 0) continue;
-    if (lanes_.critical[after]) {
+    if (lanes_.critical[after] != 0) {
       next_level_.push_back(after);
     } else {
       queue_.push_back(after);
@@ -312,7 +337,7 @@ void CriticalFirstRun::issue(TaskId task, StreamId stream) {
 /// is about to be launched behind it.
 void CriticalFirstRun::record_before_critical(StreamId stream) {
   const TaskId tail = tail_[stream];
-  if (!tail.valid() || lanes_.critical[tail] || !has_open_followers(tail)) return;
+  if (!tail.valid() || lanes_.critical[tail] != 0 || !has_open_followers(tail)) return;
   const auto& events = recorded_[stream];
   if (events.empty() || events.back().position < order_.length(stream)) record(stream);
 }
@@ -359,13 +384,13 @@ void CriticalFirstRun::record(StreamId stream) {
 /// stream, whoever uses what leaves the graph.
 bool CriticalFirstRun::needs_event(TaskId task, StreamId stream) const {
   const auto followers = graph_.successors(task);
-  if (followers.empty()) return lanes_.second[task];
+  if (followers.empty()) return lanes_.second[task] != 0;
   return std::any_of(followers.begin(), followers.end(), [&](TaskId after) {
-    if (!lanes_.critical[after]) return true;
+    if (lanes_.critical[after] == 0) return true;
     const std::size_t layer = lanes_.layer[after];
     if (layer >= layer_lanes_.size() || !layer_lanes_[layer].first.valid()) return true;
     const Lanes& lanes = layer_lanes_[layer];
-    return (lanes_.second[after] ? lanes.second : lanes.first) != stream;
+    return (lanes_.second[after] != 0 ? lanes.second : lanes.first) != stream;
   });
 }
 

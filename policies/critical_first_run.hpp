@@ -23,6 +23,8 @@ class CriticalFirstRun final : public PollingPolicy {
  public:
   CriticalFirstRun(const Problem& problem, const CriticalFirstOptions& options);
   [[nodiscard]] std::optional<OnlineStep> next(const HostView& view) override;
+  [[nodiscard]] std::span<const HostCall> decided(const HostView& view) override;
+  void made(std::size_t count) override;
   [[nodiscard]] std::span<const HostCall> polls(const HostView& view) override;
   void polled(std::size_t count) override;
 
@@ -40,6 +42,7 @@ class CriticalFirstRun final : public PollingPolicy {
   };
 
   // What to do next.
+  [[nodiscard]] bool asks_next() const;
   void advance();
   void issue_next_critical();
   void end_level();
@@ -47,7 +50,7 @@ class CriticalFirstRun final : public PollingPolicy {
   [[nodiscard]] std::uint64_t allowed_queries() const;
   [[nodiscard]] std::size_t queries_left_in_round() const;
   [[nodiscard]] HostCall sleep_call() const;
-  void take_answer(StreamId stream, bool idle);
+  void take_answer(const HostView& view);
   void fill(StreamId stream);
   [[nodiscard]] std::size_t choose(StreamId stream, bool may_block) const;
   [[nodiscard]] bool must_wait(TaskId task, StreamId stream) const;

@@ -11,34 +11,39 @@ namespace schedlab {
 namespace {
 
 void find_critical(const TaskGraph& graph, CriticalLanes& lanes) {
-  lanes.critical.assign(graph.task_count(), false);
+  lanes.critical.assign(graph.task_count(), 0);
   const std::vector<TaskId> order = graph.topological_order();
-  bool any = false;
+  std::size_t count = 0;
   std::for_each(order.rbegin(), order.rend(), [&](TaskId task) {
     const auto after = graph.successors(task);
     const bool critical =
         graph.critical(task) ||
-        std::any_of(after.begin(), after.end(), [&](TaskId s) { return bool{lanes.critical[s]}; });
-    lanes.critical[task] = critical;
-    any = any || critical;
+        std::any_of(after.begin(), after.end(), [&](TaskId s) { return lanes.critical[s] != 0; });
+    lanes.critical[task] = critical ? 1 : 0;
+    count += critical ? 1U : 0U;
   });
-  if (!any) lanes.critical.assign(graph.task_count(), true);
-  const auto& flags = lanes.critical.raw();
-  lanes.all_critical = std::find(flags.begin(), flags.end(), false) == flags.end();
+  if (count == 0) lanes.critical.assign(graph.task_count(), 1);
+  lanes.all_critical = count == 0 || count == graph.task_count();
+}
+
+/// The layer of the first critical neighbour that has one, or -1.
+int layer_of_neighbours(const TaskGraph& graph, const CriticalLanes& lanes, TaskId task) {
+  for (const auto neighbours : {graph.successors(task), graph.predecessors(task)}) {
+    for (const TaskId other : neighbours) {
+      if (lanes.critical[other] != 0 && graph.tags(other).layer >= 0)
+        return graph.tags(other).layer;
+    }
+  }
+  return -1;
 }
 
 void find_layers(const TaskGraph& graph, CriticalLanes& lanes) {
   lanes.layer.assign(graph.task_count(), 0);
   std::vector<bool> seen;
   for (const TaskId task : graph.tasks()) {
-    if (!lanes.critical[task]) continue;
+    if (lanes.critical[task] == 0) continue;
     int layer = graph.tags(task).layer;
-    for (const auto neighbours : {graph.successors(task), graph.predecessors(task)}) {
-      for (const TaskId other : neighbours) {
-        if (layer < 0 && lanes.critical[other]) layer = graph.tags(other).layer;
-      }
-    }
-    layer = std::max(layer, 0);
+    if (layer < 0) layer = std::max(layer_of_neighbours(graph, lanes, task), 0);
     lanes.layer[task] = static_cast<std::uint16_t>(layer);
     if (static_cast<std::size_t>(layer) >= seen.size()) {
       seen.resize(static_cast<std::size_t>(layer) + 1, false);
@@ -51,34 +56,44 @@ void find_layers(const TaskGraph& graph, CriticalLanes& lanes) {
 /// Is there a critical task of the same layer among `neighbours`?
 bool has_layer_mate(const CriticalLanes& lanes, TaskId task, std::span<const TaskId> neighbours) {
   return std::any_of(neighbours.begin(), neighbours.end(), [&](TaskId other) {
-    return lanes.critical[other] && lanes.layer[other] == lanes.layer[task];
+    return lanes.critical[other] != 0 && lanes.layer[other] == lanes.layer[task];
   });
 }
 
+using Flags = IdVector<OperationId, std::uint8_t>;
+
+Flags matmul_operations(const TaskGraph& graph) {
+  Flags matmul;
+  for (const Operation& operation : graph.operations()) {
+    matmul.push_back(is_matmul(operation) ? 1 : 0);
+  }
+  return matmul;
+}
+
 /// Matrix operations whose tasks both come from and lead to critical tasks of their own layer.
-/// Decided per operation, so that the ends of a chain go where its middle goes.
-IdVector<OperationId, bool> chain_operations(const TaskGraph& graph, const CriticalLanes& lanes) {
-  IdVector<OperationId, bool> entered(graph.operations().size(), false);
-  IdVector<OperationId, bool> left(graph.operations().size(), false);
-  for (const TaskId task : graph.tasks()) {
-    if (!lanes.critical[task]) continue;
+/// Decided per operation, so that the ends of a chain go where its middle goes. `matmuls`: the
+/// critical tasks of matrix operations.
+Flags chain_operations(const TaskGraph& graph,
+                       const CriticalLanes& lanes,
+                       const std::vector<TaskId>& matmuls) {
+  Flags entered(graph.operations().size(), 0);
+  Flags left(graph.operations().size(), 0);
+  for (const TaskId task : matmuls) {
     const OperationId op = graph.operation_id(task);
-    if (has_layer_mate(lanes, task, graph.predecessors(task))) entered[op] = true;
-    if (has_layer_mate(lanes, task, graph.successors(task))) left[op] = true;
+    if (entered[op] == 0 && has_layer_mate(lanes, task, graph.predecessors(task))) entered[op] = 1;
+    if (left[op] == 0 && has_layer_mate(lanes, task, graph.successors(task))) left[op] = 1;
   }
-  IdVector<OperationId, bool> chain(graph.operations().size(), false);
-  for (const OperationId op : graph.operations().ids()) {
-    chain[op] = entered[op] && left[op] && is_matmul(graph.operations()[op]);
-  }
-  return chain;
+  for (const OperationId op : entered.ids()) entered[op] &= left[op];
+  return entered;
 }
 
 void find_second(const TaskGraph& graph, CriticalLanes& lanes) {
-  const IdVector<OperationId, bool> chain = chain_operations(graph, lanes);
+  const Flags matmul = matmul_operations(graph);
   std::vector<TaskId> matmuls;
   for (const TaskId task : graph.tasks()) {
-    if (lanes.critical[task] && is_matmul(graph.operation(task))) matmuls.push_back(task);
+    if (lanes.critical[task] != 0 && matmul[graph.operation_id(task)] != 0) matmuls.push_back(task);
   }
+  const Flags chain = chain_operations(graph, lanes, matmuls);
   // A single step has no chain: then the first matrix operation of the layer stays with the cell.
   struct Layer {
     OperationId first;
@@ -90,13 +105,14 @@ void find_second(const TaskGraph& graph, CriticalLanes& lanes) {
     if (lanes.layer[task] >= layers.size()) layers.resize(lanes.layer[task] + std::size_t{1});
     Layer& layer = layers[lanes.layer[task]];
     if (!layer.first.valid()) layer.first = op;
-    layer.has_chain = layer.has_chain || chain[op];
+    layer.has_chain = layer.has_chain || chain[op] != 0;
   }
-  lanes.second.assign(graph.task_count(), false);
+  lanes.second.assign(graph.task_count(), 0);
   for (const TaskId task : matmuls) {
     const OperationId op = graph.operation_id(task);
     const Layer& layer = layers[lanes.layer[task]];
-    lanes.second[task] = layer.has_chain ? !chain[op] : op != layer.first;
+    const bool second = layer.has_chain ? chain[op] == 0 : op != layer.first;
+    lanes.second[task] = second ? 1 : 0;
   }
 }
 

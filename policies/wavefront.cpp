@@ -8,6 +8,43 @@
 #include <utility>
 
 namespace schedlab {
+namespace {
+
+using Keyed = std::pair<std::int64_t, TaskId>;
+
+bool is_topological(const TaskGraph& graph, const std::vector<TaskId>& order) {
+  IdVector<TaskId, std::uint8_t> seen(graph.task_count(), 0);
+  for (const TaskId task : order) {
+    for (const TaskId before : graph.predecessors(task)) {
+      if (seen[before] == 0) return false;
+    }
+    seen[task] = 1;
+  }
+  return true;
+}
+
+/// Of the ready tasks always the one with the lowest key.
+std::vector<TaskId> order_of_ready(const TaskGraph& graph, const std::vector<Keyed>& by_task) {
+  std::priority_queue<Keyed, std::vector<Keyed>, std::greater<>> ready;
+  IdVector<TaskId, std::uint32_t> missing(graph.task_count(), 0);
+  for (const TaskId task : graph.tasks()) {
+    missing[task] = static_cast<std::uint32_t>(graph.predecessors(task).size());
+    if (missing[task] == 0) ready.push(by_task[task.value()]);
+  }
+  std::vector<TaskId> order;
+  order.reserve(graph.task_count());
+  while (!ready.empty()) {
+    const TaskId task = ready.top().second;
+    ready.pop();
+    order.push_back(task);
+    for (const TaskId after : graph.successors(task)) {
+      if (--missing[after] == 0) ready.push(by_task[after.value()]);
+    }
+  }
+  return order;
+}
+
+}  // namespace
 
 std::uint32_t layer_count(const TaskGraph& graph) {
   std::uint32_t count = 0;
@@ -41,24 +78,16 @@ std::uint32_t widest_level(const TaskGraph& graph) {
 
 std::vector<TaskId> order_by_key(const TaskGraph& graph,
                                  const std::function<std::int64_t(TaskId)>& key) {
-  using Entry = std::pair<std::int64_t, TaskId>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  IdVector<TaskId, std::uint32_t> missing(graph.task_count(), 0);
-  for (const TaskId task : graph.tasks()) {
-    missing[task] = static_cast<std::uint32_t>(graph.predecessors(task).size());
-    if (missing[task] == 0) ready.emplace(key(task), task);
-  }
+  std::vector<Keyed> sorted;
+  sorted.reserve(graph.task_count());
+  for (const TaskId task : graph.tasks()) sorted.emplace_back(key(task), task);
+  const std::vector<Keyed> by_task = sorted;
+  std::sort(sorted.begin(), sorted.end());
   std::vector<TaskId> order;
   order.reserve(graph.task_count());
-  while (!ready.empty()) {
-    const TaskId task = ready.top().second;
-    ready.pop();
-    order.push_back(task);
-    for (const TaskId after : graph.successors(task)) {
-      if (--missing[after] == 0) ready.emplace(key(after), after);
-    }
-  }
-  return order;
+  for (const auto& [key_of_task, task] : sorted) order.push_back(task);
+  // If nobody stands before a predecessor, the task with the lowest key is always a ready one.
+  return is_topological(graph, order) ? order : order_of_ready(graph, by_task);
 }
 
 }  // namespace schedlab

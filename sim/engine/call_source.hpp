@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,8 +31,8 @@ class PlanSource {
   }
   void answer(HostId, bool) {}
 
-  /// The calls that are still to come: known in advance, which a policy's are not.
-  [[nodiscard]] std::span<const HostCall> rest(HostId host) const {
+  /// The calls that are still to come.
+  [[nodiscard]] std::span<const HostCall> rest(HostId host, const HostView&) const {
     return std::span{plan_.hosts[host].calls}.subspan(next_[host]);
   }
   void skip(HostId host, std::size_t calls) { next_[host] += static_cast<std::uint32_t>(calls); }
@@ -77,7 +78,23 @@ class PolicySource {
     call = HostCall::answered_query(call.stream(), idle);
   }
 
-  /// As of PollingPolicy; empty if the policy is none, or close to its limit of calls.
+  /// As PollingPolicy::decided(); empty if the policy is none, or close to its limit of calls.
+  [[nodiscard]] std::span<const HostCall> rest(HostId host, const HostView& view) {
+    decided_ = polling_ == nullptr ? std::span<const HostCall>{} : polling_->decided(view);
+    if (plan_.hosts[host].calls.size() + decided_.size() >= limit_) decided_ = {};
+    return decided_;
+  }
+  /// The first of rest() were made.
+  void skip(HostId host, std::size_t calls) {
+    for (const HostCall call : decided_.first(calls)) {
+      if (call.kind() != HostCallKind::record) continue;
+      plan_.event_count = std::max(plan_.event_count, call.event().value() + 1);
+    }
+    append(host, decided_.first(calls));
+    polling_->made(calls);
+  }
+
+  /// As PollingPolicy::polls(); empty as rest().
   [[nodiscard]] std::span<const HostCall> polls(HostId host, const HostView& view) {
     if (polling_ == nullptr) return {};
     const auto calls = polling_->polls(view);
@@ -87,21 +104,22 @@ class PolicySource {
   /// These, the first of polls(), were made. All queries found their streams busy, but the last
   /// call its own idle if `idle`.
   void polled(HostId host, std::span<const HostCall> calls, bool idle) {
-    auto& made = plan_.hosts[host].calls;
-    for (const HostCall call : calls) {
-      made.push_back(call.kind() == HostCallKind::query
-                         ? HostCall::answered_query(call.stream(), false)
-                         : call);
-    }
-    if (idle) made.back() = HostCall::answered_query(made.back().stream(), true);
+    append(host, calls);
+    if (idle) answer(host, true);
     polling_->polled(calls.size());
   }
 
  private:
+  void append(HostId host, std::span<const HostCall> calls) {
+    auto& made = plan_.hosts[host].calls;
+    made.insert(made.end(), calls.begin(), calls.end());
+  }
+
   OnlinePolicy& policy_;
   PollingPolicy* polling_;
   std::size_t limit_;
   Plan plan_;
+  std::span<const HostCall> decided_;  // by rest()
 };
 
 }  // namespace schedlab

@@ -265,7 +265,7 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   for (;;) {
     if (!host.has_call) {
-      if constexpr (requires { source_.rest(HostId{index}); }) {
+      if constexpr (requires { source_.rest(HostId{index}, HostView{}); }) {
         if (single_ && !two_threads_ && !problem_.costs.has_staging()) run_ahead(index);
       }
       if constexpr (requires { source_.polls(HostId{index}, HostView{}); }) {

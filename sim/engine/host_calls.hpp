@@ -12,8 +12,9 @@
 /// Members of EventEngine: launches, queries and synchronization.
 namespace schedlab::engine {
 
-/// Makes the launches, records and waits that come next in a plan without looking at each call
-/// twice; stops before the first call that needs anything else. Of a single host thread only.
+/// Makes the launches, records and waits that come next in a plan, or that a policy has decided
+/// already, without looking at each call twice; stops before the first call that needs anything
+/// else. Of a single host thread only.
 template <class Source, class Sharing>
 void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
@@ -21,7 +22,7 @@ void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
   const Duration per_operator = operator_cost(index);
   const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
   const std::size_t tasks = problem_.costs.task_count();
-  const auto calls = source_.rest(HostId{index});
+  const auto calls = source_.rest(HostId{index}, HostView{host.clock, host.last_query});
   Time clock = host.clock;
   std::size_t done = 0;
   for (const HostCall call : calls) {
@@ -70,28 +71,37 @@ void EventEngine<Source, Sharing>::poll_ahead(std::uint32_t index) {
   while (more) {
     const auto calls = source_.polls(HostId{index}, HostView{host.clock, host.last_query});
     if (calls.empty()) return;
-    Time next{};  // event of a device, as far as is known
+    const Duration query = cost.query;
+    Time next{};             // event of a device, as far as is known
+    std::uint64_t busy = 0;  // streams, of the first 64, that are so until then
+    Time clock = host.clock;
     std::size_t done = 0;
     bool idle = false;
     for (; done < calls.size() && !idle; ++done) {
       const HostCall call = calls[done];
       if (call.kind() == HostCallKind::sleep) {
-        host.clock += call.sleep_time() + cost.oversleep;
-        host.last_query.reset();
+        clock += call.sleep_time() + cost.oversleep;
         continue;
       }
-      if (!devices_.is_usable(call.stream())) break;
-      host.clock += cost.query;
-      if (host.clock >= next) {
-        next = advance_to(host.clock);
+      const std::uint32_t number = call.stream().value();
+      const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
+      if ((busy & bit) == 0 && !devices_.is_usable(call.stream())) break;
+      clock += query;
+      if (clock < next) {
+        devices_.set_now(clock);
+        if ((busy & bit) != 0) continue;
       } else {
-        devices_.set_now(host.clock);
+        next = advance_to(clock);
+        busy = 0;
       }
       idle = devices_.stream(call.stream()).pending_items == 0;
-      host.last_query = idle;
+      busy |= bit;
     }
+    host.clock = clock;
     more = done == calls.size() && !idle;
     if (done == 0) return;
+    host.last_query.reset();
+    if (calls[done - 1].kind() == HostCallKind::query) host.last_query = idle;
     host.call_index += static_cast<std::uint32_t>(done);
     source_.polled(HostId{index}, calls.first(done), idle);
   }

@@ -88,9 +88,14 @@ StreamId PlanBuilder::earliest_finish(TaskId task) const {
   const Time ready = ready_time(task);
   StreamId best;
   Time best_end = Time::max();
+  DeviceId device = DeviceId::none();
+  Duration duration{0};
   for (const StreamId stream : streams_.ids()) {
-    const Time end =
-        std::max(ready, free_at_[stream]) + problem_.costs.duration(task, streams_[stream].device);
+    if (streams_[stream].device != device) {  // mostly all are on one
+      device = streams_[stream].device;
+      duration = problem_.costs.duration(task, device);
+    }
+    const Time end = std::max(ready, free_at_[stream]) + duration;
     if (end < best_end) {
       best = stream;
       best_end = end;

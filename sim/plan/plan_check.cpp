@@ -4,6 +4,7 @@
 #include "sim/plan/plan_check_collectives.hpp"
 #include "sim/plan/plan_check_index.hpp"
 #include "sim/plan/plan_check_memory.hpp"
+#include "sim/plan/plan_check_plain.hpp"
 #include "sim/plan/plan_check_report.hpp"
 #include "sim/plan/plan_check_walk.hpp"
 
@@ -58,6 +59,14 @@ std::vector<Finding> check(const TaskGraph& graph,
                            const Platform& platform,
                            const Plan& plan,
                            const CheckOptions& options) {
+  if (checker::is_surely_right(graph, platform, plan, options)) return {};
+  return checker::check_fully(graph, platform, plan, options);
+}
+
+std::vector<Finding> checker::check_fully(const TaskGraph& graph,
+                                          const Platform& platform,
+                                          const Plan& plan,
+                                          const CheckOptions& options) {
   checker::FindingList malformed(options.max_findings);
   const checker::PlanIndex index(graph, platform, plan, malformed);
   report_missing_tasks(index, malformed);

@@ -58,10 +58,6 @@ void StreamOrder::join(StreamId stream, Snapshot snapshot) {
   for (std::size_t i = 0; i < streams_; ++i) mine[i] = std::max(mine[i], other[i]);
 }
 
-void StreamOrder::release(Snapshot snapshot) {
-  free_.push_back(snapshot);
-}
-
 std::uint32_t StreamOrder::covered(Snapshot snapshot, StreamId stream) const {
   return stream.value() < streams_ ? snapshots_[snapshot * stride_ + stream.value()] : 0U;
 }

@@ -44,7 +44,7 @@ class StreamOrder {
   [[nodiscard]] Snapshot snapshot(StreamId stream);
   /// From now on `stream` comes after the snapshot.
   void join(StreamId stream, Snapshot snapshot);
-  void release(Snapshot snapshot);
+  void release(Snapshot snapshot) { free_.push_back(snapshot); }
   /// How many tasks of `stream` the snapshot covers.
   [[nodiscard]] std::uint32_t covered(Snapshot snapshot, StreamId stream) const;
   /// How many tasks of `other` are complete before what is launched on `stream` from now on.

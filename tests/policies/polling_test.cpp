@@ -43,6 +43,14 @@ class InPieces final : public PollingPolicy {
   [[nodiscard]] std::optional<OnlineStep> next(const HostView& view) override {
     return policy_->next(view);
   }
+  [[nodiscard]] std::span<const HostCall> decided(const HostView& view) override {
+    const auto calls = polling_->decided(view);
+    return calls.first(std::min<std::size_t>(1, calls.size()));
+  }
+  void made(std::size_t count) override {
+    decided_ += count;
+    polling_->made(count);
+  }
   [[nodiscard]] std::span<const HostCall> polls(const HostView& view) override {
     const auto calls = polling_->polls(view);
     return calls.first(std::min<std::size_t>(1, calls.size()));
@@ -51,12 +59,14 @@ class InPieces final : public PollingPolicy {
     polls_ += count;
     polling_->polled(count);
   }
-  [[nodiscard]] std::size_t made() const { return polls_; }
+  [[nodiscard]] std::size_t polls_made() const { return polls_; }
+  [[nodiscard]] std::size_t decided_made() const { return decided_; }
 
  private:
   std::unique_ptr<OnlinePolicy> policy_;
   PollingPolicy* polling_;
   std::size_t polls_ = 0;
+  std::size_t decided_ = 0;
 };
 
 /// Kernels of a few blocks each, by operation. Durations are given per task.
@@ -100,6 +110,7 @@ Platform machine(Rng& rng) {
 TEST_CASE("a policy that polls decides the same whether its queries are asked for one by one") {
   Rng rng{11};
   std::size_t polls = 0;
+  std::size_t decided = 0;
   for (int round = 0; round < 60; ++round) {
     const Platform platform = machine(rng);
     const TaskGraph graph = lstm({.layers = 1 + static_cast<std::int64_t>(rng.below(3)),
@@ -140,9 +151,11 @@ TEST_CASE("a policy that polls decides the same whether its queries are asked fo
     REQUIRE(pieces.trace == expected.trace);
     // What was decided runs again as it did.
     REQUIRE(simulator.run(problem, expected.plan, options) == expected.trace);
-    polls += in_pieces.made();
+    polls += in_pieces.polls_made();
+    decided += in_pieces.decided_made();
   }
   CHECK(polls > 10'000);
+  CHECK(decided > 1000);
 }
 
 }  // namespace schedlab

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Internal to the plan checker: plans in which there is nothing to find, told quickly.
+#pragma once
+
+#include "sim/graph/task_graph.hpp"
+#include "sim/machine/platform.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/plan/plan_check.hpp"
+
+#include <vector>
+
+namespace schedlab::checker {
+
+/// Is this surely a plan in which check_fully() finds nothing? `false` says nothing: the plan may
+/// be wrong, or of a kind that is not looked at here. Looked at are small plans of one host without
+/// messages, device graphs, ranks and legacy default streams, whose tensors together fit into every
+/// device. Of these only right plans are passed, and all right ones are. Most plans of a sweep are
+/// of that kind, and right; who finds out so spares all that is needed to say what is wrong.
+///
+/// Cost  O(calls + edges + tensor uses + (records, waits, synchronizations) * streams), in one
+/// pass.
+[[nodiscard]] bool is_surely_right(const TaskGraph& graph,
+                                   const Platform& platform,
+                                   const Plan& plan,
+                                   const CheckOptions& options);
+
+/// What check() does with plans for which is_surely_right() does not speak.
+[[nodiscard]] std::vector<Finding> check_fully(const TaskGraph& graph,
+                                               const Platform& platform,
+                                               const Plan& plan,
+                                               const CheckOptions& options);
+
+}  // namespace schedlab::checker
