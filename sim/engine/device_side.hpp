@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace schedlab::engine {
@@ -22,6 +23,9 @@ namespace schedlab::engine {
 /// lets calls of other streams behind it pass, once it is fully dispatched (Amert et al., RTSS
 /// 2017, rules G1-G4; Bakita and Anderson, RTAS 2024, on connections). Records and waits leave when
 /// they are done.
+///
+/// What is appended in every call is made in place, member by member: the processor waits when a
+/// value is copied in larger pieces than those in which it has just been written.
 ///
 /// The opening of streams, and the order between the legacy default stream and blocking ones, are
 /// defined in device_streams.hpp, graphs in device_graphs.hpp.
@@ -75,8 +79,11 @@ class DeviceSide {
   /// Maps the stream onto a connection of its device, in the order of creation or first use.
   void open(StreamId id, const StreamSpec& spec);
 
-  void enqueue_launch(HostCall call, Time submitted, Time arrival, HostId host);
-  void enqueue_record(HostCall call, Time arrival) {
+  [[gnu::always_inline]] void enqueue_launch(HostCall call,
+                                             Time submitted,
+                                             Time arrival,
+                                             HostId host);
+  [[gnu::always_inline]] void enqueue_record(HostCall call, Time arrival) {
     if (call.event().value() >= scratch_.last_record.size()) {
       scratch_.last_record.resize(call.event().value() + 1, nil);
     }
@@ -86,7 +93,7 @@ class DeviceSide {
   std::uint32_t enqueue_mark(StreamId id, Time arrival) {
     return append(stream(id), HostCall::record(id, EventId::none()), arrival, nil);
   }
-  void enqueue_wait(HostCall call, Time arrival) {
+  [[gnu::always_inline]] void enqueue_wait(HostCall call, Time arrival) {
     append(stream(call.stream()), call, arrival, last_record(call.event()));
   }
   /// The next execution of a graph of the plan enters the stream, with spans for its nodes.
@@ -152,7 +159,10 @@ class DeviceSide {
   [[nodiscard]] bool settled() const { return scratch_.dirty.empty() && !dispatch_needed(); }
 
  private:
-  std::uint32_t append(Stream& s, HostCall call, Time arrival, std::uint32_t link);
+  [[gnu::always_inline]] std::uint32_t append(Stream& s,
+                                              HostCall call,
+                                              Time arrival,
+                                              std::uint32_t link);
   void enter_order(const Stream& s, std::uint32_t item);
   void leave_order(const Stream& s);
   void wake_held(std::uint32_t connection) {
@@ -168,6 +178,16 @@ class DeviceSide {
     const auto complete = scratch_.collectives.start(request.task, request.stream);
     for (const StreamId stream : complete.streams) {
       sharing_.release(stream, now_ + complete.duration);
+    }
+  }
+  /// What the connection's head waits for has been recorded, now.
+  void let_go(std::uint32_t connection, Connection& waiting) {
+    waiting.waiting = false;
+    const Stream& s = stream(items_[waiting.head].call.stream());
+    if (s.event_latency > Duration{0} && s.sync == StreamSync::non_blocking) {
+      wake_at(connection, now_ + s.event_latency);  // nothing happens to it before
+    } else {
+      touch(connection);
     }
   }
   bool pass_wait(std::uint32_t connection, Item& item);
@@ -188,12 +208,15 @@ class DeviceSide {
   }
   /// What is far away in memory is needed when the running task has ended, many events from now:
   /// time enough to fetch it. Looking at it here would wait for it.
-  void fetch_behind(std::uint32_t head, std::uint32_t next) const {
+  void fetch_behind(std::uint32_t head, std::uint32_t next) {
     const bool near = next == head + 1;  // e.g. the record behind a launch
     const std::uint32_t target = near ? items_[next].next : next;
     if (target == nil) return;
     __builtin_prefetch(items_.data() + target);
     __builtin_prefetch(items_.data() + target + 2);
+    // What the calls fetched last time, near by now, will need in their turn, up to a launch.
+    std::uint32_t item = std::exchange(fetched_, target);
+    while (fetch(items_[item]) && items_[item].next == item + 1) ++item;
   }
   /// Copies take their turn on the copy engine whatever the priority of their stream (CUDA's
   /// cudaStreamCreateWithPriority; Amert et al., rules C1-C4).
@@ -204,11 +227,16 @@ class DeviceSide {
   [[nodiscard]] std::uint32_t lowest_level(DeviceId device) const {
     return problem_.platform.device(device).priority_levels - 1;
   }
-  /// Tells the processor what the start of a task will touch.
-  void fetch(const Item& item) const {
-    if (item.call.kind() != HostCallKind::launch) return;
-    __builtin_prefetch(&trace_.tasks[item.link], 1);
-    problem_.costs.prefetch(item.call.task());
+  /// Tells the processor what the call will touch when its turn comes.
+  /// False: it is a launch.
+  bool fetch(const Item& item) const {
+    if (item.call.kind() == HostCallKind::launch) {
+      __builtin_prefetch(&trace_.tasks[item.link], 1);
+      problem_.costs.prefetch(item.call.task());
+      return false;
+    }
+    if (item.link < items_.size()) __builtin_prefetch(&items_[item.link]);  // a wait's record
+    return true;
   }
   void wake_at(std::uint32_t connection, Time time) {
     Connection& c = scratch_.connections[connection];
@@ -216,7 +244,7 @@ class DeviceSide {
     c.wake = time;
     scratch_.arrivals.push(time, phase_arrival, connection);
   }
-  void retire(Stream& stream) {
+  [[gnu::always_inline]] void retire(Stream& stream) {
     --pending_;
     if (stream.sync != StreamSync::non_blocking) [[unlikely]]
       leave_order(stream);
@@ -226,13 +254,13 @@ class DeviceSide {
     }
     if (pending_ == 0) release(all_idle_waiter_);
   }
-  void release(std::uint32_t& list) {
-    while (list != nil) {
-      const std::uint32_t host = list;
-      list = scratch_.hosts[host].next_waiter;
-      scratch_.hosts[host].released = true;
-      scratch_.resumed.push_back(host);
-    }
+  [[gnu::always_inline]] void release(std::uint32_t& list) {
+    while (list != nil) [[unlikely]] {
+        const std::uint32_t host = list;
+        list = scratch_.hosts[host].next_waiter;
+        scratch_.hosts[host].released = true;
+        scratch_.resumed.push_back(host);
+      }
   }
 
   Problem problem_;
@@ -255,6 +283,7 @@ class DeviceSide {
   std::uint32_t all_idle_waiter_ = nil;
   Time now_{};
   Time last_end_{};
+  std::uint32_t fetched_ = 0;  ///< an item that was fetched and not looked at
 };
 
 template <class Sharing>
@@ -263,7 +292,10 @@ inline std::uint32_t DeviceSide<Sharing>::append(Stream& s,
                                                  Time arrival,
                                                  std::uint32_t link) {
   const auto index = static_cast<std::uint32_t>(items_.size());
-  items_.push_back({.call = call, .next = nil, .link = link, .time = arrival});
+  Item& item = items_.emplace_back();
+  item.call = call;
+  item.link = link;
+  item.time = arrival;
   ++s.pending_items;
   ++pending_;
   if (s.sync != StreamSync::non_blocking) [[unlikely]]
@@ -287,13 +319,12 @@ inline void DeviceSide<Sharing>::enqueue_launch(HostCall call,
                                                 HostId host) {
   Stream& s = stream(call.stream());
   const auto span = static_cast<std::uint32_t>(trace_.tasks.size());
-  trace_.tasks.push_back({.task = call.task(),
-                          .stream = call.stream(),
-                          .host = host,
-                          .device = s.device,
-                          .submitted = submitted,
-                          .started = {},
-                          .ended = {}});
+  TaskSpan& made = trace_.tasks.emplace_back();
+  made.task = call.task();
+  made.stream = call.stream();
+  made.host = host;
+  made.device = s.device;
+  made.submitted = submitted;
   ++s.pending_tasks;
   append(s, call, arrival, span);
 }
@@ -382,10 +413,10 @@ void DeviceSide<Sharing>::complete_record(std::uint32_t connection) {
       scratch_.resumed.push_back(waiter & ~host_bit);
       waiter = host.next_waiter;
     } else {
+      const std::uint32_t connection_of_waiter = waiter;
       Connection& waiting = scratch_.connections[waiter];
-      waiting.waiting = false;
-      touch(waiter);
       waiter = waiting.next_waiter;
+      let_go(connection_of_waiter, waiting);
     }
   }
   retire(s);
@@ -401,7 +432,7 @@ bool DeviceSide<Sharing>::pass_wait(std::uint32_t connection, Item& item) {
       c.waiting = true;
       c.next_waiter = record.link;
       record.link = connection;
-      if (item.next != nil) fetch(items_[item.next]);
+      if (item.next != nil) (void)fetch(items_[item.next]);
     }
     return false;
   }
@@ -413,11 +444,12 @@ bool DeviceSide<Sharing>::pass_wait(std::uint32_t connection, Item& item) {
     return false;
   }
   if (options_.record_flows) {
-    trace_.flows.push_back({.event = item.call.event(),
-                            .from = record.call.stream(),
-                            .to = to,
-                            .recorded = record.time,
-                            .released = now_});
+    EventFlow& flow = trace_.flows.emplace_back();
+    flow.event = item.call.event();
+    flow.from = record.call.stream();
+    flow.to = to;
+    flow.recorded = record.time;
+    flow.released = now_;
   }
   return true;
 }

@@ -76,7 +76,7 @@ class EventQueue {
     return a.time < b.time || (a.time == b.time && a.order < b.order);
   }
 
-  void sift_up(const Item& item) {
+  void sift_up(Item item) {
     std::size_t i = items_.size();
     items_.push_back(item);
     while (i > 0) {
@@ -89,7 +89,7 @@ class EventQueue {
   }
 
   /// Places `item` from the root downwards.
-  void sift_down(const Item& item) {
+  void sift_down(Item item) {
     const std::size_t size = items_.size();
     std::size_t i = 0;
     for (;;) {

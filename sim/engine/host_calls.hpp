@@ -16,7 +16,7 @@ namespace schedlab::engine {
 /// already, without looking at each call twice; stops before the first call that needs anything
 /// else. Of a single host thread only.
 template <class Source, class Sharing>
-void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
+[[gnu::flatten]] void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   const HostCosts cost = costs(index);
   const Duration per_operator = operator_cost(index);
@@ -45,12 +45,12 @@ void EventEngine<Source, Sharing>::run_ahead(std::uint32_t index) {
       break;
     }
     if (options_.record_hosts) {
-      trace_.hosts.push_back({.host = HostId{index},
-                              .call = host.call_index + static_cast<std::uint32_t>(done),
-                              .what = call,
-                              .started = started,
-                              .ended = clock,
-                              .blocked = Duration{0}});
+      HostSpan& span = trace_.hosts.emplace_back();  // see DeviceSide
+      span.host = HostId{index};
+      span.call = host.call_index + static_cast<std::uint32_t>(done);
+      span.what = call;
+      span.started = started;
+      span.ended = clock;
     }
     ++done;
   }

@@ -29,6 +29,25 @@ TEST_CASE("one that stands apart leaves in its turn, and returns among the other
   CHECK(heap.next_time() == KernelHeap::never);
 }
 
+TEST_CASE("the first of more kernels than the row holds can be delayed again and again") {
+  Rng rng{11};
+  KernelHeap heap;
+  heap.clear();
+  std::map<std::uint32_t, std::int64_t> expected;
+  for (std::uint32_t kernel = 0; kernel < 25; ++kernel) {  // the row holds 8
+    expected[kernel] = static_cast<std::int64_t>(1 + rng.below(100));
+    heap.set(kernel, expected[kernel]);
+  }
+  for (int step = 0; step < 20'000; ++step) {
+    const std::uint32_t first = heap.top();
+    const std::int64_t now = expected.at(first);
+    REQUIRE(heap.next_time() == now);
+    for (const auto& [id, at] : expected) REQUIRE(at >= now);
+    expected[first] = now + static_cast<std::int64_t>(rng.below(50));  // 0: it stays the first
+    heap.delay_first(expected[first]);
+  }
+}
+
 TEST_CASE("the heap of kernels agrees with a sorted list, whatever is set, moved or taken out") {
   Rng rng{7};
   KernelHeap heap;

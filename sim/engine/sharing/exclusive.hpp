@@ -57,7 +57,7 @@ class ExclusiveSharing {
     return true;
   }
   /// Queues the kernel; it starts in dispatch().
-  void submit(const KernelRequest& request) { arrived_.push_back(request); }
+  void submit(const KernelRequest& request) { arrived_.emplace_back() = request; }
 
   /// Starts all kernels that can start at `now`, calling on_start(request, when) when a
   /// kernel's first block is placed and on_dispatched(request) when its last is: here at once.

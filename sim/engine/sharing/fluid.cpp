@@ -6,16 +6,28 @@
 
 namespace schedlab {
 
+/// Is nobody started until blocks end that are looked at then? The first that waits has no room and
+/// is the one whose own blocks, if any, are not looked at.
+inline bool FluidSharing::holds_up(const Pool& pool) const {
+  const DeviceState& device = devices_[pool.device];
+  if (pool.waiting == 0 || device.share.saturated() || limits(device, pool)) return false;
+  const std::uint32_t first = queues_[pool.first_queue + pool.top].head;
+  return first != nil && pool.room < kernels_[first].footprint &&
+         (pool.cycling == nil || pool.cycling == first);
+}
+
 void FluidSharing::enqueue_arrived() {
-  if (arrived_.empty()) return;
   // All of one instant: submission order decides, whatever order their streams were looked at in.
   if (arrived_.size() > 1) {
-    std::sort(arrived_.begin(), arrived_.end(), [](const KernelRequest& a, const KernelRequest& b) {
-      return std::tie(a.arrived, a.item) < std::tie(b.arrived, b.item);
+    std::sort(arrived_.begin(), arrived_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const KernelRequest& first = kernels_[a].request;
+      const KernelRequest& second = kernels_[b].request;
+      return std::tie(first.arrived, first.item) < std::tie(second.arrived, second.item);
     });
   }
-  for (const KernelRequest& request : arrived_) {
-    const std::uint32_t index = make_kernel(request);
+  for (const std::uint32_t index : arrived_) {
+    set_up(index);
+    const KernelRequest& request = kernels_[index].request;
     const std::uint32_t number = kernels_[index].pool;
     Pool& pool = pools_[number];
     Queue& queue = queues_[pool.first_queue + request.level];
@@ -42,16 +54,6 @@ void FluidSharing::dispatch_all(std::int64_t now) {
   dispatched_at_ = now;
 }
 
-/// Is nobody started until blocks end that are looked at then? The first that waits has no room and
-/// is the one whose own blocks, if any, are not looked at.
-bool FluidSharing::holds_up(const Pool& pool) const {
-  const DeviceState& device = devices_[pool.device];
-  if (pool.waiting == 0 || device.share.saturated() || limits(device, pool)) return false;
-  const std::uint32_t first = queues_[pool.first_queue + pool.top].head;
-  return first != nil && pool.room < kernels_[first].footprint &&
-         (pool.cycling == nil || pool.cycling == first);
-}
-
 void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   Pool& pool = pools_[index];
   pool.dirty = false;
@@ -61,7 +63,7 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   if (!device.share.saturated() && !limits(device, pool)) {
     // Whoever gets blocks is scheduled by that, and the first is looked at even if it gets none.
     const bool first = cycling == nil || queues_[pool.first_queue + pool.top].head == cycling;
-    if (cycling != nil) (void)settle(cycling, now);
+    if (cycling != nil && kernels_[cycling].rounds != 0) (void)settle(cycling, now);
     pool.cycling = nil;
     if (pool.waiting != 0) give_freely(pool, nil, device, now);
     if (!first) touch(cycling, kernels_[cycling]);
@@ -90,7 +92,7 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
         held_up = true;
         break;  // it holds up nobody who is resident: they would never end
       }
-      const std::uint32_t blocks = blocks_that_fit(pool, kernel);
+      const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
       if (blocks != 0) {
         if (!kernel.started) begin(index, kernel, device, now);
         kernel.blocks_left -= blocks;
@@ -215,44 +217,22 @@ void FluidSharing::collect_due(std::int64_t now) {
   });
 }
 
-/// Does all that is nobody else's business before `horizon`; the time of what is.
-Time FluidSharing::pass_on_until(Time horizon) {
-  const auto at = [](std::int64_t time) { return Time{Duration{time}}; };
-  for (;;) {
-    if (!notices_.empty()) return announced_ ? Time::max() : at(event_time_);
-    if (next_due_ < due_.size()) return at(event_time_);
-    std::int64_t next = ends_.next_time();
-    if (at(next) >= horizon || next == KernelHeap::never || dispatch_needed()) return at(next);
-    if (pass_on(next, horizon.time_since_epoch().count())) continue;
-    collect_due(next);
-    for (const std::uint32_t index : due_) {
-      if (completes(kernels_[index])) return at(next);
+/// A kernel that has an event now: the first of several to have been submitted.
+inline std::uint32_t FluidSharing::next_due(std::int64_t now) {
+  if (next_due_ == due_.size()) {
+    const std::uint32_t id = ends_.top();
+    if (id >= device_count_ && ends_.alone()) {
+      event_time_ = now;
+      (void)ends_.pop();
+      return id - device_count_;
     }
-    // Nothing else happens at this instant, so its blocks can be placed now.
-    for (const std::uint32_t index : due_) (void)end_due(index);
-    due_.clear();
-    dispatch_all(next);
+    collect_due(now);
   }
-}
-
-bool FluidSharing::pop_completion(Time now, Completion& completed) {
-  if (!notices_.empty()) {
-    announced_ = true;
-    return false;
-  }
-  if (next_due_ == due_.size()) collect_due(now.time_since_epoch().count());
-  const std::uint32_t index = due_[next_due_++];
-  if (!end_due(index)) return false;
-  const Kernel& kernel = kernels_[index];
-  completed = {.task = kernel.request.task,
-               .stream = kernel.request.stream,
-               .quiet = kernel.request.quiet,
-               .started = Time{Duration{kernel.started_at}}};
-  return true;
+  return due_[next_due_++];
 }
 
 /// Ends a cohort of the kernel, or a held kernel. True: the kernel has completed.
-bool FluidSharing::end_due(std::uint32_t index) {
+inline bool FluidSharing::end_due(std::uint32_t index) {
   Kernel& kernel = kernels_[index];
   skip_rounds(kernel, kernel.rounds);
   kernel.rounds = 0;
@@ -280,6 +260,43 @@ bool FluidSharing::end_due(std::uint32_t index) {
   device.running[kernel.running_at] = last;
   kernels_[last].running_at = kernel.running_at;
   device.running.pop_back();
+  return true;
+}
+
+/// Does all that is nobody else's business before `horizon`; the time of what is.
+Time FluidSharing::pass_on_until(Time horizon) {
+  const auto at = [](std::int64_t time) { return Time{Duration{time}}; };
+  for (;;) {
+    if (!notices_.empty()) return announced_ ? Time::max() : at(event_time_);
+    if (next_due_ < due_.size()) return at(event_time_);
+    std::int64_t next = ends_.next_time();
+    if (at(next) >= horizon || next == KernelHeap::never || dispatch_needed()) return at(next);
+    const Stop stop = pass_on(next, horizon.time_since_epoch().count());
+    if (stop == Stop::look_again) continue;
+    if (stop == Stop::completes) return at(next);
+    collect_due(next);
+    for (const std::uint32_t index : due_) {
+      if (completes(kernels_[index])) return at(next);
+    }
+    // Nothing else happens at this instant, so its blocks can be placed now.
+    for (const std::uint32_t index : due_) (void)end_due(index);
+    due_.clear();
+    dispatch_all(next);
+  }
+}
+
+bool FluidSharing::pop_completion(Time now, Completion& completed) {
+  if (!notices_.empty()) {
+    announced_ = true;
+    return false;
+  }
+  const std::uint32_t index = next_due(now.time_since_epoch().count());
+  if (!end_due(index)) return false;
+  const Kernel& kernel = kernels_[index];
+  completed = {.task = kernel.request.task,
+               .stream = kernel.request.stream,
+               .quiet = kernel.request.quiet,
+               .started = Time{Duration{kernel.started_at}}};
   return true;
 }
 

@@ -44,7 +44,27 @@ class FluidSharing {
   void reset(const Problem& problem);
 
   bool start_at_once(const KernelRequest&, Time) { return false; }
-  void submit(const KernelRequest& request) { arrived_.push_back(request); }
+  void submit(const KernelRequest& request) {
+    auto index = static_cast<std::uint32_t>(kernels_.size());
+    if (free_kernels_.empty()) {
+      kernels_.emplace_back();
+    } else {
+      index = free_kernels_.back();
+      free_kernels_.pop_back();
+      kernels_[index].forget();
+    }
+    KernelRequest& made = kernels_[index].request;  // member by member: see engine::DeviceSide
+    made.task = request.task;
+    made.stream = request.stream;
+    made.device = request.device;
+    made.connection = request.connection;
+    made.level = request.level;
+    made.arrived = request.arrived;
+    made.item = request.item;
+    made.held = request.held;
+    made.quiet = request.quiet;
+    arrived_.push_back(index);
+  }
   [[nodiscard]] bool dispatch_needed() const {
     return announced_ || !touched_.empty() || !arrived_.empty() || !dirty_pools_.empty();
   }
@@ -133,7 +153,7 @@ class FluidSharing {
   static void make_form(Form& form, const CostTable::Entry& entry, const Pool& pool);
   static void set_duration(Form& form, std::int64_t duration, const DeviceState& device);
   void enqueue_arrived();
-  std::uint32_t make_kernel(const KernelRequest& request);
+  void set_up(std::uint32_t index);
   void mark(std::uint32_t pool) {
     if (pools_[pool].dirty) return;
     pools_[pool].dirty = true;
@@ -154,14 +174,21 @@ class FluidSharing {
   [[nodiscard]] bool holds_up(const Pool& pool) const;
   void dispatch_pool(std::uint32_t pool, std::int64_t now);
   void dispatch_queues(Pool& pool, std::int64_t now);
-  [[nodiscard]] static std::uint32_t blocks_that_fit(const Pool& pool, const Kernel& kernel);
+  [[nodiscard]] static std::uint32_t blocks_that_fit(std::int64_t room, const Kernel& kernel);
   void begin(std::uint32_t index, Kernel& kernel, DeviceState& device, std::int64_t now);
   void append_in_phase(Kernel& kernel,
                        std::uint32_t blocks,
                        const DeviceState& device,
                        std::int64_t now);
   [[nodiscard]] Time pass_on_until(Time horizon);
-  bool pass_on(std::int64_t& next, std::int64_t horizon);
+  enum class Stop : std::uint8_t {
+    look_again,    ///< something has happened, or nothing will
+    completes,     ///< the next event is the end of one kernel alone
+    several_ends,  ///< more than one at one time
+  };
+  Stop pass_on(std::int64_t& next, std::int64_t horizon);
+  bool disturb(std::uint32_t index, Kernel& kernel, std::int64_t now);
+  bool hand_over(Kernel& from, Pool& pool, DeviceState& device, std::int64_t now);
   void pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now);
   void pass_on_freely(std::uint32_t ended, Kernel& from, DeviceState& device, std::int64_t now);
   bool feed_first(Pool& pool, std::uint32_t index, DeviceState& device, std::int64_t now);
@@ -182,6 +209,7 @@ class FluidSharing {
   void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);
   [[nodiscard]] std::int64_t next_own_time(const Kernel& kernel) const;
   void collect_due(std::int64_t now);
+  [[nodiscard]] std::uint32_t next_due(std::int64_t now);
   [[nodiscard]] static bool completes(const Kernel& kernel) {
     return kernel.blocks_left == 0 &&
            (kernel.cohorts.first == kernel.cohorts.last || kernel.request.held);
@@ -203,7 +231,7 @@ class FluidSharing {
   std::vector<std::uint32_t> free_kernels_;
   std::vector<Cohort> cohorts_;
   std::uint32_t free_cohort_ = nil;
-  std::vector<KernelRequest> arrived_;
+  std::vector<std::uint32_t> arrived_;          // kernels that are in no queue yet
   std::vector<std::uint32_t> dirty_pools_;      // with something to place, or room to place it
   std::vector<std::uint32_t> touched_;          // kernels to share bandwidth with and to schedule
   std::vector<std::uint32_t> changed_devices_;  // of touched kernels
@@ -221,7 +249,7 @@ class FluidSharing {
 
 template <class OnStart, class OnDispatched>
 void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
-  enqueue_arrived();
+  if (!arrived_.empty()) enqueue_arrived();
   if (!dirty_pools_.empty() || !touched_.empty()) dispatch_all(now.time_since_epoch().count());
   dispatched_at_ = now.time_since_epoch().count();
   for (const Notice& notice : notices_) {

@@ -7,31 +7,96 @@
 namespace schedlab {
 
 /// Does next events, before `horizon`, that are each the end of one cohort, alone at its time,
-/// after which its kernel goes on. False: the event at `next` is of another kind; else something
-/// has happened that next_completion() has to look at.
-bool FluidSharing::pass_on(std::int64_t& next, std::int64_t horizon) {
-  for (;;) {
-    if (!ends_.alone()) return false;
+/// after which its kernel goes on. `next` is then the time of the next event. Says why it stopped.
+FluidSharing::Stop FluidSharing::pass_on(std::int64_t& next, std::int64_t horizon) {
+  for (; next < horizon; next = ends_.next_time()) {
+    if (!ends_.alone()) return Stop::several_ends;
     std::uint32_t index = ends_.top();
     if (index >= device_count_) {
       index -= device_count_;
     } else {
       index = devices_[index].share.due_alone();
-      if (index == nil) return false;
+      if (index == nil) return Stop::several_ends;
     }
     Kernel& kernel = kernels_[index];
     event_time_ = next;  // of notices
-    if (completes(kernel)) return false;
-    DeviceState& device = device_of(kernel);
-    if (device.share.saturated() || limits(device, pools_[kernel.pool])) {
+    if (completes(kernel)) return Stop::completes;
+    Pool& pool = pools_[kernel.pool];
+    DeviceState& device = devices_[pool.device];
+    if (device.share.saturated() || limits(device, pool)) {
       pass_on_sharing(index, kernel, next);
-      return true;
+      return Stop::look_again;
     }
+    if (kernel.blocks_left == 0 && hand_over(kernel, pool, device, next)) continue;
     pass_on_freely(index, kernel, device, next);
-    if (!notices_.empty()) return true;
-    next = ends_.next_time();
-    if (next >= horizon || next == KernelHeap::never) return true;
+    if (!notices_.empty()) return Stop::look_again;
   }
+  return Stop::look_again;
+}
+
+/// Others take part in what the first does by itself: its rounds are counted again when it ends
+/// one. Until then its next event is the end of its first cohort, or of those that begin now.
+/// False: at this moment its blocks end too.
+inline bool FluidSharing::disturb(std::uint32_t index, Kernel& kernel, std::int64_t now) {
+  std::int64_t end = now + kernel.block_time;
+  if (kernel.blocks_running != 0) {
+    end = cohorts_[kernel.cohorts.first].end + kernel.shift - kernel.own;
+    if (end <= now) return false;
+  }
+  kernel.rounds = 0;
+  ends_.set_apart(heap_id(index), end);
+  return true;
+}
+
+/// The commonest of these events in few steps: the kernel is fully placed, and all its room goes to
+/// the one that is the first and stays it, or to nobody. False: it is another one.
+inline bool FluidSharing::hand_over(Kernel& from,
+                                    Pool& pool,
+                                    DeviceState& device,
+                                    std::int64_t now) {
+  Cohort* const cohorts = cohorts_.data();  // no more of them: one is moved
+  const std::uint32_t node = from.cohorts.first;
+  Cohort& moved = cohorts[node];
+  const std::uint32_t rest = moved.next;
+  const std::uint32_t ended = moved.blocks;
+  const std::int64_t room = pool.room + std::int64_t{from.footprint} * ended;
+  if (pool.waiting == 0) {
+    pool.room = room;
+    free_cohort(node);
+  } else {
+    const std::uint32_t first = pool.cycling;
+    if (first == nil || first != queues_[pool.first_queue + pool.top].head) return false;
+    Kernel& to = kernels_[first];
+    const std::uint32_t blocks = blocks_that_fit(room, to);
+    if (blocks == to.blocks_left || blocks == 0) return false;
+    if ((to.rounds != 0 || to.blocks_running == 0) && !disturb(first, to, now)) return false;
+    to.blocks_left -= blocks;
+    to.blocks_running += blocks;
+    pool.room = room - std::int64_t{to.footprint} * blocks;
+    device.share.set_demand(to);
+    const std::int64_t end = now + to.own + to.block_time - to.shift;
+    const std::uint32_t last = to.cohorts.last;
+    if (last != nil && cohorts[last].end == end) {
+      cohorts[last].blocks += blocks;
+      free_cohort(node);
+    } else {
+      (last == nil ? to.cohorts.first : cohorts[last].next) = node;
+      to.cohorts.last = node;
+      moved.end = end;
+      moved.blocks = blocks;
+      moved.next = nil;
+    }
+  }
+  from.blocks_running -= ended;
+  from.cohorts.first = rest;
+  device.share.set_demand(from);
+  ends_.delay_first(cohorts[rest].end + from.shift - from.own);
+  dispatched_at_ = now;
+  if (device.share.overbooked()) {
+    note_change(pool.device, device);
+    share_bandwidth(now);
+  }
+  return true;
 }
 
 void FluidSharing::pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now) {
@@ -91,7 +156,7 @@ inline bool FluidSharing::feed_first(Pool& pool,
     (void)settle(index, now);
     kernel.rounds = 0;  // others disturb its rounds; they are counted again when it does one
   }
-  const std::uint32_t blocks = blocks_that_fit(pool, kernel);
+  const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
   if (blocks == kernel.blocks_left) {
     pool.cycling = nil;
     return false;
@@ -119,7 +184,7 @@ void FluidSharing::give_freely(Pool& pool,
     while (queue.head != nil) {
       const std::uint32_t index = queue.head;
       Kernel& kernel = kernels_[index];
-      const std::uint32_t blocks = blocks_that_fit(pool, kernel);
+      const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
       if (blocks != 0) {
         if (!kernel.started) begin(index, kernel, device, now);
         kernel.blocks_left -= blocks;

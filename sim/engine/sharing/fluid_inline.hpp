@@ -48,12 +48,12 @@ inline void FluidSharing::drop(CohortList& list) {
 }
 
 /// Of the kernel's blocks that are not placed yet.
-inline std::uint32_t FluidSharing::blocks_that_fit(const Pool& pool, const Kernel& kernel) {
-  if (pool.room >= std::int64_t{kernel.footprint} * kernel.blocks_left) return kernel.blocks_left;
-  if (pool.room < kernel.footprint) return 0;
-  const auto low = static_cast<std::uint32_t>(pool.room);
-  if (low == pool.room) return low / kernel.footprint;  // a short division is half as dear
-  return static_cast<std::uint32_t>(pool.room / kernel.footprint);
+inline std::uint32_t FluidSharing::blocks_that_fit(std::int64_t room, const Kernel& kernel) {
+  if (room >= std::int64_t{kernel.footprint} * kernel.blocks_left) return kernel.blocks_left;
+  if (room < kernel.footprint) return 0;
+  const auto low = static_cast<std::uint32_t>(room);
+  if (low == room) return low / kernel.footprint;  // a short division is half as dear
+  return static_cast<std::uint32_t>(room / kernel.footprint);
 }
 
 inline void FluidSharing::begin(std::uint32_t index,
@@ -103,7 +103,7 @@ inline void FluidSharing::reschedule(std::uint32_t index, Kernel& kernel, const 
   if (kernel.blocks_left == 0 && kernel.blocks_running != 0) {
     kernel.rounds = 0;
     const std::int64_t end = cohorts_[kernel.cohorts.first].end + kernel.shift;
-    ends_.delay(heap_id(index), end - kernel.own);
+    ends_.set(heap_id(index), end - kernel.own);
     return;
   }
   if (kernel.blocks_running == 0) {

@@ -36,30 +36,46 @@ inline constexpr std::int64_t no_release = std::numeric_limits<std::int64_t>::ma
 /// kernel that is given the bandwidth it wants has own time `now + own`. One that is short of it
 /// has `own + (given - this given) / demand`, where `given` is what its device has handed to each
 /// such kernel so far: one number for all of them.
-struct Kernel {
+///
+/// What is looked at whenever some of its blocks end stands in the first cache line; blocks_left
+/// and blocks_running not side by side, since both are then asked for in one piece, right after one
+/// was written, for which the processor waits.
+struct alignas(64) Kernel {
   std::int64_t own = 0;
-  Wide given = 0;
-  std::uint64_t demand = 0;        ///< of all its running blocks, as of the last sharing
-  std::uint64_t block_demand = 0;  ///< of a held kernel 0 until its release
-  std::uint64_t held_demand = 0;   ///< of a held kernel: what block_demand will be
   std::int64_t block_time = 0;
   std::int64_t shift = 0;
+  std::uint64_t demand = 0;        ///< of all its running blocks, as of the last sharing
+  std::uint64_t block_demand = 0;  ///< of a held kernel 0 until its release
   CohortList cohorts;
-  CohortList returned;  ///< ended at this instant: who takes their place keeps their phase
   std::uint32_t blocks_left = 0;  ///< to be placed
+  std::uint32_t footprint = 0;    ///< room of one block
   std::uint32_t blocks_running = 0;
-  std::uint32_t footprint = 0;  ///< room of one block
   std::uint32_t pool = 0;
+
   std::uint32_t rounds = 0;  ///< full rounds of its cohorts before its next event
   std::uint32_t next_waiting = nil;
-  std::uint32_t share = nil;  ///< its place in BandwidthShare, while that holds it
+  std::uint32_t share = nil;     ///< its place in BandwidthShare, while that holds it
+  std::uint32_t running_at = 0;  ///< its place among the running kernels of its device
+  Wide given = 0;
+  std::int64_t started_at = 0;  ///< first block
+  CohortList returned;          ///< ended at this instant: who takes their place keeps their phase
   bool short_of_bandwidth = false;
   bool touched = false;
   bool started = false;
-  std::uint32_t running_at = 0;          ///< its place among the running kernels of its device
-  std::int64_t started_at = 0;           ///< first block
+  std::uint64_t held_demand = 0;         ///< of a held kernel: what block_demand will be
   std::int64_t release_at = no_release;  ///< of a held kernel: when its blocks end
   KernelRequest request;
+
+  /// After its end: as new, but for what is set before anybody looks at it.
+  void forget() {
+    shift = 0;
+    block_demand = 0;
+    rounds = 0;
+    next_waiting = nil;
+    share = nil;
+    started = false;
+    release_at = no_release;
+  }
 };
 
 }  // namespace schedlab::fluid

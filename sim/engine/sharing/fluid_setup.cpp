@@ -96,16 +96,10 @@ void FluidSharing::set_duration(Form& form, std::int64_t duration, const DeviceS
       wanted < static_cast<double>(most) ? static_cast<std::uint64_t>(wanted) : most;
 }
 
-std::uint32_t FluidSharing::make_kernel(const KernelRequest& request) {
-  auto index = static_cast<std::uint32_t>(kernels_.size());
-  if (free_kernels_.empty()) {
-    kernels_.emplace_back();
-  } else {
-    index = free_kernels_.back();
-    free_kernels_.pop_back();
-    kernels_[index] = Kernel{};
-  }
+/// What its request comes to.
+void FluidSharing::set_up(std::uint32_t index) {
   Kernel& kernel = kernels_[index];
+  const KernelRequest& request = kernel.request;
   const DeviceState& device = devices_[request.device.value()];
   const CostTable::Entry& entry = costs_->entry(request.task, request.device);
   kernel.pool =
@@ -114,24 +108,22 @@ std::uint32_t FluidSharing::make_kernel(const KernelRequest& request) {
   if (form.entry != &entry) make_form(form, entry, pools_[kernel.pool]);
   const std::int64_t duration = costs_->duration(request.task, request.device).count();
   if (form.duration != duration) set_duration(form, duration, device);
-  kernel.request = request;
   kernel.blocks_left = form.blocks;
   kernel.footprint = form.footprint;
   kernel.block_time = form.block_time;
   if (!request.held) {
     kernel.block_demand = form.block_demand;
-    return index;
+    return;
   }
   const std::uint32_t stream = request.stream.value();
   if (stream >= held_.size()) held_.resize(stream + 1, nil);
   held_[stream] = index;
   kernel.held_demand = form.block_demand;
-  return index;
 }
 
 std::size_t FluidSharing::memory_bytes() const {
   std::size_t bytes = kernels_.capacity() * sizeof(Kernel) + cohorts_.capacity() * sizeof(Cohort) +
-                      ends_.memory_bytes() + arrived_.capacity() * sizeof(KernelRequest) +
+                      ends_.memory_bytes() + arrived_.capacity() * sizeof(std::uint32_t) +
                       forms_.capacity() * sizeof(Form);
   for (const DeviceState& device : devices_) bytes += device.share.memory_bytes();
   return bytes;

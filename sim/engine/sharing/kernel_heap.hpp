@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -9,41 +10,41 @@
 
 namespace schedlab {
 
-/// Min-heap of numbered things by time, in which the time of each can be changed or taken back: no
-/// stale entries. Four children a node; ties leave in no particular order. One entry may stand
-/// apart, outside the heap: changing its time costs nothing.
+/// Numbered things by time, in which the time of each can be changed or taken back: no stale
+/// entries. Ties leave in no particular order.
+///
+/// The few that come first stand in a sorted row, which most changes begin and end in; only what
+/// finds no place there goes into a heap (four children a node). One entry may stand apart, outside
+/// both: changing its time costs nothing.
 class KernelHeap {
  public:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
   void clear() {
+    row_times_[0] = never;
+    count_ = 0;
     entries_.assign(padding, Entry{});
     size_ = 0;
     position_.clear();
     apart_ = {};
   }
   /// `never` when empty.
-  [[nodiscard]] std::int64_t next_time() const {
-    return std::min(entries_.front().time, apart_.time);
-  }
+  [[nodiscard]] std::int64_t next_time() const { return std::min(row_times_[count_], apart_.time); }
   /// What next_time() is the time of. Must not be empty.
   [[nodiscard]] std::uint32_t top() const {
-    return apart_is_first() ? apart_.kernel : entries_.front().kernel;
+    return apart_is_first() ? apart_.kernel : row_kernels_[count_];
   }
   /// Has no other the time of top()?
-  [[nodiscard]] bool alone() const {
-    const Entry* e = entries_.data();
-    if (apart_is_first()) return true;
-    return apart_.time != e->time && e[1].time != e->time && e[2].time != e->time &&
-           e[3].time != e->time && e[4].time != e->time;
-  }
+  [[nodiscard]] bool alone() const { return apart_is_first() || alone_in_row(); }
   /// Takes out top(). Must not be empty.
   std::uint32_t pop() {
     const std::uint32_t first = top();
     if (apart_is_first()) {
       apart_ = {};
     } else {
-      take(0);
+      position_[first] = absent;
+      --count_;
+      fill_row();
     }
     return first;
   }
@@ -54,22 +55,19 @@ class KernelHeap {
   void set(std::uint32_t kernel, std::int64_t time) {
     if (kernel == apart_.kernel) apart_ = {};
     if (kernel >= position_.size()) position_.resize(kernel + 1, absent);
-    const std::uint32_t at = position_[kernel];
-    if (at == absent) {
-      insert({time, kernel});
-    } else if (time > entries_[at].time) {
-      sift_down(at, {time, kernel});
-    } else if (time < entries_[at].time) {
-      sift_up(at, {time, kernel});
+    if (position_[kernel] != absent) {
+      if (row_kernels_[count_] == kernel && time >= row_times_[count_]) return delay_first(time);
+      take_out(kernel);
     }
+    insert({time, kernel});
   }
-  /// As set(), to a later time, and quicker if it is the first that does not stand apart.
-  void delay(std::uint32_t kernel, std::int64_t time) {
-    if (entries_.front().kernel == kernel && time >= entries_.front().time) {
-      sift_down(0, {time, kernel});
-    } else {
-      set(kernel, time);
-    }
+  /// Of the first that does not stand apart: to a later time.
+  [[gnu::always_inline]] void delay_first(std::int64_t time) {
+    const std::uint32_t kernel = row_kernels_[count_];
+    if (time < entries_.front().time) return place(time, kernel);
+    --count_;
+    insert_behind({time, kernel});
+    fill_row();
   }
   /// As set(), of one whose time changes more often than it comes first. It stands apart until it
   /// is set() or taken out, or another one is to stand there.
@@ -85,7 +83,7 @@ class KernelHeap {
     if (kernel == apart_.kernel) {
       apart_ = {};
     } else if (kernel < position_.size() && position_[kernel] != absent) {
-      take(position_[kernel]);
+      take_out(kernel);
     }
   }
 
@@ -99,14 +97,70 @@ class KernelHeap {
     std::int64_t time = never;
     std::uint32_t kernel = absent;
   };
+  static constexpr std::uint32_t in_row = absent - 1;
+  static constexpr std::uint32_t row = 8;
   /// Entries of `never` behind the last one, so that nobody asks how many children there are.
   static constexpr std::uint32_t padding = 5;
 
-  [[nodiscard]] bool apart_is_first() const { return apart_.time < entries_.front().time; }
+  [[nodiscard]] bool apart_is_first() const { return apart_.time < row_times_[count_]; }
+  [[nodiscard]] bool alone_in_row() const {
+    const std::int64_t* const first = row_times_.data() + count_;
+    return apart_.time > *first && first[-1] != *first;
+  }
+
+  /// Puts the entry into the row, whose last place is free.
+  void place(std::int64_t time, std::uint32_t kernel) {
+    std::int64_t* const times = row_times_.data();
+    std::uint32_t* const kernels = row_kernels_.data();
+    std::size_t at = count_;
+    for (; times[at - 1] < time; --at) {
+      times[at] = times[at - 1];
+      kernels[at] = kernels[at - 1];
+    }
+    times[at] = time;
+    kernels[at] = kernel;
+  }
+  void close_gap(std::uint32_t at) {
+    for (; at < count_; ++at) {
+      row_times_[at] = row_times_[at + 1];
+      row_kernels_[at] = row_kernels_[at + 1];
+    }
+    --count_;
+  }
   void insert(const Entry& entry) {
+    if (count_ == row && entry.time < entries_.front().time) {
+      insert_behind({row_times_[1], row_kernels_[1]});
+      close_gap(1);
+    }
+    if (entry.time >= entries_.front().time) return insert_behind(entry);
+    position_[entry.kernel] = in_row;
+    ++count_;
+    place(entry.time, entry.kernel);
+  }
+  void insert_behind(const Entry& entry) {
     if (size_ + padding == entries_.size()) entries_.emplace_back();
     sift_up(size_++, entry);
   }
+  void take_out(std::uint32_t kernel) {
+    if (position_[kernel] != in_row) return take(position_[kernel]);
+    position_[kernel] = absent;
+    std::uint32_t at = count_;
+    while (row_kernels_[at] != kernel) --at;
+    close_gap(at);
+    fill_row();
+  }
+  /// Whether the first is alone can be seen in the row: it has two while the heap has any.
+  void fill_row() {
+    if (count_ >= 2 || size_ == 0) return;
+    while (count_ < row / 2 && size_ != 0) {
+      const Entry entry = entries_.front();
+      take(0);
+      position_[entry.kernel] = in_row;
+      ++count_;
+      place(entry.time, entry.kernel);
+    }
+  }
+
   void take(std::uint32_t at) {
     position_[entries_[at].kernel] = absent;
     const Entry last = entries_[--size_];
@@ -149,9 +203,14 @@ class KernelHeap {
     position[entry.kernel] = at;
   }
 
-  std::vector<Entry> entries_ = std::vector<Entry>(padding);
+  // [1] to [count_], the earliest last; [0]: `never`. Not entries: their copies would be read in
+  // other pieces than they were written in, for which the processor waits.
+  std::array<std::int64_t, row + 1> row_times_{never};
+  std::array<std::uint32_t, row + 1> row_kernels_{};
+  std::uint32_t count_ = 0;
+  std::vector<Entry> entries_ = std::vector<Entry>(padding);  // heap; none before one of the row
   std::uint32_t size_ = 0;
-  std::vector<std::uint32_t> position_;  // by kernel; of one apart: absent
+  std::vector<std::uint32_t> position_;  // by kernel: in the heap, in_row or absent (so if apart)
   Entry apart_;
 };
 
