@@ -44,6 +44,24 @@ bool several_kernels(const Operation& operation) {
          operation.kind != TaskKind::host;
 }
 
+/// The plan with what `put(launch, calls)` adds to a host's calls in the place of each launch.
+template <class Put>
+Plan with_launches(const Plan& plan, Put&& put) {
+  Plan result = plan;
+  for (HostProgram& host : result.hosts) {
+    std::vector<HostCall> calls;
+    for (const HostCall call : host.calls) {
+      if (call.kind() == HostCallKind::launch) {
+        put(call, calls);
+      } else {
+        calls.push_back(call);
+      }
+    }
+    host.calls = std::move(calls);
+  }
+  return result;
+}
+
 }  // namespace
 
 /// Passes the decisions of a policy on, a launch as one of each step.
@@ -120,21 +138,11 @@ std::shared_ptr<const KernelSteps> KernelSteps::of(const TaskGraph& graph,
 }
 
 Plan KernelSteps::expanded(const Plan& plan) const {
-  Plan result = plan;
-  for (HostProgram& host : result.hosts) {
-    std::vector<HostCall> calls;
-    for (const HostCall call : host.calls) {
-      if (call.kind() != HostCallKind::launch) {
-        calls.push_back(call);
-        continue;
-      }
-      for (std::uint32_t i = 0; i < step_count(call.task()); ++i) {
-        calls.push_back(
-            HostCall::launch(call.stream(), TaskId{first_step(call.task()).value() + i}));
-      }
+  Plan result = with_launches(plan, [&](HostCall call, std::vector<HostCall>& calls) {
+    for (std::uint32_t i = 0; i < step_count(call.task()); ++i) {
+      calls.push_back(HostCall::launch(call.stream(), TaskId{first_step(call.task()).value() + i}));
     }
-    host.calls = std::move(calls);
-  }
+  });
   for (DeviceGraph& graph : result.graphs) graph = expanded(graph);
   return result;
 }
@@ -181,19 +189,10 @@ std::unique_ptr<OnlinePolicy> KernelSteps::expanded(OnlinePolicy& policy) const 
 
 Plan KernelSteps::folded(const Plan& plan) const {
   SCHEDLAB_EXPECTS(plan.graphs.empty(), "a plan that was recorded has no device graphs");
-  Plan result = plan;
-  for (HostProgram& host : result.hosts) {
-    std::vector<HostCall> calls;
-    for (const HostCall call : host.calls) {
-      if (call.kind() != HostCallKind::launch) {
-        calls.push_back(call);
-      } else if (is_first(call.task())) {
-        calls.push_back(HostCall::launch(call.stream(), task_of_[call.task()]));
-      }
-    }
-    host.calls = std::move(calls);
-  }
-  return result;
+  return with_launches(plan, [&](HostCall call, std::vector<HostCall>& calls) {
+    if (!is_first(call.task())) return;
+    calls.push_back(HostCall::launch(call.stream(), task_of_[call.task()]));
+  });
 }
 
 Trace KernelSteps::folded(const Plan& plan, const Trace& trace) const {

@@ -102,6 +102,10 @@ double octaves(double value) {
   return std::log2(std::max(value, 1.0));
 }
 
+bool is_product(TaskKind kind) {
+  return kind == TaskKind::gemm || kind == TaskKind::convolution;
+}
+
 /// What tells the shapes of a class apart, without the cut.
 std::vector<double> uncut_place(const Kernel& kernel) {
   std::vector<double> place = shape_place(kernel);
@@ -113,7 +117,7 @@ std::vector<double> uncut_place(const Kernel& kernel) {
 
 std::vector<double> shape_place(const Kernel& kernel) {
   const double blocks = octaves(std::max(1U, kernel.grid.blocks));
-  if (kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution) {
+  if (is_product(kernel.kind)) {
     return {octaves(static_cast<double>(kernel.m)),
             octaves(static_cast<double>(kernel.n)),
             octaves(static_cast<double>(kernel.k)),
@@ -152,6 +156,11 @@ void KernelFit::set_contexts(const std::vector<KernelSample>& samples) {
 
 std::vector<double> KernelFit::place_of(const Kernel& kernel) const {
   std::vector<double> place = shape_place(kernel);
+  // Beside their sum: a byte that is written costs more, or less, than one that is read.
+  if (!is_product(kernel.kind)) {
+    place.push_back(octaves(static_cast<double>(kernel.bytes_read.count())) -
+                    octaves(static_cast<double>(kernel.bytes_written.count())));
+  }
   const double context = kernel.working_set == Bytes{0}
                              ? usual_context_
                              : std::clamp(octaves(static_cast<double>(kernel.working_set.count())),

@@ -19,7 +19,7 @@ namespace schedlab {
 ///                (hw_models/linear_fit.hpp); features that the samples cannot tell apart are left
 ///                out.
 ///   correction   what the costs miss at the samples, as log2, interpolated over log2 of the shape
-///                (m, n, k and blocks of matrix kernels, bytes and blocks of others) and of the
+///                (m, n, k, blocks; of others bytes, their share read, blocks) and of the
 ///                working set that the kernel runs in, which decides what caches hold. A working
 ///                set beyond those measured counts as the nearest of them, one that is not known
 ///                as their mean:

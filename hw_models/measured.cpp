@@ -66,6 +66,16 @@ const KernelClass& class_of(const Operation& operation,
       device.name));
 }
 
+/// Bytes per second of each unit that the kernel runs on, over those of one that copies beyond its
+/// caches, at most 1; 1 if that was not measured.
+double streaming_part(const Kernel& kernel, double seconds, const Device& device) {
+  const double most = device.rates.unit_bandwidth.count();
+  if (most <= 0.0) return 1.0;
+  const auto units = std::min(std::max(1U, kernel.grid.blocks), units_of(kernel.kind, device));
+  const double rate = static_cast<double>(traffic(kernel).count()) / (seconds * units);
+  return std::min(1.0, rate / most);
+}
+
 Estimate kernel_cost(const Kernel& kernel, const KernelClass& one, const Device& device) {
   const std::uint32_t units = units_of(kernel.kind, device);
   const double seconds = one.fit().seconds(kernel, units);
@@ -79,7 +89,8 @@ Estimate kernel_cost(const Kernel& kernel, const KernelClass& one, const Device&
   if (parts.fixed > parts.flops + parts.bytes) result.bound = Bound::latency;
   const double slow_down = device.profile->co_run_factor(kernel.kind);
   if (slow_down > least_slow_down && device.rates.memory > Bandwidth{0.0}) {
-    result.bandwidth = reachable_bandwidth(device) * std::min(1.0, result.share * slow_down);
+    const double wanted = result.share * slow_down * streaming_part(kernel, seconds, device);
+    result.bandwidth = reachable_bandwidth(device) * std::min(1.0, wanted);
   }
   return result;
 }

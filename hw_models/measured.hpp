@@ -34,9 +34,9 @@ struct PredictionQuality {
 ///   operation  its kernels one after another, with the stream gap between two
 ///   share      min(blocks, units) / units of the class of units
 ///   bandwidth  only of kinds whose blocks were measured to slow each other down, factor s with all
-///              units busy: min(1, share * s) of the reachable memory bandwidth. Kernels of one
-///              block each on all units then want s times what there is, and take s times as long;
-///              one on all units took that long when it was measured
+///              units busy: min(1, share * s * r) of the reachable memory bandwidth; r: bytes per
+///              second and unit over what a unit copies beyond its caches, at most 1. Kernels of
+///              one block that stream (r = 1) on all units want, and take, s times as much
 ///   bound      what most of the fitted cost grows with: FLOPs, bytes or neither
 ///   copies between host and device: a class if they were measured, else as in every model
 ///   (host_copy_cost); what only its duration is known of is one block

@@ -85,23 +85,21 @@ const float* ProxyShapes::operand(TaskId task, std::size_t elements, std::size_t
   return pool_.data() + operand_place(graph_, task, pool_.size(), elements, which);
 }
 
-ProxyShapes::Scratch ProxyShapes::take_scratch(std::size_t elements) {
-  Scratch scratch;
+std::vector<float>& ProxyShapes::scratch(std::size_t elements) {
+  const std::thread::id self = std::this_thread::get_id();
+  std::vector<float>* own = nullptr;
   {
     const std::lock_guard guard(lock_);
-    if (!scratch_.empty()) {
-      scratch = std::move(scratch_.back());
-      scratch_.pop_back();
+    auto found = std::find_if(
+        scratch_.begin(), scratch_.end(), [&](const Scratch& one) { return one.thread == self; });
+    if (found == scratch_.end()) {
+      scratch_.push_back({.thread = self, .values = std::make_unique<std::vector<float>>()});
+      found = scratch_.end() - 1;
     }
+    own = found->values.get();
   }
-  if (scratch == nullptr) scratch = std::make_unique<std::vector<float>>();
-  if (scratch->size() < elements) scratch->resize(elements);
-  return scratch;
-}
-
-void ProxyShapes::give_back(Scratch scratch) {
-  const std::lock_guard guard(lock_);
-  scratch_.push_back(std::move(scratch));
+  if (own->size() < elements) own->resize(elements);
+  return *own;
 }
 
 void ProxyShapes::run(TaskId task,
@@ -125,7 +123,7 @@ void ProxyShapes::multiply(TaskId task,
   if (columns == 0) return;
   const float* const a = operand(task, static_cast<std::size_t>(kernel.m * kernel.k), 0);
   const float* const b = operand(task, static_cast<std::size_t>(kernel.k * kernel.n), 1);
-  Scratch c = take_scratch(static_cast<std::size_t>(kernel.m * columns));
+  std::vector<float>& c = scratch(static_cast<std::size_t>(kernel.m * columns));
   for (std::int64_t i = 0; i < product_count(kernel); ++i) {
     gemm({.m = kernel.m,
           .n = columns,
@@ -134,10 +132,9 @@ void ProxyShapes::multiply(TaskId task,
           .stride_a = kernel.k,
           .b = b + first,
           .stride_b = kernel.n,
-          .c = c->data(),
+          .c = c.data(),
           .stride_c = columns});
   }
-  give_back(std::move(c));
 }
 
 /// Reads and writes as many bytes as the kernel does.
@@ -152,20 +149,19 @@ void ProxyShapes::stream(TaskId task,
   const auto [from, read] = part(kernel.bytes_read);
   const auto [to, written] = part(kernel.bytes_written);
   static_cast<void>(to);
-  Scratch scratch = take_scratch(std::max<std::size_t>(written, 16));
+  std::vector<float>& result = scratch(std::max<std::size_t>(written, 16));
   const float* const source = operand(task, elements_of(kernel.bytes_read), 2) + from;
   const std::size_t copied = std::min(read, written);
-  std::memcpy(scratch->data(), source, copied * sizeof(float));
-  std::fill(scratch->begin() + static_cast<std::ptrdiff_t>(copied),
-            scratch->begin() + static_cast<std::ptrdiff_t>(written),
+  std::memcpy(result.data(), source, copied * sizeof(float));
+  std::fill(result.begin() + static_cast<std::ptrdiff_t>(copied),
+            result.begin() + static_cast<std::ptrdiff_t>(written),
             1.0F);
   // What is read and not written: sixteen sums side by side, which compilers make vectors of.
   float sums[16] = {};
   for (std::size_t i = copied; i + 16 <= read; i += 16) {
     for (std::size_t j = 0; j < 16; ++j) sums[j] += source[i + j];
   }
-  for (const float sum : sums) (*scratch)[0] += sum;
-  give_back(std::move(scratch));
+  for (const float sum : sums) result[0] += sum;
 }
 
 }  // namespace schedlab::detail

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace schedlab::detail {
@@ -37,11 +38,15 @@ class ProxyShapes {
   void run(TaskId task, const Kernel& kernel, std::uint32_t block, std::uint32_t blocks);
 
  private:
-  using Scratch = std::unique_ptr<std::vector<float>>;
+  /// Where a thread puts results. Of its own: memory that another core wrote last is slow to write.
+  struct Scratch {
+    std::thread::id thread;
+    std::unique_ptr<std::vector<float>> values;
+  };
 
   [[nodiscard]] const float* operand(TaskId task, std::size_t elements, std::size_t which) const;
-  [[nodiscard]] Scratch take_scratch(std::size_t elements);
-  void give_back(Scratch scratch);
+  /// That of the calling thread, of at least so many elements.
+  [[nodiscard]] std::vector<float>& scratch(std::size_t elements);
   void multiply(TaskId task, const Kernel& kernel, std::uint32_t block, std::uint32_t blocks);
   void stream(TaskId task, const Kernel& kernel, std::uint32_t block, std::uint32_t blocks);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/calibration.hpp"
 
+#include "cli/calibrate/company.hpp"
 #include "cli/calibrate/device_times.hpp"
 #include "cli/calibrate/drift_probe.hpp"
 #include "cli/calibrate/kernel_cases.hpp"
@@ -27,7 +28,7 @@ constexpr std::size_t full_passes = 4;
 constexpr std::size_t quick_passes = 2;
 constexpr double blocks_exponent = 0.25;  // 2^-0.25: a doubling must save a sixth
 constexpr std::uint32_t priority_levels = 8;
-constexpr std::size_t device_experiments = 4;
+constexpr std::size_t device_experiments = 5;
 constexpr std::size_t cases_per_probe = 4;  // some 60 ms of 1.4 s // assumed: drift is slower
 
 // What disturbs a computer only makes kernels slower.
@@ -222,6 +223,8 @@ MachineSpec calibrate(CalibrationBench& bench,
   Platform& platform = machine.platform;
   platform.devices[DeviceId{0}].profile = std::make_shared<const KernelProfile>(*profile);
   profile->co_run = measure_co_run(bench, effort, platform, options.quick);
+  progress("slow-down of stand-ins", done++, total);
+  add_company(measure_company(bench, effort, options.quick), profile->co_run);
   profile->valid = hull_text(*profile);
   numbers.push_back({"/device/stream_gap_us",
                      pauses.fixed_seconds * 1e6,

@@ -87,6 +87,21 @@ BenchCase one_by_one(std::uint32_t rounds) {
           .preloaded = false};
 }
 
+/// A device that has nothing to do before each launch, for longer than its threads look for work.
+BenchCase launches_after_pauses(std::uint32_t rounds) {
+  std::vector<HostCall> calls;
+  for (std::uint32_t i = 0; i < rounds; ++i) {
+    calls.push_back(HostCall::sleep_ns(2'000'000));
+    calls.push_back(HostCall::launch(first, TaskId{i}));
+    calls.push_back(HostCall::synchronize_all());
+  }
+  return {.name = "wake-up of workers",
+          .graph = spinning(rounds, false),
+          .plan = on_two_streams(std::move(calls), 0),
+          .recurrent = {},
+          .preloaded = false};
+}
+
 /// A host that sleeps between launches while all workers are busy, as polling policies do.
 BenchCase sleeps_beside_work(std::uint32_t workers) {
   constexpr Duration length = std::chrono::microseconds{30};
@@ -110,7 +125,7 @@ BenchCase sleeps_beside_work(std::uint32_t workers) {
           .preloaded = false};
 }
 
-MeasuredNumber us(const char* pointer, const Times& times, const char* how) {
+MeasuredNumber us(const char* pointer, const Times& times, std::string_view how) {
   return {pointer, median_us(times), fmt::format("{} (median of {})", how, times.size())};
 }
 
@@ -196,6 +211,14 @@ std::vector<MeasuredNumber> measure_host(CalibrationBench& bench, const Effort& 
       synchronize.push_back(to_seconds(calls[3 * i + 3].started - calls[3 * i + 2].started));
     }
   });
+  Times after_pause;
+  repeat(bench, launches_after_pauses(25), effort, [&](const Execution& execution) {
+    const auto& calls = execution.trace.hosts;
+    const auto& tasks = execution.trace.tasks;
+    for (std::size_t i = 0; i < tasks.size() && 3 * i + 1 < calls.size(); ++i) {
+      after_pause.push_back(to_seconds(tasks[i].started - calls[3 * i + 1].ended));
+    }
+  });
   Times oversleep;
   repeat(bench, sleeps_beside_work(bench.workers()), effort, [&](const Execution& execution) {
     for (const HostSpan& span : execution.trace.hosts) {
@@ -204,20 +227,23 @@ std::vector<MeasuredNumber> measure_host(CalibrationBench& bench, const Effort& 
           std::max(to_seconds(span.ended - span.started - span.what.sleep_time()), 0.0));
     }
   });
-  return {us("/host/oversleep_us",
-             oversleep,
-             "what sleeps of 20 us take beyond that while all workers are busy"),
-          us("/host/launch_us", pitch[HostCallKind::launch], "time from one call to the next"),
-          us("/host/record_us", pitch[HostCallKind::record], "time from one call to the next"),
-          us("/host/wait_us", pitch[HostCallKind::wait], "time from one call to the next"),
-          us("/host/query_us", pitch[HostCallKind::query], "time from one call to the next"),
-          us("/host/synchronize_us", synchronize, "synchronize with nothing to wait for"),
-          us("/host/wake_up_us",
-             wake_up,
-             "from the end of the task that the host waits for to its next call"),
-          us("/device/launch_latency_us",
-             latency,
-             "from the end of a launch call to the start of the task on an idle device")};
+  return {
+      us("/host/oversleep_us",
+         oversleep,
+         "what sleeps of 20 us take beyond that while all workers are busy"),
+      us("/host/launch_us", pitch[HostCallKind::launch], "time from one call to the next"),
+      us("/host/record_us", pitch[HostCallKind::record], "time from one call to the next"),
+      us("/host/wait_us", pitch[HostCallKind::wait], "time from one call to the next"),
+      us("/host/query_us", pitch[HostCallKind::query], "time from one call to the next"),
+      us("/host/synchronize_us", synchronize, "synchronize with nothing to wait for"),
+      us("/host/wake_up_us",
+         wake_up,
+         "from the end of the task that the host waits for to its next call"),
+      us("/device/launch_latency_us",
+         latency,
+         fmt::format("from the end of a launch call to the start of the task on an idle device; "
+                     "{:.1f} us after pauses of 2 ms, in which workers go to sleep",
+                     median_us(after_pause)))};
 }
 
 MeasuredNumber measure_event_latency(CalibrationBench& bench, const Effort& effort) {

@@ -75,27 +75,45 @@ void add_generic(const Kernel& kernel, std::uint32_t blocks, TaskGraphBuilder& b
   }
 }
 
+void add_products(std::int64_t m,
+                  std::int64_t n,
+                  std::int64_t k,
+                  std::uint32_t blocks,
+                  TaskGraphBuilder& builder) {
+  Kernel product = gemm_kernel(m, n, k, DataType::fp32, false);
+  add_generic(product, blocks, builder);
+  product.kind = TaskKind::convolution;
+  add_generic(product, blocks, builder);
+}
+
 }  // namespace
 
 BenchCase generic_case(std::uint32_t blocks) {
   TaskGraphBuilder builder;
-  for (const std::int64_t m : {16, 48, 160, 512}) {
+  for (const std::int64_t m : {16, 48, 160, 512, 1600}) {
     for (const std::int64_t n : {16, 96, 512}) {
-      for (const std::int64_t k : {24, 128, 512}) {
-        Kernel product = gemm_kernel(m, n, k, DataType::fp32, false);
-        add_generic(product, blocks, builder);
-        product.kind = TaskKind::convolution;
-        add_generic(product, blocks, builder);
-      }
+      for (const std::int64_t k : {24, 128, 512}) add_products(m, n, k, blocks, builder);
     }
   }
+  // Between the points of that grid, and long sums.
+  constexpr std::int64_t between[][3] = {{90, 40, 56},
+                                         {90, 220, 250},
+                                         {280, 40, 250},
+                                         {280, 220, 56},
+                                         {900, 40, 56},
+                                         {900, 220, 250},
+                                         {28, 220, 1500},
+                                         {90, 96, 1500},
+                                         {280, 220, 1500},
+                                         {900, 40, 1500}};
+  for (const auto& [m, n, k] : between) add_products(m, n, k, blocks, builder);
   for (const TaskKind kind : {TaskKind::pointwise,
                               TaskKind::reduction,
                               TaskKind::copy_device_to_device,
                               TaskKind::copy_host_to_device,
                               TaskKind::copy_device_to_host}) {
-    for (std::int64_t kib = 4; kib <= 8192; kib *= 4) {
-      for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
+    for (std::int64_t kib = 4; kib <= 8192; kib *= 2) {
+      for (const std::int64_t parts : {1, 2, 4}) {  // bytes read per byte written
         if (parts > 1 && kind != TaskKind::pointwise && kind != TaskKind::reduction) continue;
         add_generic({.kind = kind,
                      .flops = Flops{static_cast<double>(kib * 256)},

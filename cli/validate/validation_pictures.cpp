@@ -15,14 +15,19 @@
 namespace schedlab {
 namespace {
 
-constexpr double shaded_error = 0.05;  // the error that the issue of real runs asks for
+constexpr double shaded_error = 0.05;  // assumed: what is small beside the gains of policies
 
-/// Compared outcomes by policy, in the order of their first appearance.
+/// Compared, and with times that can be drawn.
+bool drawn(const ScenarioOutcome& outcome) {
+  return outcome.compared() && outcome.measured_us > 0 && outcome.predicted_us > 0;
+}
+
+/// Drawn outcomes by policy, in the order of their first appearance.
 std::vector<std::pair<std::string, std::vector<const ScenarioOutcome*>>> by_policy(
     const Validation& validation) {
   std::vector<std::pair<std::string, std::vector<const ScenarioOutcome*>>> policies;
   for (const ScenarioOutcome& outcome : validation.scenarios) {
-    if (!outcome.compared()) continue;
+    if (!drawn(outcome)) continue;
     auto found = std::find_if(policies.begin(), policies.end(), [&](const auto& entry) {
       return entry.first == outcome.policy;
     });
@@ -48,10 +53,10 @@ std::pair<TraceDocument, TraceDocument> overlaid_documents(const FullRun& run,
 std::string makespans_picture(const ValidationReport& report) {
   ScatterFigure figure;
   figure.title = "Predicted and measured makespan";
-  figure.subtitle =
-      fmt::format("each point a scenario; lines: 95 % of the measured median{}; band: {:.0f} %",
-                  report.validation.calibrated ? ", 90 % of the prediction" : "",
-                  100 * shaded_error);
+  figure.subtitle = fmt::format(
+      "each point a scenario; across: 95 % interval of the measured median{}; band: {:.0f} % off",
+      report.validation.calibrated ? ", upright: 90 % interval of the prediction" : "",
+      100 * shaded_error);
   figure.x_label = "measured makespan, median (ms)";
   figure.y_label = "predicted makespan (ms)";
   figure.logarithmic = true;
@@ -61,7 +66,6 @@ std::string makespans_picture(const ValidationReport& report) {
     ScatterSeries& series = figure.series.emplace_back();
     series.name = policy;
     for (const ScenarioOutcome* outcome : outcomes) {
-      if (outcome->measured_us <= 0 || outcome->predicted_us <= 0) continue;
       ScatterPoint point{.x = outcome->measured_us * ms,
                          .y = outcome->predicted_us * ms,
                          .x_low = outcome->measured_95.low * ms,
@@ -106,7 +110,9 @@ std::string budget_picture(const ValidationReport& report) {
   PartsFigure figure;
   figure.title = "Where the error of each prediction comes from";
   figure.subtitle =
-      "predicted - measured makespan in % of measured, in parts that add up to the black mark";
+      "predicted - measured makespan in % of measured, in parts that add up to the black mark and "
+      "the "
+      "number; to the right: predicted too long";
   figure.x_label = "% of the measured makespan";
   for (std::size_t part = 0; part < error_part_count; ++part) {
     std::string name{to_string(static_cast<ErrorPart>(part))};
@@ -114,7 +120,7 @@ std::string budget_picture(const ValidationReport& report) {
     figure.part_names.push_back(std::move(name));
   }
   for (const ScenarioOutcome& outcome : report.validation.scenarios) {
-    if (!outcome.compared() || outcome.measured_us <= 0) continue;
+    if (!drawn(outcome)) continue;
     PartsRow& row = figure.rows.emplace_back();
     row.name = fmt::format("{}: {}", outcome.scenario, outcome.name);
     for (const Duration part : outcome.comparison.budget.parts) {
@@ -133,7 +139,8 @@ std::string speed_picture(const ValidationReport& report) {
   }
   LineFigure figure;
   figure.title = "Speed of the machine during the measurement";
-  figure.subtitle = "the same kernels again and again; dashed: as long as when it was calibrated";
+  figure.subtitle =
+      "the same kernels again and again; above the dashed line: slower than when calibrated";
   figure.x_label = "time since the start of the measurement (s)";
   figure.y_label = "kernel time over calibrated time";
   figure.reference_y = 1;
@@ -145,7 +152,8 @@ std::string speed_picture(const ValidationReport& report) {
 std::string reliability_picture(const ValidationReport& report) {
   ScatterFigure figure;
   figure.title = "Is the probability that a policy is faster right?";
-  figure.subtitle = "of the pairs with one predicted probability, the share that came true";
+  figure.subtitle =
+      "pairs of about one predicted probability: the share that came true, and its 95 % interval";
   figure.x_label = "predicted probability of the likelier order";
   figure.y_label = "share that came true";
   figure.side = 420;

@@ -45,7 +45,7 @@ MachineSpec quick_machine(SimulatedBench& bench) {
 
 TEST_CASE("calibrated shapes keep their distance from those of validation") {
   constexpr ShapePoint validation[] = {
-      {128, 8}, {128, 32}, {256, 16}, {256, 64}, {512, 8}, {512, 32}};
+      {64, 32}, {128, 8}, {128, 32}, {256, 16}, {256, 64}, {512, 8}, {512, 32}, {1024, 16}};
   const auto apart = [](double a, double b) { return std::max(a / b, b / a) >= 1.5; };
   for (const KernelCase& one : kernel_cases(2, false)) {
     for (const ShapePoint& other : validation) {
@@ -54,6 +54,8 @@ TEST_CASE("calibrated shapes keep their distance from those of validation") {
       CHECK((apart(static_cast<double>(one.spec.hidden), static_cast<double>(other.hidden)) ||
              apart(static_cast<double>(one.spec.batch), static_cast<double>(other.batch))));
     }
+    CHECK(one.spec.hidden > 64);  // those are outside the range
+    CHECK(one.spec.hidden < 1024);
   }
 }
 

@@ -202,6 +202,24 @@ TEST_CASE("measured slow-down of busy neighbours becomes demand for bandwidth") 
   CHECK(demand("hidden_1", hidden_1_kernel(shape), 1) == 0.0);  // 1 % is noise
 }
 
+TEST_CASE("of two kernels of a kind the one that moves fewer bytes per second wants less") {
+  KernelProfile profile = synthetic_profile(0.0);
+  profile.co_run = {{TaskKind::pointwise, 1.5}};
+  Device device = profiled_device(profile);
+  const Measured model;
+  const Kernel kernel = with_blocks(cell_kernel(shape, 1), 1);
+  const auto demand = [&] { return model.estimate(single("cell", kernel), device).bandwidth; };
+  const Bandwidth full = demand();
+  const double seconds = to_seconds(model.estimate(single("cell", kernel), device).duration);
+  const double rate =
+      static_cast<double>((kernel.bytes_read + kernel.bytes_written).count()) / seconds;
+  // What a unit copies beyond its caches: four times as much, or half as much, per second.
+  device.rates.unit_bandwidth = Bandwidth{4 * rate};
+  CHECK(demand().count() == doctest::Approx(full.count() / 4).epsilon(1e-6));
+  device.rates.unit_bandwidth = Bandwidth{rate / 2};
+  CHECK(demand() == full);
+}
+
 TEST_CASE("the quality of a prediction: errors of left-out shapes, and whether it extrapolates") {
   const Device device = profiled_device(synthetic_profile(0.03));
   const Measured model;
