@@ -110,9 +110,7 @@ std::string budget_picture(const ValidationReport& report) {
   PartsFigure figure;
   figure.title = "Where the error of each prediction comes from";
   figure.subtitle =
-      "predicted - measured makespan in % of measured, in parts that add up to the black mark and "
-      "the "
-      "number; to the right: predicted too long";
+      "the parts of a bar add up to the black mark, the error; to the right: predicted too long";
   figure.x_label = "% of the measured makespan";
   for (std::size_t part = 0; part < error_part_count; ++part) {
     std::string name{to_string(static_cast<ErrorPart>(part))};
