@@ -53,10 +53,10 @@ std::pair<TraceDocument, TraceDocument> overlaid_documents(const FullRun& run,
 std::string makespans_picture(const ValidationReport& report) {
   ScatterFigure figure;
   figure.title = "Predicted and measured makespan";
-  figure.subtitle = fmt::format(
-      "each point a scenario; across: 95 % interval of the measured median{}; band: {:.0f} % off",
-      report.validation.calibrated ? ", upright: 90 % interval of the prediction" : "",
-      100 * shaded_error);
+  figure.subtitle =
+      fmt::format("lines across: 95 % of the measured median{}; band: {:.0f} %",
+                  report.validation.calibrated ? ", upright: 90 % of the prediction" : "",
+                  100 * shaded_error);
   figure.x_label = "measured makespan, median (ms)";
   figure.y_label = "predicted makespan (ms)";
   figure.logarithmic = true;
@@ -150,8 +150,7 @@ std::string speed_picture(const ValidationReport& report) {
 std::string reliability_picture(const ValidationReport& report) {
   ScatterFigure figure;
   figure.title = "Is the probability that a policy is faster right?";
-  figure.subtitle =
-      "pairs of about one predicted probability: the share that came true, and its 95 % interval";
+  figure.subtitle = "pairs of about one probability: what came true, with 95 % intervals";
   figure.x_label = "predicted probability of the likelier order";
   figure.y_label = "share that came true";
   figure.side = 420;
