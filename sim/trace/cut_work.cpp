@@ -9,112 +9,124 @@ namespace schedlab {
 
 namespace {
 
-/// More than what rounding adds to shares that fill a device.
-constexpr double whole = 1 + 1e-9;
+/// Moments whose use is kept at once, so that a long trace takes no more memory than a short one.
+constexpr std::size_t chunk_moments = 1U << 14U;
+
+constexpr double rounding = 1e-9;
+
+/// What a task got between two moments: its share times picoseconds.
+struct Portion {
+  std::uint32_t task = 0;
+  double work = 0;
+};
 
 class CutWork {
  public:
-  explicit CutWork(std::span<const SharedSpan> spans) : spans_(spans), owed_(spans.size(), 0) {
+  explicit CutWork(std::span<const SharedSpan> spans)
+      : spans_(spans), owed_(spans.size(), 0), by_start_(spans.size()) {
     for (const SharedSpan& span : spans) {
       moments_.push_back(span.start);
       moments_.push_back(span.end);
     }
     std::sort(moments_.begin(), moments_.end());
     moments_.erase(std::unique(moments_.begin(), moments_.end()), moments_.end());
+    std::iota(by_start_.begin(), by_start_.end(), 0U);
+    std::stable_sort(by_start_.begin(), by_start_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return spans_[a].start < spans_[b].start;
+    });
   }
 
   [[nodiscard]] std::vector<HiddenUse> spread() {
-    if (moments_.size() < 2) return {};
-    uses_.resize(moments_.size() - 1);
-    levels_.resize(uses_.size());
-    for (std::size_t i = 0; i < uses_.size(); ++i) {
-      uses_[i] = {.from = moments_[i], .to = moments_[i + 1]};
+    for (std::size_t begin = 0; begin + 1 < moments_.size(); begin += chunk_moments) {
+      const std::size_t end = std::min(begin + chunk_moments, moments_.size() - 1);
+      portions_.resize(end - begin);
+      chunk_end_ = moments_[end];
+      for (std::size_t i = begin; i < end; ++i) put_off(i, portions_[i - begin]);
+      for (std::size_t i = end; i-- > begin;) bring_forward(i, portions_[i - begin]);
+      for (std::size_t i = begin; i < end; ++i) compare(i, portions_[i - begin]);
     }
-    if (!sweep_forward()) return {};
-    sweep_backward();
-    std::erase_if(uses_, [](const HiddenUse& use) { return use.share <= 0; });
     return std::move(uses_);
   }
 
  private:
-  [[nodiscard]] std::vector<std::uint32_t> sorted(std::int64_t SharedSpan::*by) const {
-    std::vector<std::uint32_t> order(spans_.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return spans_[a].*by < spans_[b].*by;
-    });
-    return order;
-  }
   [[nodiscard]] double length(std::size_t i) const {
-    return static_cast<double>(uses_[i].to - uses_[i].from);
+    return static_cast<double>(moments_[i + 1] - moments_[i]);
   }
 
-  /// Notes what each task is owed where the sum is cut off, and gives it back as soon as there is
-  /// room. False if nothing was cut off.
-  bool sweep_forward() {
-    const std::vector<std::uint32_t> by_start = sorted(&SharedSpan::start);
-    std::size_t next = 0;
-    bool cut = false;
-    for (std::size_t i = 0; i < uses_.size(); ++i) {
-      std::erase_if(running_, [&](std::uint32_t task) { return spans_[task].end <= moments_[i]; });
-      for (; next < by_start.size() && spans_[by_start[next]].start == moments_[i]; ++next) {
-        running_.push_back(by_start[next]);
-      }
-      double sum = 0;
-      for (const std::uint32_t task : running_) sum += spans_[task].share;
-      levels_[i] = std::min(sum, 1.0);
-      if (sum > whole) {
-        cut = true;
-        for (const std::uint32_t task : running_) {
-          owed_[task] += spans_[task].share * (1 - 1 / sum) * length(i);
-        }
-      } else if (cut) {
-        // What ends first has the fewest moments left.
-        give(i, [this](std::uint32_t a, std::uint32_t b) { return spans_[a].end < spans_[b].end; });
-      }
+  /// Each task wants its share and what it is owed; what ends first is served first, and the others
+  /// are owed the rest.
+  void put_off(std::size_t i, std::vector<Portion>& portions) {
+    std::erase_if(running_, [&](std::uint32_t task) { return spans_[task].end <= moments_[i]; });
+    const std::size_t before = running_.size();
+    for (; next_ < by_start_.size() && spans_[by_start_[next_]].start == moments_[i]; ++next_) {
+      running_.push_back(by_start_[next_]);
     }
-    return cut;
-  }
-
-  /// Gives what is still owed to earlier moments.
-  void sweep_backward() {
-    running_.clear();
-    const std::vector<std::uint32_t> by_end = sorted(&SharedSpan::end);
-    std::size_t left = by_end.size();
-    for (std::size_t i = uses_.size(); i-- > 0;) {
-      std::erase_if(running_,
-                    [&](std::uint32_t task) { return spans_[task].start >= moments_[i + 1]; });
-      for (; left > 0 && spans_[by_end[left - 1]].end == moments_[i + 1]; --left) {
-        if (owed_[by_end[left - 1]] > 0) running_.push_back(by_end[left - 1]);
-      }
-      give(i,
-           [this](std::uint32_t a, std::uint32_t b) { return spans_[a].start > spans_[b].start; });
+    const auto ends_first = [this](std::uint32_t a, std::uint32_t b) {
+      return spans_[a].end < spans_[b].end;
+    };
+    const auto middle = running_.begin() + static_cast<std::ptrdiff_t>(before);
+    std::stable_sort(middle, running_.end(), ends_first);
+    std::inplace_merge(running_.begin(), middle, running_.end(), ends_first);
+    portions.clear();
+    double room = length(i);
+    for (const std::uint32_t task : running_) {
+      const double wanted = owed_[task] + spans_[task].share * length(i);
+      portions.push_back({.task = task, .work = serve(task, wanted, room)});
     }
   }
 
-  /// Fills the room of a moment with what its tasks are owed, in the order of `before`.
-  template <class Before>
-  void give(std::size_t i, const Before& before) {
-    double room = (1 - levels_[i] - uses_[i].share) * length(i);
-    while (room > 0) {
-      const std::uint32_t* chosen = nullptr;
-      for (const std::uint32_t& task : running_) {
-        if (owed_[task] > 0 && (chosen == nullptr || before(task, *chosen))) chosen = &task;
-      }
-      if (chosen == nullptr) return;
-      const double given = std::min(room, owed_[*chosen]);
-      owed_[*chosen] = given < owed_[*chosen] ? owed_[*chosen] - given : 0;
-      uses_[i].share += given / length(i);
-      room = given < room ? room - given : 0;
+  /// The same backwards, for what tasks that have ended are still owed: what started last is served
+  /// first.
+  void bring_forward(std::size_t i, std::vector<Portion>& portions) {
+    const bool late = std::any_of(portions.begin(), portions.end(), [this](const Portion& portion) {
+      return ended(portion.task) && owed_[portion.task] > 0;
+    });
+    if (!late) return;
+    std::stable_sort(portions.begin(), portions.end(), [this](const Portion& a, const Portion& b) {
+      return spans_[a.task].start > spans_[b.task].start;
+    });
+    // What still runs after this chunk is owed its rest later.
+    double room = length(i);
+    for (Portion& portion : portions) {
+      if (!ended(portion.task)) room -= portion.work;
+    }
+    for (Portion& portion : portions) {
+      if (!ended(portion.task)) continue;
+      portion.work = serve(portion.task, portion.work + owed_[portion.task], room);
+    }
+  }
+
+  [[nodiscard]] bool ended(std::uint32_t task) const { return spans_[task].end <= chunk_end_; }
+
+  [[nodiscard]] double serve(std::uint32_t task, double wanted, double& room) {
+    const double got = std::clamp(room, 0.0, wanted);
+    room -= got;
+    owed_[task] = wanted - got;
+    return got;
+  }
+
+  void compare(std::size_t i, const std::vector<Portion>& portions) {
+    double got = 0;
+    double nominal = 0;
+    for (const Portion& portion : portions) {
+      got += portion.work;
+      nominal += spans_[portion.task].share;
+    }
+    const double hidden = got / length(i) - std::min(nominal, 1.0);
+    if (hidden > rounding) {
+      uses_.push_back({.from = moments_[i], .to = moments_[i + 1], .share = hidden});
     }
   }
 
   std::span<const SharedSpan> spans_;
-  std::vector<double> owed_;  // by span: share times picoseconds
+  std::vector<double> owed_;             // by span
+  std::vector<std::uint32_t> by_start_;  // spans
   std::vector<std::int64_t> moments_;
-  std::vector<HiddenUse> uses_;  // one between each moment and the next
-  std::vector<double> levels_;   // sums of shares there, cut off
-  std::vector<std::uint32_t> running_;
+  std::vector<std::vector<Portion>> portions_;  // by moment of the chunk
+  std::vector<std::uint32_t> running_;          // by rising end
+  std::size_t next_ = 0;                        // in by_start_
+  std::int64_t chunk_end_ = 0;
+  std::vector<HiddenUse> uses_;
 };
 
 }  // namespace

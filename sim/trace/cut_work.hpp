@@ -23,9 +23,11 @@ struct HiddenUse {
 
 /// Where kernels take units from one another only the mean share of each is known. Where the sum of
 /// these means exceeds the device, some tasks had fewer units than their mean just then, and more
-/// at other moments. What is cut off at a whole device is therefore put where the same tasks still
-/// ran and the device had room, later ones first; what finds no room is left out. The sum of the
-/// means, cut off at 1, plus what is returned is at most 1 at any time.
+/// at other moments. Here work is put off while the device is full (what ends first is served
+/// first), and where a task has ended too early for that, it is brought forward (what started last
+/// is served first). The sum of the means, cut off at 1, plus what is returned is at most 1 at any
+/// time and adds up to the work of all tasks; what finds no room, since no device could have run
+/// it, is left out.
 ///
 /// Cost  O(moments * tasks that run at once).
 [[nodiscard]] std::vector<HiddenUse> spread_cut_work(std::span<const SharedSpan> spans);

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+#include "sim/trace/cut_work.hpp"
 #include "sim/trace/document.hpp"
 #include "sim/trace/utilization.hpp"
 #include "tests/sim/trace_support.hpp"
 
 #include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -143,17 +151,61 @@ TEST_CASE("Where mean shares add up to more than the device, the curve loses no 
   CHECK(cut[0].utilization == doctest::Approx(0.7));
   CHECK(cut[1].utilization == doctest::Approx(1.0));
   CHECK(cut[2].utilization == doctest::Approx(0.7));
-  // Different shares of one operation are means. From 5 to 10 us the sum is 1.5, so that the tasks
-  // are owed 0.7 / 1.5 and 0.8 / 1.5 of 5 us * 0.5. The second gets its 4/3 us in the 5 us * 0.2 =
-  // 1 us of room after 10 us and the first its 7/6 us in the 5 us * 0.3 = 1.5 us before 5 us; the
-  // last third of a microsecond of the second finds no room, as it did not run before 5 us.
+  // Different shares of one operation are means: the work, 10 us * 0.7 + 10 us * 0.8, fills the
+  // 15 us. The second task is put off, but has ended before it got all, so that some of it is
+  // brought forward to before 10 us and makes the first one use all of its first 5 us.
   document.tasks[TaskId{1}].share = 0.8;
   const auto points = utilization_over_time(document);
   REQUIRE(points.size() == 4);
-  CHECK(points[0].utilization == doctest::Approx(0.7 + 7.0 / 6 / 5));
+  CHECK(points[0].utilization == doctest::Approx(1.0));
   CHECK(points[1].utilization == doctest::Approx(1.0));
   CHECK(points[2].utilization == doctest::Approx(1.0));
   CHECK(points[3].utilization == 0.0);
+}
+
+constexpr std::int64_t slots = 60;
+
+/// The work of tasks that take random parts of a device, slot by slot; only their means are kept.
+double draw_spans(Rng& rng, std::vector<SharedSpan>& spans) {
+  for (SharedSpan& span : spans) {
+    span.start = static_cast<std::int64_t>(rng.below(slots - 1));
+    const auto rest = static_cast<std::uint64_t>(slots - span.start);
+    span.end = span.start + 1 + static_cast<std::int64_t>(rng.below(rest));
+  }
+  double work = 0;
+  for (std::int64_t slot = 0; slot < slots; ++slot) {
+    double room = 1;
+    for (SharedSpan& span : spans) {
+      if (slot < span.start || slot >= span.end) continue;
+      const double part = room * static_cast<double>(rng.below(5)) / 4;
+      span.share += part / static_cast<double>(span.end - span.start);
+      room -= part;
+      work += part;
+    }
+  }
+  return work;
+}
+
+TEST_CASE("Work that a device has run finds room on it, whatever the means") {
+  Rng rng{7};
+  for (int round = 0; round < 50; ++round) {
+    CAPTURE(round);
+    std::vector<SharedSpan> spans(12);
+    const double work = draw_spans(rng, spans);
+    std::vector<double> level(slots, 0.0);
+    const auto add = [&level](std::int64_t from, std::int64_t to, double share) {
+      for (std::int64_t slot = from; slot < to; ++slot) {
+        level[static_cast<std::size_t>(slot)] += share;
+      }
+    };
+    for (const SharedSpan& span : spans) add(span.start, span.end, span.share);
+    for (double& sum : level) sum = std::min(sum, 1.0);
+    const double shown = std::accumulate(level.begin(), level.end(), 0.0);
+    for (const HiddenUse& use : spread_cut_work(spans)) add(use.from, use.to, use.share);
+    CHECK(shown < work - 0.01);  // means alone lose some
+    CHECK(std::accumulate(level.begin(), level.end(), 0.0) == doctest::Approx(work));
+    CHECK(*std::max_element(level.begin(), level.end()) <= doctest::Approx(1.0));
+  }
 }
 
 TEST_CASE("Two devices share one curve, as a mean") {
