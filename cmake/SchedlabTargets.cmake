@@ -76,12 +76,15 @@ function(schedlab_add_executable name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>])
+# schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>]
+#                   [UNSANITIZED <test case>...])
 #
 # One doctest program with its ctest entry. LABELS are unit, property, golden, reference, gpu, mpi; 77 as exit code means
 # skipped. With SCHEDLAB_TEST_LABELS set, tests without one of those labels are not even built.
+# UNSANITIZED  cases that run code which others run too, only more of it: left out under a sanitizer, where they take
+#              minutes. Commas of their names stand as "?".
 function(schedlab_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;UNSANITIZED")
   schedlab_refuse_unknown_arguments(schedlab_add_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_LABELS)
     message(FATAL_ERROR "schedlab_add_test(${name}): LABELS is missing (unit, property, golden, reference, gpu)")
@@ -93,14 +96,19 @@ function(schedlab_add_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
+  set(case_filter "")
   if(SCHEDLAB_SANITIZE)
     math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}") # a sanitizer without optimization takes ten times as long and more
+    if(arg_UNSANITIZED)
+      list(JOIN arg_UNSANITIZED "," cases)
+      set(case_filter "--test-case-exclude=${cases}")
+    endif()
   endif()
 
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} schedlab_test_support schedlab_warnings)
   target_precompile_headers(${name} REUSE_FROM schedlab_test_support)
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name} ${case_filter} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   set_tests_properties(
     ${name}
     PROPERTIES LABELS "${arg_LABELS}"
