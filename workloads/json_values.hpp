@@ -56,7 +56,10 @@ class JsonValues {
     std::int64_t number = 0;
     if (value.get_int64().get(number) != simdjson::SUCCESS || number < minimum ||
         number > maximum) {
-      place_->refuse(token(value), fmt::format("a whole number from {} to {}", minimum, maximum));
+      place_->refuse(token(value),
+                     minimum == maximum
+                         ? fmt::format("{}", minimum)
+                         : fmt::format("a whole number from {} to {}", minimum, maximum));
     }
     return number;
   }

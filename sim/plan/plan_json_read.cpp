@@ -360,7 +360,8 @@ class Reader : private plan_json::Document {
       fail(pointer(),
            shown(value),
            fmt::format("the name or number of one of the {} tasks", tasks),
-           near.empty() ? "" : fmt::format("the closest name is \"{}\"", near));
+           near.empty() ? "a plan belongs to the graph that it was made for"
+                        : fmt::format("the closest name is \"{}\"", near));
     }
     return match.task;
   }
