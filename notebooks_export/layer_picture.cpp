@@ -65,13 +65,15 @@ std::vector<PicturedLayer> by_stage(const std::vector<PicturedLayer>& layers) {
 class LayerDrawing {
  public:
   explicit LayerDrawing(const LayerPicture& picture)
-      : picture_(picture), layers_(picture.layers), legend_(side, layers_width - side) {
+      : picture_(picture),
+        layers_(picture.layers),
+        subtitle_(picture.subtitle),
+        legend_(side, layers_width - side) {
     for (const PicturedLayer& layer : layers_) {
       for (const std::uint32_t input : layer.inputs) {
         SCHEDLAB_EXPECTS(input < layers_.size(), layer.name);
       }
     }
-    subtitle_ = picture.subtitle;
     if (layers_.size() > picture.most_layers) {
       layers_ = by_stage(layers_);
       if (layers_.size() > picture.most_stages) {

@@ -40,8 +40,8 @@ class TemporaryFile {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(
-        argument.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): POSIX
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): POSIX
+    argv.push_back(const_cast<char*>(argument.c_str()));
   }
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/svg.hpp"
 
+#include <array>
 #include <cmath>
 
 namespace schedlab {
@@ -161,10 +162,10 @@ void Svg::arrow(Point from, Point to, const LineStyle& style) {
   const double dx = (to.x - from.x) / length;
   const double dy = (to.y - from.y) / length;
   const double head = 3.5 + style.width;
-  const Point points[] = {
-      to,
-      {to.x - head * dx - 0.45 * head * dy, to.y - head * dy + 0.45 * head * dx},
-      {to.x - head * dx + 0.45 * head * dy, to.y - head * dy - 0.45 * head * dx}};
+  const std::array<Point, 3> points{
+      {to,
+       {to.x - head * dx - 0.45 * head * dy, to.y - head * dy + 0.45 * head * dx},
+       {to.x - head * dx + 0.45 * head * dy, to.y - head * dy - 0.45 * head * dx}}};
   polygon(points, style.stroke, style.opacity);
 }
 

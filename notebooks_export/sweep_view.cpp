@@ -23,9 +23,8 @@ std::optional<double> cell_number(const Cell& cell) {
   return std::nullopt;
 }
 
-SweepView::SweepView(const Table& table, const SweepViewOptions& options) : table_(table) {
-  policy_column_ = column("policy");
-  makespan_column_ = column("makespan_us");
+SweepView::SweepView(const Table& table, const SweepViewOptions& options)
+    : table_(table), policy_column_(column("policy")), makespan_column_(column("makespan_us")) {
   sort_axes(options);
   collect_cases();
   choose_baseline(options.baseline);

@@ -90,7 +90,7 @@ class Timeline {
           group_of_.try_emplace(name, static_cast<std::uint32_t>(names.size()));
       if (added) {
         names.push_back(name);
-        running_.push_back(Duration{0});
+        running_.emplace_back(0);
       }
       running_[entry->second] += span.duration();
     }
@@ -160,7 +160,9 @@ class Timeline {
       if (outlined_.contains(task)) outlined_[task] = 1;
     }
     if (by_path_) return;
-    for (const TaskId task : outlined_.ids()) outlined_[task] = document_.tasks[task].critical;
+    for (const TaskId task : outlined_.ids()) {
+      outlined_[task] = document_.tasks[task].critical ? 1 : 0;
+    }
   }
 
   [[nodiscard]] std::string stream_label(StreamId stream) const {

@@ -143,6 +143,7 @@ Duration DotTasks::duration(const DotSetting& setting) const {
 /// The notation of the compact text form, kernels separated by semicolons: "gemm fp32 2 8 32 1024
 /// 1280 64" (kind, data type, m, n, k, FLOPs, bytes read, bytes written); "@" and a grid first
 /// where a kernel has its own, "~" before that where a copy is one of pageable memory.
+// NOLINTNEXTLINE(readability-function-size): reads one notation, word by word
 std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
   constexpr std::string_view form =
       "kernels separated by \";\", each of kind, data type, m, n, k, FLOPs, bytes read, bytes "
@@ -150,8 +151,11 @@ std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
       "where it has a grid of its own";
   std::vector<Kernel> list;
   std::string_view rest = setting.value;
-  const auto next_word = [&rest]() {
-    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  const auto skip_blanks = [&rest] {
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  };
+  const auto next_word = [&] {
+    skip_blanks();
     const std::size_t length = std::min(rest.find_first_of(" ;"), rest.size());
     const std::string_view found = rest.substr(0, length);
     rest.remove_prefix(length);
@@ -201,7 +205,7 @@ std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
       refuse(setting, "fewer bytes in all kernels together");
     }
     list.push_back(kernel);
-    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+    skip_blanks();
     if (rest.empty()) return list;
     if (rest.front() != ';') refuse(setting, std::string{form});
     rest.remove_prefix(1);

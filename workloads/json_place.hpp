@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -60,7 +61,7 @@ class JsonPlace {
   }
 
   std::string file_;
-  Part parts_[5];
+  std::array<Part, 5> parts_;
   std::size_t depth_ = 0;
 };
 

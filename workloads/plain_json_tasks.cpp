@@ -30,6 +30,7 @@ inline bool take(const char*& at, char c) {
 
 /// `"key":` with its quotes; nothing is taken if another key stands here.
 template <std::size_t Size>
+// NOLINTNEXTLINE(*-avoid-c-arrays): of a literal
 inline bool take_key(const char*& at, const char* end, const char (&key)[Size]) {
   constexpr std::size_t length = Size - 1;
   if (static_cast<std::size_t>(end - at) <= length || std::memcmp(at, key, length) != 0) {
@@ -70,8 +71,11 @@ bool take_duration(const char*& at, const char* end, bool& more, Duration& durat
 /// One more pair of a key and a number if `more` says that there is one and the key is this; then
 /// whether yet another follows.
 template <class Integer, std::size_t Size>
-inline bool take_tag(
-    const char*& at, const char* end, bool& more, const char (&key)[Size], Integer& tag) {
+inline bool take_tag(const char*& at,
+                     const char* end,
+                     bool& more,
+                     const char (&key)[Size],  // NOLINT(*-avoid-c-arrays): of a literal
+                     Integer& tag) {
   if (!more || !take_key(at, end, key)) return true;
   std::int64_t value = 0;
   if (!take_number(at, std::numeric_limits<Integer>::max(), value)) return false;
@@ -126,25 +130,25 @@ std::size_t find_json_tasks(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto blanks = [&](const char* at) { return std::find_if_not(at, end, is_blank); };
   const char* at = blanks(text.data());
-  if (at == end || *at != '{') return text.npos;
+  if (at == end || *at != '{') return std::string_view::npos;
   while (true) {
     at = blanks(at + 1);
     const bool tasks = std::string_view{at, static_cast<std::size_t>(end - at)}.starts_with(key);
     at = std::find(at, end, ':');
-    if (at == end) return text.npos;
+    if (at == end) return std::string_view::npos;
     if (tasks) break;
     at = behind_value(at + 1, end);
-    if (at == end || *at != ',') return text.npos;
+    if (at == end || *at != ',') return std::string_view::npos;
   }
   at = blanks(at + 1);
-  if (at == end || *at != '[') return text.npos;
+  if (at == end || *at != '[') return std::string_view::npos;
   return static_cast<std::size_t>(at + 1 - text.data());
 }
 
 PlainJsonTasks::PlainJsonTasks(std::string_view text, std::size_t at)
     : begin_(text.data()), at_(begin_ + at), last_(begin_) {
   const std::size_t last = text.rfind('}');
-  if (last != text.npos) last_ = begin_ + last;
+  if (last != std::string_view::npos) last_ = begin_ + last;
 }
 
 bool PlainJsonTasks::next(PlainJsonTask& task) {

@@ -35,6 +35,10 @@ RecurrentStack::RecurrentStack(GraphEmitter& out,
     for (const std::size_t index : here) below.push_back(&chains_[index]->outputs());
     width = static_cast<std::int64_t>(here.size()) * chain.shape.hidden;
   }
+  connect_backward();
+}
+
+void RecurrentStack::connect_backward() {
   for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
     for (const std::size_t lower : layers_[l]) {
       for (const std::size_t upper : layers_[l + 1]) {

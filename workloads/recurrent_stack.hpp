@@ -58,6 +58,8 @@ class RecurrentStack {
   void add_updates(Optimizer optimizer);
 
  private:
+  void connect_backward();
+
   std::int64_t steps_;
   std::vector<std::unique_ptr<RecurrentChain>> chains_;
   std::vector<std::vector<std::size_t>> layers_;  // indices of chains

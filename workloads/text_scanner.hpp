@@ -14,7 +14,7 @@ class TextScanner {
   TextScanner(std::string_view text, std::string file)
       : here_(text.data()),
         end_(text.data() + text.size()),
-        last_line_(here_ + (text.rfind('\n') == text.npos ? 0 : text.rfind('\n'))),
+        last_line_(here_ + (text.rfind('\n') == std::string_view::npos ? 0 : text.rfind('\n'))),
         file_(std::move(file)) {}
 
   /// The beginning of a line that ends with '\n', for who reads well-formed lines himself; nullptr

@@ -10,6 +10,23 @@
 namespace schedlab {
 namespace {
 
+/// The tasks that a synchronization waits for: of a stream, of an event, or of all streams.
+std::vector<TaskId> awaited(HostCall call,
+                            const std::map<StreamId, TaskId>& last,
+                            const std::map<EventId, TaskId>& recorded) {
+  std::vector<TaskId> tasks;
+  if (call.stream().valid()) {
+    const auto found = last.find(call.stream());
+    if (found != last.end()) tasks.push_back(found->second);
+  } else if (call.event().valid()) {
+    const auto found = recorded.find(call.event());
+    if (found != recorded.end()) tasks.push_back(found->second);
+  } else {
+    for (const auto& [stream, task] : last) tasks.push_back(task);
+  }
+  return tasks;
+}
+
 /// What each host call that waited was held by, as far as the plan says: the last task launched
 /// into the stream of the event before its record.
 std::map<std::pair<HostId, std::uint32_t>, std::vector<TaskId>> held_by(const ExplainedRun& run) {
@@ -26,18 +43,7 @@ std::map<std::pair<HostId, std::uint32_t>, std::vector<TaskId>> held_by(const Ex
         const auto found = last.find(call.stream());
         recorded[call.event()] = found == last.end() ? TaskId::none() : found->second;
       } else if (call.kind() == HostCallKind::synchronize) {
-        auto& tasks = result[{host, i}];
-        if (call.stream().valid()) {
-          if (const auto found = last.find(call.stream()); found != last.end()) {
-            tasks.push_back(found->second);
-          }
-        } else if (call.event().valid()) {
-          if (const auto found = recorded.find(call.event()); found != recorded.end()) {
-            tasks.push_back(found->second);
-          }
-        } else {
-          for (const auto& [stream, task] : last) tasks.push_back(task);
-        }
+        result[{host, i}] = awaited(call, last, recorded);
       }
     }
   }

@@ -34,7 +34,7 @@ void read_type(const std::string& type, ArgumentFacts& facts) {
 }
 
 /// Flags that set false are named "--no-pin{false}".
-std::string without_value(std::string name) {
+std::string without_value(const std::string& name) {
   return name.substr(0, name.find('{'));
 }
 

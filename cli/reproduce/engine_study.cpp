@@ -85,6 +85,7 @@ class FitTable {
     CostsOfBoth costs;
     for (const Processor processor : processors) {
       std::vector<EngineSample> samples;
+      samples.reserve(members.size());
       for (const std::size_t i : members) samples.push_back(networks_[i].on(processor));
       costs[static_cast<std::size_t>(processor)] = fit_engine(processor, samples);
     }

@@ -48,7 +48,7 @@ LayerGraph layer_graph(const PipelineTraining& whole, bool measured) {
     if (i + 1 < stages.size()) {
       layer.activation = Bytes{spec.profile.links[i].encoded.count() * samples};
     }
-    if (i > 0) layer.inputs.push_back(LayerId{static_cast<std::uint32_t>(i - 1)});
+    if (i > 0) layer.inputs.emplace_back(static_cast<std::uint32_t>(i - 1));
     graph.layers.push_back(std::move(layer));
   }
   return graph;

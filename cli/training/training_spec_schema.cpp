@@ -16,11 +16,14 @@ using Json = schema::Json;
 constexpr std::int64_t largest_size = 1'000'000;  // assumed: of units, samples, rounds
 
 /// A layer of one kind: what belongs to it, and what all have.
-Json layer(const char* kind, Json properties, std::vector<std::string> required, const char* doc) {
+Json layer(const char* kind,
+           const Json& properties,
+           std::vector<std::string> required,
+           const char* doc) {
   Json all{{"kind", {{"const", kind}}}, {"name", schema::text("for shares, and in messages")}};
   all.update(properties);
   required.insert(required.begin(), "kind");
-  return schema::object(std::move(all), required, doc);
+  return schema::object(all, required, doc);
 }
 
 Json layers() {
@@ -107,6 +110,7 @@ Json policy() {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): one document
 std::string training_spec_schema() {
   const Json optimizer = schema::object(
       {{"kind", {{"enum", {"sgd", "adam"}}}},

@@ -16,8 +16,10 @@ template <class Item>
 void append_items(std::string& text, const std::vector<Item>& items) {
   static_assert(std::is_trivially_copyable_v<Item>);
   const std::uint64_t count = items.size();
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): any object may be read as bytes
   text.append(reinterpret_cast<const char*>(&count), sizeof count);
   text.append(reinterpret_cast<const char*>(items.data()), count * sizeof(Item));
+  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
 }
 
 /// The next list, which is taken off the text.

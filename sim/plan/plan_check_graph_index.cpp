@@ -6,6 +6,59 @@
 
 namespace schedlab::checker {
 
+namespace {
+
+/// Every node is in a stream of the plan that can be captured.
+template <class IsLegacy, class Wrong>
+void check_streams(const Plan& plan,
+                   const DeviceGraph& graph,
+                   const IsLegacy& is_legacy,
+                   const Wrong& wrong) {
+  for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+    const StreamId stream = graph.stream(node);
+    if (!plan.streams.contains(stream)) {
+      wrong(fmt::format("has node {} of stream {}, but the plan has {} streams",
+                        node,
+                        stream.value(),
+                        plan.streams.size()));
+    } else if (is_legacy(stream)) {
+      wrong(fmt::format(
+          "has node {} in {}, which cannot be captured", node, plan.stream_name(stream)));
+    }
+  }
+}
+
+/// Every launch names tasks of the graph, where `placed` each on the device of its rank.
+template <class Wrong>
+void check_tasks(const Plan& plan,
+                 const TaskGraph& tasks,
+                 const DeviceGraph& graph,
+                 bool placed,
+                 const Wrong& wrong) {
+  for (std::uint32_t row = 0; row < graph.launch_count(); ++row) {
+    for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+      const TaskId task = graph.task(row, node);
+      if (task.value() >= tasks.task_count()) {
+        wrong(fmt::format("names task {} in launch {}, but the graph has {} tasks",
+                          task.value(),
+                          row,
+                          tasks.task_count()));
+        continue;
+      }
+      if (!placed) continue;
+      const DeviceId device = plan.streams[graph.stream(node)].device;
+      if (device.value() == tasks.rank(task)) continue;
+      wrong(fmt::format("has {} in launch {}, which belongs to rank {}, on device {}",
+                        tasks.name(task),
+                        row,
+                        tasks.rank(task),
+                        device.value()));
+    }
+  }
+}
+
+}  // namespace
+
 void PlanIndex::check_graphs(FindingList& findings) {
   for (std::uint32_t g = 0; g < plan_.graphs.size(); ++g) {
     const DeviceGraph& graph = plan_.graphs[g];
@@ -16,39 +69,10 @@ void PlanIndex::check_graphs(FindingList& findings) {
       });
     };
     if (graph.node_count() == 0) wrong("has no nodes");
-    for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-      if (plan_.streams.contains(graph.stream(node))) {
-        if (!is_legacy(graph.stream(node))) continue;
-        wrong(fmt::format("has node {} in {}, which cannot be captured",
-                          node,
-                          plan_.stream_name(graph.stream(node))));
-        continue;
-      }
-      wrong(fmt::format("has node {} of stream {}, but the plan has {} streams",
-                        node,
-                        graph.stream(node).value(),
-                        plan_.streams.size()));
-    }
+    check_streams(
+        plan_, graph, [this](StreamId stream) { return is_legacy(stream); }, wrong);
     const bool placed = graph_.has_ranks() && !graphs_[g].malformed;
-    for (std::uint32_t row = 0; row < graph.launch_count(); ++row) {
-      for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-        const TaskId task = graph.task(row, node);
-        if (task.value() < graph_.task_count()) {
-          const DeviceId device = placed ? plan_.streams[graph.stream(node)].device : DeviceId{};
-          if (!placed || device.value() == graph_.rank(task)) continue;
-          wrong(fmt::format("has {} in launch {}, which belongs to rank {}, on device {}",
-                            graph_.name(task),
-                            row,
-                            graph_.rank(task),
-                            device.value()));
-          continue;
-        }
-        wrong(fmt::format("names task {} in launch {}, but the graph has {} tasks",
-                          task.value(),
-                          row,
-                          graph_.task_count()));
-      }
-    }
+    check_tasks(plan_, graph_, graph, placed, wrong);
   }
 }
 

@@ -67,6 +67,72 @@ struct Finished {
   std::exception_ptr failure;
 };
 
+/// The stages of the pipeline. Exceptions are carried to the end by hand: then the first failing
+/// range in order is the one reported, whatever the threads did, and all before it are committed.
+class RowStages {
+ public:
+  RowStages(std::uint64_t count, const StopFlag* stop, const RowWork& work)
+      : count_(count), stop_(stop), work_(work) {}
+
+  RowRange begin(oneapi::tbb::flow_control& flow) {
+    [[maybe_unused]] const StageOrder order;
+    if (next_ == count_ || failed_ || stop_requested(stop_)) {
+      flow.stop();
+      return {};
+    }
+    const RowRange rows{next_, std::min(count_, next_ + length_.get())};
+    next_ = rows.last;
+    return rows;
+  }
+
+  std::shared_ptr<Finished> compute(RowRange rows) {
+    [[maybe_unused]] const StageOrder order;
+    const auto started = Clock::now();
+    const auto worker = static_cast<unsigned>(oneapi::tbb::this_task_arena::current_thread_index());
+    auto finished = std::make_shared<Finished>();
+    finished->rows = rows.last - rows.first;
+    try {
+      finished->commit = work_(rows, worker);
+    } catch (...) {
+      finished->failure = std::current_exception();
+      failed_ = true;
+    }
+    length_.measured(finished->rows, Clock::now() - started);
+    return finished;
+  }
+
+  void commit(Finished& finished) {
+    [[maybe_unused]] const StageOrder order;
+    if (failure_) return;
+    failure_ = std::move(finished.failure);
+    if (failure_) return;
+    try {
+      finished.commit();
+      committed_ += finished.rows;
+    } catch (...) {
+      failure_ = std::current_exception();
+      failed_ = true;
+    }
+  }
+
+  /// Rows that were committed; throws what a row threw.
+  [[nodiscard]] std::uint64_t result() {
+    [[maybe_unused]] const StageOrder order;
+    if (failure_) std::rethrow_exception(std::move(failure_));
+    return committed_;
+  }
+
+ private:
+  std::uint64_t count_;
+  const StopFlag* stop_;
+  const RowWork& work_;
+  RangeLength length_;
+  std::uint64_t next_ = 0;
+  std::uint64_t committed_ = 0;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
+};
+
 }  // namespace
 
 unsigned worker_count(unsigned jobs) {
@@ -82,53 +148,10 @@ std::uint64_t parallel_rows(std::uint64_t count,
   const oneapi::tbb::global_control limit(oneapi::tbb::global_control::max_allowed_parallelism,
                                           std::max(workers, worker_count(0)));
   oneapi::tbb::task_arena arena(static_cast<int>(workers));
-  RangeLength length;
-  std::uint64_t next = 0;
-  std::uint64_t committed = 0;
-
-  // Exceptions are carried to the end by hand: then the first failing range in order is the one
-  // reported, whatever the threads did, and all before it are committed.
-  std::atomic<bool> failed{false};
-  std::exception_ptr failure;
-
-  const auto begin = [&](oneapi::tbb::flow_control& flow) -> RowRange {
-    [[maybe_unused]] const StageOrder order;
-    if (next == count || failed || stop_requested(stop)) {
-      flow.stop();
-      return {};
-    }
-    const RowRange rows{next, std::min(count, next + length.get())};
-    next = rows.last;
-    return rows;
-  };
-  const auto compute = [&](RowRange rows) -> std::shared_ptr<Finished> {
-    [[maybe_unused]] const StageOrder order;
-    const auto started = Clock::now();
-    const auto worker = static_cast<unsigned>(oneapi::tbb::this_task_arena::current_thread_index());
-    auto finished = std::make_shared<Finished>();
-    finished->rows = rows.last - rows.first;
-    try {
-      finished->commit = work(rows, worker);
-    } catch (...) {
-      finished->failure = std::current_exception();
-      failed = true;
-    }
-    length.measured(finished->rows, Clock::now() - started);
-    return finished;
-  };
-  const auto commit = [&](const std::shared_ptr<Finished>& finished) {
-    [[maybe_unused]] const StageOrder order;
-    if (failure) return;
-    failure = std::move(finished->failure);
-    if (failure) return;
-    try {
-      finished->commit();
-      committed += finished->rows;
-    } catch (...) {
-      failure = std::current_exception();
-      failed = true;
-    }
-  };
+  RowStages stages{count, stop, work};
+  const auto begin = [&](oneapi::tbb::flow_control& flow) { return stages.begin(flow); };
+  const auto compute = [&](RowRange rows) { return stages.compute(rows); };
+  const auto commit = [&](const std::shared_ptr<Finished>& rows) { stages.commit(*rows); };
 
   { [[maybe_unused]] const StageOrder order; }  // the arguments, before the first stage
   using oneapi::tbb::filter_mode;
@@ -141,9 +164,7 @@ std::uint64_t parallel_rows(std::uint64_t count,
             oneapi::tbb::make_filter<std::shared_ptr<Finished>, void>(filter_mode::serial_in_order,
                                                                       commit));
   });
-  [[maybe_unused]] const StageOrder order;
-  if (failure) std::rethrow_exception(std::move(failure));
-  return committed;
+  return stages.result();
 }
 
 }  // namespace schedlab

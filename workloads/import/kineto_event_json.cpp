@@ -235,7 +235,7 @@ class KinetoEventParser::Fields {
     }
     const std::string_view text = read_text(value);
     const std::size_t last = text.find_last_not_of("0123456789");
-    (void)to_integer(last == text.npos ? text : text.substr(last + 1), number);
+    (void)to_integer(last == std::string_view::npos ? text : text.substr(last + 1), number);
   }
 
   void read_argument(std::string_view key, Value& value) {

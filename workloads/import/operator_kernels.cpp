@@ -87,7 +87,7 @@ std::vector<Kernel> convolution_of(const OperatorCall& call,
                                    const OperatorTensor& output,
                                    double count) {
   if (weight.shape.size() < 3 || output.shape.size() != weight.shape.size()) return {};
-  const double channels = static_cast<double>(weight.shape[0]);
+  const auto channels = static_cast<double>(weight.shape[0]);
   const double places = channels > 0 ? product_of(output.shape) / channels : 0;
   const double depth = channels > 0 ? product_of(weight.shape) / channels : 0;
   if (!(places >= 1 && places <= most && depth >= 1 && depth <= most)) return {};
