@@ -9,7 +9,7 @@ void BandwidthShare::reset() {
   shares_.clear();
   total_ = 0;
   level_ = 0;
-  given_ = 0;
+  given_ = Wide{0};
   at_ = 0;
   next_ = never;
   saturated_ = false;
@@ -20,7 +20,7 @@ void BandwidthShare::begin(const std::vector<std::uint32_t>& running,
                            std::int64_t now) {
   saturated_ = true;
   level_ = 0;
-  given_ = 0;
+  given_ = Wide{0};
   at_ = now;
   shares_.clear();
   for (const std::uint32_t index : running) {
@@ -57,15 +57,18 @@ void BandwidthShare::change_place(std::uint32_t index,
     shares_.pop_back();
     return;
   }
-  shares_[at].demand = kernel.demand;
-  const auto in_order = [&](std::size_t first) {
-    return shares_[first].before(shares_[first + 1].demand, shares_[first + 1].kernel);
+  Share share = shares_[at];
+  share.demand = kernel.demand;
+  const auto is_before = [&](std::size_t other) {
+    return shares_[other].before(share.demand, index);
   };
-  const bool up = at + 1 < shares_.size() && !in_order(at);
-  if (!up && (at == 0 || in_order(at - 1))) return;
-  const Share share = shares_[at];
-  while (at + 1 < shares_.size() && shares_[at + 1].before(share.demand, index)) shift(at + 1);
-  while (at > 0 && !shares_[at - 1].before(share.demand, index)) shift(at - 1);
+  const bool up = at + 1 < shares_.size() && is_before(at + 1);
+  if (!up && (at == 0 || is_before(at - 1))) {
+    shares_[at].demand = share.demand;
+    return;
+  }
+  while (at + 1 < shares_.size() && is_before(at + 1)) shift(at + 1);
+  while (at > 0 && !is_before(at - 1)) shift(at - 1);
   shares_[at] = share;
   kernel.share = static_cast<std::uint32_t>(at);
 }

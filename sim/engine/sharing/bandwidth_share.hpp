@@ -83,8 +83,8 @@ class BandwidthShare {
  private:
   static constexpr Wide never_given = ~Wide{0};
   struct Share {
-    Wide given = never_given;   ///< next event on the common clock, of kernels that are short
-    std::int64_t time = never;  ///< next event of others
+    StoredWide given{never_given};  ///< next event on the common clock, of kernels that are short
+    std::int64_t time = never;      ///< next event of others
     std::uint64_t demand = 0;
     std::uint32_t kernel = nil;
     std::uint32_t is_short = 0;  // a bool that leaves no gap: gaps make copies slow
@@ -109,7 +109,7 @@ class BandwidthShare {
   std::vector<Share> shares_;  // kernels with a demand, by (demand, kernel); while saturated
   std::uint64_t total_ = 0;    // of all demands
   std::uint64_t level_ = 0;
-  Wide given_ = 0;  // at `at_`
+  StoredWide given_;  // at `at_`
   std::int64_t at_ = 0;
   std::int64_t next_ = never;
   std::uint32_t next_share_ = 0;  // whose event next_ is

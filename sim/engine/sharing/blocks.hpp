@@ -49,7 +49,7 @@ class BlocksSharing {
   void log_to(std::vector<BlockPlacement>* log) { log_ = log; }
 
   bool start_at_once(const KernelRequest&, Time) { return false; }
-  void submit(const KernelRequest& request) { arrived_.emplace_back() = request; }
+  void submit(const KernelRequest& request) { arrived_.emplace_back().set(request); }
   [[nodiscard]] bool dispatch_needed() const { return dirty_ || !arrived_.empty(); }
 
   /// Places blocks. on_start(request, when) at a kernel's first block, on_dispatched(request) at

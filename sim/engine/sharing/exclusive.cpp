@@ -53,21 +53,26 @@ void ExclusiveSharing::Engine::reset(std::uint32_t units, std::uint32_t levels) 
   heads.assign(levels, 0);
 }
 
-ExclusiveSharing::Engine& ExclusiveSharing::engine_of(const KernelRequest& request) {
-  const std::size_t first = first_engine_[request.device.value()];
-  const std::size_t last = first_engine_[request.device.value() + 1] - 1;
-  const UnitClassId unit_class = costs_->entry(request.task, request.device).unit_class;
-  return engines_[unit_class.valid() ? first + unit_class.value() : last];
+ExclusiveSharing::Engine& ExclusiveSharing::engine_of(DeviceId device,
+                                                      const CostTable::Entry& entry) {
+  const std::size_t first = first_engine_[device.value()];
+  const std::size_t last = first_engine_[device.value() + 1] - 1;
+  return engines_[entry.unit_class.valid() ? first + entry.unit_class.value() : last];
 }
 
 void ExclusiveSharing::enqueue_arrived() {
   // All of one instant: submission order decides, whatever order their streams were looked at in.
-  std::sort(arrived_.begin(), arrived_.end(), [](const KernelRequest& a, const KernelRequest& b) {
-    return std::tie(a.arrived, a.item) < std::tie(b.arrived, b.item);
-  });
-  for (const KernelRequest& request : arrived_) {
-    Engine& engine = engine_of(request);
-    engine.queues[request.level].push_back(request);
+  if (arrived_.size() > 1) {
+    std::sort(arrived_.begin(), arrived_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const KernelRequest& first = requests_[a];
+      const KernelRequest& second = requests_[b];
+      return std::tie(first.arrived, first.item) < std::tie(second.arrived, second.item);
+    });
+  }
+  for (const std::uint32_t stream : arrived_) {
+    const KernelRequest& request = requests_[stream];
+    Engine& engine = engine_of(request.device, costs_->entry(request.task, request.device));
+    engine.queues[request.level].push_back(stream);
     ++engine.waiting;
     touch(request.device);
   }
@@ -75,10 +80,8 @@ void ExclusiveSharing::enqueue_arrived() {
 }
 
 void ExclusiveSharing::free_units(const Running& running) {
-  KernelRequest request;
-  request.task = running.task;
-  request.device = running.device;
-  engine_of(request).free_units += costs_->entry(running.task, running.device).units;
+  const CostTable::Entry& entry = costs_->entry(running.task, running.device);
+  engine_of(running.device, entry).free_units += entry.units;
   --resident_[running.device.value()];
   touch(running.device);
 }
@@ -95,9 +98,10 @@ std::size_t ExclusiveSharing::waiting_kernels() const {
 
 std::size_t ExclusiveSharing::memory_bytes() const {
   std::size_t bytes = completions_.memory_bytes() + running_.capacity() * sizeof(Running) +
-                      arrived_.capacity() * sizeof(KernelRequest);
+                      requests_.capacity() * sizeof(KernelRequest) +
+                      arrived_.capacity() * sizeof(std::uint32_t);
   for (const Engine& engine : engines_) {
-    for (const auto& queue : engine.queues) bytes += queue.capacity() * sizeof(KernelRequest);
+    for (const auto& queue : engine.queues) bytes += queue.capacity() * sizeof(std::uint32_t);
   }
   return bytes;
 }

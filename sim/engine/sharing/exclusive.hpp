@@ -25,6 +25,19 @@ struct KernelRequest {
   /// Nobody can pass it in its connection before it has completed: a model may tell of its start
   /// with its completion instead of by on_start and on_dispatched.
   bool quiet = false;
+
+  /// Becomes the other, member by member: a copy at a stroke would wait for members just written.
+  void set(const KernelRequest& other) {
+    task = other.task;
+    stream = other.stream;
+    device = other.device;
+    connection = other.connection;
+    level = other.level;
+    arrived = other.arrived;
+    item = other.item;
+    held = other.held;
+    quiet = other.quiet;
+  }
 };
 
 /// Exclusive compute sharing: a task holds whole units of one class from its start to its end and
@@ -57,7 +70,12 @@ class ExclusiveSharing {
     return true;
   }
   /// Queues the kernel; it starts in dispatch().
-  void submit(const KernelRequest& request) { arrived_.emplace_back() = request; }
+  void submit(const KernelRequest& request) {
+    const std::uint32_t stream = request.stream.value();
+    if (stream >= requests_.size()) requests_.resize(stream + 1);
+    requests_[stream].set(request);
+    arrived_.push_back(stream);
+  }
 
   /// Starts all kernels that can start at `now`, calling on_start(request, when) when a
   /// kernel's first block is placed and on_dispatched(request) when its last is: here at once.
@@ -90,7 +108,7 @@ class ExclusiveSharing {
   struct Engine {
     std::uint32_t free_units = 0;
     std::uint32_t waiting = 0;                       // in all queues
-    std::vector<std::vector<KernelRequest>> queues;  // by level
+    std::vector<std::vector<std::uint32_t>> queues;  // by level: streams
     std::vector<std::size_t> heads;
 
     void reset(std::uint32_t units, std::uint32_t levels);
@@ -104,7 +122,7 @@ class ExclusiveSharing {
     if (request.stream.value() >= running_.size()) running_.resize(request.stream.value() + 1);
     running_[request.stream.value()] = {request.task, request.device};
   }
-  [[nodiscard]] Engine& engine_of(const KernelRequest& request);
+  [[nodiscard]] Engine& engine_of(DeviceId device, const CostTable::Entry& entry);
   /// The device is looked at in the next dispatch().
   void touch(DeviceId device) {
     if (is_touched_[device.value()] != 0) return;
@@ -115,7 +133,7 @@ class ExclusiveSharing {
   void free_units(const Running& running);
   /// Forgets the served front of a queue once it is the larger part: queues that never run empty
   /// must not grow with the number of tasks.
-  static void compact(std::vector<KernelRequest>& queue, std::size_t& head) {
+  static void compact(std::vector<std::uint32_t>& queue, std::size_t& head) {
     if (head < 64 || 2 * head < queue.size()) return;
     queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(head));
     head = 0;
@@ -131,7 +149,8 @@ class ExclusiveSharing {
   std::vector<std::size_t> first_engine_;  // by device, and the end of the last
   std::vector<std::uint32_t> resident_;    // by device: kernels running
   std::vector<Engine> engines_;
-  std::vector<KernelRequest> arrived_;
+  std::vector<KernelRequest> requests_;   // by stream, which has one at a time
+  std::vector<std::uint32_t> arrived_;    // streams
   std::vector<std::uint32_t> touched_;    // devices with new kernels or freed units
   std::vector<std::uint8_t> is_touched_;  // by device
   std::vector<std::uint32_t> looked_at_;  // by dispatch(), now
@@ -164,7 +183,7 @@ void ExclusiveSharing::dispatch_engine(Engine& engine,
     std::size_t& head = engine.heads[level];
     compact(queue, head);
     while (head < queue.size()) {
-      const KernelRequest request = queue[head];
+      const KernelRequest& request = requests_[queue[head]];
       const std::uint32_t units = costs_->entry(request.task, request.device).units;
       const Device& device = platform_->device(request.device);
       std::uint32_t& resident = resident_[request.device.value()];

@@ -53,16 +53,7 @@ class FluidSharing {
       free_kernels_.pop_back();
       kernels_[index].forget();
     }
-    KernelRequest& made = kernels_[index].request;  // member by member: see engine::DeviceSide
-    made.task = request.task;
-    made.stream = request.stream;
-    made.device = request.device;
-    made.connection = request.connection;
-    made.level = request.level;
-    made.arrived = request.arrived;
-    made.item = request.item;
-    made.held = request.held;
-    made.quiet = request.quiet;
+    kernels_[index].request.set(request);
     arrived_.push_back(index);
   }
   [[nodiscard]] bool dispatch_needed() const {
@@ -114,6 +105,8 @@ class FluidSharing {
   struct Form {
     const CostTable::Entry* entry = nullptr;
     double bytes = 0.0;              ///< to and from memory
+    double demand_times = 0.0;       ///< block_demand times block_time, nearly
+    std::uint64_t most_demand = 0;   ///< of a block: a kernel alone gets all it wants
     std::int64_t duration = -1;      ///< to which the next two belong
     std::int64_t block_time = 0;     ///< ps
     std::uint64_t block_demand = 0;  ///< as Kernel's
@@ -150,7 +143,7 @@ class FluidSharing {
     bool start;  ///< of a held kernel; else: fully placed
   };
 
-  static void make_form(Form& form, const CostTable::Entry& entry, const Pool& pool);
+  void make_form(Form& form, const CostTable::Entry& entry, const Pool& pool) const;
   static void set_duration(Form& form, std::int64_t duration, const DeviceState& device);
   void enqueue_arrived();
   void set_up(std::uint32_t index);

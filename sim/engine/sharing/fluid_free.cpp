@@ -25,7 +25,8 @@ FluidSharing::Stop FluidSharing::pass_on(std::int64_t& next, std::int64_t horizo
     DeviceState& device = devices_[pool.device];
     if (device.share.saturated() || limits(device, pool)) {
       pass_on_sharing(index, kernel, next);
-      return Stop::look_again;
+      if (!notices_.empty() || dispatch_needed()) return Stop::look_again;
+      continue;
     }
     if (kernel.blocks_left == 0 && hand_over(kernel, pool, device, next)) continue;
     pass_on_freely(index, kernel, device, next);

@@ -15,6 +15,22 @@ inline constexpr std::uint64_t whole_bandwidth = std::uint64_t{1} << 32U;
 /// Wide enough for demands times times.
 __extension__ using Wide = unsigned __int128;
 
+/// A Wide in memory. In two halves: the processor waits for one that is written in halves, as sums
+/// are, and read at a stroke.
+class StoredWide {
+ public:
+  constexpr StoredWide() = default;
+  constexpr StoredWide(Wide value)  // NOLINT(google-explicit-constructor): stands for a Wide
+      : low_(static_cast<std::uint64_t>(value)), high_(static_cast<std::uint64_t>(value >> 64U)) {}
+  constexpr operator Wide() const {  // NOLINT(google-explicit-constructor)
+    return (Wide{high_} << 64U) | low_;
+  }
+
+ private:
+  std::uint64_t low_ = 0;
+  std::uint64_t high_ = 0;
+};
+
 /// Blocks of one kernel that started together and end together.
 struct Cohort {
   std::int64_t end = 0;  ///< in the kernel's own time, less its `shift`
@@ -56,7 +72,7 @@ struct alignas(64) Kernel {
   std::uint32_t next_waiting = nil;
   std::uint32_t share = nil;     ///< its place in BandwidthShare, while that holds it
   std::uint32_t running_at = 0;  ///< its place among the running kernels of its device
-  Wide given = 0;
+  StoredWide given;
   std::int64_t started_at = 0;  ///< first block
   CohortList returned;          ///< ended at this instant: who takes their place keeps their phase
   bool short_of_bandwidth = false;

@@ -14,6 +14,12 @@ namespace {
 constexpr std::size_t most_forms = 1024;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
 
+/// What a block wants of the memory bandwidth, in units of demand; its time in ps.
+double demand_of_block(double bytes, std::uint32_t blocks, double block_time, double bandwidth) {
+  return bytes / (static_cast<double>(blocks) * block_time * 1e-12) / bandwidth *
+         static_cast<double>(fluid::whole_bandwidth);
+}
+
 }  // namespace
 
 void FluidSharing::reset(const Problem& problem) {
@@ -66,7 +72,7 @@ void FluidSharing::reset(const Problem& problem) {
   }
 }
 
-void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Pool& pool) {
+void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Pool& pool) const {
   form.entry = &entry;
   const Estimate& estimate = entry.estimate;
   const std::uint32_t units = pool.units;
@@ -78,6 +84,10 @@ void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Po
   form.waves = static_cast<std::uint32_t>(ceil_div(form.blocks, form.wave));
   form.footprint = units == 0 ? 0 : unit_room / per_unit;
   form.bytes = estimate.bandwidth.count() * to_seconds(estimate.duration);
+  form.most_demand = fluid::whole_bandwidth / form.wave;
+  const double bandwidth = devices_[pool.device].bandwidth;
+  form.demand_times =
+      bandwidth > 0.0 ? demand_of_block(form.bytes, form.blocks, 1.0, bandwidth) : 0.0;
   form.duration = -1;
 }
 
@@ -86,14 +96,19 @@ void FluidSharing::set_duration(Form& form, std::int64_t duration, const DeviceS
   form.block_time = form.waves == 1 ? duration : ceil_div(duration, form.waves);
   form.block_demand = 0;
   if (form.block_time == 0 || device.bandwidth <= 0.0) return;
-  // A kernel alone gets all it wants.
-  const std::uint64_t most = fluid::whole_bandwidth / form.wave;
-  const double wanted =
-      form.bytes /
-      (static_cast<double>(form.blocks) * static_cast<double>(form.block_time) * 1e-12) /
-      device.bandwidth * static_cast<double>(fluid::whole_bandwidth);
-  form.block_demand =
-      wanted < static_cast<double>(most) ? static_cast<std::uint64_t>(wanted) : most;
+  const auto block_time = static_cast<double>(form.block_time);
+  // This quotient is rounded in other places than the demand. Where it is below 2^34 the two are
+  // less than 2^-16 apart, so that they have one whole part unless it is as near to a whole number.
+  double wanted = form.demand_times / block_time;
+  if (wanted >= 4.0 * static_cast<double>(form.most_demand)) {
+    form.block_demand = form.most_demand;
+    return;
+  }
+  const double part = wanted - static_cast<double>(static_cast<std::int64_t>(wanted));
+  if (part < 1e-4 || part > 1 - 1e-4) {
+    wanted = demand_of_block(form.bytes, form.blocks, block_time, device.bandwidth);
+  }
+  form.block_demand = std::min(static_cast<std::uint64_t>(wanted), form.most_demand);
 }
 
 /// What its request comes to.
