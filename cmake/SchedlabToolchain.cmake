@@ -66,7 +66,9 @@ endif()
 
 if(SCHEDLAB_TIDY)
   find_program(SCHEDLAB_CLANG_TIDY NAMES clang-tidy-14 clang-tidy REQUIRED)
-  set(CMAKE_CXX_CLANG_TIDY ${SCHEDLAB_CLANG_TIDY} --quiet)
+  # The flags are those of another compiler, which may have warnings that clang does not know.
+  set(CMAKE_CXX_CLANG_TIDY ${SCHEDLAB_CLANG_TIDY} --quiet --extra-arg=-Wno-unknown-warning-option
+                           --extra-arg=-Wno-ignored-optimization-argument)
   # clang-tidy cannot read another compiler's precompiled header.
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
