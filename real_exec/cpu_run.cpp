@@ -272,6 +272,7 @@ void CpuThreads::prepare_launch(TaskId task, Time started) const {
   while (clock_.now() < until && !stop_requested(options_.stop)) relax();
 }
 
+// NOLINTNEXTLINE(readability-function-size): a line or two for each kind of call
 void CpuThreads::make_call(const OnlineStep& step, const CallSource& calls, HostSpan& span) {
   const HostCallKind kind = step.call.kind();
   host_calling_ = kind != HostCallKind::sleep && kind != HostCallKind::synchronize;

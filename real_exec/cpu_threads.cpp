@@ -51,6 +51,7 @@ BoundToCore::~BoundToCore() {
 }
 
 void sleep_exactly() {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): Linux
   (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 }
 

@@ -25,6 +25,7 @@ namespace schedlab::detail {
 /// cuDNN, loaded when it is first asked for: a program without it, or without a device, still
 /// starts. It stays loaded to the end of the process: it keeps state in the device's context.
 struct CudnnLibrary {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name is declared
 #define SCHEDLAB_CUDNN_MEMBER(name) decltype(&::name) name = nullptr;
   SCHEDLAB_CUDNN_FUNCTIONS(SCHEDLAB_CUDNN_MEMBER)
 #undef SCHEDLAB_CUDNN_MEMBER

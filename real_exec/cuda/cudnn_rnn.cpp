@@ -128,7 +128,10 @@ void CudnnRnn::fill(const RecurrentInputs<float>& inputs) {
   copy_to_device(net_.number, inputs.x, x_.data());
   if (backward_too()) copy_to_device(net_.number, inputs.dy, dy_.data());
   fill_bytes(weights_, 0);
-  std::vector<float> h0, c0, dh_last, dc_last;
+  std::vector<float> h0;
+  std::vector<float> c0;
+  std::vector<float> dh_last;
+  std::vector<float> dc_last;
   const auto append = [](std::vector<float>& all, const std::vector<float>& part) {
     all.insert(all.end(), part.begin(), part.end());
   };

@@ -46,6 +46,8 @@ class MpiLink final : public RankLink {
     largest_tag_ = found != 0 ? *bound : 32'767;  // the least that MPI promises
   }
 
+  MpiLink(const MpiLink&) = delete;
+  MpiLink& operator=(const MpiLink&) = delete;
   ~MpiLink() override {
     for (MPI_Comm& group : groups_) MPI_Comm_free(&group);
     MPI_Finalize();

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <tuple>
 
@@ -160,8 +161,8 @@ class LinkHub {
 class ThreadLink final : public RankLink {
  public:
   ThreadLink(LinkHub& hub, int rank, int size) : hub_(hub), rank_(rank), size_(size) {
-    std::vector<int> all;
-    for (int i = 0; i < size; ++i) all.push_back(i);
+    std::vector<int> all(static_cast<std::size_t>(size));
+    std::iota(all.begin(), all.end(), 0);
     everyone_ = ThreadLink::add_group(all);
   }
 
@@ -249,6 +250,7 @@ class ThreadLink final : public RankLink {
 void run_on_threads(int ranks, const std::function<void(RankLink&)>& work) {
   LinkHub hub(ranks);
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       ThreadLink link(hub, rank, ranks);

@@ -15,6 +15,7 @@ std::vector<float> gather_net(PipelineRank& rank,
   for (const std::uint32_t number : rank.stages()) {
     const std::span<const float> values = gradients ? std::span<const float>{rank.gradients(number)}
                                                     : rank.stage(number).parameters();
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): any object may be read as bytes
     mine.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
   }
   const std::vector<std::string> all = gather_texts(link, mine);

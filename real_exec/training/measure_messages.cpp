@@ -57,6 +57,7 @@ class MessageTimer {
     if (tries.empty()) return {};
     const auto middle = [&](Duration RoundTrip::*part) {
       std::vector<Duration> times;
+      times.reserve(tries.size());
       for (const RoundTrip& one : tries) times.push_back(one.*part);
       return median_of(std::move(times));
     };

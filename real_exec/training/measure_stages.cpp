@@ -35,7 +35,7 @@ StageCosts take_costs(std::string_view& text) {
 }
 
 /// The stages of one rank, visited when the other ranks of its wave visit theirs.
-void visit_together(std::vector<StageTimer*> timers,
+void visit_together(const std::vector<StageTimer*>& timers,
                     RankLink& link,
                     RankLink::Group wave,
                     std::uint32_t visits) {

@@ -12,6 +12,7 @@
 
 namespace schedlab {
 
+// NOLINTNEXTLINE(modernize-pass-by-value): callers keep what they give
 NetLayer::NetLayer(const NetLayerSpec& spec, const SampleShape& input, const SampleShape& output)
     : spec_(spec), input_(input), output_(output) {}
 

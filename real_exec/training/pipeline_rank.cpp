@@ -31,11 +31,11 @@ class PipelineRank::Run {
         clock_(clock),
         stop_(stop),
         stream_(training),
+        rank_(static_cast<std::uint32_t>(link.rank())),
+        group_(rank_ / training.pipeline_ranks()),
         cargo_(graph, plan, link, clock) {
     prepare_worker_thread();
-    rank_ = static_cast<std::uint32_t>(link.rank());
     expect_ranks();
-    group_ = rank_ / training.pipeline_ranks();
     for (std::uint32_t stage = rank_ % training.pipeline_ranks(); stage < training.stage_count();
          stage += training.pipeline_ranks()) {
       numbers_.push_back(stage);

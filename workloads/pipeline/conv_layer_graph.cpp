@@ -124,6 +124,7 @@ class LayerMaker {
     add_kernels(own, number, passes_[layer_of_[number].value()]);
   }
 
+  // NOLINTNEXTLINE(readability-function-size): a few lines for each kind of layer
   void add_kernels(const ConvLayer& own, std::size_t number, Passes& passes) {
     const ConvShapes shapes{
         .batch = samples_, .x = net_.input_of(own), .y = own.map, .type = type_};

@@ -55,7 +55,7 @@ class JsonFields {
     for (const auto& [key, item] : value.items()) {
       if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
       const std::string close = closest_spelling(key, keys);
-      refuse(pointer + "/" + key,
+      refuse(fmt::format("{}/{}", pointer, key),
              fmt::format("the unknown key \"{}\"", key),
              fmt::format("one of {}", fmt::join(keys, ", ")),
              close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));

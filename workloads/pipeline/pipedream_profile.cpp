@@ -76,7 +76,7 @@ class ProfileReader {
   }
 
   /// The number behind `key=`; of a list `[a; b]` the sum.
-  double field(std::string_view costs, std::string_view key, double most) const {
+  [[nodiscard]] double field(std::string_view costs, std::string_view key, double most) const {
     const std::size_t at = costs.find(fmt::format("{}=", key));
     if (at == std::string_view::npos) refuse("no " + std::string{key}, fmt::format("{}=...", key));
     std::string_view rest = costs.substr(at + key.size() + 1);

@@ -91,6 +91,7 @@ TaskGraph DataParallel::apply(const TaskGraph& graph) const {
         "backward pass or a training step");
   }
   std::vector<detail::JoinedTensors> joined;
+  joined.reserve(buckets.size());
   for (const Bucket& bucket : buckets) {
     joined.push_back({.tensors = bucket.gradients,
                       .spec = {.op = CollectiveOp::all_reduce,

@@ -11,6 +11,25 @@
 namespace schedlab::detail {
 namespace {
 
+/// The tensors of one rank, whose tasks begin at `first`. Only those of rank 0 have names.
+[[nodiscard]] IdVector<TensorId, TensorId> copy_tensors(const TensorTable& tensors,
+                                                        std::uint32_t first,
+                                                        std::uint32_t rank,
+                                                        TaskGraphBuilder& builder) {
+  IdVector<TensorId, TensorId> copies(tensors.size());
+  const auto copy_of = [&](TaskId task) { return TaskId{first + task.value()}; };
+  for (const TensorId id : tensors.ids()) {
+    const TensorId copy = builder.add_tensor({.name = rank == 0 ? tensors.name(id) : std::string{},
+                                              .bytes = tensors.bytes(id),
+                                              .accumulate = tensors.accumulate(id),
+                                              .persistent = tensors.persistent(id)});
+    for (const TaskId task : tensors.writers(id)) builder.writes(copy_of(task), copy);
+    for (const TaskId task : tensors.readers(id)) builder.reads(copy_of(task), copy);
+    copies[id] = copy;
+  }
+  return copies;
+}
+
 /// One rank: the graph's tasks, edges and tensors, then its parts of the collectives.
 void add_rank(const TaskGraph& graph,
               const std::vector<JoinedTensors>& joined,
@@ -34,16 +53,7 @@ void add_rank(const TaskGraph& graph,
     }
   }
   const TensorTable& tensors = graph.tensors();
-  IdVector<TensorId, TensorId> tensor_copy(tensors.size());
-  for (const TensorId id : tensors.ids()) {
-    const TensorId copy = builder.add_tensor({.name = rank == 0 ? tensors.name(id) : std::string{},
-                                              .bytes = tensors.bytes(id),
-                                              .accumulate = tensors.accumulate(id),
-                                              .persistent = tensors.persistent(id)});
-    for (const TaskId task : tensors.writers(id)) builder.writes(copy_of(task), copy);
-    for (const TaskId task : tensors.readers(id)) builder.reads(copy_of(task), copy);
-    tensor_copy[id] = copy;
-  }
+  const IdVector<TensorId, TensorId> tensor_copy = copy_tensors(tensors, first, rank, builder);
   for (std::uint32_t c = 0; c < joined.size(); ++c) {
     const std::string_view what = to_string(joined[c].spec.op);
     const TaskId part = builder.add_task(

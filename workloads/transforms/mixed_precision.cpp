@@ -111,12 +111,12 @@ class Casting {
     const Operation& maker = graph_.operation(like);
     // Parameters are read by whoever is in most of a hurry.
     const TaskClass urgency = down ? TaskClass::critical_pointwise : maker.task_class;
-    const Kernel kernel{
-        .kind = TaskKind::pointwise,
-        .type = narrow_,
-        .flops = Flops{static_cast<double>(wide.count() / bytes_per_element(wide_))},
-        .bytes_read = down ? wide : narrow,
-        .bytes_written = down ? narrow : wide};
+    const std::int64_t elements = wide.count() / bytes_per_element(wide_);
+    const Kernel kernel{.kind = TaskKind::pointwise,
+                        .type = narrow_,
+                        .flops = Flops{static_cast<double>(elements)},
+                        .bytes_read = down ? wide : narrow,
+                        .bytes_written = down ? narrow : wide};
     const std::string name = tensors().name(tensor);
     return builder_.add_task(operations_.add({.name = "cast",
                                               .kind = TaskKind::pointwise,

@@ -41,6 +41,7 @@ TaskGraph TensorParallel::apply(const TaskGraph& graph) const {
   std::stable_sort(
       found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<detail::JoinedTensors> joined;
+  joined.reserve(found.size());
   for (auto& [at, tensors] : found) joined.push_back(std::move(tensors));
   return detail::join_over_ranks(graph, options_.ranks, joined);
 }
