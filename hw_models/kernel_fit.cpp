@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/kernel_fit.hpp"
 
+#include "hw_models/kernel_cost.hpp"
 #include "hw_models/linear_fit.hpp"
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
@@ -102,10 +103,6 @@ double octaves(double value) {
   return std::log2(std::max(value, 1.0));
 }
 
-bool is_product(TaskKind kind) {
-  return kind == TaskKind::gemm || kind == TaskKind::convolution;
-}
-
 /// What tells the shapes of a class apart, without the cut.
 std::vector<double> uncut_place(const Kernel& kernel) {
   std::vector<double> place = shape_place(kernel);
@@ -117,7 +114,7 @@ std::vector<double> uncut_place(const Kernel& kernel) {
 
 std::vector<double> shape_place(const Kernel& kernel) {
   const double blocks = octaves(std::max(1U, kernel.grid.blocks));
-  if (is_product(kernel.kind)) {
+  if (runs_on_matrix_units(kernel.kind)) {
     return {octaves(static_cast<double>(kernel.m)),
             octaves(static_cast<double>(kernel.n)),
             octaves(static_cast<double>(kernel.k)),
@@ -157,7 +154,7 @@ void KernelFit::set_contexts(const std::vector<KernelSample>& samples) {
 std::vector<double> KernelFit::place_of(const Kernel& kernel) const {
   std::vector<double> place = shape_place(kernel);
   // Beside their sum: a byte that is written costs more, or less, than one that is read.
-  if (!is_product(kernel.kind)) {
+  if (!runs_on_matrix_units(kernel.kind)) {
     place.push_back(octaves(static_cast<double>(kernel.bytes_read.count())) -
                     octaves(static_cast<double>(kernel.bytes_written.count())));
   }

@@ -18,8 +18,8 @@ struct KernelCase {
 };
 
 /// Hidden sizes and batches of the measured LSTMs. From each point of the grid that validation uses
-/// ((hidden, batch) = (128, 8), (128, 32), (256, 16), (256, 64), (512, 8), (512, 32)) every one of
-/// them differs by a factor of at least 1.5 in hidden size or batch.
+/// ((hidden, batch) = (128, 8), (128, 32), (256, 16), (256, 64), (512, 8), (512, 32), and outside
+/// (64, 32), (1024, 16)) every one of them differs by a factor of at least 1.5 in one of the two.
 struct ShapePoint {
   std::int64_t hidden = 0;
   std::int64_t batch = 0;
