@@ -231,11 +231,10 @@ std::vector<CompanyReading> measure_company(CalibrationBench& bench,
     const Rows& rows = experiment.rows[i];
     if (!rows.others || seconds[i].size() < fewest_read) continue;
     const double before = alone[rows.own];
-    if (before <= 0 || alone[*rows.others] <= 0) continue;
+    if (before <= 0) continue;
     readings.push_back({.kernel = kernels[rows.own],
                         .others = kernels[*rows.others],
                         .alone_seconds = before,
-                        .others_alone_seconds = alone[*rows.others],
                         .slow_down = typical(seconds[i]) / before});
   }
   return readings;
@@ -243,14 +242,20 @@ std::vector<CompanyReading> measure_company(CalibrationBench& bench,
 
 void add_company(const std::vector<CompanyReading>& readings,
                  std::vector<CoRunSlowDown>& slow_downs) {
-  for (const CompanyReading& one : readings) {
-    if (one.kernel != one.others) continue;
-    const double factor = std::clamp(one.slow_down, 1.0, most_slow_down);
+  for (const CompanyReading& first : readings) {
+    std::vector<double> factors;  // of this kernel
+    for (const CompanyReading& one : readings) {
+      const bool streams = !runs_on_matrix_units(one.others.kind);
+      if (one.kernel != first.kernel || !streams) continue;
+      if (traffic(one.others) >= traffic(one.kernel)) factors.push_back(one.slow_down);
+    }
+    if (factors.empty()) continue;
+    const double factor = std::clamp(median(std::move(factors)), 1.0, most_slow_down);
     const auto found = std::find_if(slow_downs.begin(), slow_downs.end(), [&](const auto& known) {
-      return known.kind == one.kernel.kind;
+      return known.kind == first.kernel.kind;
     });
     if (found == slow_downs.end()) {
-      slow_downs.push_back({one.kernel.kind, factor});
+      slow_downs.push_back({first.kernel.kind, factor});
     } else {
       found->factor = std::max(found->factor, factor);
     }

@@ -29,9 +29,10 @@ struct CompanyReading {
                                                           const Effort& effort,
                                                           bool quick);
 
-/// Adds to the slow-downs by kind those of kinds that have none, of kernels beside equal ones: the
-/// largest over the stand-ins of a kind, as those in caches have none. Where a kind has one
-/// already, of models, the larger counts.
+/// Adds to the slow-downs by kind those of kinds that have none. That of a stand-in is the median
+/// over streaming company that moves at least its own bytes; of a kind the largest of its
+/// stand-ins, as those in caches have none. Where a kind has one already, of models, the larger
+/// counts.
 void add_company(const std::vector<CompanyReading>& readings,
                  std::vector<CoRunSlowDown>& slow_downs);
 

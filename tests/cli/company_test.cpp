@@ -71,20 +71,24 @@ TEST_CASE("company: one worker has none") {
   CHECK(bench.runs() == 0);
 }
 
-TEST_CASE("company: of each kind the largest slow-down beside equal kernels counts") {
+TEST_CASE("company: of each kind the kernel counts that suffers most from company that streams") {
   Kernel small = company_kernels(true).front();
   REQUIRE(small.kind == TaskKind::pointwise);
   Kernel large = small;
   large.bytes_read = small.bytes_read * 8;
   Kernel sum = small;
   sum.kind = TaskKind::reduction;
+  Kernel product = large;
+  product.kind = TaskKind::gemm;
   const auto reading = [](const Kernel& own, const Kernel& others, double slow_down) {
     return CompanyReading{.kernel = own, .others = others, .slow_down = slow_down};
   };
   std::vector<CoRunSlowDown> slow_downs{{TaskKind::gemm, 1.02}, {TaskKind::pointwise, 1.1}};
   add_company({reading(small, small, 0.9),
+               reading(small, large, 1.2),  // median of the two: 1.05
                reading(large, large, 1.3),
-               reading(large, sum, 1.8),  // not beside its like
+               reading(large, sum, 1.8),      // moves less than itself
+               reading(large, product, 1.9),  // does not stream
                reading(sum, sum, 0.8)},
               slow_downs);
   REQUIRE(slow_downs.size() == 3);
