@@ -94,6 +94,15 @@ const std::vector<Candidate> candidates{
     {"heft", {}, Granularity::fine, false},
     {"single_stream", {}}};
 
+/// How much longer the slower of two takes.
+double slower_by(double a, double b) {
+  return std::max(a, b) / std::min(a, b) - 1;
+}
+
+/// Policies that are further apart than this in one model stand in the same order in the other.
+constexpr double clear_in_fluid = 0.05;
+constexpr double clear_in_blocks = 0.09;
+
 }  // namespace
 
 TEST_CASE("fluid is near blocks for LSTM backward, and orders the published policies alike") {
@@ -101,6 +110,8 @@ TEST_CASE("fluid is near blocks for LSTM backward, and orders the published poli
   std::string table =
       "\ncell us, block us, policy: fluid us, blocks us, fluid over blocks less 1 in %\n";
   int swapped = 0;
+  int told_by_fluid = 0;
+  int told_by_blocks = 0;
   for (const int cell_us : {5, 15, 50}) {
     for (const int block_us : {5, 20, 50, 200}) {
       const CellsAndWeights model{from_us(cell_us), from_us(block_us)};
@@ -124,13 +135,19 @@ TEST_CASE("fluid is near blocks for LSTM backward, and orders the published poli
       }
       for (std::size_t a = 0; a < candidates.size(); ++a) {
         for (std::size_t b = 0; b < a; ++b) {
-          // Times within 1 % of each other have no order.
           const double f = fluid[a] / fluid[b] - 1;
           const double k = blocks[a] / blocks[b] - 1;
-          if (f * k >= 0 || std::abs(f - k) <= 0.01) continue;
-          ++swapped;
+          const double apart_in_fluid = slower_by(fluid[a], fluid[b]);
+          const double apart_in_blocks = slower_by(blocks[a], blocks[b]);
+          told_by_fluid += apart_in_fluid > clear_in_fluid ? 1 : 0;
+          told_by_blocks += apart_in_blocks > clear_in_blocks ? 1 : 0;
+          if (f * k >= 0) continue;
           CHECK_FALSE((candidates[a].published && candidates[b].published));
-          CHECK(std::abs(k) < 0.1);
+          CHECK(apart_in_fluid <= clear_in_fluid);
+          CHECK(apart_in_blocks <= clear_in_blocks);
+          // Where critical kernels are shorter than the blocks of others, only near ties swap.
+          if (cell_us < block_us) CHECK(apart_in_blocks <= 0.01);
+          swapped += std::abs(f - k) > 0.01 ? 1 : 0;  // nearer than that they have no order
           table += fmt::format("    order of {} and {}: {:.1f} % in fluid, {:.1f} % in blocks\n",
                                candidates[a].name,
                                candidates[b].name,
@@ -142,12 +159,19 @@ TEST_CASE("fluid is near blocks for LSTM backward, and orders the published poli
   }
   std::sort(apart.begin(), apart.end());
   const double median = apart[apart.size() / 2];
-  table += fmt::format("median {:.2f} %, worst {:.1f} %", 100 * median, 100 * apart.back());
+  table += fmt::format("median {:.2f} %, worst {:.1f} %; {} pairs clear in fluid, {} in blocks",
+                       100 * median,
+                       100 * apart.back(),
+                       told_by_fluid,
+                       told_by_blocks);
   MESSAGE(table);
   CHECK(median <= 0.05);
   // Of 120 pairs. All involve list schedulers, which fluid makes faster than critical_first by 2 to
   // 5 % and blocks slower by up to 9 %: docs/sharing_models.md says why.
   CHECK(swapped <= 11);
+  // The two bounds must mean something: most pairs are further apart.
+  CHECK(told_by_fluid >= 80);
+  CHECK(told_by_blocks >= 60);
 }
 
 }  // namespace schedlab
