@@ -7,6 +7,7 @@
 #include "cli/buckets/memory_time.hpp"
 #include "cli/buckets/study_progress.hpp"
 #include "cli/clear_folder.hpp"
+#include "cli/cuda_execution.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_files.hpp"
@@ -71,7 +72,8 @@ RunFiles write_results(const std::filesystem::path& folder, const BucketResults&
 }
 
 PassExecution execution_of(const BucketsOptions& options) {
-  return {.workers = options.workers,
+  return {.device = options.execute,
+          .workers = options.workers,
           .host = options.host,
           .pin = options.pin,
           .allocation = *tensor_allocation_from(options.allocate),
@@ -165,6 +167,12 @@ void print_stopped(const BucketsOptions& options,
   if (options.overwrite) terminal.err << "  (in place of --overwrite)\n";
 }
 
+/// What is wrong with a value of --execute; empty: nothing.
+std::string executing_device(const std::string& word) {
+  if (word == "cpu" || cuda_device_from(word)) return {};
+  return fmt::format("found {}, expected cpu, cuda or cuda:N", word);
+}
+
 }  // namespace
 
 CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
@@ -174,20 +182,21 @@ CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
   verb->add_option("-o,--out", options.out, "Folder to write")->required();
   verb->add_flag("!--no-memory-time", options.memory_time, "Leave out what memory buys");
   verb->add_option("--machine", options.machine, "Machine file instead of the spec's machine");
-  verb->add_option("--execute", options.execute, "Also run the passes for real, on: cpu")
-      ->check(CLI::IsMember(std::vector<std::string>{"cpu"}));
+  verb->add_option(
+          "--execute", options.execute, "Also run the passes for real: cpu, cuda or cuda:N")
+      ->check(executing_device);
   verb->add_option("--repetitions", options.repetitions, "Executed passes of each row")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
   verb->add_option(
-      "--workers", options.workers, "Worker threads; 0: as the machine was calibrated with");
-  verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")
+      "--workers", options.workers, "CPU: worker threads; 0: as the machine was calibrated with");
+  verb->add_option("--host", options.host, "CPU: where the thread runs that makes the host calls")
       ->check(CLI::IsMember(host_placement_names()))
       ->capture_default_str();
   verb->add_option("--allocate", options.allocate, "When executed steps take their tensors' memory")
       ->check(CLI::IsMember(tensor_allocation_names()))
       ->capture_default_str();
-  verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
+  verb->add_flag("!--no-pin", options.pin, "CPU: do not bind threads to cores");
   auto* resume = verb->add_flag("--resume", options.resume, "Go on with what the folder holds");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use")
       ->excludes(resume);
@@ -196,11 +205,9 @@ CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
       "Writes buckets.json, buckets.csv, report.html and pictures of boundaries, time and memory; "
       "for lstm\n"
       "and gru also memory_time.csv: what recomputation and batch cost in memory and time.\n"
-      "With --execute cpu every pass also trains a network on made-up sequences of these lengths, "
-      "on "
-      "this\ncomputer's cores: executed.json and executed.csv have predicted and measured times "
-      "and "
-      "memory.\n"
+      "With --execute every pass also trains a network on made-up sequences of these lengths, on "
+      "this\ncomputer's cores or a CUDA device: executed.json and executed.csv have predicted and "
+      "measured times\nand memory.\n"
       "What is done is kept when the run is stopped; --resume does only what is missing.\n"
       "docs/buckets.md says how boundaries are placed and what counts.");
   return verb;

@@ -4,6 +4,7 @@
 #include "cli/cmd_execute_cuda.hpp"
 #include "cli/cuda_execution.hpp"
 #include "cli/execution.hpp"
+#include "cli/memory_line.hpp"
 #include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/run_files.hpp"
@@ -122,16 +123,6 @@ struct Said {
   std::optional<AllocatedMemory> memory;
 };
 
-/// What the tensors of the run held by their life times, against what was allocated for them.
-std::string memory_line(const AllocatedMemory& allocated, const Metrics& metrics) {
-  const Bytes held = metrics.memory.empty() ? Bytes{0} : metrics.memory.front().peak;
-  return fmt::format(
-      "  tensors: at most {} allocated, {} by the life times of this run; {} of other arrays\n",
-      readable_bytes(allocated.tensors_peak),
-      readable_bytes(held),
-      readable_bytes(allocated.workspace));
-}
-
 void print(const Terminal& terminal,
            const Said& said,
            const Metrics& metrics,
@@ -213,7 +204,7 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
       ->capture_default_str();
   verb->add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
       ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
-  verb->add_option("--allocate", options.allocate, "CPU: when lstm takes its tensors' memory")
+  verb->add_option("--allocate", options.allocate, "When lstm and gru take their tensors' memory")
       ->check(CLI::IsMember(tensor_allocation_names()))
       ->capture_default_str();
   verb->add_option("--connections", options.connections, "CUDA: hardware connections")

@@ -2,6 +2,7 @@
 #include "cli/cmd_execute_cuda.hpp"
 
 #include "cli/cuda_execution.hpp"
+#include "cli/memory_line.hpp"
 #include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/run_files.hpp"
@@ -34,7 +35,8 @@ CudaSettings settings_from(const ExecuteOptions& options, int device) {
                         .connections = std::nullopt,
                         .precision = cuda_precision_from(options.precision),
                         .proxy = proxy_from(options.proxy),
-                        .debug_sync = options.debug_sync};
+                        .debug_sync = options.debug_sync,
+                        .allocation = *tensor_allocation_from(options.allocate)};
   if (options.connections > 0) settings.connections = options.connections;
   return settings;
 }
@@ -106,25 +108,30 @@ void print(const Terminal& terminal,
            const RunFiles& files) {
   const double timed_us = to_us(runs.timed.trace.makespan());
   if (options.json) {
-    const nlohmann::ordered_json summary{{"verb", "execute"},
-                                         {"title", title},
-                                         {"out", options.out},
-                                         {"files", files.files},
-                                         {"device", "cuda"},
-                                         {"device_name", executor.device().name},
-                                         {"computes", executor.computes(0)},
-                                         {"repetitions", options.repetitions},
-                                         {"makespan_us_median", runs.median_us()},
-                                         {"makespan_us_min", runs.makespans_us.front()},
-                                         {"makespan_us_max", runs.makespans_us.back()},
-                                         {"timed_makespan_us", timed_us},
-                                         {"utilization", metrics.utilization}};
+    nlohmann::ordered_json summary{{"verb", "execute"},
+                                   {"title", title},
+                                   {"out", options.out},
+                                   {"files", files.files},
+                                   {"device", "cuda"},
+                                   {"device_name", executor.device().name},
+                                   {"computes", executor.computes(0)},
+                                   {"repetitions", options.repetitions},
+                                   {"makespan_us_median", runs.median_us()},
+                                   {"makespan_us_min", runs.makespans_us.front()},
+                                   {"makespan_us_max", runs.makespans_us.back()},
+                                   {"timed_makespan_us", timed_us},
+                                   {"utilization", metrics.utilization}};
+    if (const auto memory = executor.allocated(0)) {
+      summary["allocated_tensor_bytes"] = memory->tensors_peak.count();
+      summary["allocated_workspace_bytes"] = memory->workspace.count();
+    }
     terminal.out << summary.dump(2) << '\n';
     return;
   }
+  const auto memory = executor.allocated(0);
   terminal.out << fmt::format(
       "{}\n  measured on {}: makespan {:.3f} us (median of {} runs, {:.3f} to {:.3f}); {:.3f} us "
-      "with every task timed\n  {} tasks, {} streams, {} events, {} host calls; {}\n  {}: {}\n",
+      "with every task timed\n  {} tasks, {} streams, {} events, {} host calls; {}\n{}  {}: {}\n",
       title,
       executor.device().name,
       runs.median_us(),
@@ -138,6 +145,7 @@ void print(const Terminal& terminal,
       metrics.host_calls,
       executor.computes(0) ? "real kernels, matrix products by cuBLAS"
                            : "stand-ins for the kernels",
+      memory ? memory_line(*memory, metrics) : std::string{},
       options.out,
       fmt::join(files.files, ", "));
 }

@@ -161,7 +161,8 @@ class ValidateRun {
       }
     } else if (const auto device = cuda_device_from(options_.device)) {
       if (!options_.predict_only) {
-        const CudaSettings settings{.device = *device, .proxy = proxy_from(options_.proxy)};
+        CudaSettings settings{.device = *device, .proxy = proxy_from(options_.proxy)};
+        settings.allocation = *tensor_allocation_from(options_.allocate);
         own_measurer_ = std::make_unique<CudaMeasurer>(space_, settings, terminal_.stop);
         measurer_ = own_measurer_.get();
       }
@@ -396,7 +397,7 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
       ->check(CLI::IsMember(host_placement_names()));
   verb->add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
       ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
-  verb->add_option("--allocate", options.allocate, "CPU: when lstm takes its tensors' memory")
+  verb->add_option("--allocate", options.allocate, "When lstm and gru take their tensors' memory")
       ->check(CLI::IsMember(tensor_allocation_names()))
       ->capture_default_str();
   verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");

@@ -43,8 +43,12 @@ CudaScenarioExecutor::CudaScenarioExecutor(ScenarioSpace& space,
 CudaScenarioExecutor::Works::MadeWork CudaScenarioExecutor::make_work(
     const PreparedProblem& problem, const std::optional<RecurrentSpec>& spec) {
   if (spec && !settings_.proxy) {
-    return {.work = std::make_unique<CudaRecurrentWork>(
-                executor_, *spec, *problem.graph, execution_data_seed, settings_.precision),
+    return {.work = std::make_unique<CudaRecurrentWork>(executor_,
+                                                        *spec,
+                                                        *problem.graph,
+                                                        execution_data_seed,
+                                                        settings_.precision,
+                                                        settings_.allocation),
             .computes = true};
   }
   const CudaProxyOptions options{.kernels = settings_.proxy.value_or(ProxyKernels::shapes),
@@ -62,6 +66,15 @@ CudaScenarioExecutor::Works::Prepared& CudaScenarioExecutor::prepared(std::uint6
 
 bool CudaScenarioExecutor::computes(std::uint64_t scenario) {
   return prepared(scenario).computes;
+}
+
+CudaRecurrentWork* CudaScenarioExecutor::recurrent_work(std::uint64_t scenario) {
+  return dynamic_cast<CudaRecurrentWork*>(prepared(scenario).work);
+}
+
+std::optional<AllocatedMemory> CudaScenarioExecutor::allocated(std::uint64_t scenario) {
+  const std::optional<AllocatedMemory> memory = prepared(scenario).work->memory();
+  return memory && memory->by_tensor ? memory : std::nullopt;
 }
 
 void CudaScenarioExecutor::forget() {
@@ -97,6 +110,9 @@ MeasuredRun CudaMeasurer::measure(const MeasureRequest& request) {
   executor_.execute(request.scenario, TaskTiming::events, run_);
   measured.trace = std::move(run_.trace);
   if (request.online != nullptr) measured.plan = std::move(run_.plan);
+  if (const auto memory = executor_.allocated(request.scenario)) {
+    measured.tensors_peak = memory->tensors_peak;
+  }
   run_ = {};
   return measured;
 }

@@ -24,6 +24,8 @@ struct CudaSettings {
   /// Of workloads whose own kernels are not here; nullopt: of the kernels' shapes.
   std::optional<ProxyKernels> proxy{};
   bool debug_sync = false;
+  /// Of lstm and gru; recomputation is always by tensor.
+  TensorAllocation allocation = TensorAllocation::whole_run;
 };
 
 /// The number in "cuda" (0) or "cuda:2"; nullopt: not a CUDA device.
@@ -41,6 +43,10 @@ class CudaScenarioExecutor {
   [[nodiscard]] const DeviceProperties& device() const { return executor_.properties(); }
   /// Does the scenario compute what its workload means, or only something of the same shapes?
   [[nodiscard]] bool computes(std::uint64_t scenario);
+
+  /// As of ScenarioExecutor.
+  [[nodiscard]] CudaRecurrentWork* recurrent_work(std::uint64_t scenario);
+  [[nodiscard]] std::optional<AllocatedMemory> allocated(std::uint64_t scenario);
 
   /// One run. A policy that decides while it runs does so in real time, unless its plan is captured
   /// into device graphs: then it decides in the simulator. Plans are checked before they run, as a

@@ -61,6 +61,7 @@ class Scale {
   if (range.empty()) return {0, 1};
   if (logarithmic) return {range.low / 1.15, range.high * 1.15};
   if (from_zero && range.low > 0 && range.low < 0.6 * range.high) range.low = 0;
+  if (from_zero && range.low > 0 && range.low == range.high) return {0, 1.2 * range.high};
   if (range.low == range.high) return {range.low - 0.5, range.high + 0.5};
   const double margin = 0.06 * (range.high - range.low);
   return {range.low == 0 ? 0 : range.low - margin, range.high + margin};

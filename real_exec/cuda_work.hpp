@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/padded_batch.hpp"
 #include "real_exec/proxy_work.hpp"
 #include "real_exec/recurrent_values.hpp"
+#include "real_exec/recurrent_work.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "workloads/recurrent.hpp"
@@ -37,6 +39,8 @@ class CudaWork {
   /// Called before each run, with the device idle: what tasks add into starts at its first value
   /// again. Returns when the device has done it.
   virtual void reset() {}
+  /// Of the last run; nothing if the work does not count it.
+  [[nodiscard]] virtual std::optional<AllocatedMemory> memory() const { return std::nullopt; }
 
  private:
   friend class detail::CudaBackend;
@@ -59,9 +63,13 @@ enum class CudaPrecision : std::uint8_t { fp32, tf32, bf16 };
 /// way; with bf16 what is multiplied is kept in bf16 besides. Before each run everything that tasks
 /// write is filled with NaN.
 ///
-/// Errors  InfeasibleError if neither `precision` nor the spec's type is fp32, tf32 or bf16, and
-/// for
-///         recompute other than keep_backward;
+/// Memory  as of RecurrentWork, whole_run or by_tensor. By tensor, addresses are given when a task
+///         is launched: a tensor gets memory that another one had if the plan's order alone says
+///         that all tasks that used it have ended. memory() counts what cudaMalloc was asked for,
+///         which is what the tensors hold where one stream orders all tasks, and more the less is
+///         ordered. The first run takes more than later ones of the same plan.
+/// Errors  InfeasibleError if neither `precision` nor the spec's type is fp32, tf32 or bf16, for
+///         by_tensor in bf16, and for what RecurrentWork refuses to take by tensor;
 ///         ContractViolation, naming the task, if `graph` is not recurrent(spec): the grid of its
 ///         kernels may differ, nothing else; DeviceError, for lack of memory above all.
 class CudaRecurrentWork final : public CudaWork {
@@ -71,13 +79,22 @@ class CudaRecurrentWork final : public CudaWork {
                     const RecurrentSpec& spec,
                     const TaskGraph& graph,
                     std::uint64_t seed,
-                    std::optional<CudaPrecision> precision = std::nullopt);
+                    std::optional<CudaPrecision> precision = std::nullopt,
+                    TensorAllocation allocation = TensorAllocation::whole_run);
   CudaRecurrentWork(const CudaRecurrentWork&) = delete;
   CudaRecurrentWork& operator=(const CudaRecurrentWork&) = delete;
   ~CudaRecurrentWork() override;
 
   void launch(TaskId task, const detail::CudaLaunch& to) override;
   void reset() override;
+
+  [[nodiscard]] std::optional<AllocatedMemory> memory() const override;
+
+  /// As of RecurrentWork; between runs.
+  void train_on(const PaddedBatch& batch);
+  void continue_from(const CudaRecurrentWork& other);
+  [[nodiscard]] float loss() const;
+  [[nodiscard]] Bytes kept_memory() const;
 
   [[nodiscard]] CudaPrecision precision() const;
   /// What the run was given; for a reference that computes the same.

@@ -4,26 +4,30 @@
 
 namespace schedlab::detail {
 
-std::vector<StepTensors::Chain> RecurrentSteps::step_arrays() const {
+std::vector<StepTensorMap::Chain> RecurrentSteps::step_arrays() const {
   const RecurrentCellShape& shape = state_.shape;
   const auto cells = static_cast<std::size_t>(state_.cells());
-  std::vector<StepTensors::Chain> all;
+  std::vector<StepTensorMap::Chain> all;
   for (const ChainState& chain : state_.chains) {
     const auto width = static_cast<std::size_t>(chain.width * state_.spec.batch);
     const auto times = [&](std::int64_t count) { return static_cast<std::size_t>(count) * cells; };
     const auto outputs = static_cast<std::size_t>(state_.layer_step(chain.layer));
-    StepTensors::Chain& arrays = all.emplace_back();
-    // In the order of StepTensor: zx, zh, gates, c, h, dG, dx.
+    StepTensorMap::Chain& arrays = all.emplace_back();
+    // In the order of StepTensor: zx, zh, gates, c, h, dG, dx, dy.
     arrays.elements = {times(shape.gates),
                        times(shape.recurrent_gates),
                        times(shape.saved_gates),
                        times(shape.cell_state ? 1 : 0),
                        outputs,
                        times(shape.gate_gradients),
-                       width};
+                       width,
+                       0};
     arrays.outputs_in = state_.layers[static_cast<std::size_t>(chain.layer)].front();
     arrays.outputs_at = static_cast<std::size_t>(chain.direction) * cells;
   }
+  const std::size_t top = state_.layers.back().front();
+  all[top].elements[static_cast<std::size_t>(StepTensor::output_gradients)] =
+      static_cast<std::size_t>(state_.spec.steps * state_.layer_step(state_.spec.layers - 1));
   return all;
 }
 
@@ -77,6 +81,12 @@ const float* RecurrentSteps::input(const ChainState& chain,
   // Both directions lie side by side, from the first one on.
   const std::size_t below = state_.layers[static_cast<std::size_t>(chain.layer - 1)].front();
   return own(StepTensor::h, state_.chains[below], portion, step);
+}
+
+float* RecurrentSteps::dy(const Portion& portion) {
+  const std::size_t top = state_.layers.back().front();
+  float* const apart = own(StepTensor::output_gradients, state_.chains[top], portion, 0);
+  return apart != nullptr ? apart : state_.dy.data();
 }
 
 float* RecurrentSteps::dx(ChainState& chain, const Portion& portion) const {

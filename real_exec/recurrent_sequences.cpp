@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training over several runs: other sequences, and weights that go on.
+#include "real_exec/recurrent_checks.hpp"
 #include "real_exec/recurrent_state.hpp"
 #include "sim/base/error.hpp"
 
@@ -9,41 +10,6 @@
 
 namespace schedlab::detail {
 namespace {
-
-void expect_trained(const RecurrentSpec& spec) {
-  if (spec.pass != RecurrentPass::training) {
-    throw InfeasibleError(
-        "sequences are trained on by whole training steps\n  set \"pass\": \"training\"",
-        "pass",
-        spec.pass == RecurrentPass::forward ? "forward" : "backward",
-        "training");
-  }
-  if (spec.optimizer != Optimizer::sgd) {
-    throw InfeasibleError(
-        "training over several steps: the kernels for the CPU have the first step of adam only\n  "
-        "set \"optimizer\": \"sgd\"",
-        "optimizer",
-        "adam",
-        "sgd");
-  }
-}
-
-void expect_sizes(const PaddedBatch& batch,
-                  const RecurrentInputs<float>& inputs,
-                  std::int64_t rows) {
-  SCHEDLAB_EXPECTS(batch.x.size() == inputs.x.size() &&
-                       batch.target.size() == inputs.target.size() &&
-                       static_cast<std::int64_t>(batch.lengths.size()) == rows && batch.scale > 0,
-                   fmt::format("padded batch: {} inputs, {} targets, {} lengths, scale {}; the "
-                               "network has {}, {} and {}",
-                               batch.x.size(),
-                               batch.target.size(),
-                               batch.lengths.size(),
-                               batch.scale,
-                               inputs.x.size(),
-                               inputs.target.size(),
-                               rows));
-}
 
 /// In place: addresses of arrays do not change.
 void copy_in_place(const PanelArray& from, PanelArray& to) {
@@ -56,13 +22,7 @@ void copy_in_place(const PanelArray& from, PanelArray& to) {
 }  // namespace
 
 void RecurrentState::train_on(const PaddedBatch& batch) {
-  expect_trained(spec);
-  if (spec.bidirectional != Bidirectional::none) {
-    throw InfeasibleError(
-        "padded sequences: the reverse direction of a bidirectional layer would begin with the "
-        "padding\n  set \"bidirectional\": \"none\"");
-  }
-  expect_sizes(batch, inputs, spec.batch);
+  expect_trained_on(spec, batch, inputs);
   inputs.x = batch.x;
   inputs.target = batch.target;
   lengths = batch.lengths;

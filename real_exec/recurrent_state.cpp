@@ -128,12 +128,11 @@ RecurrentState::RecurrentState(const RecurrentSpec& given, std::uint64_t seed, b
   }
   const auto steps = static_cast<std::size_t>(spec.steps);
   x.resize(steps * static_cast<std::size_t>(input_step(chains.front())));
-  if (spec.pass != RecurrentPass::forward) {
-    dy.resize(steps * static_cast<std::size_t>(layer_step(spec.layers - 1)));
-  }
+  const std::size_t outputs = steps * static_cast<std::size_t>(layer_step(spec.layers - 1));
+  if (spec.pass != RecurrentPass::forward && !by_tensor) dy.resize(outputs);
   if (spec.pass == RecurrentPass::training) {
-    target.resize(dy.size());
-    loss_parts.resize(dy.size() / static_cast<std::size_t>(spec.batch));
+    target.resize(outputs);
+    loss_parts.resize(outputs / static_cast<std::size_t>(spec.batch));
   }
   inputs = draw_recurrent_inputs(spec, seed);
   pack_inputs();

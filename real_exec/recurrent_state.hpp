@@ -91,7 +91,7 @@ struct ChainState {
 /// All arrays of a run.
 class RecurrentState {
  public:
-  /// `by_tensor`: h, c, gates, products, dG and dx of steps have memory of their own elsewhere
+  /// `by_tensor`: h, c, gates, products, dG, dx and dy have memory of their own elsewhere
   /// (StepTensors), but for initial states and the dx of layer 0. Not of cells with a candidate.
   RecurrentState(const RecurrentSpec& given, std::uint64_t seed, bool by_tensor);
 

@@ -165,7 +165,7 @@ void RecurrentSteps::loss(const Portion& portion) {
     const std::int64_t step = panel / step_panels;
     loss_of({.y = h(state_.chains[top], portion, step) + in_step,
              .target = state_.target.data() + at,
-             .dy = state_.dy.data() + at,
+             .dy = dy(portion) + at,
              .scale = state_.loss_scale,
              .sums = state_.loss_parts.data() + panel * lanes,
              .panels = {0, spec.batch}},
@@ -235,7 +235,7 @@ void RecurrentSteps::backward_inputs(const ChainState& chain,
   const std::ptrdiff_t in_step = chain.direction * state_.cells();
   const auto above = static_cast<std::size_t>(chain.layer + 1);
   if (above == state_.layers.size()) {
-    step.upstream[0] = state_.dy.data() + portion.step * state_.layer_step(chain.layer) + in_step;
+    step.upstream[0] = dy(portion) + portion.step * state_.layer_step(chain.layer) + in_step;
     step.upstreams = 1;
     return;
   }

@@ -36,7 +36,7 @@ class RecurrentSteps {
   /// Where the arrays of steps lie if not in the state; must outlive this. Their sizes are
   /// step_arrays().
   void use(const StepTensors* tensors) { tensors_ = tensors; }
-  [[nodiscard]] std::vector<StepTensors::Chain> step_arrays() const;
+  [[nodiscard]] std::vector<StepTensorMap::Chain> step_arrays() const;
 
   void run(SubTask task, const Portion& portion);
   void reset();
@@ -81,6 +81,8 @@ class RecurrentSteps {
   [[nodiscard]] const float* input(const ChainState& chain,
                                    const Portion& portion,
                                    std::int64_t step) const;
+  /// Of all steps.
+  [[nodiscard]] float* dy(const Portion& portion);
   [[nodiscard]] float* dx(ChainState& chain, const Portion& portion) const;
   [[nodiscard]] float* own(StepTensor kind,
                            const ChainState& chain,

@@ -2,6 +2,7 @@
 #include "real_exec/recurrent_work.hpp"
 
 #include "real_exec/recurrent_binding.hpp"
+#include "real_exec/recurrent_checks.hpp"
 #include "real_exec/recurrent_steps.hpp"
 #include "sim/base/error.hpp"
 
@@ -49,14 +50,13 @@ class RecurrentWork::Implementation {
   std::unique_ptr<detail::StepTensors> tensors;  // none: all lie in the state
 };
 
+using detail::allocates_by_tensor;
+using detail::expect_allocable_by_tensor;
+
 namespace {
 
 // In the order of the enumerators.
 constexpr std::array<std::string_view, 2> allocation_words{"whole_run", "by_tensor"};
-
-bool allocates_by_tensor(const RecurrentSpec& spec, TensorAllocation allocation) {
-  return allocation == TensorAllocation::by_tensor || spec.recompute != Recompute::keep_backward;
-}
 
 const RecurrentSpec& checked(const RecurrentSpec& spec,
                              const TaskGraph& graph,
@@ -70,21 +70,7 @@ const RecurrentSpec& checked(const RecurrentSpec& spec,
         std::string(to_string(spec.type)),
         "fp32");
   }
-  if (!allocates_by_tensor(spec, allocation)) return spec;
-  const bool possible = spec.cell != RecurrentCell::gru_reset_before &&
-                        spec.pass == RecurrentPass::training && spec.tensors && spec.tensor_names &&
-                        !graph.tensors().empty();
-  if (!possible) {
-    throw InfeasibleError(
-        "on the CPU memory is taken tensor by tensor, as recomputation needs it, for training with "
-        "tensors, of lstm and gru with the reset gate after the product\n  use \"pass\": "
-        "\"training\", \"reset\": \"after\", \"include_tensors\": true");
-  }
-  if (spec.recompute == Recompute::keep_all) {
-    throw InfeasibleError(
-        "recompute keep_all: the kernels for the CPU are fused and have no intermediate results to "
-        "keep\n  use keep_backward");
-  }
+  if (allocates_by_tensor(spec, allocation)) expect_allocable_by_tensor(spec, graph);
   return spec;
 }
 

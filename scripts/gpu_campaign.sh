@@ -6,8 +6,8 @@
 #   scripts/gpu_campaign.sh [--device cuda|cpu] [--out DIR] [--program FILE] [--tests DIR] [--minutes N] [--quick]
 #                           [SECTION]...
 #     sections, the important ones first: environment build numerics calibrate predict baseline backward validate
-#     crossover traces summary; without any: all that this folder does not have yet, so that a campaign that was cut
-#     off goes on
+#     crossover sequences traces summary; without any: all that this folder does not have yet, so that a campaign that
+#     was cut off goes on
 #     --program FILE   a schedlab that is built already: nothing is built
 #     --tests DIR      build folder whose tests labelled gpu are the numerics; by default that of the program
 #     --minutes N      stop starting sections after N minutes (9); what was measured until then is there
@@ -45,7 +45,7 @@ while [ "$#" -gt 0 ]; do
       usage
       exit 0
       ;;
-    environment | build | numerics | calibrate | predict | baseline | backward | validate | crossover | traces | summary)
+    environment | build | numerics | calibrate | predict | baseline | backward | validate | crossover | sequences | traces | summary)
       sections+=("$1")
       ;;
     *)
@@ -63,6 +63,8 @@ case $device in
     validate_spec=experiments/gpu_validate.json
     backward_spec=experiments/gpu_backward.json
     numerics_spec=experiments/gpu_numerics.json
+    recompute_spec=experiments/gpu_recompute.json
+    buckets_spec=experiments/gpu_buckets.json
     device_arguments=(--device cuda)
     crossover_arguments=(--device cuda)
     base_cpu=()
@@ -72,6 +74,8 @@ case $device in
     validate_spec=experiments/validate_quick.json
     backward_spec=experiments/cpu_backward.json
     numerics_spec=experiments/cpu_backward.json
+    recompute_spec=experiments/validate_recompute.json
+    buckets_spec=experiments/execute_buckets.json
     device_arguments=(--device cpu --host preloaded)
     crossover_arguments=(--device cpu --host own_core) # the host's calls are what is measured
     base_cpu=(--quick)
@@ -100,10 +104,16 @@ mkdir -p "$out/.done" "$out/log"
 repetitions=(--repetitions 15)
 draws=(--draws 40)
 library_repetitions=(--repetitions 30)
+passes=(--repetitions 3)
 if [ -n "$quick" ]; then
   repetitions=(--repetitions 5 --warm-up 1)
   draws=(--draws 10)
   library_repetitions=(--repetitions 5 --warm-up 1)
+  passes=(--repetitions 1)
+  if [ "$device" = cpu ]; then
+    recompute_spec=experiments/recompute_quick.json
+    buckets_spec=experiments/buckets_quick.json
+  fi
 fi
 
 SECONDS=0
@@ -175,7 +185,7 @@ section_calibrate() {
 section_predict() {
   local machine arguments
   mapfile -t machine < <(machine_arguments)
-  for spec in "$backward_spec" "$validate_spec" "$crossover_spec"; do
+  for spec in "$backward_spec" "$validate_spec" "$crossover_spec" "$recompute_spec"; do
     arguments=("${device_arguments[@]}")
     if [ "$spec" = "$crossover_spec" ]; then
       if [ "$device" = cuda ] && [ "${#machine[@]}" -eq 0 ]; then continue; fi # as in section crossover
@@ -221,6 +231,16 @@ section_crossover() {
   measure "$crossover_spec" crossover "${crossover_arguments[@]}"
 }
 
+# Recomputation: memory that is really allocated, and time; and passes over sequences of different lengths, trained for
+# real in buckets.
+section_sequences() {
+  local machine
+  mapfile -t machine < <(machine_arguments)
+  measure "$recompute_spec" recompute "${device_arguments[@]}" --allocate by_tensor
+  bounded "$program" buckets "$buckets_spec" --execute "$device" "${machine[@]}" "${passes[@]}" --no-memory-time \
+    --out "$out/buckets" --overwrite | tee "$out/buckets.txt"
+}
+
 # One plan as a picture and for Perfetto, and how many kernels the library has in flight; last, as the profiler costs
 # time.
 section_traces() {
@@ -242,7 +262,7 @@ section_summary() {
     echo
     echo "| section | outcome | seconds |"
     echo "|---|---|---|"
-    for mark in environment build numerics calibrate predict baseline backward validate crossover traces; do
+    for mark in environment build numerics calibrate predict baseline backward validate crossover sequences traces; do
       if [ -s "$out/.done/$mark" ]; then
         echo "| $mark | done | $(cat "$out/.done/$mark") |"
       elif [ -s "$out/log/$mark.failed" ]; then
@@ -251,7 +271,7 @@ section_summary() {
         echo "| $mark | not run | |"
       fi
     done
-    for text in backward validation crossover; do
+    for text in backward validation crossover recompute buckets; do
       if [ -s "$out/$text.txt" ]; then
         echo
         echo "## $text"
@@ -276,7 +296,8 @@ elif [ ! -x "$program" ]; then
 fi
 
 chosen=("${sections[@]}")
-[ "${#sections[@]}" -gt 0 ] || chosen=(environment build numerics calibrate predict baseline backward validate crossover traces summary)
+[ "${#sections[@]}" -gt 0 ] || chosen=(environment build numerics calibrate predict baseline backward validate crossover
+                                           sequences traces summary)
 failed=()
 for section in "${chosen[@]}"; do
   if [ "${#sections[@]}" -eq 0 ] && [ -s "$out/.done/$section" ] && [ "$section" != summary ]; then

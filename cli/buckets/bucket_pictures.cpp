@@ -13,7 +13,13 @@
 namespace schedlab {
 namespace {
 
-constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+/// The largest value of all rows; 0 without rows.
+template <class Value>
+double largest_of(const BucketStudy& study, const Value& value) {
+  double most = 0;
+  for (const BucketRow& row : study.rows) most = std::max(most, static_cast<double>(value(row)));
+  return most;
+}
 
 /// Values of rows over their number of buckets: a panel per data set and setup, a line per rule.
 std::vector<LinePanel> panels_over_counts(const BucketStudy& study,
@@ -87,13 +93,16 @@ std::string boundaries_picture(const BucketStudy& study) {
         return distance(a) < distance(b);
       });
   figure.subtitle = fmt::format("{} buckets asked for; between the lines is padding", shown);
-  const std::string& label = study.spec->data.front().label;
+  // Of one data set all rules, of several the last rule.
+  const bool all_rules = study.spec->data.size() == 1;
+  const std::string_view last_rule = to_string(study.spec->rules.back());
   for (const BucketRow& row : study.rows) {
-    if (row.data != 0 || row.buckets != shown || row.setup != study.spec->training.front())
-      continue;
-    const LengthDistribution& lengths = study.spec->data.front().distribution;
-    figure.panels.push_back({fmt::format("{}, {}", label, row.rule),
-                             {share_of(lengths), stairs_of(lengths, row.boundaries)}});
+    if (row.buckets != shown || row.setup != study.spec->training.front()) continue;
+    if (!all_rules && row.rule != last_rule) continue;
+    const SequenceData& data = study.spec->data[row.data];
+    figure.panels.push_back(
+        {fmt::format("{}, {}", data.label, row.rule),
+         {share_of(data.distribution), stairs_of(data.distribution, row.boundaries)}});
   }
   return line_figure_svg(figure);
 }
@@ -102,11 +111,12 @@ std::string pass_time_picture(const BucketStudy& study) {
   LineFigure figure;
   figure.title = fmt::format("{}: time of one pass", study.spec->name);
   figure.x_label = "buckets";
-  figure.y_label = "hours";
+  const auto seconds = [](const BucketRow& row) { return to_seconds(row.time.total); };
+  const ShownUnit unit = time_unit(largest_of(study, seconds));
+  figure.y_label = unit.name;
   figure.names = boundary_rule_names();
-  figure.panels = panels_over_counts(study, study.spec->rules, [](const BucketRow& row) {
-    return to_seconds(row.time.total) / 3600;
-  });
+  figure.panels = panels_over_counts(
+      study, study.spec->rules, [&](const BucketRow& row) { return seconds(row) / unit.size; });
   return line_figure_svg(figure);
 }
 
@@ -115,11 +125,13 @@ std::string bucket_memory_picture(const BucketStudy& study) {
   figure.title = fmt::format("{}: memory of one device", study.spec->name);
   figure.subtitle = "the network at its longest, and a stored model per bucket; dashed: capacity";
   figure.x_label = "buckets";
-  figure.y_label = "GiB";
-  figure.reference_y = static_cast<double>(study.capacity.count()) / gib;
+  const auto bytes = [](const BucketRow& row) { return static_cast<double>(row.memory.count()); };
+  const ShownUnit unit = memory_unit(largest_of(study, bytes));
+  figure.y_label = unit.name;
+  figure.reference_y = static_cast<double>(study.capacity.count()) / unit.size;
   // The rule does not matter: the last bucket is the longest length.
-  figure.panels = panels_over_counts(study, {study.spec->rules.front()}, [](const BucketRow& row) {
-    return static_cast<double>(row.memory.count()) / gib;
+  figure.panels = panels_over_counts(study, {study.spec->rules.front()}, [&](const BucketRow& row) {
+    return bytes(row) / unit.size;
   });
   for (LinePanel& panel : figure.panels) {
     for (Series& series : panel.series) series.name = "network and models";

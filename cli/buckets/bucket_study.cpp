@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/buckets/bucket_study.hpp"
 
+#include "cli/buckets/batch_boundaries.hpp"
 #include "cli/buckets/step_simulation.hpp"
 #include "sim/base/error.hpp"
 
@@ -17,33 +18,6 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view per_batch_rule = "per_batch";
-constexpr std::int64_t interpolation_points = 9;  // assumed: times are nearly linear in the length
-
-/// Step times between simulated lengths, in picoseconds; they never fall with the length.
-class InterpolatedSteps {
- public:
-  InterpolatedSteps(std::int64_t longest, StepSimulation& steps) {
-    double most = 0;
-    for (std::int64_t i = 0; i < interpolation_points; ++i) {
-      const std::int64_t length = 1 + (longest - 1) * i / (interpolation_points - 1);
-      most = std::max(most, static_cast<double>(steps(length).count()));
-      known_[length] = most;
-    }
-  }
-
-  [[nodiscard]] double operator()(std::int64_t length) const {
-    const auto above = known_.lower_bound(length);
-    SCHEDLAB_EXPECTS(above != known_.end(), fmt::format("length {}", length));
-    if (above->first == length) return above->second;
-    const auto below = std::prev(above);
-    const double share = static_cast<double>(length - below->first) /
-                         static_cast<double>(above->first - below->first);
-    return below->second + share * (above->second - below->second);
-  }
-
- private:
-  std::map<std::int64_t, double> known_;
-};
 
 /// All rows of one setup.
 class SetupStudy {
@@ -76,10 +50,12 @@ class SetupStudy {
   void make_rows(std::size_t data, const Done& done, std::vector<BucketRow>& rows) {
     const LengthDistribution& lengths = spec_.data[data].distribution;
     const InterpolatedSteps between{lengths.longest(), steps_};
+    const LengthDistribution batches = batch_lengths(spec_, data, setup_);
     for (const BoundaryRule rule : spec_.rules) {
       for (const std::int64_t count : spec_.counts) {
-        const auto boundaries = bucket_boundaries(
-            rule, lengths, count, [&](std::int64_t length) { return between(length); });
+        const auto boundaries = rule == BoundaryRule::optimal
+                                    ? optimal_boundaries(lengths, batches, count, between)
+                                    : bucket_boundaries(rule, lengths, count, {});
         rows.push_back(row_of(data, boundaries, spec_.models, std::ref(steps_)));
         rows.back().rule = to_string(rule);
         rows.back().buckets = count;

@@ -4,6 +4,7 @@
 #include "notebooks_export/html_style.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -70,13 +71,42 @@ std::string rows_json(const Table& table) {
 }
 
 std::string setup_label(const BucketStudy& study, const BucketRow& row) {
-  std::string text = fmt::format("{}; batch {}, {}",
-                                 study.spec->data[row.data].label,
-                                 row.setup.batch,
-                                 to_string(row.setup.recompute));
-  if (row.setup.ranks > 1) text += fmt::format(", {} ranks", row.setup.ranks);
-  if (!row.setup.sorted) text += ", unsorted";
-  return text;
+  const std::vector<TrainingSetup>& setups = study.spec->training;
+  const auto differs = [&](const auto& value_of) {
+    return std::any_of(setups.begin(), setups.end(), [&](const TrainingSetup& setup) {
+      return value_of(setup) != value_of(setups.front());
+    });
+  };
+  std::vector<std::string> parts;
+  if (study.spec->data.size() > 1) parts.push_back(study.spec->data[row.data].label);
+  const bool batches = differs([](const TrainingSetup& setup) { return setup.batch; });
+  const bool recomputes =
+      differs([](const TrainingSetup& setup) { return to_string(setup.recompute); });
+  // A setup whose other parts are the usual ones is named by its batch.
+  if (batches || (parts.empty() && !recomputes)) {
+    parts.push_back(fmt::format("batch {}", row.setup.batch));
+  }
+  if (recomputes && (!batches || row.setup.recompute.kind != Recompute::keep_backward)) {
+    parts.push_back(to_string(row.setup.recompute));
+  }
+  if (differs([](const TrainingSetup& setup) { return setup.ranks; })) {
+    parts.push_back(fmt::format("{} rank{}", row.setup.ranks, row.setup.ranks == 1 ? "" : "s"));
+  }
+  if (!row.setup.sorted) parts.emplace_back("unsorted");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+ShownUnit time_unit(double largest_seconds) {
+  // From twice a unit on it is shown in that unit.
+  for (const ShownUnit& unit : {ShownUnit{"hours", 3600}, ShownUnit{"minutes", 60}}) {
+    if (largest_seconds >= 2 * unit.size) return unit;
+  }
+  return largest_seconds >= 0.5 ? ShownUnit{"seconds", 1} : ShownUnit{"milliseconds", 1e-3};
+}
+
+ShownUnit memory_unit(double largest_bytes) {
+  constexpr double mib = 1024.0 * 1024.0;
+  return largest_bytes >= 1024 * mib ? ShownUnit{"GiB", 1024 * mib} : ShownUnit{"MiB", mib};
 }
 
 }  // namespace schedlab

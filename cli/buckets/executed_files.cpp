@@ -217,10 +217,16 @@ std::string executed_picture(const BucketStudy& study, const ExecutedStudy& exec
   figure.title = fmt::format("{}: one pass, predicted and measured", study.spec->name);
   figure.subtitle = executed.device;
   figure.x_label = "buckets";
-  figure.y_label = "seconds";
   figure.names = boundary_rule_names();
   figure.shared_y = true;
-  const auto add = [&](const std::string& title, const BucketRow& row, double seconds) {
+  double most = 0;
+  for (const ExecutedPass& pass : executed.passes) {
+    most = std::max(most, to_seconds(pass.predicted));
+    if (!pass.runs.empty()) most = std::max(most, to_seconds(pass.median().training));
+  }
+  const ShownUnit unit = time_unit(most);
+  figure.y_label = unit.name;
+  const auto add = [&](const std::string& title, const BucketRow& row, Duration time) {
     auto panel = std::find_if(figure.panels.begin(), figure.panels.end(), [&](const LinePanel& p) {
       return p.title == title;
     });
@@ -231,14 +237,14 @@ std::string executed_picture(const BucketStudy& study, const ExecutedStudy& exec
     auto series =
         std::find_if(all.begin(), all.end(), [&](const Series& s) { return s.name == row.rule; });
     if (series == all.end()) series = all.insert(series, {.name = row.rule, .points = {}});
-    series->points.push_back({static_cast<double>(row.buckets), seconds});
+    series->points.push_back({static_cast<double>(row.buckets), to_seconds(time) / unit.size});
   };
   for (const ExecutedPass& pass : executed.passes) {
     if (pass.runs.empty()) continue;
     const BucketRow& row = study.rows[pass.row];
     const std::string setup = setup_label(study, row);
-    add(setup + ": predicted", row, to_seconds(pass.predicted));
-    add(setup + ": measured", row, to_seconds(pass.median().training));
+    add("predicted: " + setup, row, pass.predicted);
+    add("measured: " + setup, row, pass.median().training);
   }
   for (LinePanel& panel : figure.panels) {
     for (Series& series : panel.series) {

@@ -60,13 +60,7 @@ class StudyExecutor {
   }
 
   [[nodiscard]] std::string device() const {
-    if (steps_.empty()) return processor_name();
-    const ExecutedSteps& any = *steps_.begin()->second;
-    return fmt::format("{}, {} worker{}, host {}",
-                       processor_name(),
-                       any.workers(),
-                       any.workers() == 1 ? "" : "s",
-                       to_string(any.host()));
+    return steps_.empty() ? std::string{"nothing"} : steps_.begin()->second->device();
   }
 
  private:

@@ -2,7 +2,6 @@
 #include "cli/buckets/executed_steps.hpp"
 
 #include "cli/buckets/step_simulation.hpp"
-#include "cli/cmd_validate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/trace/memory_use.hpp"
 
@@ -20,16 +19,6 @@ namespace {
 /// Of the mean squared error in the loss, so that a pass of a hundred batches learns something with
 /// the optimizer's rate; assumed.
 constexpr float loss_weight = 20.0F;
-
-ExecutionSettings settings_of(const PassExecution& request, const ScenarioSpace& space) {
-  ValidateOptions options;
-  options.host = request.host.empty() ? to_string(HostPlacement::preloaded) : request.host;
-  options.workers = request.workers;
-  options.pin = request.pin;
-  ExecutionSettings settings = validation_settings(options, space);
-  settings.allocation = request.allocation;
-  return settings;
-}
 
 bool all_finite(const RecurrentResults<float>& results) {
   const auto finite = [](const std::vector<float>& values) {
@@ -65,14 +54,10 @@ ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
       grid_(parsed_),
       space_(parsed_, grid_),
       runner_(space_, stop) {
-  const ExecutionSettings settings = settings_of(request, space_);
-  space_.prepare_for_execution(settings.workers, settings.host);
+  device_ = make_step_device(space_, request, stop);
   space_.components().check_all();
   expect_trainable();
   network_ = *space_.components().recurrent_spec(0, Granularity::fine);
-  const std::uint32_t levels =
-      space_.components().machine(0).platform.devices[DeviceId{0}].priority_levels;
-  executor_ = std::make_unique<ScenarioExecutor>(space_, settings, levels, stop);
 }
 
 void ExecutedSteps::expect_trainable() const {
@@ -99,12 +84,6 @@ std::uint64_t ExecutedSteps::scenario_of(std::int64_t length) const {
   return static_cast<std::uint64_t>(found - lengths_.begin());
 }
 
-RecurrentWork& ExecutedSteps::work_of(std::int64_t length) {
-  RecurrentWork* const work = executor_->recurrent_work(scenario_of(length));
-  SCHEDLAB_EXPECTS(work != nullptr, "an executed pass of a workload that is not computed");
-  return *work;
-}
-
 const PredictedStep& ExecutedSteps::predicted(std::int64_t length) {
   const auto [found, fresh] = predicted_.try_emplace(length);
   if (!fresh) return found->second;
@@ -120,28 +99,28 @@ const PredictedStep& ExecutedSteps::predicted(std::int64_t length) {
 void ExecutedSteps::fill(const DataPass& pass,
                          const SequenceBatch& batch,
                          const SequenceCorpus& corpus,
-                         RecurrentWork& work) {
+                         std::uint64_t scenario) {
   const std::span members{pass.members.data() + batch.first, batch.sequences};
   corpus.fill(members, setup_.batch, pass.boundaries[batch.bucket], loss_weight, padded_);
-  work.train_on(padded_);
+  device_->train_on(scenario, padded_);
 }
 
 /// Models with equal weights, each of which has run once.
 ExecutedSteps::Models ExecutedSteps::made_models(const DataPass& pass,
                                                  const SequenceCorpus& corpus) {
-  const RecurrentWork& origin = work_of(pass.boundaries.back());
-  Models models(pass.boundaries.size(), nullptr);
+  const std::uint64_t origin = scenario_of(pass.boundaries.back());
+  Models models(pass.boundaries.size());
   std::vector<const SequenceBatch*> firsts(models.size(), nullptr);
   for (const SequenceBatch& batch : pass.batches) {
-    if (models[batch.bucket] != nullptr) continue;
-    models[batch.bucket] = &work_of(pass.boundaries[batch.bucket]);
-    models[batch.bucket]->continue_from(origin);
+    if (models[batch.bucket]) continue;
+    models[batch.bucket] = scenario_of(pass.boundaries[batch.bucket]);
+    device_->continue_from(*models[batch.bucket], origin);
     firsts[batch.bucket] = &batch;
   }
   for (std::size_t bucket = 0; bucket < models.size(); ++bucket) {
-    if (models[bucket] == nullptr) continue;
+    if (!models[bucket]) continue;
     fill(pass, *firsts[bucket], corpus, *models[bucket]);
-    executor_->execute(scenario_of(pass.boundaries[bucket]), run_);
+    static_cast<void>(device_->execute(*models[bucket]));
   }
   return models;
 }
@@ -151,27 +130,25 @@ PassRun ExecutedSteps::train(const DataPass& pass,
                              const Models& models) {
   PassRun result;
   std::vector<double> errors;
-  const RecurrentWork* last = nullptr;
+  std::optional<std::uint64_t> last;
   const auto started = std::chrono::steady_clock::now();
   for (const SequenceBatch& batch : pass.batches) {
-    RecurrentWork& work = *models[batch.bucket];
-    const std::uint64_t scenario = scenario_of(pass.boundaries[batch.bucket]);
-    fill(pass, batch, corpus, work);
-    if (last != nullptr) work.continue_from(*last);
-    executor_->execute(scenario, run_);
-    result.training += run_.trace.makespan();
-    last = &work;
+    const std::uint64_t scenario = *models[batch.bucket];
+    fill(pass, batch, corpus, scenario);
+    if (last) device_->continue_from(scenario, *last);
+    result.training += device_->execute(scenario);
+    last = scenario;
     // loss = weight / 2 * sum of squares / real steps.
-    errors.push_back(2.0 * static_cast<double>(work.loss()) /
+    errors.push_back(2.0 * static_cast<double>(device_->loss(scenario)) /
                      static_cast<double>(loss_weight * static_cast<float>(output())));
-    if (const auto memory = executor_->allocated(scenario)) {
+    if (const auto memory = device_->allocated(scenario)) {
       result.tensors_peak = std::max(result.tensors_peak, memory->tensors_peak);
     }
   }
   result.total = std::chrono::steady_clock::now() - started;
   result.finite =
       std::all_of(errors.begin(), errors.end(), [](double x) { return std::isfinite(x); });
-  result.finite = result.finite && last != nullptr && all_finite(last->results());
+  result.finite = result.finite && last && all_finite(device_->results(*last));
   if (result.finite) {
     result.first_error = mean_of(errors, false);
     result.last_error = mean_of(errors, true);
@@ -183,10 +160,10 @@ PassRun ExecutedSteps::run(const DataPass& pass, const SequenceCorpus& corpus) {
   SCHEDLAB_EXPECTS(!pass.batches.empty(), "a pass without batches");
   const Models models = made_models(pass, corpus);
   PassRun result = train(pass, corpus, models);
-  for (const RecurrentWork* model : models) {
-    if (model != nullptr) result.models += model->kept_memory();
+  for (const auto& model : models) {
+    if (model) result.models += device_->kept_memory(*model);
   }
-  executor_->forget();
+  device_->forget();
   return result;
 }
 

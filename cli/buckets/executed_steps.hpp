@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/buckets/bucket_spec.hpp"
+#include "cli/buckets/step_device.hpp"
 #include "cli/buckets/study_progress.hpp"
-#include "cli/execution.hpp"
 #include "cli/grid.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
@@ -15,18 +15,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace schedlab {
-
-/// How the passes of a study are executed on this computer's cores.
-struct PassExecution {
-  std::uint32_t workers = 0;  ///< 0: as the machine was calibrated with, else one per core
-  std::string host;           ///< placement; empty: preloaded
-  bool pin = true;
-  TensorAllocation allocation = TensorAllocation::by_tensor;
-  std::uint32_t repetitions = 3;  ///< passes over the data for each row
-};
 
 /// A training step as it is predicted for the workers that run it.
 struct PredictedStep {
@@ -38,15 +31,14 @@ struct PredictedStep {
 class ExecutedSteps {
  public:
   /// `spec` must outlive this. Throws InfeasibleError for what cannot be trained on sequences, or
-  /// has several ranks; InputError for a bad scenario; what ScenarioExecutor throws.
+  /// has several ranks; InputError for a bad scenario; what make_step_device() throws.
   ExecutedSteps(const BucketSpec& spec,
                 const TrainingSetup& setup,
                 const std::vector<std::int64_t>& lengths,
                 const PassExecution& request,
                 const StopFlag* stop);
 
-  [[nodiscard]] std::uint32_t workers() const { return executor_->workers(); }
-  [[nodiscard]] HostPlacement host() const { return space_.host_placement(); }
+  [[nodiscard]] std::string device() const { return device_->name(); }
   [[nodiscard]] const PredictedStep& predicted(std::int64_t length);
   /// One pass: a model for each bucket, made before; the first step of each is run once more
   /// before and not counted; weights go on from batch to batch, and start equal in all passes.
@@ -57,10 +49,9 @@ class ExecutedSteps {
   [[nodiscard]] std::int64_t output() const { return network_.hidden; }
 
  private:
-  using Models = std::vector<RecurrentWork*>;  // by bucket; nullptr: it has no batch
+  using Models = std::vector<std::optional<std::uint64_t>>;  // by bucket; none: it has no batch
 
   [[nodiscard]] std::uint64_t scenario_of(std::int64_t length) const;
-  [[nodiscard]] RecurrentWork& work_of(std::int64_t length);
   void expect_trainable() const;
   [[nodiscard]] Models made_models(const DataPass& pass, const SequenceCorpus& corpus);
   [[nodiscard]] PassRun train(const DataPass& pass,
@@ -69,7 +60,7 @@ class ExecutedSteps {
   void fill(const DataPass& pass,
             const SequenceBatch& batch,
             const SequenceCorpus& corpus,
-            RecurrentWork& work);
+            std::uint64_t scenario);
 
   const BucketSpec& spec_;
   TrainingSetup setup_;
@@ -79,10 +70,9 @@ class ExecutedSteps {
   ScenarioSpace space_;
   RecurrentSpec network_;
   ScenarioRunner runner_;
-  std::unique_ptr<ScenarioExecutor> executor_;
+  std::unique_ptr<StepDevice> device_;
   std::map<std::int64_t, PredictedStep> predicted_;
   PaddedBatch padded_;
-  Execution run_;
 };
 
 }  // namespace schedlab

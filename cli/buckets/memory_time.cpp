@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/buckets/memory_time.hpp"
 
+#include "cli/buckets/bucket_tables.hpp"
 #include "cli/buckets/step_simulation.hpp"
 #include "notebooks_export/chart.hpp"
 #include "sim/base/error.hpp"
@@ -100,20 +101,24 @@ Table memory_time_table(const std::vector<MemoryTimePoint>& points) {
 std::string memory_time_picture(const BucketSpec& spec,
                                 const std::vector<MemoryTimePoint>& points,
                                 Bytes capacity) {
-  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+  double most = 0;
+  for (const MemoryTimePoint& point : points) {
+    most = std::max(most, static_cast<double>(point.memory.count()));
+  }
+  const ShownUnit unit = memory_unit(most);
   LineFigure figure;
   figure.title = fmt::format("{}: what memory buys", spec.name);
   figure.subtitle =
       "training steps at the longest length, batches from left to right; dashed: capacity";
   figure.x_label = "sequences per second";
-  figure.y_label = "GiB";
-  figure.reference_y = static_cast<double>(capacity.count()) / gib;
+  figure.y_label = unit.name;
+  figure.reference_y = static_cast<double>(capacity.count()) / unit.size;
   LinePanel panel;
   Series efficient{.name = "efficient", .points = {}};
   for (const Recompute kind : compared) {
     Series series{.name = std::string{to_string(kind)}, .points = {}};
     for (const MemoryTimePoint& point : points) {
-      const Point at{point.sequences_per_s, static_cast<double>(point.memory.count()) / gib};
+      const Point at{point.sequences_per_s, static_cast<double>(point.memory.count()) / unit.size};
       if (point.setup.recompute.kind == kind) series.points.push_back(at);
     }
     if (!series.points.empty()) panel.series.push_back(std::move(series));
@@ -121,7 +126,7 @@ std::string memory_time_picture(const BucketSpec& spec,
   for (const MemoryTimePoint& point : points) {
     if (!point.efficient) continue;
     efficient.points.push_back(
-        {point.sequences_per_s, static_cast<double>(point.memory.count()) / gib});
+        {point.sequences_per_s, static_cast<double>(point.memory.count()) / unit.size});
   }
   std::sort(efficient.points.begin(), efficient.points.end(), [](const Point& a, const Point& b) {
     return a.x < b.x;

@@ -55,13 +55,19 @@ __device__ double block_sum(double value) {
 }
 
 __global__ void loss_parts_kernel(DeviceLoss l) {
-  const float scale = 1.0F / static_cast<float>(l.batch);
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+  const long long of_step = static_cast<long long>(l.batch) * l.columns;
   double sum = 0;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < l.elements;
        i += step) {
-    const float difference = l.y[i] - l.target[i];
-    l.dy[i] = difference * scale;
+    const bool counts = l.lengths == nullptr || i / of_step < l.lengths[i % of_step / l.columns];
+    if (!counts) {
+      l.dy[i] = 0.0F;
+      continue;
+    }
+    const float y = l.y_steps == nullptr ? l.y[i] : l.y_steps[i / of_step][i % of_step];
+    const float difference = y - l.target[i];
+    l.dy[i] = difference * l.scale;
     sum += static_cast<double>(difference) * static_cast<double>(difference);
   }
   sum = block_sum(sum);
@@ -71,7 +77,7 @@ __global__ void loss_parts_kernel(DeviceLoss l) {
 __global__ void loss_kernel(DeviceLoss l, int parts) {
   static_assert(loss_threads == loss_parts, "one thread for each part");
   const double sum = block_sum(threadIdx.x < parts ? l.parts[threadIdx.x] : 0.0);
-  if (threadIdx.x == 0) *l.loss = static_cast<float>(0.5 * sum / l.batch);
+  if (threadIdx.x == 0) *l.loss = static_cast<float>(0.5 * sum / l.divisor);
 }
 
 // Kingma and Ba, arXiv 1412.6980: the constants proposed there.

@@ -28,17 +28,23 @@ struct DeviceAddition {
 };
 void add(const DeviceAddition& args, cudaStream_t stream);
 
-/// dy = (y - target) / batch, and loss = sum((y - target)^2) / (2 batch), summed in fp64 in an
-/// order that does not change. `parts`: scratch of loss_parts elements.
+/// dy = scale (y - target), and loss = sum((y - target)^2) / (2 divisor), summed in fp64 in an
+/// order that does not change. Of rows with a length only that many steps count, and dy is 0
+/// beyond. `parts`: scratch of loss_parts elements.
 inline constexpr int loss_parts = 256;
 struct DeviceLoss {
-  const float* y = nullptr;
+  const float* y = nullptr;               ///< [steps, batch, columns]
+  const float* const* y_steps = nullptr;  ///< in place of y: where each step lies
   const float* target = nullptr;
   float* dy = nullptr;
   double* parts = nullptr;
   float* loss = nullptr;
+  const int* lengths = nullptr;  ///< by row; nullptr: all steps count
   long long elements = 0;
   int batch = 0;
+  int columns = 0;
+  float scale = 0.0F;
+  double divisor = 1.0;
 };
 void squared_error(const DeviceLoss& args, cudaStream_t stream);
 

@@ -56,7 +56,8 @@ void CudaBackend::warm_up() {
     if (met[graph.operation_id(task)]) continue;
     met[graph.operation_id(task)] = true;
     try {
-      work_->launch(task, {.stream = stream.get(), .blas = blas, .capturing = false});
+      work_->launch(task,
+                    {.stream = stream.get(), .blas = blas, .capturing = false, .stream_number = 0});
       check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
     } catch (const DeviceError& error) {
       throw DeviceError(
@@ -72,6 +73,7 @@ void CudaBackend::begin_run(const RunRequest& request) {
   context_->use();
   request_.emplace(request);
   clock_started_ = false;
+  streams_made_ = 0;
   for (const auto& blas : blas_) {
     if (blas != nullptr) blas->unbind();
   }
@@ -128,6 +130,7 @@ CpuClock CudaBackend::start_clock() {
 void CudaBackend::create_stream(StreamId stream, int priority, StreamSync sync) {
   if (!streams_.contains(stream)) streams_.raw().resize(stream.value() + 1);
   Stream made;
+  made.number = streams_made_++;
   if (sync == StreamSync::legacy_default) {
     made.handle = cudaStreamLegacy;
   } else {
@@ -150,7 +153,11 @@ void CudaBackend::launch(StreamId stream, TaskId task) {
     check_cuda(cudaEventRecord(task_events_[task.value()].started.get(), handle),
                "cudaEventRecord");
   }
-  work_->launch(task, {.stream = handle, .blas = blas_of(stream), .capturing = false});
+  work_->launch(task,
+                {.stream = handle,
+                 .blas = blas_of(stream),
+                 .capturing = false,
+                 .stream_number = stream_of(stream).number});
   if (!task_events_.empty()) {
     check_cuda(cudaEventRecord(task_events_[task.value()].ended.get(), handle), "cudaEventRecord");
     timed_.push_back(task);

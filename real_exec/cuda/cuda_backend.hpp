@@ -47,7 +47,8 @@ class CudaBackend final : public DeviceBackend {
  private:
   struct Stream {
     cudaStream_t handle = nullptr;
-    CudaStream owned;  // empty: the legacy default stream
+    CudaStream owned;          // empty: the legacy default stream
+    std::uint32_t number = 0;  // of all that were made
   };
 
   void warm_up();
@@ -60,6 +61,7 @@ class CudaBackend final : public DeviceBackend {
   std::optional<RunRequest> request_;
   bool clock_started_ = false;
   IdVector<StreamId, Stream> streams_;
+  std::uint32_t streams_made_ = 0;
   IdVector<StreamId, std::unique_ptr<CudaBlas>> blas_;
   std::vector<CudaEvent> events_;  // of earlier runs complete, which is as good as not recorded
   std::vector<TaskEvents> task_events_;  // by task; empty without timing

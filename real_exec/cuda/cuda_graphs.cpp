@@ -125,7 +125,10 @@ CudaGraphs::Parts CudaGraphs::capture(cudaGraph_t graph,
   const cudaStream_t stream = capture_stream(row.priorities[node]);
   Capture capture(stream, graph, needs);
   work.launch(row.shape.task(row.row, node),
-              {.stream = stream, .blas = *blas_[lanes.first + lanes.of[node]], .capturing = true});
+              {.stream = stream,
+               .blas = *blas_[lanes.first + lanes.of[node]],
+               .capturing = true,
+               .stream_number = std::nullopt});
   Parts parts{.all = {}, .last = last_captured(stream)};
   capture.end();
   return parts;

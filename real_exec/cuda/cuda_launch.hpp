@@ -5,6 +5,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+#include <optional>
+
 namespace schedlab::detail {
 
 /// Where a task of a CudaWork puts what it launches.
@@ -14,6 +17,9 @@ struct CudaLaunch {
   /// The stream is being captured: nothing may be allocated, waited for or copied from pageable
   /// memory.
   bool capturing = false;
+  /// The stream's own number, which no other one gets; nullopt: what is launched is ordered by what
+  /// it needs alone.
+  std::optional<std::uint32_t> stream_number{};
 
   void multiply(const BlasProduct& product) const { blas.multiply(product, stream); }
 };

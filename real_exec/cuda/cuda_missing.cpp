@@ -53,7 +53,8 @@ CudaRecurrentWork::CudaRecurrentWork(const CudaExecutor& /*executor*/,
                                      const RecurrentSpec& /*spec*/,
                                      const TaskGraph& /*graph*/,
                                      std::uint64_t /*seed*/,
-                                     std::optional<CudaPrecision> /*precision*/) {
+                                     std::optional<CudaPrecision> /*precision*/,
+                                     TensorAllocation /*allocation*/) {
   fail_without_cuda();
 }
 CudaRecurrentWork::~CudaRecurrentWork() = default;
@@ -61,6 +62,21 @@ void CudaRecurrentWork::launch(TaskId /*task*/, const detail::CudaLaunch& /*to*/
   fail_without_cuda();
 }
 void CudaRecurrentWork::reset() {
+  fail_without_cuda();
+}
+std::optional<AllocatedMemory> CudaRecurrentWork::memory() const {
+  fail_without_cuda();
+}
+void CudaRecurrentWork::train_on(const PaddedBatch& /*batch*/) {
+  fail_without_cuda();
+}
+void CudaRecurrentWork::continue_from(const CudaRecurrentWork& /*other*/) {
+  fail_without_cuda();
+}
+float CudaRecurrentWork::loss() const {
+  fail_without_cuda();
+}
+Bytes CudaRecurrentWork::kept_memory() const {
   fail_without_cuda();
 }
 CudaPrecision CudaRecurrentWork::precision() const {

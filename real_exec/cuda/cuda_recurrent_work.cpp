@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "real_exec/cuda/cuda_check.hpp"
 #include "real_exec/cuda/cuda_context.hpp"
 #include "real_exec/cuda/recurrent_launches.hpp"
 #include "real_exec/cuda_executor.hpp"
 #include "real_exec/cuda_work.hpp"
+#include "real_exec/launched_memory.hpp"
+#include "real_exec/recurrent_checks.hpp"
+#include "real_exec/step_tensors.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -24,17 +30,38 @@ CudaPrecision chosen_precision(const RecurrentSpec& spec, std::optional<CudaPrec
       "fp32, tf32, bf16");
 }
 
-const RecurrentSpec& without_recomputation(const RecurrentSpec& spec) {
-  if (spec.recompute == Recompute::keep_backward) return spec;
+const RecurrentSpec& checked(const RecurrentSpec& spec,
+                             const TaskGraph& graph,
+                             CudaPrecision precision,
+                             TensorAllocation allocation) {
+  if (!detail::allocates_by_tensor(spec, allocation)) return spec;
+  detail::expect_allocable_by_tensor(spec, graph);
+  if (precision != CudaPrecision::bf16) return spec;
   throw InfeasibleError(
-      fmt::format("recurrent kernels for CUDA devices keep what the backward pass reads; the "
-                  "workload has recompute {}\n  set \"recompute\": \"keep_backward\", or run it "
-                  "with --device cpu",
-                  to_string(spec.recompute)),
-      "recompute",
-      std::string(to_string(spec.recompute)),
-      "keep_backward");
+      "on CUDA devices memory is taken tensor by tensor, as recomputation needs it, with arrays in "
+      "fp32; the precision is bf16\n  use --precision tf32 or fp32, or \"recompute\": "
+      "\"keep_backward\" without --allocate by_tensor",
+      "precision",
+      "bf16",
+      "fp32, tf32");
 }
+
+/// Capturing a stream forbids this thread calls that might wait; to allocate is none that others
+/// could see.
+class AllowedWhileCapturing {
+ public:
+  AllowedWhileCapturing() { exchange(); }
+  AllowedWhileCapturing(const AllowedWhileCapturing&) = delete;
+  AllowedWhileCapturing& operator=(const AllowedWhileCapturing&) = delete;
+  ~AllowedWhileCapturing() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+
+ private:
+  void exchange() {
+    detail::check_cuda(cudaThreadExchangeStreamCaptureMode(&mode_),
+                       "cudaThreadExchangeStreamCaptureMode");
+  }
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
 
 }  // namespace
 
@@ -44,43 +71,120 @@ class CudaRecurrentWork::Implementation {
                  const RecurrentSpec& spec,
                  const TaskGraph& graph,
                  std::uint64_t seed,
-                 CudaPrecision precision)
-      : context(std::move(made_context)), binding(spec, graph), launches(spec, seed, precision) {
+                 CudaPrecision precision,
+                 bool by_tensor)
+      : context(std::move(made_context)),
+        binding(spec, graph),
+        launches(spec, seed, precision, by_tensor) {
+    if (by_tensor) {
+      map.emplace(graph, launches.step_arrays());
+      memory.emplace(graph,
+                     *map,
+                     detail::LaunchedMemory::Device{
+                         .allocate = [this](std::size_t elements) { return allocated(elements); },
+                         .drop = [this] { pieces.clear(); }});
+      launches.use(*map, *memory);
+    }
     if (spec.pass != RecurrentPass::backward) return;
     const detail::CudaStream stream = detail::make_stream(context->properties.least_priority);
     detail::CudaBlas blas(*context->blas, context->workspace_bytes);
-    launches.run_forward({.stream = stream.get(), .blas = blas});
+    launches.run_forward(
+        {.stream = stream.get(), .blas = blas, .capturing = false, .stream_number = std::nullopt});
     launches.arrays().keep_forward();
+  }
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+  ~Implementation() = default;
+
+  float* allocated(std::size_t elements) {
+    const AllowedWhileCapturing allowed;
+    return pieces.emplace_back(elements).data();
+  }
+
+  void launch(TaskId task, const detail::CudaLaunch& to) {
+    if (memory) memory->enter(task, to.stream_number);
+    const auto& bound = binding.task(task);
+    for (const auto& kernel : binding.kernels(task)) {
+      launches.launch(kernel.task,
+                      {.id = task, .chain = bound.chain, .step = bound.step, .steps = kernel.steps},
+                      to);
+    }
+    if (memory) memory->leave(task);
+  }
+
+  /// With the device idle: the next run's tensors hold NaN until they are written.
+  void reset() {
+    if (memory) {
+      memory->reset();
+      for (const auto& piece : pieces) {
+        detail::check_cuda(cudaMemset(piece.data(), 0xFF, piece.bytes()), "cudaMemset");
+      }
+    }
+    launches.arrays().reset();
+  }
+
+  [[nodiscard]] AllocatedMemory held() const {
+    const detail::RecurrentArrays& arrays = launches.arrays();
+    return {.tensors_peak = arrays.tensor_bytes() + (memory ? memory->held() : Bytes{0}),
+            .workspace = arrays.workspace_bytes(),
+            .by_tensor = memory.has_value()};
   }
 
   std::shared_ptr<const detail::CudaContext> context;
   detail::RecurrentBinding binding;
   detail::RecurrentLaunches launches;
+  std::optional<detail::StepTensorMap> map;  // none: all lie in the arrays
+  std::optional<detail::LaunchedMemory> memory;
+  std::vector<detail::DeviceArray<float>> pieces;
 };
 
 CudaRecurrentWork::CudaRecurrentWork(const CudaExecutor& executor,
                                      const RecurrentSpec& spec,
                                      const TaskGraph& graph,
                                      std::uint64_t seed,
-                                     std::optional<CudaPrecision> precision)
-    : implementation_(std::make_unique<Implementation>(detail::used_context(executor),
-                                                       without_recomputation(spec),
-                                                       graph,
-                                                       seed,
-                                                       chosen_precision(spec, precision))) {}
+                                     std::optional<CudaPrecision> precision,
+                                     TensorAllocation allocation)
+    : implementation_(std::make_unique<Implementation>(
+          detail::used_context(executor),
+          checked(spec, graph, chosen_precision(spec, precision), allocation),
+          graph,
+          seed,
+          chosen_precision(spec, precision),
+          detail::allocates_by_tensor(spec, allocation))) {}
 
 CudaRecurrentWork::~CudaRecurrentWork() = default;
 
 void CudaRecurrentWork::launch(TaskId task, const detail::CudaLaunch& to) {
-  const auto& bound = implementation_->binding.task(task);
-  for (const auto& kernel : implementation_->binding.kernels(task)) {
-    implementation_->launches.launch(
-        kernel.task, {.chain = bound.chain, .step = bound.step, .steps = kernel.steps}, to);
-  }
+  implementation_->launch(task, to);
 }
 
 void CudaRecurrentWork::reset() {
-  implementation_->launches.arrays().reset();
+  implementation_->reset();
+}
+
+std::optional<AllocatedMemory> CudaRecurrentWork::memory() const {
+  return implementation_->held();
+}
+
+void CudaRecurrentWork::train_on(const PaddedBatch& batch) {
+  implementation_->launches.arrays().train_on(batch);
+}
+
+void CudaRecurrentWork::continue_from(const CudaRecurrentWork& other) {
+  implementation_->launches.arrays().continue_from(other.implementation_->launches.arrays());
+}
+
+float CudaRecurrentWork::loss() const {
+  return implementation_->launches.arrays().loss_value();
+}
+
+Bytes CudaRecurrentWork::kept_memory() const {
+  Bytes bytes = implementation_->launches.arrays().tensor_bytes() +
+                implementation_->launches.arrays().workspace_bytes();
+  for (const auto& piece : implementation_->pieces) {
+    bytes += Bytes{static_cast<std::int64_t>(piece.bytes())};
+  }
+  return bytes;
 }
 
 CudaPrecision CudaRecurrentWork::precision() const {

@@ -81,32 +81,45 @@ std::vector<float> permuted(const std::vector<float>& from,
 
 RecurrentArrays::RecurrentArrays(const RecurrentSpec& given,
                                  std::uint64_t seed,
-                                 CudaPrecision arithmetic)
+                                 CudaPrecision arithmetic,
+                                 bool tensors_apart)
     : spec(given),
       shape(cell_shape(given.cell)),
       precision(arithmetic),
+      by_tensor(tensors_apart),
+      loss_scale(1.0F / static_cast<float>(given.batch)),
+      loss_divisor(static_cast<double>(given.batch)),
       buffers(gradient_buffers(given)) {
   if (spec.input == 0) spec.input = spec.hidden;
   for (const ChainPlace& place : chain_places(spec)) add_chain(place);
+  const std::int64_t x_elements = spec.steps * spec.batch * spec.input;
+  x = DeviceArray<float>(count(x_elements));
+  x_low = LowArray(low() ? x.size() : 0);
+  allocate_outputs();
+  inputs = draw_recurrent_inputs(spec, seed);
+  copy_inputs();
+  reset();
+}
+
+void RecurrentArrays::allocate_outputs() {
+  const std::int64_t slots = by_tensor ? 1 : spec.steps + 2;
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const std::size_t elements = count((spec.steps + 2) * spec.batch * y_columns(layer));
+    const std::size_t elements = count(slots * spec.batch * y_columns(layer));
     y.emplace_back(elements);
     y_low.emplace_back(low() ? elements : 0);
   }
-  const std::int64_t x_elements = spec.steps * spec.batch * spec.input;
   const std::int64_t outputs = spec.steps * spec.batch * y_columns(spec.layers - 1);
-  x = DeviceArray<float>(count(x_elements));
-  x_low = LowArray(low() ? x.size() : 0);
-  if (spec.pass != RecurrentPass::forward) dy = DeviceArray<float>(count(outputs));
+  if (spec.pass != RecurrentPass::forward && !by_tensor) dy = DeviceArray<float>(count(outputs));
   if (spec.pass == RecurrentPass::training) {
     target = DeviceArray<float>(count(outputs));
     loss_scratch = DeviceArray<double>(count(loss_parts));
     loss = DeviceArray<float>(1);
   }
+  if (by_tensor) {
+    y_steps = DeviceArray<const float*>(count(spec.steps));
+    y_steps_host = PinnedArray<const float*>(count(spec.steps));
+  }
   loss_host = PinnedArray<float>(1);
-  inputs = draw_recurrent_inputs(spec, seed);
-  copy_inputs();
-  reset();
 }
 
 std::int64_t RecurrentArrays::directions(std::int64_t layer) const {
@@ -147,16 +160,10 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   sized(chain.wx_moments, 2 * wx, adam);
   sized(chain.wh_moments, 2 * wh, adam);
   sized(chain.bias_moments, 2 * biases, adam);
-  sized(chain.gates, count(spec.steps * spec.batch * saved_columns()));
-  sized(chain.zh, count(shape.gates * cell));
-  sized(chain.c, count((spec.steps + 2) * cell), shape.cell_state);
-  sized(chain.reset, count(spec.steps * cell), shape.candidate_gates > 0);
-  sized(chain.reset_gradient, count(cell), backward && shape.candidate_gates > 0);
-  sized(chain.gate_gradients, count(spec.steps * shape.gate_gradients * cell), backward);
+  allocate_steps(chain);
   for (auto* array : {&chain.dh, &chain.carry, &chain.dh_last, &chain.carry_last}) {
     sized(*array, count(cell), backward);
   }
-  sized(chain.dx, count(spec.steps * spec.batch * place.width), backward);
   sized(chain.dwx, buffers * wx, backward);
   sized(chain.dwh, buffers * wh, backward);
   sized(chain.dbias, buffers * biases, backward);
@@ -167,16 +174,43 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   chain.gate_gradients_low = LowArray(chain.gate_gradients.size());
 }
 
+void RecurrentArrays::allocate_steps(DeviceChain& chain) const {
+  const bool backward = spec.pass != RecurrentPass::forward;
+  const bool candidate = shape.candidate_gates > 0;
+  const std::int64_t cell = spec.batch * spec.hidden;
+  const auto sized = [](DeviceArray<float>& array, std::int64_t size, bool used) {
+    array = DeviceArray<float>(used ? count(size) : 0);
+  };
+  const bool one_task =
+      spec.granularity == Granularity::coarse || spec.granularity == Granularity::data_and_weight;
+  sized(chain.gates, spec.steps * spec.batch * saved_columns(), !by_tensor);
+  // In whole nodes the products live only inside the task.
+  sized(chain.zh, shape.gates * cell, !by_tensor || one_task);
+  sized(chain.c, (by_tensor ? 1 : spec.steps + 2) * cell, shape.cell_state);
+  sized(chain.reset, spec.steps * cell, candidate);
+  sized(chain.reset_gradient, cell, backward && candidate);
+  sized(chain.gate_gradients, spec.steps * shape.gate_gradients * cell, backward && !by_tensor);
+  sized(chain.dx,
+        spec.steps * spec.batch * chain.place.width,
+        backward && (!by_tensor || chain.place.layer == 0));
+}
+
 void RecurrentArrays::copy_inputs() {
-  if (spec.pageable) {
-    x_pageable = inputs.x;
-  } else {
-    x_host = PinnedArray<float>(inputs.x.size());
-    std::copy(inputs.x.begin(), inputs.x.end(), x_host.data());
-  }
+  copy_x();
   if (!inputs.dy.empty()) to_device(inputs.dy, dy.data());
   if (!inputs.target.empty()) to_device(inputs.target, target.data());
   for (std::size_t i = 0; i < chains.size(); ++i) copy_chain_inputs(chains[i], inputs.chains[i]);
+}
+
+/// For the task transfer_in; at the same address every time.
+void RecurrentArrays::copy_x() {
+  if (spec.pageable) {
+    x_pageable.resize(inputs.x.size());
+    std::copy(inputs.x.begin(), inputs.x.end(), x_pageable.begin());
+  } else {
+    if (x_host.size() == 0) x_host = PinnedArray<float>(inputs.x.size());
+    std::copy(inputs.x.begin(), inputs.x.end(), x_host.data());
+  }
 }
 
 void RecurrentArrays::copy_chain_inputs(DeviceChain& chain,
@@ -219,6 +253,7 @@ void RecurrentArrays::poison() {
     poison_array(x_low);
   }
   if (spec.pass == RecurrentPass::training) poison_array(dy);
+  poison_array(y_steps);
   poison_array(loss);
   poison_array(loss_scratch);
 }
@@ -266,7 +301,7 @@ void RecurrentArrays::reset() {
                             cudaMemcpyHostToDevice),
                "cudaMemcpy2D to the device");
     if (shape.cell_state) {
-      to_device(given.c0, chain.c.data() + (initial + 1) * spec.batch * spec.hidden);
+      to_device(given.c0, chain.c.data() + c_offset(initial));
     }
   }
   // Initial states lie between values that are NaN still, which rounding keeps.
@@ -305,14 +340,22 @@ RecurrentChainResults<float> RecurrentArrays::chain_results(const DeviceChain& c
   return results;
 }
 
+float RecurrentArrays::loss_value() const {
+  return spec.transfers ? *loss_host.data() : from_device(loss.data(), 1).front();
+}
+
 RecurrentResults<float> RecurrentArrays::results() const {
   RecurrentResults<float> results;
   if (spec.pass == RecurrentPass::training) {
-    results.loss = spec.transfers ? *loss_host.data() : from_device(loss.data(), 1).front();
+    results.loss = loss_value();
   }
   for (const DeviceChain& chain : chains) results.chains.push_back(chain_results(chain));
   const std::int64_t step = spec.batch * y_columns(spec.layers - 1);
-  results.y = from_device(y.back().data() + step, spec.steps * step);
+  if (by_tensor) {
+    results.y.assign(count(spec.steps * step), 0.0F);
+  } else {
+    results.y = from_device(y.back().data() + step, spec.steps * step);
+  }
   if (spec.pass == RecurrentPass::forward) return results;
   const std::int64_t x_elements = spec.steps * spec.batch * spec.input;
   results.dx.assign(count(x_elements), 0.0F);

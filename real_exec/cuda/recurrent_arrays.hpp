@@ -3,8 +3,10 @@
 
 #include "real_exec/cuda/cuda_handles.hpp"
 #include "real_exec/cuda_work.hpp"
+#include "real_exec/padded_batch.hpp"
 #include "real_exec/recurrent_binding.hpp"
 #include "real_exec/recurrent_values.hpp"
+#include "sim/base/units.hpp"
 #include "workloads/recurrent.hpp"
 
 #include <cuda_bf16.h>
@@ -44,7 +46,19 @@ struct DeviceChain {
 /// legacy default stream; everything has happened when a member returns.
 class RecurrentArrays {
  public:
-  RecurrentArrays(const RecurrentSpec& given, std::uint64_t seed, CudaPrecision precision);
+  /// `by_tensor`: h, c, gates, products, dG, dx and dy have memory of their own elsewhere, but for
+  /// initial states and the dx of layer 0. Not of cells with a candidate, nor in bf16.
+  RecurrentArrays(const RecurrentSpec& given,
+                  std::uint64_t seed,
+                  CudaPrecision precision,
+                  bool by_tensor);
+
+  /// As of RecurrentState, of what cudaMalloc was asked for.
+  [[nodiscard]] Bytes tensor_bytes() const;
+  [[nodiscard]] Bytes workspace_bytes() const;
+  /// As of RecurrentWork.
+  void train_on(const PaddedBatch& batch);
+  void continue_from(const RecurrentArrays& other);
 
   /// What accumulates, and what a run overwrites, as it was at first. All else that tasks write is
   /// NaN, so that what is read before it is written is seen.
@@ -52,6 +66,8 @@ class RecurrentArrays {
   /// From now on reset() keeps what the forward pass has left: pass backward starts from it.
   void keep_forward() { forward_kept_ = true; }
   [[nodiscard]] RecurrentResults<float> results() const;
+  /// Of the last run; pass training.
+  [[nodiscard]] float loss_value() const;
 
   [[nodiscard]] bool low() const { return precision == CudaPrecision::bf16; }
   [[nodiscard]] std::int64_t directions(std::int64_t layer) const;
@@ -70,14 +86,20 @@ class RecurrentArrays {
   [[nodiscard]] std::int64_t y_columns(std::int64_t layer) const {
     return directions(layer) * spec.hidden;
   }
-  /// Elements in front of h(step) in y of the chain's layer; step -1 and steps too.
+  /// Elements in front of h(step) in y of the chain's layer; step -1 and steps too. By tensors the
+  /// initial one alone, as of c.
   [[nodiscard]] std::int64_t h_offset(const ChainPlace& place, std::int64_t step) const {
-    return (step + 1) * spec.batch * y_columns(place.layer) + place.direction * spec.hidden;
+    return (by_tensor ? 0 : step + 1) * spec.batch * y_columns(place.layer) +
+           place.direction * spec.hidden;
+  }
+  [[nodiscard]] std::int64_t c_offset(std::int64_t step) const {
+    return (by_tensor ? 0 : step + 1) * spec.batch * spec.hidden;
   }
 
   RecurrentSpec spec;  ///< input is never 0
   const RecurrentCellShape& shape;
   CudaPrecision precision;
+  bool by_tensor;
   std::vector<DeviceChain> chains;
   std::vector<std::vector<std::size_t>> layers;  ///< chains of each layer, the forward one first
   RecurrentInputs<float> inputs;
@@ -88,14 +110,22 @@ class RecurrentArrays {
   DeviceArray<float> dy, target;  ///< [steps][batch][directions * hidden] of the top layer
   DeviceArray<double> loss_scratch;
   DeviceArray<float> loss;
-  PinnedArray<float> x_host;      ///< what transfer_in copies from
-  std::vector<float> x_pageable;  ///< the same, if the spec says that it is pageable
-  PinnedArray<float> loss_host;   ///< what transfer_out copies to
-  std::size_t buffers = 1;        ///< of weight gradients
+  PinnedArray<float> x_host;               ///< what transfer_in copies from
+  std::vector<float> x_pageable;           ///< the same, if the spec says that it is pageable
+  PinnedArray<float> loss_host;            ///< what transfer_out copies to
+  PinnedArray<const float*> y_steps_host;  ///< by tensors: where each step of the outputs lies
+  DeviceArray<const float*> y_steps;
+  DeviceArray<int> lengths;  ///< by row, of padded sequences; empty: all have all steps
+  float loss_scale;          ///< of the gradient of the loss
+  double loss_divisor;       ///< the loss is half the sum of squares over this
+  std::size_t buffers = 1;   ///< of weight gradients
 
  private:
   void add_chain(const ChainPlace& place);
+  void allocate_steps(DeviceChain& chain) const;
+  void allocate_outputs();
   void copy_inputs();
+  void copy_x();
   void copy_chain_inputs(DeviceChain& chain, const RecurrentChainInputs<float>& given);
   void poison();
   [[nodiscard]] RecurrentChainResults<float> chain_results(const DeviceChain& chain) const;

@@ -54,12 +54,13 @@ __global__ void lstm_forward_kernel(DeviceCellForward s) {
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
   const long long at = static_cast<long long>(row) * s.hidden + column;
+  const float* zx = s.products + static_cast<long long>(row) * s.products_stride + column;
   float* z = s.gates + static_cast<long long>(row) * s.gates_stride + column;
   const float* zh = s.recurrent + static_cast<long long>(row) * s.recurrent_stride + column;
   Pack<width> gate[4];
 #pragma unroll
   for (int g = 0; g < 4; ++g) {
-    const Pack<width> x = load<width>(z + g * s.hidden);
+    const Pack<width> x = load<width>(zx + g * s.hidden);
     const Pack<width> r = load<width>(zh + g * s.hidden);
     const Pack<width> b = load<width>(s.bias + g * s.hidden + column);
 #pragma unroll
@@ -69,6 +70,7 @@ __global__ void lstm_forward_kernel(DeviceCellForward s) {
     }
     store<width>(z + g * s.hidden, gate[g]);
   }
+  if (s.h == nullptr) return;
   const Pack<width> before =
       load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
   Pack<width> c;
@@ -89,11 +91,10 @@ __global__ void gru_forward_kernel(DeviceCellForward s) {
   int row = 0;
   int column = 0;
   if (!my_elements<width>(s.rows, s.hidden, row, column)) return;
-  float* zx = s.gates + static_cast<long long>(row) * s.gates_stride + column;
+  const float* zx = s.products + static_cast<long long>(row) * s.products_stride + column;
+  float* gates = s.gates + static_cast<long long>(row) * s.gates_stride + column;
   const float* zh = s.recurrent + static_cast<long long>(row) * s.recurrent_stride + column;
   const float* bias = s.bias + column;
-  const Pack<width> before =
-      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
   const Pack<width> x_n = load<width>(zx);
   const Pack<width> x_r = load<width>(zx + s.hidden);
   const Pack<width> x_z = load<width>(zx + 2 * s.hidden);
@@ -108,19 +109,23 @@ __global__ void gru_forward_kernel(DeviceCellForward s) {
   Pack<width> r;
   Pack<width> z;
   Pack<width> a;
-  Pack<width> h;
 #pragma unroll
   for (int i = 0; i < width; ++i) {
     r.v[i] = sigmoid(x_r.v[i] + h_r.v[i] + b_r.v[i]);
     z.v[i] = sigmoid(x_z.v[i] + h_z.v[i] + b_z.v[i]);
     a.v[i] = h_n.v[i] + b_a.v[i];
     n.v[i] = tanhf(x_n.v[i] + b_n.v[i] + r.v[i] * a.v[i]);
-    h.v[i] = n.v[i] + z.v[i] * (before.v[i] - n.v[i]);
   }
-  store<width>(zx, n);
-  store<width>(zx + s.hidden, r);
-  store<width>(zx + 2 * s.hidden, z);
-  store<width>(zx + 3 * s.hidden, a);
+  store<width>(gates, n);
+  store<width>(gates + s.hidden, r);
+  store<width>(gates + 2 * s.hidden, z);
+  store<width>(gates + 3 * s.hidden, a);
+  if (s.h == nullptr) return;
+  const Pack<width> before =
+      load<width>(s.before + static_cast<long long>(row) * s.before_stride + column);
+  Pack<width> h;
+#pragma unroll
+  for (int i = 0; i < width; ++i) h.v[i] = n.v[i] + z.v[i] * (before.v[i] - n.v[i]);
   const long long h_at = static_cast<long long>(row) * s.h_stride + column;
   store<width>(s.h + h_at, h);
   store_low<width>(s.h_low == nullptr ? nullptr : s.h_low + h_at, h);

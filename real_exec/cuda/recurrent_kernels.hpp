@@ -19,9 +19,11 @@ namespace schedlab::detail {
 // nullptr where products read fp32. Elements are read and written four at a time, 16 bytes, where
 // `hidden` is a multiple of 4; then so must all strides be.
 
-/// One step forward.
+/// One step forward. Of an LSTM, and of a GRU that resets after the product, without `h` the
+/// activations alone are computed.
 struct DeviceCellForward {
-  float* gates = nullptr;            ///< zx on entry, activations on return
+  const float* products = nullptr;   ///< zx; may be `gates`, and is for cells with a candidate
+  float* gates = nullptr;            ///< activations on return
   const float* recurrent = nullptr;  ///< zh
   const float* bias = nullptr;       ///< [biases * hidden]
   const float* before = nullptr;     ///< of an LSTM c, else h, of the step before
@@ -32,6 +34,7 @@ struct DeviceCellForward {
   __nv_bfloat16* reset_low = nullptr;
   int rows = 0;
   int hidden = 0;
+  int products_stride = 0;
   int gates_stride = 0;
   int recurrent_stride = 0;
   int before_stride = 0;

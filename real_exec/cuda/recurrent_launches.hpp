@@ -4,15 +4,19 @@
 #include "real_exec/cuda/cuda_launch.hpp"
 #include "real_exec/cuda/recurrent_arrays.hpp"
 #include "real_exec/cuda/recurrent_kernels.hpp"
+#include "real_exec/launched_memory.hpp"
 #include "real_exec/recurrent_binding.hpp"
+#include "real_exec/step_tensors.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace schedlab::detail {
 
 /// One kernel of one task.
 struct DevicePortion {
+  TaskId id{};  ///< where tensors have memory of their own
   std::size_t chain = 0;
   std::int64_t step = 0;   ///< of weight tasks the last in backward order
   std::int64_t steps = 1;  ///< of weight tasks: that are summed
@@ -21,8 +25,19 @@ struct DevicePortion {
 /// Launches sub-tasks on the arrays of a network.
 class RecurrentLaunches {
  public:
-  RecurrentLaunches(const RecurrentSpec& spec, std::uint64_t seed, CudaPrecision precision)
-      : arrays_(spec, seed, precision) {}
+  RecurrentLaunches(const RecurrentSpec& spec,
+                    std::uint64_t seed,
+                    CudaPrecision precision,
+                    bool by_tensor)
+      : arrays_(spec, seed, precision, by_tensor) {}
+
+  /// Where the arrays of steps lie if not in the arrays here; must outlive this. Their sizes are
+  /// step_arrays().
+  void use(const StepTensorMap& map, const LaunchedMemory& memory) {
+    map_ = &map;
+    memory_ = &memory;
+  }
+  [[nodiscard]] std::vector<StepTensorMap::Chain> step_arrays() const;
 
   void launch(SubTask task, const DevicePortion& portion, const CudaLaunch& to);
   /// Nodes of all chains in order. Returns when the device has done it.
@@ -52,28 +67,63 @@ class RecurrentLaunches {
 
   void copy_in(const CudaLaunch& to);
   void copy_out(const CudaLaunch& to);
-  void input_gemm(const DeviceChain& chain, std::int64_t step, const CudaLaunch& to);
-  void recurrent_gemm(const DeviceChain& chain, std::int64_t step, const CudaLaunch& to);
+  void input_gemm(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
+  void recurrent_gemm(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
   void candidate_gemm(const DeviceChain& chain, std::int64_t step, const CudaLaunch& to);
-  void forward_cell(SubTask task, const DeviceChain& chain, std::int64_t step, cudaStream_t to);
-  void loss(cudaStream_t to);
-  void backward_cell(SubTask task, const DeviceChain& chain, std::int64_t step, cudaStream_t to);
-  void candidate_hidden(const DeviceChain& chain, std::int64_t step, const CudaLaunch& to);
-  void hidden_1(const DeviceChain& chain, std::int64_t step, const CudaLaunch& to);
-  void hidden_2(const DeviceChain& chain, std::int64_t step, const CudaLaunch& to);
+  void forward_cell(SubTask task,
+                    const DeviceChain& chain,
+                    const DevicePortion& at,
+                    cudaStream_t to);
+  void loss(const DevicePortion& at, cudaStream_t to);
+  void backward_cell(SubTask task,
+                     const DeviceChain& chain,
+                     const DevicePortion& at,
+                     cudaStream_t to);
+  void backward_inputs(const DeviceChain& chain,
+                       const DevicePortion& at,
+                       DeviceCellBackward& args) const;
+  void candidate_hidden(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
+  void hidden_1(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
+  void hidden_2(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
   void weight(SubTask task,
               const DeviceChain& chain,
               const DevicePortion& portion,
               const CudaLaunch& to);
+  void add_weight(SubTask task,
+                  const DeviceChain& chain,
+                  const DevicePortion& portion,
+                  std::int64_t buffer,
+                  const CudaLaunch& to);
   void bias(const DeviceChain& chain, const DevicePortion& portion, cudaStream_t to);
+  void add_bias(const DeviceChain& chain,
+                const DevicePortion& portion,
+                std::int64_t buffer,
+                cudaStream_t to);
   void reduce(SubTask task, const DeviceChain& chain, cudaStream_t to);
   void update(const DeviceChain& chain, cudaStream_t to);
 
-  [[nodiscard]] Operand input(const DeviceChain& chain, std::int64_t step) const;
-  [[nodiscard]] Operand h(const DeviceChain& chain, std::int64_t step) const;
+  // Matrices that the task uses, of a step.
+  [[nodiscard]] float* own(StepTensor kind,
+                           const DeviceChain& chain,
+                           TaskId task,
+                           std::int64_t step) const;
+  [[nodiscard]] Result gates(const DeviceChain& chain, const DevicePortion& at) const;
+  [[nodiscard]] Result products(const DeviceChain& chain, const DevicePortion& at) const;
+  [[nodiscard]] Result recurrent_products(const DeviceChain& chain, const DevicePortion& at) const;
+  [[nodiscard]] Operand input(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  [[nodiscard]] float* h_data(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  [[nodiscard]] Operand h(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  [[nodiscard]] float* c(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  [[nodiscard]] float* gate_gradient_data(const DeviceChain& chain,
+                                          TaskId task,
+                                          std::int64_t step) const;
   [[nodiscard]] Operand gate_gradients(const DeviceChain& chain,
+                                       TaskId task,
                                        std::int64_t step,
                                        std::int64_t first_gate) const;
+  [[nodiscard]] float* dx(const DeviceChain& chain, TaskId task, std::int64_t step) const;
+  /// Of all steps.
+  [[nodiscard]] float* dy(TaskId task) const;
   void multiply(const Size& size,
                 const Operand& a,
                 const Operand& b,
@@ -94,7 +144,14 @@ class RecurrentLaunches {
     return portion.step % static_cast<std::int64_t>(arrays_.buffers);
   }
 
+  /// A task that sums over several steps: one call for all of them, or by tensors one for each, in
+  /// the order of the backward pass.
+  template <class Add>
+  void for_each_sum(const DeviceChain& chain, const DevicePortion& portion, const Add& add);
+
   RecurrentArrays arrays_;
+  const StepTensorMap* map_ = nullptr;  // nullptr: all lie in the arrays
+  const LaunchedMemory* memory_ = nullptr;
 };
 
 }  // namespace schedlab::detail

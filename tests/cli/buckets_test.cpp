@@ -14,6 +14,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -239,6 +240,38 @@ TEST_CASE("unsorted batches pad more, and steps of both orders are simulated onc
   CHECK(study.rows[1].padding_share < study.rows[3].padding_share);
   CHECK(study.rows[1].speed_up.value() > study.rows[3].speed_up.value());
   CHECK(kept.step(spec.training[0], 12) == kept.step(spec.training[1], 12));
+}
+
+TEST_CASE("no rule is faster than optimal boundaries, few batches or many, sorted or not") {
+  const std::vector<std::string> data{
+      R"({"kind": "uniform", "longest": 24, "sequences": 200})",
+      R"({"kind": "power_law", "longest": 24, "exponent": 0.5, "sequences": 200})",
+      R"({"kind": "power_law", "longest": 24, "exponent": 0.2, "sequences": 200})",
+      R"({"kind": "log_normal", "longest": 24, "median": 6, "sigma": 0.8, "sequences": 200})"};
+  const BucketSpec spec = parsed(
+      small_study(fmt::format(R"({{"lengths": [{}], "training": [{{"batch": 4}}, {{"batch": 64}},
+                      {{"batch": 8, "sorting": "none"}}], "buckets": [1, 2, 3, 6],
+                      "rule": ["fixed_step", "by_distribution", "increasing_step", "optimal"]}})",
+                              fmt::join(data, ", "))));
+  const BucketStudy study = studied(spec);
+  REQUIRE(study.rows.size() == 4 * 3 * 4 * 4);
+  int faster = 0;
+  for (const BucketRow& best : study.rows) {
+    if (best.rule != to_string(BoundaryRule::optimal)) continue;
+    CHECK(best.boundaries.back() == 24);
+    for (const BucketRow& row : study.rows) {
+      if (row.data != best.data || row.setup != best.setup || row.buckets != best.buckets) continue;
+      CAPTURE(spec.data[row.data].label);
+      CAPTURE(row.setup.batch);
+      CAPTURE(row.rule);
+      CAPTURE(row.buckets);
+      CHECK(best.time.total <= row.time.total);
+      if (row.rule == to_string(BoundaryRule::increasing_step)) {
+        faster += best.time.total < row.time.total ? 1 : 0;
+      }
+    }
+  }
+  CHECK(faster > 24);  // of 48; with one bucket all are equal
 }
 
 TEST_CASE("a study that was stopped goes on with the steps it has, and gives the same") {

@@ -13,7 +13,7 @@ function(campaign expected)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-campaign(0 environment build predict validate summary)
+campaign(0 environment build predict validate sequences summary)
 foreach(
   file IN
   ITEMS environment.txt
@@ -22,6 +22,8 @@ foreach(
         predictions_host_crossover/predictions.csv
         validation/validation.json
         validation_recording/recording.json
+        recompute/validation.json
+        buckets/executed.json
         summary.md
         results.tar.gz)
   if(NOT EXISTS "${FOLDER}/${file}")

@@ -401,6 +401,8 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
                            "validate_graphs.json",
                            "validate_core_groups.json",
                            "validate_recompute.json",
+                           "recompute_quick.json",
+                           "gpu_recompute.json",
                            "host_crossover.json",
                            "cpu_backward.json",
                            "gpu_validate.json",

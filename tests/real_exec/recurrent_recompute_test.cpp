@@ -189,12 +189,7 @@ TEST_CASE("GRUs and bidirectional layers allocate what their simulation holds") 
       CAPTURE(std::string{to_string(recompute)});
       CAPTURE(predicted);
       CAPTURE(measured);
-      // The gradient of the outputs is held for the whole run here; where the peak is in a lower
-      // layer the simulation has freed it.
-      const double directions = one.both == Bidirectional::all ? 2 : 1;
-      const double outputs = 40 * 16 * 32 * directions * 4;
-      CHECK(measured > 0.95 * predicted);
-      CHECK(measured < 1.05 * predicted + (one.both == Bidirectional::none ? 0 : outputs));
+      CHECK(std::abs(measured / predicted - 1) < 0.05);
       CHECK(measured < last);
       last = measured;
     }

@@ -104,7 +104,7 @@ TEST_CASE("draws follow the distribution and the seed") {
 }
 
 TEST_CASE("lengths are read from one column, or by header with counts") {
-  CHECK(read_lengths("3\n1\r\n\n# note\n2\n", "a") == std::vector<std::int64_t>{3, 1, 2});
+  CHECK(read_lengths("\n3\n1\r\n# note\n2\n\n\n", "a") == std::vector<std::int64_t>{3, 1, 2});
   CHECK(read_lengths("name,count,length\nx,2,7\n\"y\",1,9\n", "a") ==
         std::vector<std::int64_t>{7, 7, 9});
 }
@@ -121,6 +121,8 @@ TEST_CASE("a bad line of a length file is named with what is wrong with it") {
   CHECK(problem("length,count\n3,50000000\n3,1\n").find("line 3: found more than") !=
         std::string::npos);
   CHECK(problem("\n").find("no lengths") != std::string::npos);
+  CHECK(problem("3\n\n# note\n\n2\n").find("line 2: found an empty line between lengths") !=
+        std::string::npos);
 }
 
 TEST_CASE("parameters out of range are refused by name") {

@@ -37,7 +37,16 @@ class LengthReader {
   void take(std::string_view line) {
     ++line_;
     line = trimmed(line);
-    if (line.empty() || line.front() == '#') return;
+    if (line.empty() || line.front() == '#') {
+      if (line.empty() && started_ && blank_line_ == 0) blank_line_ = line_;
+      return;
+    }
+    if (blank_line_ != 0) {
+      line_ = blank_line_;
+      refuse("an empty line between lengths",
+             fmt::format("a length: a whole number from 1 to {}", longest_accepted_length),
+             "take the line out if no length is missing");
+    }
     const auto fields = fields_of(line);
     const bool first = !started_;
     started_ = true;
@@ -113,6 +122,7 @@ class LengthReader {
 
   std::string file_;
   std::int64_t line_ = 0;
+  std::int64_t blank_line_ = 0;  // the first one after a length; 0: none
   bool started_ = false;
   std::size_t length_column_ = 0;
   std::optional<std::size_t> count_column_;

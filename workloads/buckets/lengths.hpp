@@ -56,9 +56,10 @@ class LengthDistribution {
 
 /// The lengths in a CSV file, in its order. Without a header line each line is one length; with
 /// one, the column `length` counts, and `count`, if there is one, says how many sequences have it.
-/// Blank lines and lines that begin with # are skipped. `file` is named in messages.
-/// Throws InputError with the line: no number, a length below 1 or above longest_accepted_length, a
-/// line with too few fields; more than most_sequences; a file without lengths.
+/// Blank lines before and after the lengths and lines that begin with # are skipped. `file` is
+/// named in messages. Throws InputError with the line: no number, a length below 1 or above
+/// longest_accepted_length, a line with too few fields or without any between others; more than
+/// most_sequences; a file without lengths.
 [[nodiscard]] std::vector<std::int64_t> read_lengths(std::string_view text,
                                                      const std::string& file);
 

@@ -40,6 +40,9 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream,
   stream->captured.assign(needs, needs + count);
   return cudaSuccess;
 }
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* /*mode*/) {
+  return cudaSuccess;
+}
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
                                      cudaStreamCaptureStatus* status,
                                      unsigned long long* /*id*/,

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training over several runs on a device: other sequences, weights that go on; and what the arrays
+// of a network hold.
+#include "real_exec/cuda/recurrent_arrays.hpp"
+#include "real_exec/recurrent_checks.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace schedlab::detail {
+namespace {
+
+template <class... Arrays>
+std::size_t bytes_of(const Arrays&... arrays) {
+  return (std::size_t{0} + ... + arrays.bytes());
+}
+
+void copy_weights(const DeviceArray<float>& from, const DeviceArray<float>& to) {
+  SCHEDLAB_EXPECTS(
+      from.size() == to.size(),
+      fmt::format("weights of {} elements for a network of {}", from.size(), to.size()));
+  check_cuda(cudaMemcpy(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice),
+             "cudaMemcpy on the device");
+}
+
+}  // namespace
+
+Bytes RecurrentArrays::tensor_bytes() const {
+  std::size_t bytes = bytes_of(x, dy, target, loss);
+  for (const auto& layer : y) bytes += layer.bytes();
+  for (const DeviceChain& chain : chains) {
+    bytes += bytes_of(chain.wx,
+                      chain.wh,
+                      chain.bias,
+                      chain.wx_moments,
+                      chain.wh_moments,
+                      chain.bias_moments,
+                      chain.gates,
+                      chain.c,
+                      chain.reset,
+                      chain.gate_gradients,
+                      chain.dh,
+                      chain.carry,
+                      chain.dx,
+                      chain.dwx,
+                      chain.dwh,
+                      chain.dbias);
+  }
+  return Bytes{static_cast<std::int64_t>(bytes)};
+}
+
+Bytes RecurrentArrays::workspace_bytes() const {
+  std::size_t bytes = bytes_of(loss_scratch, y_steps, lengths, x_low);
+  for (const auto& layer : y_low) bytes += layer.bytes();
+  for (const DeviceChain& chain : chains) {
+    bytes += bytes_of(chain.wx_first,
+                      chain.wh_first,
+                      chain.bias_first,
+                      chain.zh,
+                      chain.reset_gradient,
+                      chain.dh_last,
+                      chain.carry_last,
+                      chain.wx_low,
+                      chain.wh_low,
+                      chain.reset_low,
+                      chain.gate_gradients_low);
+  }
+  return Bytes{static_cast<std::int64_t>(bytes)};
+}
+
+void RecurrentArrays::train_on(const PaddedBatch& batch) {
+  expect_trained_on(spec, batch, inputs);
+  inputs.x = batch.x;
+  inputs.target = batch.target;
+  for (RecurrentChainInputs<float>& chain : inputs.chains) {
+    for (auto* state : {&chain.h0, &chain.c0}) std::fill(state->begin(), state->end(), 0.0F);
+  }
+  loss_scale = batch.scale;
+  loss_divisor = 1.0 / static_cast<double>(batch.scale);
+  copy_x();
+  check_cuda(
+      cudaMemcpy(target.data(), inputs.target.data(), target.bytes(), cudaMemcpyHostToDevice),
+      "cudaMemcpy to the device");
+  if (lengths.empty()) lengths = DeviceArray<int>(batch.lengths.size());
+  const std::vector<int> rows(batch.lengths.begin(), batch.lengths.end());
+  check_cuda(cudaMemcpy(lengths.data(), rows.data(), lengths.bytes(), cudaMemcpyHostToDevice),
+             "cudaMemcpy to the device");
+}
+
+void RecurrentArrays::continue_from(const RecurrentArrays& other) {
+  expect_trained(spec);
+  SCHEDLAB_EXPECTS(
+      other.chains.size() == chains.size() && other.spec.cell == spec.cell,
+      fmt::format("weights of {} chains for a network of {}", other.chains.size(), chains.size()));
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    copy_weights(other.chains[i].wx, chains[i].wx_first);
+    copy_weights(other.chains[i].wh, chains[i].wh_first);
+    copy_weights(other.chains[i].bias, chains[i].bias_first);
+  }
+}
+
+}  // namespace schedlab::detail

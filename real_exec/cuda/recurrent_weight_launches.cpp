@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of weights, their sums, and the optimizer.
+#include "real_exec/cuda/array_kernels.hpp"
+#include "real_exec/cuda/recurrent_launches.hpp"
+
+namespace schedlab::detail {
+
+template <class Add>
+void RecurrentLaunches::for_each_sum(const DeviceChain& chain,
+                                     const DevicePortion& portion,
+                                     const Add& add) {
+  if (map_ == nullptr || portion.steps == 1) return add(portion);
+  const std::int64_t lowest = lowest_step(chain, portion);
+  for (std::int64_t i = 0; i < portion.steps; ++i) {
+    DevicePortion one = portion;
+    one.steps = 1;
+    one.step = lowest + (chain.place.direction == 1 ? i : portion.steps - 1 - i);
+    add(one);
+  }
+}
+
+void RecurrentLaunches::weight(SubTask task,
+                               const DeviceChain& chain,
+                               const DevicePortion& portion,
+                               const CudaLaunch& to) {
+  for_each_sum(chain, portion, [&](const DevicePortion& part) {
+    add_weight(task, chain, part, buffer(portion), to);
+  });
+  if (task == SubTask::weight_2 && !bias_apart(arrays_.spec)) bias(chain, portion, to.stream);
+}
+
+void RecurrentLaunches::add_weight(SubTask task,
+                                   const DeviceChain& chain,
+                                   const DevicePortion& portion,
+                                   std::int64_t buffer,
+                                   const CudaLaunch& to) {
+  const RecurrentSpec& spec = arrays_.spec;
+  const std::int64_t lowest = lowest_step(chain, portion);
+  const std::int64_t rows = portion.steps * spec.batch;
+  const std::int64_t gates = gate_columns();
+  float* const dwh = chain.dwh.data() + buffer * spec.hidden * gates;
+  // The steps lie one after another: one product over all their rows.
+  if (task == SubTask::weight_1) {
+    Operand a = input(chain, portion.id, lowest);
+    a.transposed = true;
+    float* const dwx = chain.dwx.data() + buffer * chain.place.width * gates;
+    multiply({chain.place.width, gates, rows},
+             a,
+             gate_gradients(chain, portion.id, lowest, 0),
+             {.data = dwx, .stride = gates, .add = true},
+             to);
+  } else if (task == SubTask::weight_2) {
+    const std::int64_t first_before =
+        chain.place.direction == 1 ? lowest + 1 : lowest - 1;  // h before each step
+    Operand a = h(chain, portion.id, first_before);
+    a.transposed = true;
+    // Of a GRU after n of the input's product.
+    multiply({spec.hidden, arrays_.shape.recurrent_gates * spec.hidden, rows},
+             a,
+             gate_gradients(chain, portion.id, lowest, arrays_.shape.cell_state ? 0 : 1),
+             {.data = dwh, .stride = gates, .add = true},
+             to);
+  } else {
+    const std::int64_t at = lowest * spec.batch * spec.hidden;
+    multiply(
+        {spec.hidden, spec.hidden, rows},
+        {.full = chain.reset.data() + at,
+         .low = arrays_.low() ? chain.reset_low.data() + at : nullptr,
+         .stride = spec.hidden,
+         .transposed = true},
+        gate_gradients(chain, portion.id, lowest, 0),
+        {.data = dwh + arrays_.shape.recurrent_gates * spec.hidden, .stride = gates, .add = true},
+        to);
+  }
+}
+
+void RecurrentLaunches::bias(const DeviceChain& chain,
+                             const DevicePortion& portion,
+                             cudaStream_t to) {
+  for_each_sum(chain, portion, [&](const DevicePortion& part) {
+    add_bias(chain, part, buffer(portion), to);
+  });
+}
+
+void RecurrentLaunches::add_bias(const DeviceChain& chain,
+                                 const DevicePortion& portion,
+                                 std::int64_t buffer,
+                                 cudaStream_t to) {
+  const std::int64_t biases = arrays_.shape.biases * arrays_.spec.hidden;
+  add_column_sums({.d = gate_gradients(chain, portion.id, lowest_step(chain, portion), 0).full,
+                   .sums = chain.dbias.data() + buffer * biases,
+                   .rows = static_cast<int>(portion.steps * arrays_.spec.batch),
+                   .columns = static_cast<int>(biases),
+                   .stride = static_cast<int>(gradient_columns())},
+                  to);
+}
+
+void RecurrentLaunches::reduce(SubTask task, const DeviceChain& chain, cudaStream_t to) {
+  const RecurrentSpec& spec = arrays_.spec;
+  const auto sum = [&](const DeviceArray<float>& buffers,
+                       std::int64_t rows,
+                       std::int64_t columns,
+                       std::int64_t begin,
+                       std::int64_t end) {
+    for (std::size_t b = 1; b < arrays_.buffers; ++b) {
+      const std::int64_t other = static_cast<std::int64_t>(b) * rows * columns;
+      add({.to = buffers.data() + begin,
+           .from = buffers.data() + other + begin,
+           .rows = static_cast<int>(rows),
+           .columns = static_cast<int>(end - begin),
+           .stride = static_cast<int>(columns)},
+          to);
+    }
+  };
+  const std::int64_t gates = gate_columns();
+  // Columns of the candidate, which have a task of their own, stand last.
+  const std::int64_t recurrent = arrays_.shape.recurrent_gates * spec.hidden;
+  const std::int64_t biases = arrays_.shape.biases * spec.hidden;
+  switch (task) {
+    case SubTask::reduce_1:
+      return sum(chain.dwx, chain.place.width, gates, 0, gates);
+    case SubTask::reduce_2:
+      sum(chain.dwh, spec.hidden, gates, 0, recurrent);
+      if (!bias_apart(spec)) sum(chain.dbias, 1, biases, 0, biases);
+      return;
+    case SubTask::reduce_3:
+      return sum(chain.dwh, spec.hidden, gates, recurrent, gates);
+    default:
+      return sum(chain.dbias, 1, biases, 0, biases);
+  }
+}
+
+void RecurrentLaunches::update(const DeviceChain& chain, cudaStream_t to) {
+  const bool adam = arrays_.spec.optimizer == Optimizer::adam;
+  const auto one = [&](const DeviceArray<float>& w,
+                       const LowArray& low,
+                       const DeviceArray<float>& gradient,
+                       const DeviceArray<float>& moments) {
+    update_weights({.w = w.data(),
+                    .w_low = low.data(),
+                    .gradient = gradient.data(),
+                    .mean = adam ? moments.data() : nullptr,
+                    .variance = adam ? moments.data() + w.size() : nullptr,
+                    .rate = static_cast<float>(adam ? adam_rate : sgd_rate),
+                    .elements = static_cast<long long>(w.size())},
+                   to);
+  };
+  one(chain.wx, chain.wx_low, chain.dwx, chain.wx_moments);
+  one(chain.wh, chain.wh_low, chain.dwh, chain.wh_moments);
+  one(chain.bias, LowArray{}, chain.dbias, chain.bias_moments);
+}
+
+}  // namespace schedlab::detail
