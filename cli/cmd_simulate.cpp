@@ -174,8 +174,8 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
   ScenarioRunner runner(space, terminal.stop);
   const FullRun run = runner.run_fully(0, true);
   const auto split = space.found_split(0, terminal.stop);
-  const Problem problem = run.prepared->problem();
-  const Metrics metrics = compute_metrics(problem, run.plan, run.trace, run.prepared->bounds);
+  const Problem problem = run.problem();
+  const Metrics metrics = compute_metrics(problem, run.plan, run.trace, run.bounds());
   const std::string title = fmt::format("{}: {} on {}",
                                         spec.name,
                                         grid.part_label(Part::policy, 0),

@@ -2,6 +2,7 @@
 #include "cli/kernel_steps.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/machine/cache_contents.hpp"
 
 #include <fmt/format.h>
 
@@ -107,18 +108,19 @@ std::shared_ptr<const KernelSteps> KernelSteps::of(const TaskGraph& graph,
     return nullptr;
   }
   const Bytes working_set = bytes_of_tensors(graph);
+  const auto cached = cached_shares(graph, platform.devices[DeviceId{0}]);
   const auto fits = model.fits(platform.devices[DeviceId{0}]);
   auto made = std::shared_ptr<KernelSteps>(new KernelSteps);
   TaskGraphBuilder builder;
   std::vector<std::vector<OperationId>> steps;  // by operation
-  for (const Operation& operation : operations) {
+  for (const OperationId id : operations.ids()) {
+    const Operation& operation = operations[id];
     auto& own = steps.emplace_back();
-    if (!several_kernels(operation)) {
-      own.push_back(builder.add_operation(operation));
-      continue;
-    }
-    for (std::size_t i = 0; i < operation.kernels.size(); ++i) {
-      own.push_back(builder.add_operation(step_of(operation, i, working_set, *fits)));
+    const std::size_t count = several_kernels(operation) ? operation.kernels.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      Operation step = count == 1 ? operation : step_of(operation, i, working_set, *fits);
+      if (!cached.empty()) set_cached(cached[id].begin() + static_cast<std::ptrdiff_t>(i), step);
+      own.push_back(builder.add_operation(std::move(step)));
     }
   }
   for (const TaskId task : graph.tasks()) {

@@ -32,6 +32,10 @@ class KernelSteps {
   /// Tasks and operations are steps. It has no edges: plans order steps as they order tasks.
   [[nodiscard]] const TaskGraph& graph() const { return graph_; }
   [[nodiscard]] const CostTable& costs() const { return costs_; }
+  /// Steps of a task; those of task 0 come first, then those of task 1.
+  [[nodiscard]] std::uint32_t step_count(TaskId task) const {
+    return first_[task.value() + 1] - first_[task.value()];
+  }
 
   [[nodiscard]] Plan expanded(const Plan& plan) const;
   /// Launches every step of what `policy` launches. `policy` must outlive it.
@@ -48,9 +52,6 @@ class KernelSteps {
  private:
   KernelSteps() = default;
   [[nodiscard]] TaskId first_step(TaskId task) const { return TaskId{first_[task.value()]}; }
-  [[nodiscard]] std::uint32_t step_count(TaskId task) const {
-    return first_[task.value() + 1] - first_[task.value()];
-  }
   [[nodiscard]] bool is_first(TaskId step) const {
     return first_[task_of_[step].value()] == step.value();
   }

@@ -31,6 +31,7 @@ void set_costs(const CostModel& model, PreparedProblem& made) {
   made.bounds = graph_lower_bounds(made.problem());
   if (const auto* measured = dynamic_cast<const Measured*>(&model)) {
     made.steps = KernelSteps::of(*made.graph, made.machine->platform, *measured);
+    made.caches = CacheCosts::of(made.problem(), made.steps.get(), model);
   }
 }
 

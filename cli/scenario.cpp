@@ -234,11 +234,15 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
   if (!several && once.graph->has_ranks()) expect_all_ranks(scenario, *once.graph);
   const PreparedProblem& decided = several ? *once.single : once;
   const Problem planned = decided.problem();
+  settled_ = nullptr;
   if (const auto online = this->online(scenario, policy, planned)) {
     recording_ =
         record_by_kernel(simulator_, decided.steps.get(), decided.simulated(), *online, options);
     recording_.plan.policy = policy.name();
-    if (!several && !ahead) return;
+    if (!several && !ahead) {
+      settle_costs(scenario, prepared, policy, options, true);
+      return;
+    }
   } else {
     recording_.plan = policy.plan(planned);
   }
@@ -256,12 +260,12 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
                 recording_.plan,
                 options,
                 recording_.trace);
+  settle_costs(scenario, prepared, policy, options, false);
 }
 
 /// The host's busy time is taken evenly from what all workers could do: the system moves it about,
 /// and blocks go to whoever is free.
-void ScenarioRunner::slow_for_shared_core(const PreparedProblem& prepared,
-                                          const SimulationOptions& options) {
+void ScenarioRunner::slow_for_shared_core(const FullRun& run, const SimulationOptions& options) {
   if (space_.workers() == 0 || space_.host_placement() != HostPlacement::shares_core) return;
   constexpr double most_taken = 0.5;  // a host that polls without end still leaves the worker half
   Duration busy{0};
@@ -270,7 +274,7 @@ void ScenarioRunner::slow_for_shared_core(const PreparedProblem& prepared,
   const double capacity = space_.workers() * to_seconds(recording_.trace.makespan());
   if (capacity <= 0) return;
   const double taken = std::min(to_seconds(busy) / capacity, most_taken / space_.workers());
-  const Problem nominal = prepared.simulated();
+  const Problem nominal = run.simulated();
   IdVector<TaskId, Duration> durations = nominal.costs.durations();
   for (Duration& duration : durations) {
     duration = round_up_seconds(to_seconds(duration) / (1.0 - taken));
@@ -279,7 +283,7 @@ void ScenarioRunner::slow_for_shared_core(const PreparedProblem& prepared,
   slowed.set_task_durations(std::move(durations));
   const Problem problem{nominal.graph, nominal.platform, slowed};
   run_by_kernel(
-      simulator_, prepared.steps.get(), problem, recording_.plan, options, recording_.trace);
+      simulator_, run.prepared->steps.get(), problem, recording_.plan, options, recording_.trace);
 }
 
 void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
@@ -291,14 +295,13 @@ void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
   if (may_exceed) expect_memory_suffices(memory_use(problem, recording_.trace));
 }
 
-Samples ScenarioRunner::draw(std::uint64_t scenario,
-                             const PreparedProblem& prepared,
-                             const Policy& policy) {
+Samples ScenarioRunner::draw(std::uint64_t scenario, const FullRun& run, const Policy& policy) {
   Samples samples;
   const auto sampling =
       space_.components().sampling(space_.grid().part_index(scenario, Part::variability));
   if (!sampling) return samples;
-  const Problem nominal = prepared.simulated();
+  const PreparedProblem& prepared = *run.prepared;
+  const Problem nominal = run.simulated();
   const KernelSteps* const steps = prepared.steps.get();
   const SimulationOptions options{.stop = stop_};
   for (std::uint64_t i = 0; i < sampling->samples; ++i) {
@@ -335,7 +338,6 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
   try {
     const Policy& policy = policy_of(scenario);
     const auto prepared = this->prepared(scenario, policy);
-    const Problem problem = prepared->problem();
     simulate(scenario,
              *prepared,
              policy,
@@ -343,10 +345,12 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
               .record_hosts = false,
               .record_flows = false,
               .stop = stop_});
+    const FullRun run = settled_run(prepared);
+    const Problem problem = run.problem();
     result.summary =
-        summarizer_.summarize(problem, recording_.plan, recording_.trace, prepared->bounds);
+        summarizer_.summarize(problem, recording_.plan, recording_.trace, run.bounds());
     expect_memory(problem, result.summary.peak_memory);
-    result.samples = draw(scenario, *prepared, policy);
+    result.samples = draw(scenario, run, policy);
     if (slices_ == 0) {
       const auto split = space_.found_split(scenario, stop_);
       if (split != nullptr) result.found_split = split->chosen;
@@ -373,18 +377,18 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
 }
 
 FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
-  FullRun run;
   const Policy& policy = policy_of(scenario);
-  run.prepared = prepared(scenario, policy);
-  const Problem problem = run.prepared->problem();
+  const auto prepared = this->prepared(scenario, policy);
   const SimulationOptions options{
       .engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_};
-  simulate(scenario, *run.prepared, policy, options);
-  slow_for_shared_core(*run.prepared, options);
+  simulate(scenario, *prepared, policy, options);
+  FullRun run = settled_run(prepared);
+  const Problem problem = run.problem();
+  slow_for_shared_core(run, options);
   const Summary summary =
-      summarizer_.summarize(problem, recording_.plan, recording_.trace, run.prepared->bounds);
+      summarizer_.summarize(problem, recording_.plan, recording_.trace, run.bounds());
   expect_memory(problem, summary.peak_memory);
-  if (with_samples) run.samples = draw(scenario, *run.prepared, policy);
+  if (with_samples) run.samples = draw(scenario, run, policy);
   run.plan = std::move(recording_.plan);
   run.trace = std::move(recording_.trace);
   run.findings = schedlab::check(

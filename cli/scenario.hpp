@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/auto_split.hpp"
+#include "cli/cache_costs.hpp"
 #include "cli/components.hpp"
 #include "cli/grid.hpp"
 #include "cli/kernel_steps.hpp"
@@ -39,6 +40,8 @@ struct PreparedProblem {
   /// Costs that were measured kernel by kernel: tasks of several kernels are simulated by them.
   /// nullptr: as whole tasks.
   std::shared_ptr<const KernelSteps> steps;
+  /// Costs that depend on what caches hold, so on the schedule; nullptr: they do not.
+  std::shared_ptr<const CacheCosts> caches;
 
   [[nodiscard]] Problem problem() const { return {*graph, machine->platform, costs}; }
   /// What runs in the simulator (run_by_kernel): the steps of the tasks, or the tasks.
@@ -128,14 +131,30 @@ class ScenarioSpace {
   SharedCache<std::uint64_t, AutoSplit> splits_;  // by scenario
 };
 
+/// A prepared problem with the costs of one schedule.
+struct SettledCosts {
+  CostTable tasks;
+  CostTable simulated;  ///< of steps or tasks, as PreparedProblem::simulated()
+  LowerBounds bounds;
+};
+
 /// One scenario with everything that was recorded about it.
 struct FullRun {
   std::shared_ptr<const PreparedProblem> prepared;
+  /// What caches made of the costs in this run; nullptr: the costs are those of `prepared`.
+  std::shared_ptr<const SettledCosts> settled;
   Plan plan;
   Trace trace;
   std::vector<Finding> findings;
   Samples samples;  ///< on a machine that scatters, if they were asked for; plan and trace are
                     ///< without noise
+
+  /// As those of `prepared`, with the costs of this run.
+  [[nodiscard]] Problem problem() const;
+  [[nodiscard]] Problem simulated() const;
+  [[nodiscard]] const LowerBounds& bounds() const {
+    return settled != nullptr ? settled->bounds : prepared->bounds;
+  }
 };
 
 /// Runs scenarios one after another on one thread.
@@ -169,17 +188,25 @@ class ScenarioRunner {
                 const Policy& policy,
                 const SimulationOptions& options);
 
+  // Simulates it again, and an online policy decides again, with the costs of what was found in
+  // caches, which go to settled_.
+  void settle_costs(std::uint64_t scenario,
+                    const PreparedProblem& prepared,
+                    const Policy& policy,
+                    const SimulationOptions& options,
+                    bool decides_again);
+  // Costs of what recording_ holds.
+  [[nodiscard]] FullRun settled_run(const std::shared_ptr<const PreparedProblem>& prepared) const;
+
   // Simulates the plan in recording_ once more with tasks as much longer as the host that shares
   // their core makes them, if it does.
-  void slow_for_shared_core(const PreparedProblem& prepared, const SimulationOptions& options);
+  void slow_for_shared_core(const FullRun& run, const SimulationOptions& options);
   // Throws InfeasibleError if the policy schedules one device only.
   void expect_all_ranks(std::uint64_t scenario, const TaskGraph& graph) const;
   // Throws InfeasibleError if the tensors of the run in recording_ do not fit.
   void expect_memory(const Problem& problem, Bytes peak) const;
   // Runs the plan in recording_ (an online policy: decides anew) on every draw of the machine.
-  [[nodiscard]] Samples draw(std::uint64_t scenario,
-                             const PreparedProblem& prepared,
-                             const Policy& policy);
+  [[nodiscard]] Samples draw(std::uint64_t scenario, const FullRun& run, const Policy& policy);
 
   // The last few, to be asked before the shared caches, which take a lock.
   struct RecentProblem {
@@ -200,6 +227,7 @@ class ScenarioRunner {
   std::vector<RecentPolicy> policies_;
   std::size_t recent_bytes_ = 0;
   Simulator::Recording recording_;
+  std::shared_ptr<const SettledCosts> settled_;  // of recording_
   Simulator::Recording sample_;
   CostTable varied_costs_;
 };

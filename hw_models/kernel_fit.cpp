@@ -29,10 +29,28 @@ constexpr std::array<double, 5> lengths{0.35, 0.7, 1.4, 2.8, 5.6};  // octaves
 constexpr std::array<double, 5> noises{0.01, 0.1, 0.5, 2, 1e6};     // the last: no correction
 constexpr double shortest_seconds = 1e-12;
 
-Features features_of(const Kernel& kernel, std::uint32_t units) {
+// Of a unit, from memory: from a tenth to twice of what cores copy. // assumed
+constexpr std::array<double, 9> memory_gb_per_s{0, 5, 8, 12, 17, 25, 35, 50, 70};  // 0: no limit
+constexpr std::array<double, 3> overlaps{1, 2, 4};
+constexpr double least_work = 0.3;  // of a sample's time that memory may not explain // assumed
+constexpr double octaves_of_missing = 2;  // between all operands in the cache and none // assumed
+
+/// Of products. What others read the kernel before them has mostly just written: whether a core's
+/// own cache still has it is not known, and the working set tells more.
+bool knows_cache(const Kernel& kernel) {
+  return kernel.bytes_cached > Bytes{0} &&
+         (kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution);
+}
+
+/// Share of a kernel on the unit that has most of its blocks.
+double fullest_share(const Kernel& kernel, std::uint32_t units) {
   const std::int64_t blocks = std::max(1U, kernel.grid.blocks);
   const std::int64_t waves = ceil_div(blocks, std::int64_t{std::max(1U, units)});
-  const double fullest = static_cast<double>(waves) / static_cast<double>(blocks);
+  return static_cast<double>(waves) / static_cast<double>(blocks);
+}
+
+Features features_of(const Kernel& kernel, std::uint32_t units) {
+  const double fullest = fullest_share(kernel, units);
   const auto read = static_cast<double>(kernel.bytes_read.count());
   const auto write = static_cast<double>(kernel.bytes_written.count());
   Features result{};
@@ -40,7 +58,7 @@ Features features_of(const Kernel& kernel, std::uint32_t units) {
   result[bytes] = (read + write) * fullest;
   result[fixed] = 1.0;
   result[written] = write * fullest;
-  result[shared] = blocks > 1 && units > 1 ? 1.0 : 0.0;
+  result[shared] = kernel.grid.blocks > 1 && units > 1 ? 1.0 : 0.0;
   return result;
 }
 
@@ -99,6 +117,11 @@ Eigen::VectorXd to_vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
+/// Of two times that overlap: their sum at 1, more and more the longer of the two above.
+double together(double a, double b, double overlap) {
+  return std::pow(std::pow(a, overlap) + std::pow(b, overlap), 1 / overlap);
+}
+
 double octaves(double value) {
   return std::log2(std::max(value, 1.0));
 }
@@ -123,26 +146,69 @@ std::vector<double> shape_place(const Kernel& kernel) {
   return {octaves(static_cast<double>((kernel.bytes_read + kernel.bytes_written).count())), blocks};
 }
 
-KernelFit::KernelFit(const std::vector<KernelSample>& samples) {
+KernelFit::KernelFit(const std::vector<KernelSample>& samples, const MemoryTime& memory)
+    : memory_(memory) {
   set_contexts(samples);
   fit_costs_of(samples);
   choose_smoothness(samples);
   fit_correction(samples);
 }
 
-KernelFit::KernelFit(const std::vector<KernelSample>& samples, const Smoothness& smoothness)
-    : smoothness_(smoothness) {
+KernelFit::KernelFit(const std::vector<KernelSample>& samples,
+                     const MemoryTime& memory,
+                     const Smoothness& smoothness)
+    : smoothness_(smoothness), memory_(memory) {
   set_contexts(samples);
   fit_costs_of(samples);
   fit_correction(samples);
 }
 
+MemoryTime fit_memory(const std::vector<std::vector<KernelSample>>& classes) {
+  MemoryTime best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double gb_per_s : memory_gb_per_s) {
+    for (const double overlap : overlaps) {
+      const MemoryTime memory{.seconds_per_byte = gb_per_s > 0 ? 1e-9 / gb_per_s : 0.0,
+                              .overlap = gb_per_s > 0 ? overlap : 1.0};
+      double error = 0;
+      for (const std::vector<KernelSample>& samples : classes) {
+        KernelFit fit{samples, memory, KernelFit::Smoothness{.length = 1, .noise = 1e6}};
+        for (const double residual : fit.log_residuals(samples)) error += std::abs(residual);
+      }
+      if (error >= least - 1e-9) continue;
+      least = error;
+      best = memory;
+    }
+  }
+  return best;
+}
+
+double KernelFit::missing_bytes(const Kernel& kernel) const {
+  if (!by_cache_) return 0;
+  const auto read = static_cast<double>(kernel.bytes_read.count());
+  return kernel.working_set == Bytes{0} ? read * usual_context_ / octaves_of_missing
+                                        : read - static_cast<double>(kernel.bytes_cached.count());
+}
+
+double KernelFit::memory_seconds(const Kernel& kernel, std::uint32_t units) const {
+  return missing_bytes(kernel) * fullest_share(kernel, units) * memory_.seconds_per_byte;
+}
+
+double KernelFit::context_of(const Kernel& kernel) const {
+  if (!by_cache_) return octaves(static_cast<double>(kernel.working_set.count()));
+  const auto read = static_cast<double>(std::max<std::int64_t>(1, kernel.bytes_read.count()));
+  return octaves_of_missing * missing_bytes(kernel) / read;
+}
+
 void KernelFit::set_contexts(const std::vector<KernelSample>& samples) {
+  by_cache_ = std::any_of(samples.begin(), samples.end(), [](const KernelSample& sample) {
+    return knows_cache(sample.kernel);
+  });
   double sum = 0;
   std::size_t known = 0;
   for (const KernelSample& sample : samples) {
     if (sample.kernel.working_set == Bytes{0}) continue;
-    const double context = octaves(static_cast<double>(sample.kernel.working_set.count()));
+    const double context = context_of(sample.kernel);
     smallest_context_ = known == 0 ? context : std::min(smallest_context_, context);
     largest_context_ = known == 0 ? context : std::max(largest_context_, context);
     sum += context;
@@ -160,11 +226,18 @@ std::vector<double> KernelFit::place_of(const Kernel& kernel) const {
   }
   const double context = kernel.working_set == Bytes{0}
                              ? usual_context_
-                             : std::clamp(octaves(static_cast<double>(kernel.working_set.count())),
-                                          smallest_context_,
-                                          largest_context_);
+                             : std::clamp(context_of(kernel), smallest_context_, largest_context_);
   place.push_back(context);
   return place;
+}
+
+/// What a kernel of `seconds` would take without its `memory` time.
+double KernelFit::work_of(double seconds, double memory) const {
+  const double most =
+      seconds * std::pow(1 - std::pow(least_work, memory_.overlap), 1 / memory_.overlap);
+  const double p = memory_.overlap;
+  const double inside = std::pow(seconds, p) - std::pow(std::min(memory, most), p);
+  return std::max(std::pow(std::max(inside, 0.0), 1 / p), shortest_seconds);
 }
 
 void KernelFit::fit_costs_of(const std::vector<KernelSample>& samples) {
@@ -174,7 +247,8 @@ void KernelFit::fit_costs_of(const std::vector<KernelSample>& samples) {
   for (const KernelSample& sample : samples) {
     SCHEDLAB_EXPECTS(sample.kernel.kind == samples.front().kernel.kind, "one class of kernels");
     all.push_back(features_of(sample.kernel, sample.units));
-    measured.push_back(std::max(to_seconds(sample.duration), shortest_seconds));
+    const double seconds = std::max(to_seconds(sample.duration), shortest_seconds);
+    measured.push_back(work_of(seconds, memory_seconds(sample.kernel, sample.units)));
   }
   // Features are scaled to the size of what is measured: pivots are then comparable.
   std::vector<std::size_t> used;
@@ -256,9 +330,12 @@ void KernelFit::fit_correction(const std::vector<KernelSample>& samples) {
 
 KernelFit::Parts KernelFit::parts(const Kernel& kernel, std::uint32_t units) const {
   const Features features = features_of(kernel, units);
-  return {.flops = costs_[flops] * features[flops],
-          .bytes = costs_[bytes] * features[bytes] + costs_[written] * features[written],
-          .fixed = costs_[fixed] * features[fixed] + costs_[shared] * features[shared]};
+  Parts parts{.flops = costs_[flops] * features[flops],
+              .bytes = costs_[bytes] * features[bytes] + costs_[written] * features[written],
+              .fixed = costs_[fixed] * features[fixed] + costs_[shared] * features[shared]};
+  const double work = parts.flops + parts.bytes + parts.fixed;
+  parts.bytes += together(work, memory_seconds(kernel, units), memory_.overlap) - work;
+  return parts;
 }
 
 double KernelFit::seconds(const Kernel& kernel, std::uint32_t units) const {
@@ -271,19 +348,20 @@ double KernelFit::seconds(const Kernel& kernel, std::uint32_t units) const {
   return (sum.flops + sum.bytes + sum.fixed) * std::exp2(correction);
 }
 
-std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples) {
+std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples,
+                                    const MemoryTime& memory) {
   std::vector<std::vector<double>> shapes;
   for (const KernelSample& sample : samples) shapes.push_back(uncut_place(sample.kernel));
   const std::set<std::vector<double>> different(shapes.begin(), shapes.end());
   if (different.size() < 3) return {};
-  const KernelFit all{samples};
+  const KernelFit all{samples, memory};
   std::vector<double> ratios(samples.size(), 1.0);
   for (const std::vector<double>& left_out : different) {
     std::vector<KernelSample> rest;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (shapes[i] != left_out) rest.push_back(samples[i]);
     }
-    const KernelFit fit{rest, all.smoothness_};
+    const KernelFit fit{rest, memory, all.smoothness_};
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (shapes[i] != left_out) continue;
       const double predicted = fit.seconds(samples[i].kernel, samples[i].units);

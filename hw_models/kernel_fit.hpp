@@ -9,9 +9,27 @@
 
 namespace schedlab {
 
+/// What a kernel's operands take that are not in the last-level cache: a time per byte, of the unit
+/// that reads most of them, of which some is hidden behind the kernel's work:
+///
+///   seconds = (work^overlap + memory^overlap)^(1 / overlap)
+///
+/// 1: nothing is hidden; the larger, the nearer to the longer of the two.
+struct MemoryTime {
+  double seconds_per_byte = 0;
+  double overlap = 1;
+
+  friend bool operator==(const MemoryTime&, const MemoryTime&) = default;
+};
+
+/// The one with which the costs of all these classes together, each fitted to its own samples, err
+/// least: memory is as fast for all of them, and a single class may hardly ever have missed it.
+/// Nothing where the samples do not know what was in the cache (Kernel::bytes_cached).
+[[nodiscard]] MemoryTime fit_memory(const std::vector<std::vector<KernelSample>>& classes);
+
 /// Time of kernels of one class, fitted to samples of it:
 ///
-///   seconds = (sum of costs x features) * 2^(smooth correction)
+///   seconds = (sum of costs x features, together with MemoryTime) * 2^(smooth correction)
 ///
 ///   features     1; FLOPs, bytes and bytes written of the blocks on the fullest unit; 1 where
 ///   other
@@ -19,10 +37,10 @@ namespace schedlab {
 ///                (hw_models/linear_fit.hpp); features that the samples cannot tell apart are left
 ///                out.
 ///   correction   what the costs miss at the samples, as log2, interpolated over log2 of the shape
-///                (m, n, k, blocks; of others bytes, their share read, blocks) and of the
-///                working set that the kernel runs in, which decides what caches hold. A working
-///                set beyond those measured counts as the nearest of them, one that is not known
-///                as their mean:
+///                (m, n, k, blocks; of others bytes, their share read, blocks) and of what
+///                caches hold: the share of bytes_read that is not in the last-level cache, where
+///                the samples know it, else the working set that the kernel runs in. What is beyond
+///                those measured counts as the nearest of them, what is not known as their mean.
 ///                Gaussian process regression with a squared exponential kernel. Its length and
 ///                noise are those of a small grid that predict left-out samples best. Far from all
 ///                samples it fades to nothing, and the costs alone decide.
@@ -32,7 +50,7 @@ namespace schedlab {
 class KernelFit {
  public:
   /// `samples`: not empty, one class of kernels (ContractViolation otherwise). Cost O(samples^3).
-  explicit KernelFit(const std::vector<KernelSample>& samples);
+  explicit KernelFit(const std::vector<KernelSample>& samples, const MemoryTime& memory = {});
 
   /// A kernel of grid.blocks blocks (0: one) on so many units.
   [[nodiscard]] double seconds(const Kernel& kernel, std::uint32_t units) const;
@@ -45,12 +63,20 @@ class KernelFit {
   [[nodiscard]] Parts parts(const Kernel& kernel, std::uint32_t units) const;
 
  private:
-  friend std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples);
+  friend std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples,
+                                             const MemoryTime& memory);
+  friend MemoryTime fit_memory(const std::vector<std::vector<KernelSample>>& classes);
   struct Smoothness {
     double length = 1;  ///< octaves
     double noise = 1;   ///< variance of a sample over variance of the correction
   };
-  KernelFit(const std::vector<KernelSample>& samples, const Smoothness& smoothness);
+  KernelFit(const std::vector<KernelSample>& samples,
+            const MemoryTime& memory,
+            const Smoothness& smoothness);
+  [[nodiscard]] double missing_bytes(const Kernel& kernel) const;
+  [[nodiscard]] double memory_seconds(const Kernel& kernel, std::uint32_t units) const;
+  [[nodiscard]] double work_of(double seconds, double memory) const;
+  [[nodiscard]] double context_of(const Kernel& kernel) const;
   void set_contexts(const std::vector<KernelSample>& samples);
   [[nodiscard]] std::vector<double> place_of(const Kernel& kernel) const;
   void fit_costs_of(const std::vector<KernelSample>& samples);
@@ -60,7 +86,9 @@ class KernelFit {
 
   std::vector<double> costs_;  // per feature, 0 for those left out
   Smoothness smoothness_;
-  double usual_context_ = 0;  // log2 of the samples' working sets
+  MemoryTime memory_;
+  bool by_cache_ = false;     // the samples know what of their operands was in the cache
+  double usual_context_ = 0;  // mean over the samples
   double smallest_context_ = 0;
   double largest_context_ = 0;
   std::vector<std::vector<double>> places_;  // of the samples
@@ -73,6 +101,7 @@ class KernelFit {
 /// Measured over predicted of every sample whose shape (whatever its blocks) was left out of the
 /// fit, in their order; empty with fewer than 3 shapes. Smoothness is chosen once, on all samples.
 /// Cost O(shapes * samples^3).
-[[nodiscard]] std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples);
+[[nodiscard]] std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples,
+                                                  const MemoryTime& memory = {});
 
 }  // namespace schedlab

@@ -67,21 +67,23 @@ void add_texts(const MachineSpec& machine, Json& root) {
 
 Json sample_json(const KernelSample& sample) {
   const Kernel& kernel = sample.kernel;
-  return {{"operation", sample.operation},
-          {"kind", std::string{to_string(kernel.kind)}},
-          {"type", std::string{to_string(kernel.type)}},
-          {"m", kernel.m},
-          {"n", kernel.n},
-          {"k", kernel.k},
-          {"flops", number(kernel.flops.count())},
-          {"bytes_read", kernel.bytes_read.count()},
-          {"bytes_written", kernel.bytes_written.count()},
-          {"working_set", kernel.working_set.count()},
-          {"blocks", kernel.grid.blocks},
-          {"units", sample.units},
-          {"duration_us", number(us(sample.duration))},
-          {"spread", number(sample.spread)},
-          {"repetitions", sample.repetitions}};
+  Json json{{"operation", sample.operation},
+            {"kind", std::string{to_string(kernel.kind)}},
+            {"type", std::string{to_string(kernel.type)}},
+            {"m", kernel.m},
+            {"n", kernel.n},
+            {"k", kernel.k},
+            {"flops", number(kernel.flops.count())},
+            {"bytes_read", kernel.bytes_read.count()},
+            {"bytes_written", kernel.bytes_written.count()},
+            {"working_set", kernel.working_set.count()},
+            {"blocks", kernel.grid.blocks},
+            {"units", sample.units},
+            {"duration_us", number(us(sample.duration))},
+            {"spread", number(sample.spread)},
+            {"repetitions", sample.repetitions}};
+  if (kernel.bytes_cached > Bytes{0}) json["bytes_cached"] = kernel.bytes_cached.count();
+  return json;
 }
 
 Json profile_json(const KernelProfile& profile) {

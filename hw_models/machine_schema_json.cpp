@@ -102,6 +102,7 @@ Json sample_schema() {
   properties["repetitions"] = bare_number(1, 1'000'000, true);
   std::vector<std::string> all;
   for (const auto& item : properties.items()) all.push_back(item.key());
+  properties["bytes_cached"] = bare_number(0, 1e18, true);  // not in files of older versions
   return object(std::move(properties), all);
 }
 

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace schedlab {
@@ -99,6 +100,28 @@ Box box_of(const std::vector<KernelSample>& samples) {
   return box;
 }
 
+/// By class: one for all products that do not add into their results, one for all that do, as far
+/// as they know what was in the cache.
+std::vector<MemoryTime> memory_times(const std::vector<std::vector<KernelSample>>& classes) {
+  const auto knows = [](const std::vector<KernelSample>& samples) {
+    return is_matrix(samples.front().kernel) &&
+           std::any_of(samples.begin(), samples.end(), [](const KernelSample& sample) {
+             return sample.kernel.bytes_cached > Bytes{0};
+           });
+  };
+  std::map<bool, std::vector<std::vector<KernelSample>>> alike;
+  for (const std::vector<KernelSample>& samples : classes) {
+    if (knows(samples)) alike[accumulates(samples.front().kernel)].push_back(samples);
+  }
+  std::map<bool, MemoryTime> times;
+  for (const auto& [adds, of_kind] : alike) times[adds] = fit_memory(of_kind);
+  std::vector<MemoryTime> result;
+  for (const std::vector<KernelSample>& samples : classes) {
+    result.push_back(knows(samples) ? times[accumulates(samples.front().kernel)] : MemoryTime{});
+  }
+  return result;
+}
+
 using Residual = std::pair<double, Bytes>;  // measured over predicted, and in which working set
 
 std::vector<Residual> of_repetitions(const std::vector<KernelSample>& samples) {
@@ -114,10 +137,10 @@ std::vector<Residual> of_repetitions(const std::vector<KernelSample>& samples) {
 
 }  // namespace
 
-KernelClass::KernelClass(std::vector<KernelSample> samples)
-    : samples_(std::move(samples)), fit_(samples_) {
+KernelClass::KernelClass(std::vector<KernelSample> samples, const MemoryTime& memory)
+    : samples_(std::move(samples)), fit_(samples_, memory) {
   std::vector<Residual> residuals;
-  const std::vector<double> held_out = held_out_ratios(samples_);
+  const std::vector<double> held_out = held_out_ratios(samples_, memory);
   for (std::size_t i = 0; i < held_out.size(); ++i) {
     residuals.push_back({held_out[i], samples_[i].kernel.working_set});
   }
@@ -205,7 +228,10 @@ ProfileFits::ProfileFits(const KernelProfile& profile) {
       found->push_back(sample);
     }
   }
-  for (std::vector<KernelSample>& group : groups) classes_.emplace_back(std::move(group));
+  const std::vector<MemoryTime> memory = memory_times(groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    classes_.emplace_back(std::move(groups[i]), memory[i]);
+  }
 }
 
 const KernelClass* ProfileFits::nearest(const Kernel& kernel, std::size_t before) const {

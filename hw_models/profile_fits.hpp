@@ -17,7 +17,7 @@ namespace schedlab {
 class KernelClass {
  public:
   /// `samples`: not empty, of one operation, kind and data type.
-  explicit KernelClass(std::vector<KernelSample> samples);
+  explicit KernelClass(std::vector<KernelSample> samples, const MemoryTime& memory = {});
 
   [[nodiscard]] const std::string& operation() const { return samples_.front().operation; }
   [[nodiscard]] TaskKind kind() const { return samples_.front().kernel.kind; }

@@ -61,6 +61,11 @@ KernelSample read_sample(MachineReader& reader, const std::string& at) {
   kernel.bytes_read = Bytes{whole(number("/bytes_read", bytes))};
   kernel.bytes_written = Bytes{whole(number("/bytes_written", bytes))};
   kernel.working_set = Bytes{whole(number("/working_set", bytes))};
+  const std::vector<std::string> keys = reader.children(at);
+  if (std::find(keys.begin(), keys.end(), "bytes_cached") != keys.end()) {
+    const auto read = static_cast<double>(kernel.bytes_read.count());
+    kernel.bytes_cached = Bytes{whole(number("/bytes_cached", {0, read, true}))};
+  }
   kernel.grid.blocks = count(number("/blocks", any_count));
   sample.units = count(number("/units", any_count));
   sample.duration = from_us(number("/duration_us", microseconds));

@@ -33,8 +33,9 @@ struct BenchCase {
 struct BenchDevice {
   std::string cpu;
   std::string compiler;
-  std::string library;  ///< of matrix products
-  std::string date;     ///< today
+  std::string library;       ///< of matrix products
+  std::string date;          ///< today
+  Bytes last_level_cache{};  ///< that its workers share; 0: not known
 };
 
 /// Where calibration measures: this computer's cores, or in tests a simulated machine.

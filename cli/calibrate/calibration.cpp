@@ -185,7 +185,9 @@ MachineSpec calibrate(CalibrationBench& bench,
   // In turn, several times over: what disturbs the computer for a few seconds then touches a few
   // runs of each kernel, and not all runs of a few.
   std::vector<KernelTimes> times;
-  for (const BenchCase& what : cases) times.emplace_back(what.graph, workers);
+  for (const BenchCase& what : cases) {
+    times.emplace_back(what.graph, workers, device.last_level_cache);
+  }
   const ProbeCases probe{workers};
   std::vector<ProbeTimes> probes;
   for (std::size_t pass = 0; pass < passes; ++pass) {
@@ -234,6 +236,13 @@ MachineSpec calibrate(CalibrationBench& bench,
                      "as between tasks of one stream: the executor makes no difference"});
   numbers.insert(numbers.end(), bandwidth.begin(), bandwidth.end());
   for (const MeasuredNumber& number : numbers) add(machine, number);
+  if (device.last_level_cache > Bytes{0}) {
+    add(machine,
+        {"/device/l2_mib",
+         static_cast<double>(device.last_level_cache.count()) / (1 << 20),
+         "what the system says of the cache that the cores share"},
+        Origin::source);
+  }
   add(machine,
       {"/device/unit_classes/core", static_cast<double>(workers), "workers of the executor"},
       Origin::source);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/cpu_bench.hpp"
 
+#include "cli/calibrate/system_caches.hpp"
 #include "cli/execution.hpp"
 #include "real_exec/gemm.hpp"
 #include "real_exec/proxy_work.hpp"
@@ -104,7 +105,8 @@ BenchDevice CpuBench::device() const {
   return {.cpu = processor_name(),
           .compiler = compiler_name(),
           .library = std::string{gemm_library()},
-          .date = today()};
+          .date = today(),
+          .last_level_cache = last_level_cache()};
 }
 
 void CpuBench::run(const BenchCase& what, const std::function<bool(const Execution&)>& again) {

@@ -19,6 +19,7 @@ namespace {
 // depends on what runs between its turns.
 enum class Footprint : std::uint8_t { small, large };
 constexpr std::int64_t large_hidden = 400;  // from here on four layers are large
+constexpr ShapePoint large_weights{.hidden = 640, .batch = 5};
 
 RecurrentSpec model(const ShapePoint& point, Footprint footprint) {
   const bool small = footprint == Footprint::small;
@@ -172,6 +173,13 @@ std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick) {
     if (units == 1) continue;
     cases.push_back({i % 4 < 2 ? model(points[i], there) : together, 1});
     if (units >= 4) cases.push_back({i % 4 < 2 ? together : model(points[i], there), units / 2});
+  }
+  // Large weights with little work for each: of one layer they stay in caches of 32 MiB, gradients
+  // and all, of four they come from memory in the forward pass too. Other models are in between.
+  for (const std::int64_t layers : {1, 4}) {
+    RecurrentSpec spec = model(large_weights, Footprint::large);
+    spec.layers = layers;
+    cases.push_back({spec, units});
   }
   if (!quick) add_variants(units, cases);
   return cases;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/kernel_times.hpp"
 
+#include "cli/cache_costs.hpp"
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/machine/cache_contents.hpp"
 #include "sim/machine/cost_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <tuple>
@@ -38,6 +41,7 @@ std::vector<KernelSpan> kernel_spans(const Execution& execution) {
 void KernelTimes::add(const Execution& execution) {
   const std::vector<KernelSpan> spans = kernel_spans(execution);
   if (kernels_.empty()) {
+    order_ = order_of_starts(execution.trace);
     for (const KernelSpan& span : spans) kernels_.push_back({span.task, span.kernel, {}});
   }
   SCHEDLAB_EXPECTS(kernels_.size() == spans.size(), "equal runs of one plan");
@@ -73,9 +77,13 @@ std::vector<KernelSample> KernelTimes::samples(double share) const {
     if (makespans_[run] <= longest) kept.push_back(run);
   }
   const Bytes working_set = bytes_of_tensors(*graph_);
+  const CacheContents contents{*graph_, cache_};
+  std::vector<float> shares;
+  if (contents.known()) shares = contents.shares(order_);
   struct Group {
     KernelSample sample;
     std::size_t tasks = 0;
+    double cached = 0;           // sum of the shares
     std::vector<double> by_run;  // sum over the tasks
   };
   std::vector<Group> groups;
@@ -96,6 +104,9 @@ std::vector<KernelSample> KernelTimes::samples(double share) const {
       found = groups.end() - 1;
     }
     ++found->tasks;
+    if (!shares.empty()) {
+      found->cached += static_cast<double>(shares[contents.first_kernel(one.task) + one.kernel]);
+    }
     for (std::size_t i = 0; i < kept.size(); ++i) found->by_run[i] += one.seconds[kept[i]];
   }
   std::vector<KernelSample> samples;
@@ -103,6 +114,9 @@ std::vector<KernelSample> KernelTimes::samples(double share) const {
     const RobustSummary runs = robust_summary(group.by_run);
     group.sample.duration =
         std::max(Duration{1}, round_up_seconds(runs.median / static_cast<double>(group.tasks)));
+    const auto read = static_cast<double>(group.sample.kernel.bytes_read.count());
+    group.sample.kernel.bytes_cached =
+        Bytes{std::llround(group.cached / static_cast<double>(group.tasks) * read)};
     group.sample.spread = runs.spread;
     group.sample.repetitions = static_cast<std::uint32_t>(group.tasks * runs.count);
     samples.push_back(std::move(group.sample));

@@ -19,8 +19,10 @@ struct StreamPause {
 /// Collects repeated runs of one case.
 class KernelTimes {
  public:
-  /// `graph` must outlive this.
-  KernelTimes(const TaskGraph& graph, std::uint32_t workers) : graph_(&graph), workers_(workers) {}
+  /// `graph` must outlive this. `cache`: bytes of the last-level cache that kernels find their
+  /// operands in; 0: the samples do not know.
+  KernelTimes(const TaskGraph& graph, std::uint32_t workers, Bytes cache = Bytes{0})
+      : graph_(&graph), workers_(workers), cache_(cache) {}
 
   void add(const Execution& execution);
   [[nodiscard]] std::size_t runs() const { return makespans_.size(); }
@@ -29,7 +31,8 @@ class KernelTimes {
   /// median over the runs. Runs are whole or not at all: those with a makespan beyond the `share`
   /// quantile of all are left out as disturbed. The sum of what is kept is then the makespan that
   /// such runs have, which sums of single medians are not: what disturbs tasks only adds.
-  /// Operations of equal names and kernels (in different layers) are one. At least one run.
+  /// Operations of equal names and kernels (in different layers) are one; what they found in the
+  /// cache is their mean. At least one run.
   [[nodiscard]] std::vector<KernelSample> samples(double share) const;
   /// What one worker waits for the other at a kernel's end is in them: with work in another stream
   /// that time is not lost.
@@ -46,6 +49,8 @@ class KernelTimes {
 
   const TaskGraph* graph_;
   std::uint32_t workers_;
+  Bytes cache_;
+  std::vector<TaskId> order_;  // of the first run
   std::vector<KernelOfTask> kernels_;
   std::vector<StreamPause> pauses_;
   std::vector<double> makespans_;

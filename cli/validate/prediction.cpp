@@ -20,8 +20,7 @@ namespace {
 /// costs do not say: by how much.
 double slowed_by_host(const FullRun& run, const SimulationOptions& options, Simulator& simulator) {
   Trace plain;
-  run_by_kernel(
-      simulator, run.prepared->steps.get(), run.prepared->simulated(), run.plan, options, plain);
+  run_by_kernel(simulator, run.prepared->steps.get(), run.simulated(), run.plan, options, plain);
   const double plain_us = to_us(plain.makespan());
   return plain_us > 0 ? to_us(run.trace.makespan()) / plain_us : 1.0;
 }
@@ -36,7 +35,7 @@ class FactoredRuns {
       : space_(space),
         scenario_(scenario),
         run_(run),
-        nominal_(run.prepared->simulated()),
+        nominal_(run.simulated()),
         durations_(nominal_.costs.durations()),
         costs_(nominal_.costs),
         options_{.stop = stop},

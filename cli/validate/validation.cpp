@@ -133,7 +133,7 @@ class Validator {
     outcome.spread = quartiles(makespans_us).relative_spread();
     const FullRun& run = *predicted.run;
     const double half = (outcome.measured_95.high - outcome.measured_95.low) / 2;
-    outcome.comparison = compare_traces({.problem = run.prepared->problem(),
+    outcome.comparison = compare_traces({.problem = run.problem(),
                                          .simulated = run.trace,
                                          .measured = measured.traces,
                                          .makespans = makespans,
@@ -175,7 +175,7 @@ class Validator {
       drawn.run_noise = predicted_[outcome.scenario].run_noise;
       made.predicted_90 = interval_90(draws_of_medians(drawn, outcome.runs, seed_));
     }
-    const Problem problem = run.prepared->problem();
+    const Problem problem = run.problem();
     CostTable costs = problem.costs;
     costs.set_task_durations(speed.durations);
     const Problem at_speed{problem.graph, problem.platform, costs};

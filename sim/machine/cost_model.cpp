@@ -2,6 +2,7 @@
 #include "sim/machine/cost_model.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/machine/cache_contents.hpp"
 #include "sim/machine/cache_reuse.hpp"
 #include "sim/machine/occupancy.hpp"
 
@@ -162,6 +163,7 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
   const CacheReuse reuse{graph, platform};
   const Bytes working_set = bytes_of_tensors(graph);
   for (const Device& device : platform.devices) {
+    const auto cached = cached_shares(graph, device);
     for (const OperationId id : graph.operations().ids()) {
       const Operation& operation = graph.operations()[id];
       Estimate estimate;
@@ -170,6 +172,7 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
         if (device.profile != nullptr && working_set > Bytes{0}) {
           if (!known) known = operation;
           for (Kernel& kernel : known->kernels) kernel.working_set = working_set;
+          if (!cached.empty()) set_cached(cached[id].begin(), *known);
         }
         estimate = model.estimate(known ? *known : operation, device);
       }

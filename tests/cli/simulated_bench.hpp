@@ -42,9 +42,14 @@ class SimulatedBench final : public CalibrationBench {
 
   [[nodiscard]] std::uint32_t workers() const override { return workers_; }
   [[nodiscard]] BenchDevice device() const override {
-    return {.cpu = "simulated CPU", .compiler = "none", .library = "none", .date = "2026-11-21"};
+    return {.cpu = "simulated CPU",
+            .compiler = "none",
+            .library = "none",
+            .date = "2026-11-21",
+            .last_level_cache = last_level_cache};
   }
   [[nodiscard]] std::size_t runs() const { return runs_; }
+  Bytes last_level_cache{};  ///< as the system says; nothing that runs depends on it
   /// Called before each run.
   std::function<void()> before_run;
 

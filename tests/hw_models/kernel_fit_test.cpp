@@ -125,4 +125,47 @@ TEST_CASE("costs that grow with FLOPs, with bytes and with neither are told apar
   CHECK(parts.fixed == doctest::Approx(1e-6).epsilon(0.05));
 }
 
+namespace {
+
+/// Of `operation`, each sample with all operands in the cache and with none of them, where each
+/// byte of the unit that reads most then takes 1 / (10 GB/s) more.
+std::vector<KernelSample> in_and_out_of_cache(std::string_view operation) {
+  std::vector<KernelSample> samples;
+  for (KernelSample sample : of(synthetic_profile(0.0), operation)) {
+    sample.kernel.working_set = Bytes{1'000'000};
+    sample.kernel.bytes_cached = sample.kernel.bytes_read;
+    samples.push_back(sample);
+    const auto read = static_cast<double>(sample.kernel.bytes_read.count());
+    sample.duration += round_up_seconds(read / sample.kernel.grid.blocks / 10e9);
+    sample.kernel.bytes_cached = Bytes{0};
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("operands that are not in the cache take the time of memory, in part where part is") {
+  const std::vector<KernelSample> samples = in_and_out_of_cache("hidden_1");
+  const KernelFit fit{samples, fit_memory({samples})};
+  Kernel kernel = with_blocks(hidden_1_kernel({.batch = 32, .hidden = 512, .width = 512}), 2);
+  kernel.working_set = Bytes{1'000'000};
+  const auto read = static_cast<double>(kernel.bytes_read.count());
+  for (const double share : {0.0, 0.5, 1.0}) {
+    CAPTURE(share);
+    kernel.bytes_cached = Bytes{static_cast<std::int64_t>(share * read)};
+    const double seconds = true_seconds(kernel, 2) + (1 - share) * read / 2 / 10e9;
+    CHECK(fit.seconds(kernel, 2) == doctest::Approx(seconds).epsilon(0.04));
+  }
+  // Where it is not known what is there, it is as in the samples on average: half of them.
+  kernel.working_set = Bytes{0};
+  kernel.bytes_cached = Bytes{0};
+  CHECK(fit.seconds(kernel, 2) ==
+        doctest::Approx(true_seconds(kernel, 2) + read / 4 / 10e9).epsilon(0.04));
+}
+
+TEST_CASE("samples that do not know what was in the cache have no time of memory") {
+  CHECK(fit_memory({of(synthetic_profile(0.0), "hidden_1")}) == MemoryTime{});
+}
+
 }  // namespace schedlab

@@ -35,6 +35,7 @@ MachineSpec profiled_machine() {
   profile.valid = "hidden 96 to 640";
   profile.cut = {.flops_per_block = 123456.789, .bytes_per_block = 65536};
   profile.noise = 0.0123;
+  profile.samples.front().kernel.bytes_cached = Bytes{1000};
   profile.co_run = {{TaskKind::gemm, 1.05}, {TaskKind::pointwise, 1.0 / 3 + 1}};
   machine.platform.devices[DeviceId{0}].profile =
       std::make_shared<const KernelProfile>(std::move(profile));
@@ -89,6 +90,8 @@ TEST_CASE("a wrong profile is refused by place") {
   CHECK(
       message("\"kind\":\"pointwise\"", "\"kind\":\"pontwise\"").find("/profile/samples/0/kind") !=
       std::string::npos);
+  CHECK(message("\"bytes_cached\":1000", "\"bytes_cached\":-1")
+            .find("/profile/samples/0/bytes_cached") != std::string::npos);
   CHECK(message("\"blocks\":1", "\"blocks\":0").find("/profile/samples/0/blocks") !=
         std::string::npos);
   CHECK(message("\"measured\": \"made up for a test\",", "").find("/profile/measured") !=
