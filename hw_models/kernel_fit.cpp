@@ -38,8 +38,7 @@ constexpr double octaves_of_missing = 2;  // between all operands in the cache a
 /// Of products. What others read the kernel before them has mostly just written: whether a core's
 /// own cache still has it is not known, and the working set tells more.
 bool knows_cache(const Kernel& kernel) {
-  return kernel.bytes_cached > Bytes{0} &&
-         (kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution);
+  return kernel.bytes_cached > Bytes{0} && runs_on_matrix_units(kernel.kind);
 }
 
 /// Share of a kernel on the unit that has most of its blocks.
