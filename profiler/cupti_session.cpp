@@ -112,8 +112,7 @@ class CuptiSession::Impl {
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  // NOLINTNEXTLINE(bugprone-exception-escape): stop() throws nothing, set_calls() does when it must
-  // work
+  // NOLINTNEXTLINE(bugprone-exception-escape): set_calls() throws only where it must work
   ~Impl() { stop(); }
 
   void push(WorkId work) {

@@ -145,6 +145,7 @@ std::set<Bits> some_down_sets(std::size_t count,
 DownSets::DownSets(std::size_t vertex_count, const std::vector<Edge>& edges, std::size_t most) {
   const Needs needs(vertex_count, edges);
   sets_ = all_down_sets(vertex_count, needs, most);
+  // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): known once the sets are
   complete_ = !sets_.empty();
   if (complete_) return;
   // Nothing is proven then, so time is not spent on more of them than help.

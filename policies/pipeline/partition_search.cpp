@@ -123,12 +123,12 @@ std::optional<FoundStages> filled_up_to(std::int64_t bound,
       if (value && *value <= bound) {
         start = candidate;
         own = *value;
-      } else if (parts.stage.compute.count() > bound &&
-                 goal.objective == PartitionObjective::load) {
-        break;
-      } else if (end - candidate > 64 && start) {
-        break;  // a transfer may fall further on, but not this far
+        continue;
       }
+      const bool only_grows =
+          parts.stage.compute.count() > bound && goal.objective == PartitionObjective::load;
+      // A transfer may fall further on, but not this far.
+      if (only_grows || (end - candidate > 64 && start)) break;
     }
     if (!start) return std::nullopt;
     found.ends.push_back(end);

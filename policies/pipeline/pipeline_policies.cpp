@@ -15,7 +15,7 @@ GradientSums sums_from(std::string_view word) {
   return word == "before_sending" ? GradientSums::before_sending : GradientSums::overlapped;
 }
 
-PolicyInfo pipeline_info(std::string name,
+PolicyInfo pipeline_info(const std::string& name,
                          std::string summary,
                          std::string source,
                          StepOrder (*order)(const PipelineShape&, std::uint32_t),

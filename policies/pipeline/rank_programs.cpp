@@ -49,10 +49,10 @@ class MessageIndex {
     }
   }
   /// The receiver's calls; true the first time.
-  [[nodiscard]] bool post(std::uint32_t message) { return !std::exchange(posted_[message], 1); }
+  [[nodiscard]] bool post(std::uint32_t message) { return std::exchange(posted_[message], 1) == 0; }
   [[nodiscard]] bool posted(std::uint32_t message) const { return posted_[message] != 0; }
   [[nodiscard]] bool wait_for(std::uint32_t message) {
-    return !std::exchange(waited_for_[message], 1);
+    return std::exchange(waited_for_[message], 1) == 0;
   }
 
  private:

@@ -245,6 +245,7 @@ void InOrderSweep::begin(const Problem& problem, const Plan& plan) {
 /// longest. `free_host`: launches, records and waits cost nothing, so all calls of a group arrive
 /// together.
 template <bool free_host>
+// NOLINTNEXTLINE(readability-function-*): one loop, for speed
 void InOrderSweep::sweep_plain(Run& run) {
   const CostTable& costs = run.problem.costs;
   const std::span<const Duration> durations = costs.task_durations();

@@ -103,8 +103,9 @@ void BlocksSharing::set_block_time(Kernel& kernel,
   const auto units = static_cast<std::int64_t>(pool.units.size());
   const std::int64_t blocks = kernel.blocks_left;
   const std::int64_t duration = costs_->duration(request.task, request.device).count();
-  kernel.demand = static_cast<std::uint32_t>(
-      std::floor(static_cast<double>(compute_share) * (unit_throughput / per_unit)));
+  const auto whole_share = unit_throughput / per_unit;  // of one block, rounded down
+  kernel.demand =
+      static_cast<std::uint32_t>(std::floor(static_cast<double>(compute_share) * whole_share));
   const auto rate_with = [&](std::int64_t on_unit) {
     const std::int64_t wanted = on_unit * kernel.demand;
     return wanted <= unit_throughput ? std::int64_t{rate_one}

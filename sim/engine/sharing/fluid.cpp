@@ -78,6 +78,7 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   if (pool.cycling != nil) touch(pool.cycling, kernels_[pool.cycling]);
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one pass over the queues, for speed
 void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
   DeviceState& device = devices_[pool.device];
   bool held_up = false;

@@ -176,6 +176,7 @@ inline bool FluidSharing::feed_first(Pool& pool,
 }
 
 /// Places blocks of those who wait, the first first. `ended` is scheduled by the caller.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one pass over the queues, for speed
 void FluidSharing::give_freely(Pool& pool,
                                std::uint32_t ended,
                                DeviceState& device,
