@@ -20,8 +20,9 @@ struct RunFiles {
 };
 
 /// A run as its files tell it: simulated or executed.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): a problem is references, always given
 struct WrittenRun {
-  Problem problem;  // NOLINT(cppcoreguidelines-pro-type-member-init): of references
+  Problem problem;
   const Plan& plan;
   const Samples* samples = nullptr;  ///< of a machine that scatters
   RunOrigin origin{};                ///< how it came about

@@ -154,6 +154,7 @@ Bytes bytes_of_tensors(const TaskGraph& graph) {
   return Bytes{static_cast<std::int64_t>(std::min(sum / graph.rank_count(), most))};
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): a row of the table, read downwards
 CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const CostModel& model)
     : operation_of_(operations_of(graph)),
       task_durations_(own_durations(graph)),
