@@ -176,12 +176,15 @@ std::shared_ptr<const Policy> ScenarioSpace::policy(std::uint64_t index) {
   return {std::move(holder), policy};
 }
 
-const Policy& ScenarioRunner::policy_of(std::uint64_t scenario) {
+const ScenarioRunner::RecentPolicy& ScenarioRunner::policy_of(std::uint64_t scenario) {
   const std::uint64_t index = space_.grid().part_index(scenario, Part::policy);
   if (policies_.empty()) policies_.resize(recent_policies);
   RecentPolicy& slot = policies_[index % recent_policies];
-  if (slot.value == nullptr || slot.index != index) slot = {index, space_.policy(index)};
-  return *slot.value;
+  if (slot.value == nullptr || slot.index != index) {
+    const PolicyInfo& info = find_policy(space_.components().policy_name(index));
+    slot = {index, space_.policy(index), info.plans_by_durations};
+  }
+  return slot;
 }
 
 std::shared_ptr<const PreparedProblem> ScenarioRunner::prepared(std::uint64_t scenario,
@@ -244,7 +247,10 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
       return;
     }
   } else {
-    recording_.plan = policy.plan(planned);
+    const RecentPolicy& recent = policy_of(scenario);
+    recording_.plan = recent.plans_by_durations
+                          ? plans_.plan(recent.index, policy, decided.graph, planned)
+                          : policy.plan(planned);
   }
   if (several) {
     recording_.plan = data_parallel_plan(recording_.plan, *once.graph, once.overlap);
@@ -336,7 +342,7 @@ Samples ScenarioRunner::draw(std::uint64_t scenario, const FullRun& run, const P
 ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
   ScenarioResult result;
   try {
-    const Policy& policy = policy_of(scenario);
+    const Policy& policy = *policy_of(scenario).value;
     const auto prepared = this->prepared(scenario, policy);
     simulate(scenario,
              *prepared,
@@ -377,7 +383,7 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
 }
 
 FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
-  const Policy& policy = policy_of(scenario);
+  const Policy& policy = *policy_of(scenario).value;
   const auto prepared = this->prepared(scenario, policy);
   const SimulationOptions options{
       .engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_};

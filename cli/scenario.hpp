@@ -6,6 +6,7 @@
 #include "cli/components.hpp"
 #include "cli/grid.hpp"
 #include "cli/kernel_steps.hpp"
+#include "cli/recent_plans.hpp"
 #include "cli/result_columns.hpp"
 #include "cli/shared_cache.hpp"
 #include "real_exec/cpu_executor.hpp"
@@ -175,9 +176,20 @@ class ScenarioRunner {
   [[nodiscard]] FullRun run_fully(std::uint64_t scenario, bool with_samples = false);
 
  private:
+  // The last few, to be asked before the shared caches, which take a lock.
+  struct RecentProblem {
+    ScenarioSpace::ProblemKey key{};
+    std::shared_ptr<const PreparedProblem> value;
+  };
+  struct RecentPolicy {
+    std::uint64_t index = 0;
+    std::shared_ptr<const Policy> value;
+    bool plans_by_durations = false;
+  };
+
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(std::uint64_t scenario,
                                                                 const Policy& policy);
-  [[nodiscard]] const Policy& policy_of(std::uint64_t scenario);
+  [[nodiscard]] const RecentPolicy& policy_of(std::uint64_t scenario);
   // The decisions of a policy that makes them while it runs, on the streams that the spec wants.
   [[nodiscard]] std::unique_ptr<OnlinePolicy> online(std::uint64_t scenario,
                                                      const Policy& policy,
@@ -208,16 +220,6 @@ class ScenarioRunner {
   // Runs the plan in recording_ (an online policy: decides anew) on every draw of the machine.
   [[nodiscard]] Samples draw(std::uint64_t scenario, const FullRun& run, const Policy& policy);
 
-  // The last few, to be asked before the shared caches, which take a lock.
-  struct RecentProblem {
-    ScenarioSpace::ProblemKey key{};
-    std::shared_ptr<const PreparedProblem> value;
-  };
-  struct RecentPolicy {
-    std::uint64_t index = 0;
-    std::shared_ptr<const Policy> value;
-  };
-
   ScenarioSpace& space_;
   const StopFlag* stop_;
   std::int64_t slices_;
@@ -225,6 +227,7 @@ class ScenarioRunner {
   Summarizer summarizer_;
   std::vector<RecentProblem> problems_;
   std::vector<RecentPolicy> policies_;
+  RecentPlans plans_;
   std::size_t recent_bytes_ = 0;
   Simulator::Recording recording_;
   std::shared_ptr<const SettledCosts> settled_;  // of recording_

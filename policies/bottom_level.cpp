@@ -16,9 +16,11 @@ PolicyInfo bottom_level_info() {
           .summary = "An idle stream takes the ready task with the longest path to an exit.",
           .source = "Adam, Chandy, Dickson, CACM 17(12), 1974, doi 10.1145/361604.361619",
           .options = list_options(),
-          .make = [](const Options& options) {
-            return std::make_unique<BottomLevel>(count_of(options, "max_streams"));
-          }};
+          .make =
+              [](const Options& options) {
+                return std::make_unique<BottomLevel>(count_of(options, "max_streams"));
+              },
+          .plans_by_durations = true};
 }
 
 }  // namespace schedlab

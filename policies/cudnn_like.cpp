@@ -142,13 +142,15 @@ PolicyInfo cudnn_like_info() {
                    .doc = "The kernels of a node are tasks of their own, one after another; false: "
                           "one task holds what the widest needs."},
                   streams_per_iteration_option(true)},
-      .make = [](const Options& options) {
-        return std::make_unique<CudnnLike>(
-            CudnnLikeOptions{.layers_in_flight = count_of(options, "layers_in_flight"),
-                             .streams_per_iteration = options.flag("streams_per_iteration"),
-                             .weight_streams = count_of(options, "weight_streams"),
-                             .separate_kernels = options.flag("separate_kernels")});
-      }};
+      .make =
+          [](const Options& options) {
+            return std::make_unique<CudnnLike>(
+                CudnnLikeOptions{.layers_in_flight = count_of(options, "layers_in_flight"),
+                                 .streams_per_iteration = options.flag("streams_per_iteration"),
+                                 .weight_streams = count_of(options, "weight_streams"),
+                                 .separate_kernels = options.flag("separate_kernels")});
+          },
+      .plans_by_durations = true};
 }
 
 }  // namespace schedlab

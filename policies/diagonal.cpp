@@ -41,12 +41,14 @@ PolicyInfo diagonal_info() {
           .options = {max_streams_option(0, "Number of streams; 0 = one per layer."),
                       streams_per_iteration_option(false),
                       priority_option()},
-          .make = [](const Options& options) {
-            return std::make_unique<Diagonal>(
-                DiagonalOptions{.max_streams = count_of(options, "max_streams"),
-                                .streams_per_iteration = options.flag("streams_per_iteration"),
-                                .priority = static_cast<int>(options.integer("priority"))});
-          }};
+          .make =
+              [](const Options& options) {
+                return std::make_unique<Diagonal>(
+                    DiagonalOptions{.max_streams = count_of(options, "max_streams"),
+                                    .streams_per_iteration = options.flag("streams_per_iteration"),
+                                    .priority = static_cast<int>(options.integer("priority"))});
+              },
+          .plans_by_durations = true};
 }
 
 }  // namespace schedlab

@@ -15,9 +15,11 @@ PolicyInfo eager_fifo_info() {
       .summary = "Tasks in the order in which they become ready, each to the first idle stream.",
       .source = "Graham, SIAM J. Appl. Math. 17(2), 1969, doi 10.1137/0117039",
       .options = list_options(),
-      .make = [](const Options& options) {
-        return std::make_unique<EagerFifo>(count_of(options, "max_streams"));
-      }};
+      .make =
+          [](const Options& options) {
+            return std::make_unique<EagerFifo>(count_of(options, "max_streams"));
+          },
+      .plans_by_durations = true};
 }
 
 }  // namespace schedlab

@@ -158,12 +158,14 @@ PolicyInfo greedy_stages_info() {
                    .allowed = {"host", "events"}},
                   max_streams_option(
                       0, "Number of streams; 0 = as many as the widest stage, at most 32.")},
-      .make = [](const Options& options) {
-        return std::make_unique<GreedyStages>(GreedyStagesOptions{
-            .barrier =
-                options.text("barrier") == "events" ? StageBarrier::events : StageBarrier::host,
-            .max_streams = count_of(options, "max_streams")});
-      }};
+      .make =
+          [](const Options& options) {
+            return std::make_unique<GreedyStages>(GreedyStagesOptions{
+                .barrier =
+                    options.text("barrier") == "events" ? StageBarrier::events : StageBarrier::host,
+                .max_streams = count_of(options, "max_streams")});
+          },
+      .plans_by_durations = true};
 }
 
 }  // namespace schedlab

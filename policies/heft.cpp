@@ -17,9 +17,11 @@ PolicyInfo heft_info() {
       .summary = "Highest upward rank first, each task on the stream that finishes it earliest.",
       .source = "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002, doi 10.1109/71.993206",
       .options = list_options(),
-      .make = [](const Options& options) {
-        return std::make_unique<Heft>(count_of(options, "max_streams"));
-      }};
+      .make =
+          [](const Options& options) {
+            return std::make_unique<Heft>(count_of(options, "max_streams"));
+          },
+      .plans_by_durations = true};
 }
 
 }  // namespace schedlab

@@ -35,7 +35,8 @@ PolicyInfo layer_by_layer_info() {
               "that weights stay in the cache.",
           .source = "Appleyard, Kocisky, Blunsom, arXiv 1604.01946, before the wavefront",
           .options = {},
-          .make = [](const Options&) { return std::make_unique<LayerByLayer>(); }};
+          .make = [](const Options&) { return std::make_unique<LayerByLayer>(); },
+          .plans_by_durations = true};
 }
 
 }  // namespace schedlab

@@ -20,9 +20,11 @@ PolicyInfo peft_info() {
               "finishes it earliest.",
           .source = "Arabnejad, Barbosa, IEEE TPDS 25(3), 2014, doi 10.1109/TPDS.2013.57",
           .options = list_options(),
-          .make = [](const Options& options) {
-            return std::make_unique<Peft>(count_of(options, "max_streams"));
-          }};
+          .make =
+              [](const Options& options) {
+                return std::make_unique<Peft>(count_of(options, "max_streams"));
+              },
+          .plans_by_durations = true};
 }
 
 }  // namespace schedlab

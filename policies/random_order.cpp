@@ -23,11 +23,13 @@ PolicyInfo random_order_info() {
           .summary = "An idle stream takes a ready task at random.",
           .source = "Graham, SIAM J. Appl. Math. 17(2), 1969, doi 10.1137/0117039",
           .options = std::move(options),
-          .make = [](const Options& options_given) {
-            return std::make_unique<RandomOrder>(
-                static_cast<std::uint64_t>(options_given.integer("seed")),
-                count_of(options_given, "max_streams"));
-          }};
+          .make =
+              [](const Options& options_given) {
+                return std::make_unique<RandomOrder>(
+                    static_cast<std::uint64_t>(options_given.integer("seed")),
+                    count_of(options_given, "max_streams"));
+              },
+          .plans_by_durations = true};
 }
 
 }  // namespace schedlab

@@ -44,9 +44,11 @@ PolicyInfo round_robin_fifo_info() {
               "swFLOWpro, \"A Dataflow Computing System for New Generation of Domestic "
               "Heterogeneous Many-Core Processors\": two-level parallelism",
           .options = core_group_options(),
-          .make = [](const Options& options) {
-            return std::make_unique<RoundRobinFifo>(CoreGroupOptions::from(options));
-          }};
+          .make =
+              [](const Options& options) {
+                return std::make_unique<RoundRobinFifo>(CoreGroupOptions::from(options));
+              },
+          .plans_by_durations = true};
 }
 
 }  // namespace schedlab

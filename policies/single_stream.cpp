@@ -18,7 +18,8 @@ PolicyInfo single_stream_info() {
           .summary = "All tasks one after another on one stream, in topological order.",
           .source = "TurboLSTM's baseline Py+CUDA",
           .options = {},
-          .make = [](const Options&) { return std::make_unique<SingleStream>(); }};
+          .make = [](const Options&) { return std::make_unique<SingleStream>(); },
+          .plans_by_durations = true};
 }
 
 }  // namespace schedlab

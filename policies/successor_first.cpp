@@ -72,9 +72,11 @@ PolicyInfo successor_first_info() {
               "swFLOWpro, \"A Dataflow Computing System for New Generation of Domestic "
               "Heterogeneous Many-Core Processors\": thread function",
           .options = core_group_options(),
-          .make = [](const Options& options) {
-            return std::make_unique<SuccessorFirst>(CoreGroupOptions::from(options));
-          }};
+          .make =
+              [](const Options& options) {
+                return std::make_unique<SuccessorFirst>(CoreGroupOptions::from(options));
+              },
+          .plans_by_durations = true};
 }
 
 }  // namespace schedlab

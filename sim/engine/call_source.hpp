@@ -50,6 +50,7 @@ class PolicySource {
         polling_(dynamic_cast<PollingPolicy*>(&policy)),
         limit_(1'000'000 + 1000 * problem.graph.task_count()) {
     plan_.streams = policy.initial_streams();
+    plan_.hosts[HostId{0}].calls.reserve(4 * problem.graph.task_count());  // launches, and more
   }
 
   [[nodiscard]] const Plan& plan() const { return plan_; }

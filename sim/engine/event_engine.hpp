@@ -84,7 +84,7 @@ class EventEngine {
   bool execute(std::uint32_t index);
   // host_calls.hpp
   void run_ahead(std::uint32_t index);
-  void poll_ahead(std::uint32_t index);
+  bool poll_ahead(std::uint32_t index);
   bool has_room(std::uint32_t index);
   void prepare(std::uint32_t index);
   bool launch(std::uint32_t index);
@@ -265,11 +265,13 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   for (;;) {
     if (!host.has_call) {
+      [[maybe_unused]] const bool ahead = single_ && !two_threads_ && !problem_.costs.has_staging();
       if constexpr (requires { source_.rest(HostId{index}, HostView{}); }) {
-        if (single_ && !two_threads_ && !problem_.costs.has_staging()) run_ahead(index);
+        if (ahead) run_ahead(index);
       }
       if constexpr (requires { source_.polls(HostId{index}, HostView{}); }) {
-        if (alone_ && !two_threads_ && !options_.record_hosts) poll_ahead(index);
+        const bool polls = alone_ && !two_threads_ && !options_.record_hosts;
+        while (polls && poll_ahead(index) && ahead) run_ahead(index);
       }
       if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) return;
       host.caught_up = false;

@@ -62,15 +62,15 @@ template <class Source, class Sharing>
 }
 
 /// Makes the queries and sleeps of a policy that polls busy streams, without asking it for each, up
-/// to the first query that finds an idle stream. Of a single host thread without messages only.
+/// to the first query that finds an idle stream. True if there was one: the policy may go on
+/// otherwise. Of a single host thread without messages only.
 template <class Source, class Sharing>
-void EventEngine<Source, Sharing>::poll_ahead(std::uint32_t index) {
+bool EventEngine<Source, Sharing>::poll_ahead(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   const HostCosts& cost = costs(index);
-  bool more = true;
-  while (more) {
+  for (;;) {
     const auto calls = source_.polls(HostId{index}, HostView{host.clock, host.last_query});
-    if (calls.empty()) return;
+    if (calls.empty()) return false;
     const Duration query = cost.query;
     Time next{};             // event of a device, as far as is known
     std::uint64_t busy = 0;  // streams, of the first 64, that are so until then
@@ -98,12 +98,12 @@ void EventEngine<Source, Sharing>::poll_ahead(std::uint32_t index) {
       busy |= bit;
     }
     host.clock = clock;
-    more = done == calls.size() && !idle;
-    if (done == 0) return;
+    if (done == 0) return false;
     host.last_query.reset();
     if (calls[done - 1].kind() == HostCallKind::query) host.last_query = idle;
     host.call_index += static_cast<std::uint32_t>(done);
     source_.polled(HostId{index}, calls.first(done), idle);
+    if (idle || done < calls.size()) return idle;
   }
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 
 namespace schedlab::checker {
 namespace {
@@ -32,9 +31,9 @@ class PlainWalk {
         plan_(plan),
         width_(row_width(plan)),
         rows_(width_ * (plan.streams.size() + 1), 0),
-        event_rows_(std::make_unique_for_overwrite<Count[]>(width_ * plan.event_count)),
+        event_rows_(width_ * plan.event_count, 0),
         recorded_(plan.event_count, 0),
-        life_(plan.streams.size(), untouched),
+        life_(plan.streams.size()),
         host_known_(plan.streams.size(), 0),
         place_(graph.task_count()) {
     collect_accumulations();
@@ -54,14 +53,12 @@ class PlainWalk {
   static constexpr Count not_launched = most_launches + 1;
   static constexpr std::uint32_t no_entry = std::numeric_limits<std::uint32_t>::max();
 
-  /// Life of a stream; those that exist are odd. A stream that some call creates does not exist
-  /// from the start, so that it must not be used before.
-  enum Life : std::uint8_t {
-    untouched = 0,
-    created = 1,
-    destroyed = 2,
-    from_start = 3,
-    destroyed_from_start = 4
+  /// A stream that some call creates does not exist from the start, so that it must not be used
+  /// before.
+  struct Life {
+    bool exists = false;
+    bool touched = false;  // by a call before the present one
+    bool from_start = false;
   };
 
   struct Place {
@@ -90,36 +87,39 @@ class PlainWalk {
       case HostCallKind::create_stream:
         return create(call.stream());
       case HostCallKind::destroy_stream:
-        return use(call.stream()) && destroy(call.stream().value());
+        return destroy(call.stream());
       default:
         return false;
     }
   }
 
   [[nodiscard]] bool exists(StreamId stream) const {
-    return stream.value() < life_.size() && (life_[stream.value()] & 1U) != 0;
+    return stream.value() < life_.size() && life_[stream.value()].exists;
   }
   /// Does the stream exist, maybe from the start?
   [[nodiscard]] bool use(StreamId stream) {
     if (stream.value() >= life_.size()) return false;
     Life& life = life_[stream.value()];
-    if (life == untouched) life = from_start;
-    return (life & 1U) != 0;
+    if (!life.touched) life = {.exists = true, .touched = true, .from_start = true};
+    return life.exists;
   }
   [[nodiscard]] bool create(StreamId stream) {
     if (stream.value() >= life_.size()) return false;
     Life& life = life_[stream.value()];
-    if (life != untouched && life != destroyed) return false;
-    life = created;
+    if (life.exists || life.from_start) return false;
+    life.exists = life.touched = true;
     return true;
   }
-  [[nodiscard]] bool destroy(std::uint32_t stream) {
-    life_[stream] = life_[stream] == created ? destroyed : destroyed_from_start;
+  [[nodiscard]] bool destroy(StreamId stream) {
+    if (!use(stream)) return false;
+    life_[stream.value()].exists = false;
     return true;
   }
   [[nodiscard]] Count* row(std::uint32_t stream) { return rows_.data() + stream * width_; }
   [[nodiscard]] Count* host_row() { return row(static_cast<std::uint32_t>(life_.size())); }
-  [[nodiscard]] Count* event_row(std::uint32_t event) { return event_rows_.get() + event * width_; }
+  [[nodiscard]] Count* event_row(std::uint32_t event) {
+    return event_rows_.data() + event * width_;
+  }
   void join(Count* into, const Count* from) const {
     for (std::size_t i = 0; i < width_; ++i) into[i] = std::max(into[i], from[i]);
   }
@@ -202,9 +202,9 @@ class PlainWalk {
 
   const TaskGraph& graph_;
   const Plan& plan_;
-  std::size_t width_;                      // of a row: streams, and some that stay 0
-  std::vector<Count> rows_;                // of the streams, then that of the host
-  std::unique_ptr<Count[]> event_rows_;    // valid once recorded
+  std::size_t width_;        // of a row: streams, and some that stay 0
+  std::vector<Count> rows_;  // of the streams, then that of the host
+  std::vector<Count> event_rows_;
   std::vector<std::uint8_t> recorded_;     // by event
   std::vector<Life> life_;                 // by stream
   std::vector<std::uint32_t> host_known_;  // by stream: host_version_ that its row has

@@ -12,7 +12,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -44,6 +47,19 @@ void expect_sound(const Scene& scene, const PolicyInfo& info) {
   // Sleeps of the host are the only thing that may leave every stream idle.
   if (plan.count(HostCallKind::sleep) == 0) CHECK(trace.makespan() <= serial);
 }
+
+/// Every kernel wants two units and lasts as long as its name.
+class TwoUnits final : public CostModel {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "two_units"; }
+  [[nodiscard]] Estimate estimate(const Operation& operation, const Device&) const override {
+    Estimate estimate;
+    estimate.duration = Duration{static_cast<std::int64_t>(operation.name.size())};
+    estimate.share = 0.5;
+    estimate.blocks = 3;
+    return estimate;
+  }
+};
 
 TEST_CASE("every policy makes sound plans for every cut of an LSTM") {
   for (const LstmPass pass : {LstmPass::forward, LstmPass::backward, LstmPass::training}) {
@@ -195,6 +211,46 @@ TEST_CASE("every policy accepts a graph without tasks and one of a single task")
       CHECK(plan.count(HostCallKind::launch) == tasks);
     }
   }
+}
+
+TEST_CASE("a policy said to plan by durations plans the same on any machine with equal ones") {
+  std::size_t said = 0;
+  for (const Granularity granularity : {Granularity::fine, Granularity::matmul}) {
+    LstmSpec spec{.layers = 3, .steps = 4, .batch = 2, .hidden = 8};
+    spec.granularity = granularity;
+    const TaskGraph graph = lstm(spec);
+    Platform plain = ideal_platform();
+    CostTable durations{graph, plain};
+    Platform other = ideal_platform(2);
+    other.sharing = SharingModel::blocks;
+    other.hosts[HostId{0}].costs.launch = from_us(7);
+    other.hosts[HostId{0}].launch_queue_depth = 3;
+    Device& device = other.devices[DeviceId{0}];
+    device.stream_gap = from_us(3);
+    device.launch_latency = from_us(5);
+    device.event_latency = from_us(4);
+    device.connections = 2;
+    device.priority_levels = 1;
+    device.resident_kernels = 2;
+    device.memory_capacity = Bytes{1000};
+    device.unit_class_of.fill(device.unit_classes.push_back({"sm", 4}));
+    CostTable others{graph, other, TwoUnits{}};
+    IdVector<TaskId, Duration> times;
+    for (const TaskId task : graph.tasks()) {
+      times.push_back(Duration{1'000'000 + 37'123 * (task.value() % 11)});
+    }
+    durations.set_task_durations(times);
+    others.set_task_durations(times);
+    for (const PolicyInfo& info : testing::planning_policies()) {
+      if (!info.plans_by_durations) continue;
+      CAPTURE(info.name);
+      const std::unique_ptr<Policy> policy = make_policy(info.name);
+      CHECK(policy->online({graph, plain, durations}) == nullptr);
+      CHECK(policy->plan({graph, plain, durations}) == policy->plan({graph, other, others}));
+      ++said;
+    }
+  }
+  CHECK(said >= 2 * 10);
 }
 
 TEST_CASE("an unknown policy is refused with the closest name") {
