@@ -78,10 +78,12 @@ Json samples_schema() {
   const Json summary = schema::whole_object(
       keys_of(metric_number(), {"mean", "mean_low", "mean_high", "median", "p5", "p95"}));
   Json properties{{"count", metric_count()}};
+  std::vector<std::string> required{"count"};
   for (const SampledMetric& metric : sampled_metrics()) {
     properties[std::string{metric.name}] = summary;
+    if (metric.name != "bubble_share") required.emplace_back(metric.name);  // pipelines have it
   }
-  return schema::whole_object(properties);
+  return schema::object(properties, required, {});
 }
 
 Json memory_schema() {

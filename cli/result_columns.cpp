@@ -99,7 +99,9 @@ std::vector<ResultColumn> make_columns(bool sampled) {
 void append_samples(std::vector<Cell>& cells, const Samples& samples) {
   cells.push_back(number(samples.count()));
   for (const SampleSummary& summary : samples.summaries()) {
-    for (const SampleColumn& column : sample_columns) cells.emplace_back(summary.*column.value);
+    for (const SampleColumn& column : sample_columns) {
+      cells.push_back(summary.count > 0 ? Cell{summary.*column.value} : Cell{});
+    }
   }
 }
 

@@ -343,6 +343,12 @@ std::vector<MachineNumber> device_rates() {
       bandwidth("l2_bandwidth_gb_per_s",
                 "Reads from the last-level cache by all units; 0 = its hits are not credited.",
                 [](Platform& p, double v) { rates(p).l2_bandwidth = gb_per_s(v); }),
+      {"device",
+       "output_buffer_kib_per_unit",
+       "Results that a matrix unit keeps for the tasks that read them next; 0 = none.",
+       [](Platform& p, double v) { rates(p).output_buffer = bytes(v, kib); },
+       0,
+       largest_count},
   };
 }
 

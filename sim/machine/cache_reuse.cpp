@@ -32,14 +32,23 @@ bool has_cache(const Device& device) {
   return device.rates.l2 > Bytes{0} && device.rates.l2_bandwidth > Bandwidth{0.0};
 }
 
+bool has_output_buffer(const Device& device) {
+  return has_cache(device) && device.rates.output_buffer > Bytes{0};
+}
+
 }  // namespace
 
 CacheReuse::CacheReuse(const TaskGraph& graph, const Platform& platform) {
+  const auto any = [&](bool (*has)(const Device&)) {
+    return std::any_of(platform.devices.begin(), platform.devices.end(), has);
+  };
+  if (graph.tensors().empty() || !any(has_cache)) return;
+  find_weights(graph);
+  if (any(has_output_buffer)) find_results(graph);
+}
+
+void CacheReuse::find_weights(const TaskGraph& graph) {
   const TensorTable& tensors = graph.tensors();
-  if (tensors.empty() ||
-      std::none_of(platform.devices.begin(), platform.devices.end(), has_cache)) {
-    return;
-  }
   std::vector<Bytes> weights(graph.rank_count(), Bytes{0});
   IdVector<OperationId, double> reread(graph.operations().size(), 0.0);
   for (const TensorId tensor : tensors.ids()) {
@@ -73,6 +82,37 @@ CacheReuse::CacheReuse(const TaskGraph& graph, const Platform& platform) {
   }
 }
 
+void CacheReuse::find_results(const TaskGraph& graph) {
+  const TensorTable& tensors = graph.tensors();
+  IdVector<OperationId, std::int64_t> tasks(graph.operations().size(), 0);
+  for (const TaskId task : graph.tasks()) ++tasks[graph.operation_id(task)];
+  results_ = IdVector<OperationId, Results>(graph.operations().size());
+  for (const TensorId tensor : tensors.ids()) {
+    const auto readers = tensors.readers(tensor);
+    if (tensors.persistent(tensor) || tensors.writers(tensor).size() != 1 || readers.size() < 2) {
+      continue;
+    }
+    const std::int64_t bytes = tensors.bytes(tensor).count();
+    for (const TaskId task : readers) {
+      if (!graph.critical(task)) continue;
+      Results& results = results_[graph.operation_id(task)];
+      results.bytes += bytes;
+      results.largest = std::max(results.largest, bytes);
+    }
+  }
+  for (const OperationId id : graph.operations().ids()) {
+    results_[id].bytes /= std::max<std::int64_t>(1, tasks[id]);
+  }
+}
+
+Bytes CacheReuse::buffered_per_task(OperationId operation, const Device& device) const {
+  if (results_.empty() || !has_output_buffer(device)) return Bytes{0};
+  const Results& results = results_[operation];
+  const double room = cache_share_for_data * static_cast<double>(device.rates.matrix_units) *
+                      static_cast<double>(device.rates.output_buffer.count());
+  return static_cast<double>(results.largest) <= room ? Bytes{results.bytes} : Bytes{0};
+}
+
 bool CacheReuse::fits(const Device& device) const {
   return has_cache(device) &&
          static_cast<double>(working_set_.count()) <=
@@ -82,8 +122,9 @@ bool CacheReuse::fits(const Device& device) const {
 std::optional<Operation> CacheReuse::with_cached_bytes(OperationId id,
                                                        const Operation& operation,
                                                        const Device& device) const {
-  Bytes left = reread_per_task(id);
-  if (left == Bytes{0} || !fits(device)) return std::nullopt;
+  Bytes left = buffered_per_task(id, device);
+  if (fits(device)) left += reread_per_task(id);
+  if (left == Bytes{0}) return std::nullopt;
   Operation result = operation;
   std::vector<Kernel*> readers;
   for (Kernel& kernel : result.kernels) {

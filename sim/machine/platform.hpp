@@ -141,6 +141,8 @@ struct DeviceRates {
   Bytes pointwise_bytes_per_unit{};  ///< traffic of a kernel that fills one unit; 0 = always all
   Bytes l2{};                        ///< last-level cache; 0 = none
   Bandwidth l2_bandwidth{};  ///< reads from it by all units together; 0 = its hits are not credited
+  /// What a matrix unit keeps of its results for the tasks that read them next; 0 = nothing.
+  Bytes output_buffer{};
 
   friend bool operator==(const DeviceRates&, const DeviceRates&) = default;
 };

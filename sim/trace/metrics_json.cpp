@@ -134,6 +134,7 @@ void write_samples(TextBuffer& out, const Samples& samples) {
   object.number("count", samples.count());
   const std::vector<SampleSummary> summaries = samples.summaries();
   for (std::size_t i = 0; i < summaries.size(); ++i) {
+    if (summaries[i].count == 0) continue;
     ObjectWriter line{object.key(sampled_metrics()[i].name), 3, true};
     line.number("mean", summaries[i].mean);
     line.number("mean_low", summaries[i].mean_low);

@@ -8,17 +8,26 @@
 namespace schedlab {
 
 const std::vector<SampledMetric>& sampled_metrics() {
+  using Value = std::optional<double>;
   static const std::vector<SampledMetric> metrics{
-      {"makespan_us", [](const Summary& s) { return to_us(s.makespan); }},
-      {"gap", [](const Summary& s) { return s.gap; }},
-      {"utilization", [](const Summary& s) { return s.utilization; }},
-      {"busy_share", [](const Summary& s) { return s.busy_share; }},
-      {"mean_concurrency", [](const Summary& s) { return s.mean_concurrency; }},
-      {"overlap_share", [](const Summary& s) { return s.overlap_share; }},
-      {"host_busy_share", [](const Summary& s) { return s.host_busy_share; }},
-      {"host_bound_share", [](const Summary& s) { return s.host_bound_share; }},
+      {"makespan_us", [](const Summary& s) -> Value { return to_us(s.makespan); }},
+      {"bound_us", [](const Summary& s) -> Value { return to_us(s.bounds.largest()); }},
+      {"gap", [](const Summary& s) -> Value { return s.gap; }},
+      {"utilization", [](const Summary& s) -> Value { return s.utilization; }},
+      {"busy_share", [](const Summary& s) -> Value { return s.busy_share; }},
+      {"mean_concurrency", [](const Summary& s) -> Value { return s.mean_concurrency; }},
+      {"overlap_share", [](const Summary& s) -> Value { return s.overlap_share; }},
+      {"matmul_share", [](const Summary& s) -> Value { return s.matmul_share; }},
+      {"host_busy_share", [](const Summary& s) -> Value { return s.host_busy_share; }},
+      {"host_bound_share", [](const Summary& s) -> Value { return s.host_bound_share; }},
+      {"load_us", [](const Summary& s) -> Value { return to_us(s.load); }},
+      {"head_overhead_us", [](const Summary& s) -> Value { return to_us(s.head_overhead); }},
       {"peak_memory_bytes",
-       [](const Summary& s) { return static_cast<double>(s.peak_memory.count()); }},
+       [](const Summary& s) -> Value { return static_cast<double>(s.peak_memory.count()); }},
+      {"bubble_share", [](const Summary& s) -> Value { return s.bubble_share; }},
+      // An online policy makes other calls in each sample.
+      {"host_calls", [](const Summary& s) -> Value { return static_cast<double>(s.host_calls); }},
+      {"queries", [](const Summary& s) -> Value { return static_cast<double>(s.queries); }},
   };
   return metrics;
 }
@@ -27,7 +36,8 @@ void Samples::add(const Summary& summary) {
   makespans_.push_back(summary.makespan);
   values_.resize(sampled_metrics().size());
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    values_[i].push_back(sampled_metrics()[i].value(summary));
+    const std::optional<double> value = sampled_metrics()[i].value(summary);
+    if (value) values_[i].push_back(*value);
   }
 }
 

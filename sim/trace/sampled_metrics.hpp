@@ -6,15 +6,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 namespace schedlab {
 
-/// One number of a summary that scatters from run to run.
+/// One number of a summary that may scatter from run to run: every one of a sweep's results but the
+/// counts that follow from graph and plan.
 struct SampledMetric {
   std::string_view name;  ///< as in results and metrics.json, with its unit
-  double (*value)(const Summary& summary) = nullptr;
+  /// nullopt: this run has no such number.
+  std::optional<double> (*value)(const Summary& summary) = nullptr;
 };
 /// All of them, in the order of the results.
 [[nodiscard]] const std::vector<SampledMetric>& sampled_metrics();
@@ -27,12 +30,12 @@ class Samples {
   [[nodiscard]] std::size_t count() const { return makespans_.size(); }
   /// In the order of the samples.
   [[nodiscard]] const std::vector<Duration>& makespans() const { return makespans_; }
-  /// One per sampled_metrics().
+  /// One per sampled_metrics(); without samples (count 0) where a run had no such number.
   [[nodiscard]] std::vector<SampleSummary> summaries() const;
 
  private:
   std::vector<Duration> makespans_;
-  std::vector<std::vector<double>> values_;  // [metric][sample]
+  std::vector<std::vector<double>> values_;  // [metric][sample that has it]
 };
 
 /// How often one schedule beats another when both meet the same samples.

@@ -11,7 +11,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -120,6 +122,66 @@ TEST_CASE("the numbers without noise stay what they are, those of samples stand 
     CHECK(scattered.value(row, "makespan_us_mean_low") < scattered.value(row, "makespan_us_mean"));
     CHECK(high / low < 1.5);
   }
+}
+
+TEST_CASE("every result but the counts of graph and plan has its samples") {
+  const TemporaryFolder folder;
+  Sweep sweep(spec_text(R"({"samples": 4, "duration_cv": 0.1})"));
+  sweep.run({.out = folder.path() / "all", .jobs = 1});
+  const std::vector<std::string> names = result_column_names(true);
+  // The rest follows from the graph, or from the plan of a policy that plans ahead; the peaks of
+  // stages are one text.
+  const std::set<std::string> same{"makespan_ps",
+                                   "bound",
+                                   "stage_peak_memory_bytes",
+                                   "tasks",
+                                   "launches",
+                                   "records",
+                                   "waits",
+                                   "events",
+                                   "streams",
+                                   "found_split",
+                                   "samples",
+                                   "findings",
+                                   "note"};
+  for (const std::string& name : result_column_names(false)) {
+    CAPTURE(name);
+    const bool sampled = std::find(names.begin(), names.end(), name + "_mean") != names.end();
+    CHECK(sampled != same.contains(name));
+  }
+  // Rows: four policies of two layers, then of three; critical_first is the third.
+  CHECK(sweep.value(2, "queries_p5") <= sweep.value(2, "queries_p95"));
+  CHECK(sweep.value(2, "queries_p95") > 0);
+  CHECK(sweep.value(0, "host_calls_p5") == sweep.value(0, "host_calls"));
+  // The bound is what one host needs for its calls, which do not scatter here.
+  CHECK(sweep.value(0, "bound_us_p5") == sweep.value(0, "bound_us"));
+}
+
+TEST_CASE("a bubble has samples in pipelines and nowhere else") {
+  const TemporaryFolder folder;
+  const auto samples_of = [&](const std::string& workload, const std::string& policy) {
+    const fs::path spec = folder.path() / "a.json";
+    write_file_atomically(spec,
+                          R"({"workload": )" + workload +
+                              R"(, "machine": "ideal", "cost_model": "fixed", "policy": ")" +
+                              policy + R"(", "variability": {"samples": 20, "duration_cv": 0.2}})");
+    std::ostringstream out;
+    std::ostringstream err;
+    const Terminal terminal{.out = out, .err = err, .interactive = false, .stop = nullptr};
+    const fs::path run_folder = folder.path() / policy;
+    CHECK(run(SimulateOptions{.spec = spec.string(), .out = run_folder.string()}, terminal) ==
+          exit_done);
+    return json::parse(read_file(run_folder / "metrics.json")).at("samples");
+  };
+  CHECK_FALSE(
+      samples_of(R"({"kind": "grid", "layers": 2, "steps": 3, "duration_us": 10})", "diagonal")
+          .contains("bubble_share"));
+  // 3 stages, 4 microbatches: a bubble of 2 / 6 without noise; with noise stages wait for the
+  // slower one, too.
+  const json piped =
+      samples_of(R"({"kind": "pipeline", "stages": 3, "microbatches": 4})", "pipeline_1f1b");
+  CHECK(piped.at("bubble_share").at("mean") > 2.0 / 6);
+  CHECK(piped.at("bubble_share").at("p5") < piped.at("bubble_share").at("p95"));
 }
 
 TEST_CASE("policies are compared on the same draws") {

@@ -92,6 +92,60 @@ TEST_CASE("all weights of a graph must fit together") {
   CHECK(credit(graph, cached_machine(5'999'999)) == Bytes{0});
 }
 
+TEST_CASE("results stay in the output buffers for the critical tasks that read them next") {
+  // A cell writes 400 kB (100 x 1000 gradients); a critical product and a weight product read them.
+  const auto graph_of = [](int readers, bool persistent) {
+    TaskGraphBuilder builder;
+    const OperationId cell = builder.add_operation({.name = "cell", .kind = TaskKind::pointwise});
+    const OperationId data =
+        builder.add_operation({.name = "data",
+                               .kind = TaskKind::gemm,
+                               .task_class = TaskClass::critical_matmul,
+                               .kernels = {gemm_kernel(100, 250, 1000, DataType::fp32, false)}});
+    const OperationId weight =
+        builder.add_operation({.name = "weight",
+                               .kind = TaskKind::gemm,
+                               .task_class = TaskClass::weight_gradient,
+                               .kernels = {gemm_kernel(1000, 250, 100, DataType::fp32, false)}});
+    const TensorId gates = builder.add_tensor({.bytes = Bytes{400'000}, .persistent = persistent});
+    const TaskId producer = builder.add_task(cell);
+    builder.writes(producer, gates);
+    for (const OperationId reader : {data, weight}) {
+      if (readers-- == 0) break;
+      const TaskId task = builder.add_task(reader);
+      builder.add_edge(producer, task);
+      builder.reads(task, gates);
+    }
+    return std::move(builder).build();
+  };
+  // Four matrix units: half of four buffers of 200 kB is just enough.
+  const auto machine = [](std::int64_t buffer) {
+    Platform platform = cached_machine(500'000);  // too small for the weights' rule
+    platform.devices[DeviceId{0}].rates.output_buffer = Bytes{buffer};
+    return platform;
+  };
+  const auto cached = [](const TaskGraph& graph, const Platform& platform, unsigned operation) {
+    const CacheReuse reuse{graph, platform};
+    const auto known = reuse.with_cached_bytes(OperationId{operation},
+                                               graph.operations()[OperationId{operation}],
+                                               platform.devices[DeviceId{0}]);
+    return known ? known->kernels[0].bytes_cached : Bytes{0};
+  };
+  CHECK(machine(1).devices[DeviceId{0}].rates.matrix_units == 4);
+  const TaskGraph graph = graph_of(2, false);
+  CHECK(cached(graph, machine(200'000), 1) == Bytes{400'000});
+  CHECK(cached(graph, machine(200'000), 2) == Bytes{0});  // weights come later
+  CHECK(cached(graph, machine(199'999), 1) == Bytes{0});
+  CHECK(cached(graph, machine(0), 1) == Bytes{0});
+  CHECK(cached(graph_of(1, false), machine(200'000), 1) == Bytes{0});  // used once: streams through
+  CHECK(cached(graph_of(2, true), machine(200'000), 1) == Bytes{0});
+}
+
+TEST_CASE("the machine file of an Ascend says how large its output buffers are") {
+  const MachineSpec machine = load_machine("ascend_910b");
+  CHECK(machine.platform.devices[DeviceId{0}].rates.output_buffer == Bytes{128 * 1024});
+}
+
 TEST_CASE("the costs of a graph have the credit, for the device that has the cache") {
   const TaskGraph graph = recurrent({});
   Platform platform = cached_machine(2'000'000);

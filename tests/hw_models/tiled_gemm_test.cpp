@@ -236,6 +236,11 @@ TEST_CASE("every tile of a machine that the library carries fits on its units") 
   for (const std::string& name : machine_names()) {
     const MachineSpec machine = load_machine(name);
     const Device& device = machine.platform.devices[DeviceId{0}];
+    // `blocks` places matrix kernels by their thread blocks: all GPUs must list them.
+    for (const GemmTile& tile : device.rates.gemm_tiles) {
+      CAPTURE(name);
+      CHECK((tile.block.threads > 0) == device.sm_limits.known());
+    }
     for (const auto* tiles : {&device.rates.gemm_tiles, &device.rates.conv_tiles}) {
       for (const GemmTile& tile : *tiles) {
         if (tile.block.threads == 0 || !device.sm_limits.known()) continue;
