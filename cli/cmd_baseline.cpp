@@ -6,6 +6,7 @@
 #include "cli/progress.hpp"
 #include "cli/spec.hpp"
 #include "profiler/kineto_json.hpp"
+#include "real_exec/rounding_bound.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
@@ -20,24 +21,11 @@
 namespace schedlab {
 namespace {
 
-/// Relative difference from double precision that rounding explains in a network of tens of steps;
-/// assumed: some tens of roundings of the type, 2^-24, 2^-11 and 2^-8, one upon the other.
-double explained_difference(DataType type) {
-  switch (type) {
-    case DataType::fp32:
-      return 1e-4;
-    case DataType::tf32:
-      return 1e-2;
-    default:
-      return 5e-2;
-  }
-}
-
 /// Writes what is wrong to `err`.
 bool all_correct(const Baselines& baselines, std::ostream& err) {
   bool correct = true;
   for (const BaselineWorkload& workload : baselines.workloads) {
-    const double bound = explained_difference(workload.spec.type);
+    const double bound = rounding_bound(workload.spec.type);
     for (const BaselineVariant& variant : workload.variants) {
       if (!variant.difference || *variant.difference <= bound) continue;
       correct = false;

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace schedlab {
 
@@ -19,11 +21,21 @@ struct CudaAvailability {
 /// Looks at the device with this number; never throws. Starts the driver, but makes no context.
 [[nodiscard]] CudaAvailability cuda_available(int device = 0);
 
+/// What multiplies matrices, for all works of an executor.
+enum class CudaProducts : std::uint8_t {
+  cublas,    ///< cuBLAS, by its own choice of kernel
+  cublaslt,  ///< cuBLASLt: for each shape the fastest of its suggestions, measured before a run
+};
+[[nodiscard]] std::string_view to_string(CudaProducts products);
+[[nodiscard]] std::optional<CudaProducts> cuda_products_from(std::string_view word);
+[[nodiscard]] const std::vector<std::string>& cuda_products_names();
+
 struct CudaExecutorOptions {
   int device = 0;
   /// Hardware connections, 1 to 32: CUDA_DEVICE_MAX_CONNECTIONS of this process, set before the
   /// device's context is made. nullopt: as the environment says, else CUDA's 8.
   std::optional<std::uint32_t> connections{};
+  CudaProducts products = CudaProducts::cublas;
   DeviceExecutorOptions run{};
 };
 

@@ -245,6 +245,7 @@ void DeviceRun::make_calls(const CallSource& calls, Execution& out) {
     const auto step = calls.next(view);
     if (!step) return;
     if (stop_requested(options_.stop)) throw Interrupted("the execution was stopped");
+    all_awaited_ = step->call == HostCall::synchronize_all();
     HostSpan span{.host = HostId{0}, .call = index++, .what = step->call, .started = clock_.now()};
     make_call(*step, calls, span);
     span.ended = clock_.now();
@@ -265,7 +266,7 @@ void DeviceRun::execute(const Plan& plan, const CallSource& calls, Execution& ou
   clock_ = backend_.start_clock();
   try {
     make_calls(calls, out);
-    backend_.synchronize();
+    if (!all_awaited_) backend_.synchronize();
     out.trace.ended = clock_.now();
     unfinished_.finished();
     if (options_.timing == TaskTiming::events) times_ = backend_.task_times();

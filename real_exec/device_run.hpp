@@ -53,6 +53,7 @@ class DeviceRun {
   UnfinishedTasks unfinished_;
   CpuClock clock_;
   std::optional<bool> last_query_;
+  bool all_awaited_ = false;  // the last call waited for everything
   const std::vector<DeviceGraph>* graphs_ = nullptr;
   std::vector<std::uint32_t> rows_;  // of each graph, launched
   std::vector<TaskTime> times_;

@@ -32,7 +32,8 @@ CudaBlas& CudaBackend::blas_of(StreamId stream) {
   if (!blas_.contains(stream)) blas_.raw().resize(stream.value() + 1);
   auto& blas = blas_[stream];
   if (blas == nullptr) {
-    blas = std::make_unique<CudaBlas>(*context_->blas, context_->workspace_bytes);
+    blas =
+        std::make_unique<CudaBlas>(*context_->blas, context_->lt.get(), context_->workspace_bytes);
   }
   return *blas;
 }
@@ -57,7 +58,11 @@ void CudaBackend::warm_up() {
     met[graph.operation_id(task)] = true;
     try {
       work_->launch(task,
-                    {.stream = stream.get(), .blas = blas, .capturing = false, .stream_number = 0});
+                    {.stream = stream.get(),
+                     .blas = blas,
+                     .capturing = false,
+                     .stream_number = 0,
+                     .measuring = true});
       check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
     } catch (const DeviceError& error) {
       throw DeviceError(

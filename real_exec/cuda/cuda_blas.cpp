@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cuda/cuda_blas.hpp"
 
+#include "real_exec/cuda/lt_products.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -55,9 +56,9 @@ CudaBlas::~CudaBlas() {
 }
 
 void CudaBlas::prepare() {
-  if (handle_ != nullptr) return;
+  if (workspace_.empty()) workspace_ = DeviceArray<std::byte>(workspace_bytes_);
+  if (handle_ != nullptr || lt_ != nullptr) return;
   library_.check(library_.create(&handle_), "cublasCreate");
-  workspace_ = DeviceArray<std::byte>(workspace_bytes_);
   bound_ = nullptr;
 }
 
@@ -129,23 +130,20 @@ void CudaBlas::multiply_batch(const BlasProduct& p,
                  "cublasGemmStridedBatchedEx");
 }
 
-void CudaBlas::multiply(const BlasProduct& p, cudaStream_t stream) {
+void CudaBlas::multiply(const BlasProduct& p, cudaStream_t stream, bool measuring) {
   const BlasTypes types = blas_types(p.type);
+  if (lt_ != nullptr) {
+    prepare();
+    lt_->multiply(p, types, {workspace_.data(), workspace_.bytes()}, stream, measuring);
+    return;
+  }
   bind(stream);
-  const float one = 1.0F;
-  const float zero = 0.0F;
-  const double one_double = 1.0;
-  const double zero_double = 0.0;
-  const bool wide = p.type == DataType::fp64;
-  const void* const alpha = wide ? static_cast<const void*>(&one_double) : &one;
-  const void* const beta =
-      p.add ? alpha
-            : (wide ? static_cast<const void*>(&zero_double) : static_cast<const void*>(&zero));
+  const BlasScalars scalars(p);
   // Not a batch of one: cuBLAS may choose otherwise for batches.
   if (p.count == 1) {
-    multiply_one(p, types, alpha, beta);
+    multiply_one(p, types, scalars.alpha(), scalars.beta());
   } else {
-    multiply_batch(p, types, alpha, beta);
+    multiply_batch(p, types, scalars.alpha(), scalars.beta());
   }
 }
 

@@ -83,6 +83,11 @@ int attribute(cudaDeviceAttr what, int device) {
   return value;
 }
 
+/// "13.0" of 13000, as CUDA numbers its versions.
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
 CudaAvailability not_available(std::string reason) {
   static_cast<void>(cudaGetLastError());
   return {.available = false, .reason = std::move(reason)};
@@ -101,11 +106,14 @@ CudaAvailability cuda_available(int device) {
   int devices = 0;
   const cudaError_t counted = cudaGetDeviceCount(&devices);
   if (counted == cudaErrorInsufficientDriver) {
-    return not_available(
-        fmt::format("the NVIDIA driver is older than CUDA {}.{}, which this program is built with; "
-                    "update the driver",
-                    CUDART_VERSION / 1000,
-                    CUDART_VERSION % 1000 / 10));
+    int newest = 0;  // CUDA that the driver supports; 0 if even that cannot be asked
+    static_cast<void>(cudaDriverGetVersion(&newest));
+    return not_available(fmt::format(
+        "the NVIDIA driver knows CUDA up to {}, this program is built with CUDA {}; update "
+        "the driver, or build with a toolkit of its version (12.3 or later, "
+        "docs/gpu_execution.md)",
+        newest > 0 ? version_text(newest) : "an older version",
+        version_text(CUDART_VERSION)));
   }
   if (counted != cudaSuccess) {
     return not_available(fmt::format("no CUDA device: {}", describe(counted)));
@@ -144,9 +152,9 @@ std::shared_ptr<const CudaContext> used_context(const CudaExecutor& executor) {
   return context;
 }
 
-std::shared_ptr<const CudaContext> make_cuda_context(int device,
-                                                     std::optional<std::uint32_t> connections) {
-  if (connections) set_connections(device, *connections);
+std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& options) {
+  const int device = options.device;
+  if (options.connections) set_connections(device, *options.connections);
   const CudaAvailability found = cuda_available(device);
   if (!found.available) throw DeviceError(found.reason);
 
@@ -157,6 +165,9 @@ std::shared_ptr<const CudaContext> make_cuda_context(int device,
   check_cuda(cudaInitDevice(device, cudaDeviceScheduleSpin, cudaInitDeviceFlagsAreValid),
              "cudaInitDevice");
   context->use();
+  if (options.products == CudaProducts::cublaslt) {
+    context->lt = std::make_unique<LtProducts>(*context->blas);
+  }
   DeviceProperties& properties = context->properties;
   properties.name = found.reason;
   check_cuda(

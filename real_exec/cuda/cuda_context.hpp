@@ -2,16 +2,14 @@
 #pragma once
 
 #include "real_exec/cuda/cuda_blas.hpp"
+#include "real_exec/cuda/lt_products.hpp"
+#include "real_exec/cuda_executor.hpp"
 #include "real_exec/device_backend.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-
-namespace schedlab {
-class CudaExecutor;
-}
 
 namespace schedlab::detail {
 
@@ -22,6 +20,7 @@ struct CudaContext {
   std::size_t shared_memory_per_block = 0;  ///< that a kernel may ask for at most, in bytes
   std::size_t workspace_bytes = 0;          ///< of each handle of cuBLAS
   std::unique_ptr<const BlasLibrary> blas;
+  std::unique_ptr<LtProducts> lt;  ///< nullptr: products are cuBLAS's
 
   /// Makes the device that of the calling thread.
   void use() const;
@@ -30,10 +29,11 @@ struct CudaContext {
 /// The executor's, made that of the calling thread.
 [[nodiscard]] std::shared_ptr<const CudaContext> used_context(const CudaExecutor& executor);
 
-/// Makes the context on the device. `connections`: CUDA_DEVICE_MAX_CONNECTIONS of this process.
+/// Makes the context on the device that the options name, with what they say of connections and
+/// products.
 /// Throws DeviceError with the reason if there is no such device, or if it is in use already with
 /// another number of connections; InputError for connections outside 1 to 32.
 [[nodiscard]] std::shared_ptr<const CudaContext> make_cuda_context(
-    int device, std::optional<std::uint32_t> connections);
+    const CudaExecutorOptions& options);
 
 }  // namespace schedlab::detail

@@ -9,9 +9,7 @@ namespace schedlab {
 class CudaExecutor::Impl {
  public:
   explicit Impl(const CudaExecutorOptions& options)
-      : context(detail::make_cuda_context(options.device, options.connections)),
-        backend(context),
-        run(options.run) {}
+      : context(detail::make_cuda_context(options)), backend(context), run(options.run) {}
 
   std::shared_ptr<const detail::CudaContext> context;
   detail::CudaBackend backend;

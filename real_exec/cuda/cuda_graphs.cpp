@@ -104,7 +104,8 @@ CudaGraphs::Lanes& CudaGraphs::lanes_of(const GraphRow& row) {
   lanes = {.first = used_blas_, .of = std::move(cut.of)};
   used_blas_ += cut.count;
   while (blas_.size() < used_blas_) {
-    blas_.push_back(std::make_unique<CudaBlas>(*context_.blas, context_.workspace_bytes));
+    blas_.push_back(
+        std::make_unique<CudaBlas>(*context_.blas, context_.lt.get(), context_.workspace_bytes));
   }
   for (std::size_t i = lanes.first; i < used_blas_; ++i) blas_[i]->prepare();
   return lanes;

@@ -20,8 +20,11 @@ struct CudaLaunch {
   /// The stream's own number, which no other one gets; nullopt: what is launched is ordered by what
   /// it needs alone.
   std::optional<std::uint32_t> stream_number{};
+  /// Before the run: a product may be computed several times and waited for, so that a library can
+  /// choose. What it adds to is wrong afterwards, other results are right.
+  bool measuring = false;
 
-  void multiply(const BlasProduct& product) const { blas.multiply(product, stream); }
+  void multiply(const BlasProduct& product) const { blas.multiply(product, stream, measuring); }
 };
 
 }  // namespace schedlab::detail

@@ -87,9 +87,12 @@ class CudaRecurrentWork::Implementation {
     }
     if (spec.pass != RecurrentPass::backward) return;
     const detail::CudaStream stream = detail::make_stream(context->properties.least_priority);
-    detail::CudaBlas blas(*context->blas, context->workspace_bytes);
-    launches.run_forward(
-        {.stream = stream.get(), .blas = blas, .capturing = false, .stream_number = std::nullopt});
+    detail::CudaBlas blas(*context->blas, context->lt.get(), context->workspace_bytes);
+    launches.run_forward({.stream = stream.get(),
+                          .blas = blas,
+                          .capturing = false,
+                          .stream_number = std::nullopt,
+                          .measuring = true});
     launches.arrays().keep_forward();
   }
   Implementation(const Implementation&) = delete;

@@ -4,11 +4,13 @@
 #include "real_exec/cuda_executor.hpp"
 #include "sim/base/error.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_device.hpp"
+#include "tests/real_exec/emulated_cuda/emulated_state.hpp"
 
 #include <cuda_bf16.h>
 #include <fmt/format.h>
 
 #include <cstring>
+#include <vector>
 
 struct cublasContext {
   cudaStream_t stream = nullptr;
@@ -38,11 +40,13 @@ const char* status_text(cublasStatus_t /*status*/) {
   return "emulated status";
 }
 
-/// As the tensor cores of compute capability 8.0 and later do: ten bits of the mantissa.
+/// Ten bits of the mantissa, as tensor cores of compute capability 8.0 and later take a factor.
+/// They drop the other bits; a library may round to the nearest before.
 float to_tf32(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));
-  bits = (bits + 0x0FFFU + ((bits >> 13U) & 1U)) & 0xFFFFE000U;
+  if (testing::emulated_state().tf32_rounds) bits += 0x0FFFU + ((bits >> 13U) & 1U);
+  bits &= 0xFFFFE000U;
   std::memcpy(&value, &bits, sizeof(bits));
   return value;
 }
@@ -56,12 +60,39 @@ struct Factor {
   long long product;
 
   /// Of a matrix with columns one after another.
-  [[nodiscard]] double at(int of, std::int64_t row, std::int64_t column) const {
+  [[nodiscard]] float at(int of, std::int64_t row, std::int64_t column) const {
     const std::int64_t i =
         of * product + (transposed ? row * stride + column : column * stride + row);
     if (type == CUDA_R_16BF) return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[i]);
     const float value = static_cast<const float*>(data)[i];
     return rounded ? to_tf32(value) : value;
+  }
+};
+
+/// Rows of the left factor and columns of the right one, each as it enters the product.
+struct Panels {
+  std::vector<float> left;
+  std::vector<float> right;
+
+  Panels(const Factor& a, const Factor& b, int of, std::int64_t m, std::int64_t n, std::int64_t k)
+      : left(static_cast<std::size_t>(m * k)), right(static_cast<std::size_t>(n * k)) {
+    std::size_t next = 0;
+    for (std::int64_t row = 0; row < m; ++row) {
+      for (std::int64_t i = 0; i < k; ++i) left[next++] = a.at(of, row, i);
+    }
+    next = 0;
+    for (std::int64_t column = 0; column < n; ++column) {
+      for (std::int64_t i = 0; i < k; ++i) right[next++] = b.at(of, i, column);
+    }
+  }
+
+  /// In fp32, one term after another: no library adds in an order with larger errors.
+  [[nodiscard]] float dot(std::int64_t row, std::int64_t column, std::int64_t k) const {
+    const float* const a = left.data() + row * k;
+    const float* const b = right.data() + column * k;
+    float sum = 0;
+    for (std::int64_t i = 0; i < k; ++i) sum += a[i] * b[i];
+    return sum;
   }
 };
 
@@ -102,15 +133,13 @@ cublasStatus_t multiply_batch(cublasHandle_t handle,
       handle->stream,
       [=] {
         for (int of = 0; of < count; ++of) {
+          const Panels panels(left, right, of, m, n, k);
           for (std::int64_t cell = 0; cell < std::int64_t{m} * n; ++cell) {
             const std::int64_t row = cell % m;
             const std::int64_t column = cell / m;
-            double sum = 0;
-            for (std::int64_t i = 0; i < k; ++i)
-              sum += left.at(of, row, i) * right.at(of, i, column);
             float& result = to[of * c_product + column * c_stride + row];
             // As in BLAS, what is not kept is not read.
-            result = static_cast<float>(scale * sum) + (keep == 0 ? 0.0F : keep * result);
+            result = scale * panels.dot(row, column, k) + (keep == 0 ? 0.0F : keep * result);
           }
         }
       },
@@ -189,13 +218,15 @@ std::shared_ptr<const CudaContext> used_context(const CudaExecutor& executor) {
   return executor.context();
 }
 
-std::shared_ptr<const CudaContext> make_cuda_context(int /*device*/,
-                                                     std::optional<std::uint32_t> /*connections*/) {
+std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& options) {
   auto context = std::make_shared<CudaContext>();
   context->properties = {
       .name = "emulated", .least_priority = 0, .greatest_priority = -5, .units = 4};
   context->workspace_bytes = 256;
   context->blas = std::make_unique<BlasLibrary>();
+  if (options.products == CudaProducts::cublaslt) {
+    context->lt = std::make_unique<LtProducts>(*context->blas);
+  }
   return context;
 }
 

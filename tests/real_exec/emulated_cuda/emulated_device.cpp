@@ -74,6 +74,10 @@ void set_emulated_order(std::uint64_t seed) {
   emulated_state().rng = Rng{seed};
 }
 
+void round_emulated_tf32(bool to_nearest) {
+  emulated_state().tf32_rounds = to_nearest;
+}
+
 void fail_emulated_work(std::int64_t number) {
   emulated_state().fails = number;
   if (number < 0) emulated_state().lost = false;

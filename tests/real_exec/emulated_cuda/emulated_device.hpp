@@ -18,6 +18,9 @@ void enqueue(cudaStream_t stream, std::function<void()> work, bool is_kernel);
 
 /// The order in which unordered work is done from now on.
 void set_emulated_order(std::uint64_t seed);
+/// Whether products in tf32 round their factors to the nearest, or drop what does not fit (at
+/// first).
+void round_emulated_tf32(bool to_nearest);
 /// Fails the piece of work with this number from now, counted from 0, as a kernel that crashes
 /// does: the error shows at a later call, and stays. -1: none, and the error is gone.
 void fail_emulated_work(std::int64_t number);
