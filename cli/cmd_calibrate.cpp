@@ -213,6 +213,9 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
                    "cuda: hardware connections of this run; 0 = CUDA's own choice")
       ->check(CLI::Range(0, 32))
       ->capture_default_str();
+  verb->add_option(
+          "--products", options.products, "cuda: what multiplies matrices; cublas if left out")
+      ->check(CLI::IsMember(cuda_products_names()));
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,
@@ -240,7 +243,11 @@ int run(const CalibrateOptions& options, const Terminal& terminal) {
     }
     const auto connections =
         options.connections == 0 ? std::nullopt : std::optional{options.connections};
-    CudaBench bench{*device, options.base, connections, terminal.stop};
+    CudaBench bench{{.device = *device,
+                     .connections = connections,
+                     .products = cuda_products_of(options.products),
+                     .run = {.stop = terminal.stop}},
+                    options.base};
     return run(options, bench, bench.base(), terminal);
   }
   if (options.device != "cpu") {

@@ -22,6 +22,7 @@ struct CalibrateOptions {
   std::uint32_t workers = 0;
   std::string base{};  ///< machine that the device resembles; empty: by the device's name
   std::uint32_t connections = 0;  ///< hardware connections; 0 = CUDA's choice
+  std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
   bool quick = false;
   double seconds = 0;  ///< cpu: that all kernels may take; 0 = what `quick` says
   bool json = false;

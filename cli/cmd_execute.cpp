@@ -49,6 +49,7 @@ void expect_cpu(const ExecuteOptions& options) {
   const char* const expected = "--device cuda with it";
   if (options.connections > 0) fail("--connections", "--device cpu", expected);
   if (!options.precision.empty()) fail("--precision", "--device cpu", expected);
+  if (!options.products.empty()) fail("--products", "--device cpu", expected);
   if (options.debug_sync) fail("--debug-sync", "--device cpu", expected);
   if (options.profile) fail("--profile", "--device cpu", expected);
 }
@@ -211,6 +212,9 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
       ->check(CLI::Range(1U, 32U));
   verb->add_option("--precision", options.precision, "CUDA: arithmetic of matrix products")
       ->check(CLI::IsMember(cuda_precision_names()));
+  verb->add_option(
+          "--products", options.products, "CUDA: what multiplies matrices; cublas if left out")
+      ->check(CLI::IsMember(cuda_products_names()));
   verb->add_flag(
       "--debug-sync", options.debug_sync, "CUDA: wait for every task, to find the one that fails");
   verb->add_flag("--profile",

@@ -24,6 +24,7 @@ struct ExecuteOptions {
   std::uint32_t ranks = 0;        ///< of --device mpi; 0: as the spec says
   std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the environment says
   std::string precision{};        ///< of a CUDA device: "", "fp32", "tf32" or "bf16"
+  std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
   bool debug_sync = false;        ///< of a CUDA device
   bool profile = false;           ///< of a CUDA device
   bool pin = true;

@@ -30,14 +30,16 @@ namespace {
 
 constexpr std::uint32_t warm_up_runs = 2;  // assumed: the clock rate rises within the first
 
-CudaSettings settings_from(const ExecuteOptions& options, int device) {
+CudaSettings settings_from(const ExecuteOptions& options, int device, const ScenarioSpace& space) {
   CudaSettings settings{.device = device,
                         .connections = std::nullopt,
                         .precision = cuda_precision_from(options.precision),
+                        .products = cuda_products_of(options.products),
                         .proxy = proxy_from(options.proxy),
                         .debug_sync = options.debug_sync,
                         .allocation = *tensor_allocation_from(options.allocate)};
-  if (options.connections > 0) settings.connections = options.connections;
+  settings.connections =
+      options.connections > 0 ? std::optional{options.connections} : cuda_connections(space);
   return settings;
 }
 
@@ -115,6 +117,7 @@ void print(const Terminal& terminal,
                                    {"device", "cuda"},
                                    {"device_name", executor.device().name},
                                    {"computes", executor.computes(0)},
+                                   {"products", to_string(cuda_products_of(options.products))},
                                    {"repetitions", options.repetitions},
                                    {"makespan_us_median", runs.median_us()},
                                    {"makespan_us_min", runs.makespans_us.front()},
@@ -143,8 +146,9 @@ void print(const Terminal& terminal,
       metrics.streams,
       metrics.events,
       metrics.host_calls,
-      executor.computes(0) ? "real kernels, matrix products by cuBLAS"
-                           : "stand-ins for the kernels",
+      fmt::format("{}, matrix products by {}",
+                  executor.computes(0) ? "real kernels" : "stand-ins for the kernels",
+                  to_string(cuda_products_of(options.products))),
       memory ? memory_line(*memory, metrics) : std::string{},
       options.out,
       fmt::join(files.files, ", "));
@@ -159,7 +163,7 @@ int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& termi
   ScenarioSpace space(spec, grid);
   space.components().check_all();
   if (options.profile) expect_profiler();
-  CudaScenarioExecutor executor(space, settings_from(options, device), terminal.stop);
+  CudaScenarioExecutor executor(space, settings_from(options, device, space), terminal.stop);
   OutputFolder folder(options.out, options.overwrite);
 
   const std::string title = fmt::format(

@@ -7,12 +7,13 @@
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
-#include "cli/spec_machine.hpp"
 #include "cli/trace_input.hpp"
 #include "cli/validate/cpu_measurer.hpp"
 #include "cli/validate/profile_calibration.hpp"
 #include "cli/validate/recording.hpp"
+#include "cli/validate/spec_to_validate.hpp"
 #include "cli/validate/speed_of_machine.hpp"
+#include "cli/validate/synchronized_end.hpp"
 #include "cli/validate/validation.hpp"
 #include "cli/validate/validation_files.hpp"
 #include "notebooks_export/csv.hpp"
@@ -44,19 +45,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t most_scenarios = 2000;
 constexpr const char* default_baseline = "single_stream";
-
-/// The spec with its machine replaced by a file.
-Spec with_machine(const Spec& spec, const std::string& machine) {
-  return parse_spec(text_on_machine(spec.text, machine), spec.file, spec.folder);
-}
-
-/// The machine file that counts: the one given, else that of the recording.
-std::string machine_file(const ValidateOptions& options) {
-  if (!options.machine.empty() || options.recording.empty()) return options.machine;
-  const fs::path recorded = fs::path{options.recording} / recorded_machine;
-  std::error_code ignored;
-  return fs::exists(recorded, ignored) ? recorded.string() : std::string{};
-}
 
 ValidationBounds bounds_of(const ValidateOptions& options) {
   const auto share = [](const std::string& text, const char* flag) {
@@ -112,8 +100,9 @@ class ValidateRun {
     measure();
     if (!options_.record.empty()) {
       make_folder(options_.record);
-      write_recording(
-          options_.record, {spec_, grid_, predicted_, machine_file(options_)}, measured_);
+      write_recording(options_.record,
+                      {spec_, grid_, predicted_, machine_file(options_), ends_synchronized_},
+                      measured_);
     }
     const std::string baseline = spec_.baseline.empty() ? default_baseline : spec_.baseline;
     predict_again();
@@ -150,8 +139,10 @@ class ValidateRun {
     if (!options_.recording.empty()) {
       const RecordedHost recorded = read_recorded_host(options_.recording);
       if (recorded.workers > 0) space_.prepare_for_execution(recorded.workers, recorded.host);
+      ends_synchronized_ = recorded.ends_synchronized;
     } else if (parts_.measurer != nullptr) {
       measurer_ = parts_.measurer;
+      ends_synchronized_ = parts_.ends_synchronized;
     } else if (options_.device == "cpu") {
       const ExecutionSettings settings = validation_settings(options_, space_);
       space_.prepare_for_execution(settings.workers, settings.host);
@@ -160,9 +151,16 @@ class ValidateRun {
         measurer_ = own_measurer_.get();
       }
     } else if (const auto device = cuda_device_from(options_.device)) {
+      ends_synchronized_ = true;
+      const auto connections = cuda_connections(space_);
       if (!options_.predict_only) {
-        CudaSettings settings{.device = *device, .proxy = proxy_from(options_.proxy)};
-        settings.allocation = *tensor_allocation_from(options_.allocate);
+        const CudaSettings settings{.device = *device,
+                                    .connections = connections,
+                                    .precision = std::nullopt,
+                                    .products = cuda_products_of(options_.products),
+                                    .proxy = proxy_from(options_.proxy),
+                                    .debug_sync = false,
+                                    .allocation = *tensor_allocation_from(options_.allocate)};
         own_measurer_ = std::make_unique<CudaMeasurer>(space_, settings, terminal_.stop);
         measurer_ = own_measurer_.get();
       }
@@ -184,6 +182,7 @@ class ValidateRun {
     for (std::uint64_t scenario = 0; scenario < grid_.size(); ++scenario) {
       predicted_.push_back(
           predict_scenario(space_, runner, scenario, calibration_, request, terminal_.stop));
+      if (ends_synchronized_) end_with_synchronization(predicted_.back(), terminal_.stop);
       progress.update(scenario + 1);
     }
     progress.finish();
@@ -333,6 +332,7 @@ class ValidateRun {
   ProfileCalibration profile_{space_};
   std::unique_ptr<Measurer> own_measurer_;
   Measurer* measurer_ = nullptr;
+  bool ends_synchronized_ = false;  // ValidateParts::ends_synchronized
   CalibrationLookup calibration_;
   std::optional<Baselines> library_;
   std::vector<PredictedScenario> predicted_;
@@ -400,6 +400,15 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
   verb->add_option("--allocate", options.allocate, "When lstm and gru take their tensors' memory")
       ->check(CLI::IsMember(tensor_allocation_names()))
       ->capture_default_str();
+  verb->add_option(
+          "--connections", options.connections, "CUDA: hardware connections, on both sides")
+      ->check(CLI::Range(1U, 32U));
+  verb->add_option(
+          "--precision", options.precision, "CUDA: arithmetic of matrix products, on both sides")
+      ->check(CLI::IsMember(cuda_precision_names()));
+  verb->add_option(
+          "--products", options.products, "CUDA: what multiplies matrices; cublas if left out")
+      ->check(CLI::IsMember(cuda_products_names()));
   verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
   verb->add_option("--recording", options.recording, "Folder of a recording, instead of a device")
       ->excludes(device);
@@ -452,9 +461,7 @@ int run(const ValidateOptions& options, const Terminal& terminal) {
 
 int run(const ValidateOptions& options, const Terminal& terminal, const ValidateParts& parts) {
   expect_source(options, parts);
-  Spec spec = load_spec(options.spec);
-  const std::string machine = machine_file(options);
-  if (!machine.empty()) spec = with_machine(spec, machine);
+  const Spec spec = spec_to_validate(options);
   return ValidateRun{options, terminal, parts, spec}.run();
 }
 

@@ -21,6 +21,9 @@ struct ValidateOptions {
   std::string host{};    ///< placement; empty: see validation_settings()
   std::string proxy{};   ///< "", "spin" or "shapes"
   std::string allocate = "whole_run";
+  std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the machine says
+  std::string precision{};        ///< of a CUDA device: "", "fp32", "tf32" or "bf16"
+  std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
   std::uint32_t workers = 0;
   bool pin = true;
   std::string recording{};  ///< folder, instead of a device
@@ -47,6 +50,9 @@ struct ValidateOptions {
 struct ValidateParts {
   Measurer* measurer = nullptr;     ///< nullptr: made for the device of the options
   CalibrationLookup calibration{};  ///< empty: what the machine's profile says
+  /// Do the measurer's runs end when the host has waited for the device, as a CUDA device's do?
+  /// Else with the last activity.
+  bool ends_synchronized = false;
 };
 
 /// Adds the verb `validate`.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cuda_execution.hpp"
 
+#include "sim/base/error.hpp"
+#include "sim/plan/final_synchronization.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -9,8 +12,10 @@ namespace schedlab {
 namespace {
 
 CudaExecutorOptions cuda_options(const CudaSettings& settings, const StopFlag* stop) {
-  CudaExecutorOptions options{
-      .device = settings.device, .connections = settings.connections, .run = {}};
+  CudaExecutorOptions options{.device = settings.device,
+                              .connections = settings.connections,
+                              .products = settings.products,
+                              .run = {}};
   options.run.debug_sync = settings.debug_sync;
   options.run.stop = stop;
   return options;
@@ -29,6 +34,30 @@ std::optional<int> cuda_device_from(std::string_view word) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (error != std::errc{} || end != word.data() + word.size() || number < 0) return std::nullopt;
   return number;
+}
+
+CudaProducts cuda_products_of(std::string_view word) {
+  return cuda_products_from(word).value_or(CudaProducts::cublas);
+}
+
+std::optional<std::uint32_t> cuda_connections(const ScenarioSpace& space) {
+  std::optional<std::uint32_t> number;
+  for (std::uint64_t i = 0; i < space.grid().part_count(Part::machine); ++i) {
+    const std::uint32_t found =
+        space.components().machine(i).platform.devices[DeviceId{0}].connections;
+    if (number && *number != found) {
+      throw InputError({.file = "machine",
+                        .pointer = "/connections",
+                        .found = fmt::format("{} and {}", *number, found),
+                        .expected = "one number of hardware connections, as a process has one",
+                        .hint = "run them one after the other, with --connections"});
+    }
+    number = found;
+  }
+  // 0 is one for each stream; more than 32 CUDA does not have (CUDA C++ Programming Guide,
+  // CUDA_DEVICE_MAX_CONNECTIONS).
+  constexpr std::uint32_t most = 32;
+  return number && *number >= 1 && *number <= most ? number : std::nullopt;
 }
 
 CudaScenarioExecutor::CudaScenarioExecutor(ScenarioSpace& space,
@@ -59,9 +88,13 @@ CudaScenarioExecutor::Works::MadeWork CudaScenarioExecutor::make_work(
 }
 
 CudaScenarioExecutor::Works::Prepared& CudaScenarioExecutor::prepared(std::uint64_t scenario) {
-  return works_.prepared(scenario, [this](const PreparedProblem& problem, const auto& spec) {
-    return make_work(problem, spec);
-  });
+  Works::Prepared& made =
+      works_.prepared(scenario, [this](const PreparedProblem& problem, const auto& spec) {
+        return make_work(problem, spec);
+      });
+  // The wait that the executor would end a run with becomes a part of the plan.
+  if (made.plan) synchronize_at_end(*made.plan);
+  return made;
 }
 
 bool CudaScenarioExecutor::computes(std::uint64_t scenario) {
@@ -99,7 +132,10 @@ CudaScenarioExecutor::Measured CudaScenarioExecutor::measured(std::uint64_t scen
 }
 
 std::string CudaMeasurer::device() const {
-  return fmt::format("{}, {} multiprocessors", executor_.device().name, executor_.device().units);
+  return fmt::format("{}, {} multiprocessors, products by {}",
+                     executor_.device().name,
+                     executor_.device().units,
+                     to_string(products_));
 }
 
 MeasuredRun CudaMeasurer::measure(const MeasureRequest& request) {

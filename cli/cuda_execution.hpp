@@ -21,6 +21,7 @@ struct CudaSettings {
   int device = 0;
   std::optional<std::uint32_t> connections{};  ///< nullopt: as the environment says
   std::optional<CudaPrecision> precision{};    ///< nullopt: as the workload's data type
+  CudaProducts products = CudaProducts::cublas;
   /// Of workloads whose own kernels are not here; nullopt: of the kernels' shapes.
   std::optional<ProxyKernels> proxy{};
   bool debug_sync = false;
@@ -30,6 +31,14 @@ struct CudaSettings {
 
 /// The number in "cuda" (0) or "cuda:2"; nullopt: not a CUDA device.
 [[nodiscard]] std::optional<int> cuda_device_from(std::string_view word);
+
+/// The word of an option that may be left out, which is one of cuda_products_names() or "".
+[[nodiscard]] CudaProducts cuda_products_of(std::string_view word);
+
+/// Hardware connections that the machines of a spec have, for a process that runs its scenarios;
+/// nullopt: more or other than CUDA can give, then as the environment says. Throws InputError if
+/// the machines differ: one process has one number.
+[[nodiscard]] std::optional<std::uint32_t> cuda_connections(const ScenarioSpace& space);
 
 /// Executes scenarios of a space on a CUDA device, as ScenarioExecutor does on this computer's
 /// cores. The space must not be prepared for workers: graphs keep the grids that they have.
@@ -88,7 +97,7 @@ class CudaMeasurer final : public Measurer {
  public:
   /// `space` must outlive this. Throws what CudaExecutor throws.
   CudaMeasurer(ScenarioSpace& space, const CudaSettings& settings, const StopFlag* stop)
-      : executor_(space, settings, stop) {}
+      : executor_(space, settings, stop), products_(settings.products) {}
 
   [[nodiscard]] std::string device() const override;
   [[nodiscard]] MeasuredRun measure(const MeasureRequest& request) override;
@@ -96,6 +105,7 @@ class CudaMeasurer final : public Measurer {
 
  private:
   CudaScenarioExecutor executor_;
+  CudaProducts products_;
   Execution run_;
 };
 

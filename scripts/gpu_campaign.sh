@@ -3,14 +3,17 @@
 # Everything that is measured on a device, in one command and one folder: build, numerics, calibration, predictions
 # written before anything is measured, a vendor library's own routines, every policy, comparison. docs/gpu_campaign.md
 # says what comes out.
-#   scripts/gpu_campaign.sh [--device cuda|cpu] [--out DIR] [--program FILE] [--tests DIR] [--minutes N] [--quick]
-#                           [SECTION]...
+#   scripts/gpu_campaign.sh [--device cuda|cpu] [--out DIR] [--program FILE] [--tests DIR] [--minutes N]
+#                           [--section-seconds N] [--products cublas|cublaslt] [--quick] [SECTION]...
 #     sections, the important ones first: environment build numerics calibrate predict baseline backward validate
 #     crossover sequences traces summary; without any: all that this folder does not have yet, so that a campaign that
 #     was cut off goes on
 #     --program FILE   a schedlab that is built already: nothing is built
 #     --tests DIR      build folder whose tests labelled gpu are the numerics; by default that of the program
 #     --minutes N      stop starting sections after N minutes (9); what was measured until then is there
+#     --section-seconds N   interrupt a section after N seconds and start the next one; by default each has a limit of
+#                      its own (limit_of, below), with --device cpu none
+#     --products WORD  what multiplies matrices on a CUDA device (docs/gpu_execution.md); cublas if left out
 #     --quick          few repetitions, for a look
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,13 +23,15 @@ out=
 program=
 tests=
 minutes=9
+section_seconds=
+products=
 quick=
 sections=()
-usage() { sed -n '6,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '6,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 while [ "$#" -gt 0 ]; do
   case $1 in
-    --device | --out | --program | --tests | --minutes)
+    --device | --out | --program | --tests | --minutes | --section-seconds | --products)
       if [ "$#" -lt 2 ]; then
         echo "error: $1 needs a value" >&2
         exit 2
@@ -37,6 +42,8 @@ while [ "$#" -gt 0 ]; do
         --program) program=$2 ;;
         --tests) tests=$2 ;;
         --minutes) minutes=$2 ;;
+        --section-seconds) section_seconds=$2 ;;
+        --products) products=$2 ;;
       esac
       shift
       ;;
@@ -65,8 +72,8 @@ case $device in
     numerics_spec=experiments/gpu_numerics.json
     recompute_spec=experiments/gpu_recompute.json
     buckets_spec=experiments/gpu_buckets.json
-    device_arguments=(--device cuda)
-    crossover_arguments=(--device cuda)
+    device_arguments=(--device cuda ${products:+--products "$products"})
+    crossover_arguments=("${device_arguments[@]}")
     base_cpu=()
     ;;
   cpu)
@@ -119,9 +126,63 @@ fi
 SECONDS=0
 limit=$((minutes * 60))
 
-# A program that hangs must not keep the rest from being written: it is interrupted a minute after the time is over.
+# Seconds that a section may take; more than it is expected to (docs/gpu_campaign.md).
+limit_of() {
+  if [ -n "$section_seconds" ]; then
+    echo "$section_seconds"
+  elif [ "$device" = cpu ]; then
+    echo 86400 # nobody lends this computer by the minute
+  else
+    case $1 in
+      build) echo 300 ;;
+      calibrate | backward) echo 150 ;;
+      validate | sequences) echo 120 ;;
+      *) echo 60 ;;
+    esac
+  fi
+}
+
+# A program that hangs must not keep the rest from being run and written: it is interrupted when its section's time is
+# over, or a minute after that of the campaign, and killed if it does not heed that.
 bounded() {
-  timeout --signal=INT --kill-after=20 "$((limit > SECONDS ? limit - SECONDS + 60 : 60))" "$@"
+  local left=$((limit - SECONDS + 60))
+  if [ "$((section_end - SECONDS))" -lt "$left" ]; then left=$((section_end - SECONDS)); fi
+  local status=0
+  timeout --signal=INT --kill-after=10 "$((left > 1 ? left : 1))" "$@" || status=$?
+  if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+    echo "stopped: its time was over after $((SECONDS - section_begin)) s"
+  fi
+  return "$status"
+}
+
+# The program opens cuBLAS, cuDNN and CUPTI by name. Where the loader does not find them they may lie in a toolkit's
+# folder, or among Python's packages, as PyTorch's do.
+add_library_folders() {
+  local folder
+  while read -r folder; do
+    if compgen -G "$folder/lib*.so*" >/dev/null && [[ ":${LD_LIBRARY_PATH:-}:" != *":$folder:"* ]]; then
+      LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
+    fi
+  done < <(
+    printf '%s\n' /usr/local/cuda/lib64 /usr/local/cuda/extras/CUPTI/lib64
+    python3 -c 'import glob, sys
+for path in sys.path:
+    for name in sorted(glob.glob(path + "/nvidia/*/lib")):
+        print(name)' 2>/dev/null || true
+  )
+  export LD_LIBRARY_PATH
+}
+if [ "$device" = cuda ]; then add_library_folders; fi
+
+# The newest file of that name in those folders or where the loader looks; "not found".
+library_file() {
+  local folder
+  IFS=: read -ra folders <<<"${LD_LIBRARY_PATH:-}"
+  for folder in "${folders[@]}"; do
+    compgen -G "$folder/$1.so.*" && return
+  done
+  ldconfig -p 2>/dev/null | awk -v name="$1.so" 'index($1, name) == 1 { print $NF; found = 1; exit } END { exit !found }' ||
+    echo "not found"
 }
 
 # The machine file that the predictions are made with: what was calibrated, else what the data sheet says.
@@ -143,6 +204,9 @@ section_environment() {
       nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total,clocks.max.sm,clocks.max.mem,power.limit \
         --format=csv
       nvcc --version 2>/dev/null | tail -n 2 || true
+      for opened in libcublas libcudnn libcupti; do
+        echo "$opened: $(library_file "$opened" | head -n 1)"
+      done
     fi
   } | tee "$out/environment.txt"
 }
@@ -153,32 +217,37 @@ section_build() {
     return
   fi
   if [ "$device" = cpu ]; then
-    cmake --preset release >"$out/log/configure.log" 2>&1
-    cmake --build --preset release >"$out/log/compile.log" 2>&1
+    bounded cmake --preset release >"$out/log/configure.log" 2>&1
+    bounded cmake --build --preset release >"$out/log/compile.log" 2>&1
     return
   fi
   local capability
   capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader -i 0 | tr -d '.')
-  cmake --preset cuda "-DSCHEDLAB_CUDA_ARCHITECTURES=${capability}-real" "-DSCHEDLAB_TEST_LABELS=gpu" \
+  bounded cmake --preset cuda "-DSCHEDLAB_CUDA_ARCHITECTURES=${capability}-real" "-DSCHEDLAB_TEST_LABELS=gpu" \
     >"$out/log/configure.log" 2>&1
-  cmake --build --preset cuda >"$out/log/compile.log" 2>&1
+  bounded cmake --build --preset cuda >"$out/log/compile.log" 2>&1 || {
+    tail -n 3 "$out/log/compile.log"
+    return 1
+  }
 }
 
 section_numerics() {
-  local folder=${tests:-$(dirname "$program")}
+  local folder=${tests:-$(dirname "$program")} failed=0
   if [ "$device" = cuda ] && [ -s "$folder/CTestTestfile.cmake" ]; then
-    bounded ctest --test-dir "$folder" -L gpu --output-on-failure --no-tests=error
+    bounded ctest --test-dir "$folder" -L gpu --output-on-failure --no-tests=error || failed=1
   elif [ "$device" = cuda ]; then
     if [ -x "$folder/cuda_device_test" ]; then # of a packed program (pack_program.sh)
-      bounded "$folder/cuda_device_test"
+      bounded "$folder/cuda_device_test" || failed=1
     fi
   fi
+  # Whatever came of ours, the library's networks are worth a look.
   bounded "$program" baseline "$numerics_spec" --library "$library" --check --repetitions 1 --warm-up 0 \
-    --out "$out/numerics" --overwrite
+    --out "$out/numerics" --overwrite || failed=1
+  return "$failed"
 }
 
 section_calibrate() {
-  bounded "$program" calibrate --device "$device" "${base_cpu[@]}" --out "$out/machine.json"
+  bounded "$program" calibrate --device "$device" ${products:+--products "$products"} "${base_cpu[@]}" --out "$out/machine.json"
 }
 
 # What is in this folder is older than every measurement that it is compared with.
@@ -199,6 +268,10 @@ section_predict() {
 
 section_baseline() {
   bounded "$program" baseline "$backward_spec" --library "$library" "${library_repetitions[@]}" --out "$out/baseline" --overwrite
+  if [ "$device" = cuda ] && python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+    bounded python3 scripts/torch_cuda_lstm.py "$backward_spec" --out "$out/torch_lstm.csv" ||
+      echo "note: PyTorch's LSTM was not timed"
+  fi
 }
 
 # SPEC FOLDER ARGUMENT...: predicted as in section predict, measured with these arguments, recorded, compared.
@@ -244,14 +317,18 @@ section_sequences() {
 # One plan as a picture and for Perfetto, and how many kernels the library has in flight; last, as the profiler costs
 # time.
 section_traces() {
-  local profile=()
-  if [ "$device" = cuda ]; then
-    profile=(--profile)
-    bounded "$program" baseline "$backward_spec" --library "$library" --profile --warm-up 1 \
-      --out "$out/baseline_profile" --overwrite
+  local timeline=(execute experiments/campaign_timeline.json "${device_arguments[@]:0:2}" --out "$out/timeline" --overwrite)
+  if [ "$device" = cpu ]; then
+    bounded "$program" "${timeline[@]}"
+    return
   fi
-  bounded "$program" execute "experiments/campaign_timeline.json" --device "$device" "${profile[@]}" \
-    --out "$out/timeline" --overwrite
+  timeline+=(${products:+--products "$products"})
+  local failed=0
+  # Without the profiler the times are those of events.
+  bounded "$program" "${timeline[@]}" --profile || bounded "$program" "${timeline[@]}" || failed=1
+  bounded "$program" baseline "$backward_spec" --library "$library" --profile --warm-up 1 \
+    --out "$out/baseline_profile" --overwrite || failed=1
+  return "$failed"
 }
 
 section_summary() {
@@ -311,6 +388,8 @@ for section in "${chosen[@]}"; do
   echo "== $section"
   begin=$SECONDS
   rm -f "$out/.done/$section" "$out/log/$section.failed"
+  section_begin=$begin
+  section_end=$((begin + $(limit_of "$section")))
   # Each section is a process of its own, and not part of a condition, where bash would go on after an error.
   set +e
   (set -euo pipefail; "section_$section") 2>&1 | tee "$out/log/$section.log"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Packs a program that was built here for a machine where nothing can be built or installed: the programs, and the
 # libraries that they need and that such a machine may not have. The CUDA libraries are not among them; they are found
-# there by name, or in LD_LIBRARY_PATH.
+# there by name, or in LD_LIBRARY_PATH. Leaves the folder and, beside it, the same as FOLDER.tar.gz.
 #   scripts/pack_program.sh BUILD_FOLDER TARGET_FOLDER
 # Afterwards, there: scripts/gpu_campaign.sh --program TARGET_FOLDER/schedlab --tests TARGET_FOLDER
 set -euo pipefail
@@ -36,4 +36,5 @@ exec "$here/bin/$(basename "${BASH_SOURCE[0]}")" "$@"
 END
   chmod +x "$target/$name"
 done
-du -sh "$target"
+tar -C "$(dirname "$target")" -czf "${target%/}.tar.gz" "$(basename "$target")"
+du -sh "$target" "${target%/}.tar.gz"

@@ -7,15 +7,15 @@
 #include "profiler/cupti_session.hpp"
 #include "real_exec/execution.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace schedlab {
 
-CudaBench::CudaBench(int device,
-                     const std::string& base,
-                     std::optional<std::uint32_t> connections,
-                     const StopFlag* stop)
-    : executor_({.device = device, .connections = connections, .run = {.stop = stop}}),
+CudaBench::CudaBench(const CudaExecutorOptions& options, const std::string& base)
+    : products_(options.products),
+      executor_(options),
       base_(base_machine(executor_.properties().name, base)),
       platform_(with_spinning_units(base_.platform)) {}
 
@@ -24,7 +24,9 @@ DeviceFacts CudaBench::facts() const {
   const std::string version = profiler_available().version;
   constexpr std::size_t day = 10;  // characters of 2026-11-21
   return {.name = device.name,
-          .software = version.empty() ? "CUDA" : "CUDA with CUPTI " + version,
+          .software = fmt::format("CUDA{}, products by {}",
+                                  version.empty() ? "" : " with CUPTI " + version,
+                                  to_string(products_)),
           .date = now_utc().substr(0, day),
           .units = device.units,
           .priority_levels =

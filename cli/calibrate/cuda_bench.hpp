@@ -4,11 +4,8 @@
 #include "cli/calibrate/device_bench.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "real_exec/cuda_executor.hpp"
-#include "sim/base/interrupt.hpp"
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace schedlab {
@@ -18,13 +15,9 @@ namespace schedlab {
 class CudaBench final : public DeviceBench {
  public:
   /// `base`: the machine that the device is believed to be; empty: the one in the device's name.
-  /// `device`: its number. `connections`: of this process, nullopt: CUDA's own choice.
   /// Throws DeviceError if there is no device, InputError for an unknown machine, or if the
   /// device's name has none in it.
-  CudaBench(int device,
-            const std::string& base,
-            std::optional<std::uint32_t> connections,
-            const StopFlag* stop);
+  CudaBench(const CudaExecutorOptions& options, const std::string& base);
 
   [[nodiscard]] const MachineSpec& base() const { return base_; }
   [[nodiscard]] DeviceFacts facts() const override;
@@ -32,6 +25,7 @@ class CudaBench final : public DeviceBench {
   void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
 
  private:
+  CudaProducts products_;
   CudaExecutor executor_;
   MachineSpec base_;
   Platform platform_;  // of base_, where kernels that spin have units

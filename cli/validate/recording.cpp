@@ -324,6 +324,7 @@ std::vector<std::string> write_recording(const fs::path& folder,
             {"host", measured.host},
             {"other_load", measured.other_load ? Json(*measured.other_load) : Json(nullptr)},
             {"complete", measured.complete}};
+  if (facts.ends_synchronized) root["ends_synchronized"] = true;
   for (const ProbeRecord& probe : measured.probes) root["probes"].push_back(probe_json(probe));
   root["scenarios"] = Json::array();
   for (std::uint64_t scenario = 0; scenario < measured.scenarios.size(); ++scenario) {
@@ -341,6 +342,7 @@ RecordedHost read_recorded_host(const fs::path& folder) {
   RecordedHost recorded;
   file.guarded([&] {
     recorded.workers = file.root().at("workers").get<std::uint32_t>();
+    recorded.ends_synchronized = file.root().value("ends_synchronized", false);
     const auto word = file.root().at("host").get<std::string>();
     if (recorded.workers == 0) return;
     const auto host = host_placement_from(word);

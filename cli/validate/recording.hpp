@@ -23,7 +23,8 @@ struct RecordingFacts {
   const Spec& spec;
   const Grid& grid;
   const std::vector<PredictedScenario>& predicted;
-  std::string machine_file;  ///< as given with --machine; empty: the spec's own
+  std::string machine_file;        ///< as given with --machine; empty: the spec's own
+  bool ends_synchronized = false;  ///< runs end when the host has waited for the device
 };
 
 /// The JSON Schema of recording.json.
@@ -39,6 +40,7 @@ std::vector<std::string> write_recording(const std::filesystem::path& folder,
 struct RecordedHost {
   std::uint32_t workers = 0;  ///< 0: for nothing in particular
   HostPlacement host = HostPlacement::own_core;
+  bool ends_synchronized = false;  ///< RecordingFacts::ends_synchronized
 };
 /// Throws InputError as read_recording().
 [[nodiscard]] RecordedHost read_recorded_host(const std::filesystem::path& folder);

@@ -347,9 +347,10 @@ std::string recording_schema() {
                {"host", a("string")},
                {"other_load", maybe("number")},
                {"complete", a("boolean")},
+               {"ends_synchronized", a("boolean")},
                {"probes", list_of(probe)},
                {"scenarios", list_of(scenario)}},
-              {"probes"})
+              {"ends_synchronized", "probes"})
       .dump(2);
 }
 

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The campaign script as on a machine with a CUDA device, without one: nvidia-smi and the program are stand-ins. Sections
+# come in their order with the device's arguments, which the real program must take; a section that hangs is ended and
+# the next one starts; libraries are found among Python's packages; results are packed.
+#   campaign_on_device.sh PROGRAM CAMPAIGN_SCRIPT MACHINE_FILE FOLDER
+set -euo pipefail
+program=$1
+script=$2
+machine=$3
+folder=$4
+rm -rf "$folder"
+mkdir -p "$folder/bin" "$folder/site/nvidia/cudnn/lib"
+touch "$folder/site/nvidia/cudnn/lib/libcudnn.so.9"
+
+fail() {
+  echo "error: $1" >&2
+  cat "$folder/output" "$folder/calls" 2>/dev/null >&2 || true
+  exit 1
+}
+
+cat >"$folder/bin/nvidia-smi" <<'END'
+#!/usr/bin/env bash
+case $* in
+  -L) echo "GPU 0: NVIDIA H200" ;;
+  *query-gpu=compute_cap*) echo 9.0 ;;
+  *query-gpu=name,driver_version*) printf 'name, driver_version\nNVIDIA H200, 580.1\n' ;;
+  *query-gpu=name*) echo "NVIDIA H200" ;;
+esac
+END
+
+# Notes its call. The real program then says that there is no device (1), or makes its predictions (0); 2 would be a
+# wrong argument. What a device would have left is made up.
+cat >"$folder/bin/schedlab" <<'END'
+#!/usr/bin/env bash
+echo "$*" >>"$CALLS"
+echo "$LD_LIBRARY_PATH" >"$CALLS.libraries"
+if [ "$1" = "${HANGS:-}" ]; then sleep 60; fi
+status=0
+case $* in
+  *--predict-only*gpu_backward*) ;; # as the other grid, which is smaller
+  *) "$REAL" "$@" || status=$? ;;
+esac
+[ "$status" -lt 2 ] || exit "$status"
+while [ "$#" -gt 0 ]; do
+  if [ "$1" = --out ] || [ "$1" = --record ]; then
+    case $2 in
+      *.json) cp "$MACHINE" "$2" ;;
+      *) mkdir -p "$2" && touch "$2/predictions.csv" ;;
+    esac
+  fi
+  shift
+done
+END
+chmod +x "$folder/bin/"*
+
+campaign() {
+  local expected=$1 status=0
+  shift
+  rm -f "$folder/calls"
+  env -u LD_LIBRARY_PATH PATH="$folder/bin:$PATH" PYTHONPATH="$folder/site" REAL="$program" CALLS="$folder/calls" MACHINE="$machine" \
+    HANGS="${HANGS:-}" bash "$script" --program "$folder/bin/schedlab" --tests "$folder/none" --quick \
+    --out "$folder/out" "$@" >"$folder/output" 2>&1 || status=$?
+  [ "$status" -eq "$expected" ] || fail "exit code $status, expected $expected: campaign $*"
+}
+
+campaign 0
+sections=$(awk '/^== / { print $2 }' "$folder/output" | tr '\n' ' ')
+[ "$sections" = "environment build numerics calibrate predict baseline backward validate crossover sequences traces summary " ] ||
+  fail "sections: $sections"
+verbs=$(cut -d' ' -f1 "$folder/calls" | tr '\n' ' ')
+# numerics, calibrate, predict (four grids), baseline, backward, validate, crossover, sequences, traces (a plan, the
+# library)
+[ "$verbs" = "baseline calibrate validate validate validate validate baseline validate validate validate validate buckets execute baseline " ] || fail "verbs: $verbs"
+# Predictions are older than measurements, of the same specs, for the same device.
+for line in 3 4 5 6 8 9 10 11; do
+  sed -n "${line}p" "$folder/calls" | grep -q -- '--device cuda' || fail "call $line is not of the device"
+done
+sed -n 3,6p "$folder/calls" | grep -c -- --predict-only | grep -qx 4 || fail "predictions are not the first"
+sed -n 8,11p "$folder/calls" | grep -c -- --record | grep -qx 4 || fail "what is measured is not recorded"
+grep -q "$folder/site/nvidia/cudnn/lib" "$folder/calls.libraries" || fail "Python's packages are not looked at for libraries"
+grep -q 'libcudnn: .*/libcudnn.so' "$folder/out/environment.txt" || fail "cuDNN was not found"
+[ -s "$folder/out/results.tar.gz" ] || fail "no results.tar.gz"
+
+# All but what hangs is done.
+rm -rf "$folder/out"
+HANGS=calibrate campaign 1 --section-seconds 2 environment calibrate build summary
+grep -q 'calibrate | failed: stopped: its time was over' "$folder/out/summary.md" ||
+  fail "the summary does not say that calibrate was stopped: $(cat "$folder/out/summary.md")"
+grep -q 'build | done' "$folder/out/summary.md" || fail "the next section did not run"
