@@ -44,6 +44,11 @@ struct LaunchChoice {
   std::uint32_t runs = 1;          ///< one after another, the host waits for each
   bool load = false;               ///< device graphs and sunk models: loaded before the first run
   std::uint32_t reload_every = 0;  ///< likewise: a new shape after so many runs; 0: never
+  /// eager_two_thread: the second thread also infers shapes, tiles and allocates.
+  bool second_thread_prepares = false;
+  /// graph_mode: shapes are known only while the graph runs, so that they are inferred and kernels
+  /// are tiled then.
+  bool dynamic_shapes = false;
   SinkRun sink{};
 };
 
@@ -58,9 +63,10 @@ struct LaunchInfo {
 /// The mode with its options. ContractViolation for an unknown word: the schema has refused it.
 [[nodiscard]] LaunchChoice launch_choice(std::string_view mode, const Options& options);
 
-/// What the mode changes about the host; nothing for eager and graph_launch. Costs of a sunk model
-/// depend on the model: apply_sink().
-void apply_launch_mode(LaunchMode mode, Platform& platform);
+/// What the mode changes about the host; nothing for eager and graph_launch. Stages that the second
+/// of two threads does become part of its launches. Costs of a sunk model depend on the model:
+/// apply_sink().
+void apply_launch_mode(const LaunchChoice& choice, Platform& platform);
 
 /// Inputs and outputs of the graph: tensors that live before or after the run, that nobody writes
 /// or that nobody reads.
@@ -70,13 +76,22 @@ void apply_launch_mode(LaunchMode mode, Platform& platform);
 ///   graph_load   = sink_load + sink_load_task * device tasks
 ///   graph_launch = tensors * sink_tensor + operators * sink_address + copies * sink_copy
 ///                  + sink_issue (the host's part of the head overhead)
-/// Copies reach the device in stream order before the model runs, so that they delay its arrival
-/// by their latency and their bytes over the link; its tasks follow each other by sink_task_gap.
-/// Throws InfeasibleError for inputs to copy on a machine without a link.
+/// The tasks of the model follow each other by sink_task_gap.
 void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform);
 
+/// Tasks that copy inputs before each run of a sunk model, on each rank: copied_inputs, and one
+/// where there are bytes to copy but no number of inputs.
+[[nodiscard]] std::uint32_t sunk_copies(const SinkRun& run);
+/// The model with these tasks (CopiedInputs), as `platform` copies them.
+/// Throws InfeasibleError for bytes to copy on a machine without a link.
+[[nodiscard]] TaskGraph with_sunk_copies(const TaskGraph& graph,
+                                         const SinkRun& run,
+                                         const Platform& platform);
+
 /// The eager plan as the mode launches it: captured, loaded where the choice says so, repeated.
-/// `tasks`: of one run; run r has the tasks from r * tasks on (RepeatRuns).
+/// `tasks`: of one run of the eager plan; run r has the tasks from r * n on (RepeatRuns), where n
+/// are `tasks` and those that copy the inputs of a sunk model, which run before it in its graph, on
+/// a stream of their own.
 /// Throws InfeasibleError for plans that cannot be captured or repeated, and with sink for plans
 /// that wait for the device before their end: a sunk model is one graph.
 [[nodiscard]] Plan launched_plan(Plan eager, const LaunchChoice& choice, std::size_t tasks);

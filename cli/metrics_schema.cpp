@@ -106,8 +106,13 @@ Json over_time_schema() {
 
 std::string metrics_schema() {
   Json properties = keys_of(metric_text(), {"title", "policy", "machine"});
-  for (const char* time :
-       {"makespan", "overlap", "critical_busy", "host_blocked", "load", "head_overhead"}) {
+  for (const char* time : {"makespan",
+                           "overlap",
+                           "critical_busy",
+                           "host_blocked",
+                           "load",
+                           "head_overhead",
+                           "collective_wait"}) {
     add_time(properties, time);
   }
   properties.update(keys_of(metric_number(),

@@ -10,7 +10,6 @@
 #include "sim/trace/memory_use.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
 #include "workloads/transforms/data_parallel.hpp"
-#include "workloads/transforms/repeat_runs.hpp"
 #include "workloads/transforms/tensor_parallel.hpp"
 
 #include <fmt/format.h>
@@ -51,11 +50,6 @@ void ScenarioSpace::prepare_for_execution(std::uint32_t workers, HostPlacement h
   host_ = host;
 }
 
-LaunchChoice ScenarioSpace::launch_choice(std::uint64_t scenario) const {
-  const std::uint64_t index = grid_.part_index(scenario, Part::launch);
-  return index < launches_.size() ? launches_[index] : components_.launch(index);
-}
-
 bool ScenarioSpace::legacy_default_stream(std::uint64_t scenario) const {
   return components_.legacy_default_stream(grid_.part_index(scenario, Part::default_stream));
 }
@@ -73,7 +67,7 @@ std::shared_ptr<const CostModel> ScenarioSpace::cost_model(std::uint64_t index,
 
 PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
   PreparedProblem made;
-  const LaunchChoice launch = key[4] == 0 ? LaunchChoice{} : components_.launch(key[4] - 1);
+  const LaunchChoice launch = key[4] == 0 ? LaunchChoice{} : launch_alternative(key[4] - 1);
   made.graph = graphs_.get(
       {key[0], key[1], key[6]},
       [&] {
@@ -86,7 +80,7 @@ PreparedProblem ScenarioSpace::make_single(const ProblemKey& key) {
       {key[2], key[4]},
       [&] {
         MachineSpec machine = components_.machine(key[2]);
-        apply_launch_mode(launch.mode, machine.platform);
+        apply_launch_mode(launch, machine.platform);
         if (preloaded) {
           for (Host& host : machine.platform.hosts) host = {};
           for (Device& device : machine.platform.devices) device.launch_latency = Duration{0};
@@ -141,30 +135,6 @@ PreparedProblem ScenarioSpace::make_once(const ProblemKey& key) {
       ranks.count);
   made.overlap = ranks.overlap;
   return made;
-}
-
-PreparedProblem ScenarioSpace::make_repeated(PreparedProblem once,
-                                             std::uint32_t runs,
-                                             std::uint64_t cost_model_index) {
-  PreparedProblem made;
-  made.graph = std::make_shared<TaskGraph>(RepeatRuns{runs}.apply(*once.graph));
-  made.machine = once.machine;
-  set_costs(*cost_model(cost_model_index, *made.machine), made);
-  made.once = std::make_shared<PreparedProblem>(std::move(once));
-  return made;
-}
-
-std::shared_ptr<const PreparedProblem> ScenarioSpace::prepared(const ProblemKey& key) {
-  return problems_.get(
-      key,
-      [&] {
-        PreparedProblem once = make_once(key);
-        const std::uint32_t runs = key[4] == 0 ? 1 : components_.launch(key[4] - 1).runs;
-        return runs == 1 ? once : make_repeated(std::move(once), runs, key[3]);
-      },
-      [](const PreparedProblem& problem) {
-        return problem.costs.memory_bytes() + problem.graph->memory_bytes();
-      });
 }
 
 std::shared_ptr<const Policy> ScenarioSpace::policy(std::uint64_t index) {
@@ -231,7 +201,8 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
                               const PreparedProblem& prepared,
                               const Policy& policy,
                               const SimulationOptions& options) {
-  const PreparedProblem& once = prepared.once != nullptr ? *prepared.once : prepared;
+  const PreparedProblem& run = prepared.once != nullptr ? *prepared.once : prepared;
+  const PreparedProblem& once = run.model != nullptr ? *run.model : run;
   const bool several = once.single != nullptr;
   const bool ahead = space_.planned_ahead(scenario);
   if (!several && once.graph->has_ranks()) expect_all_ranks(scenario, *once.graph);

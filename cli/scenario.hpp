@@ -36,8 +36,10 @@ struct PreparedProblem {
   /// Of several ranks: what one of them is given to schedule, and how its plan becomes that of all.
   std::shared_ptr<const PreparedProblem> single;
   bool overlap = true;
-  /// Of several runs: one of them, which is what is planned.
+  /// Of several runs: one of them.
   std::shared_ptr<const PreparedProblem> once;
+  /// Of a sunk model whose inputs are copied first: without the copies, which is what is planned.
+  std::shared_ptr<const PreparedProblem> model;
   /// Costs that were measured kernel by kernel: tasks of several kernels are simulated by them.
   /// nullptr: as whole tasks.
   std::shared_ptr<const KernelSteps> steps;
@@ -112,6 +114,11 @@ class ScenarioSpace {
   [[nodiscard]] PreparedProblem make_ranks(const ProblemKey& key,
                                            const Transform& transform,
                                            std::uint32_t ranks);
+  /// An alternative of the spec; nothing that is executed copies inputs of a sunk model.
+  [[nodiscard]] LaunchChoice launch_alternative(std::uint64_t index) const;
+  [[nodiscard]] PreparedProblem make_copied(PreparedProblem model,
+                                            const SinkRun& run,
+                                            std::uint64_t cost_model_index);
   [[nodiscard]] PreparedProblem make_repeated(PreparedProblem once,
                                               std::uint32_t runs,
                                               std::uint64_t cost_model_index);

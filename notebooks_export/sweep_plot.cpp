@@ -192,6 +192,7 @@ class Plots {
                         .shared_y = false,
                         .reference_y = 0};
     add_figure("makespan_over_" + x, makespan);
+    add_scatter_over(selection, x);
     if (view_.policies().size() < 2) return;
     LineFigure speed_up{
         .title = fmt::format("Speed-up over {}, along {}", view_.baseline(), x),
@@ -208,6 +209,57 @@ class Plots {
         .shared_y = true,
         .reference_y = 1};
     add_figure("speed_up_over_" + x, speed_up);
+  }
+
+  /// Of machines that scatter: what that costs. Of several ranks: how long they wait for each other
+  /// in collectives, on average over the samples where there are any.
+  void add_scatter_over(const Selection& selection, const std::string& x) {
+    const auto add = [&](const std::string& file,
+                         const std::string& title,
+                         const std::string& y,
+                         double reference,
+                         const Value& value) {
+      const LineFigure figure{.title = fmt::format("{} over {}", title, x),
+                              .subtitle = subtitle(selection),
+                              .x_label = label_of(x),
+                              .y_label = y,
+                              .panels = panels_of(selection, value),
+                              .names = view_.policies(),
+                              .shared_y = true,
+                              .reference_y = reference};
+      add_figure(file + "_over_" + x, figure);
+    };
+    if (has_number("makespan_us_mean")) {
+      add("slow_down",
+          "Slow-down by scatter",
+          "mean makespan over that without",
+          1,
+          [this](const SweepCase&, const SweepRun& run) -> std::optional<double> {
+            const auto mean = view_.number(run.row, "makespan_us_mean");
+            if (!mean || run.makespan_us <= 0) return std::nullopt;
+            return *mean / run.makespan_us;
+          });
+    }
+    const std::string wait =
+        has_number("collective_wait_us_mean") ? "collective_wait_us_mean" : "collective_wait_us";
+    if (!has_number(wait)) return;
+    add("collective_wait",
+        "Wait for the last rank in collectives",
+        "wait (us)",
+        0,
+        [this, &wait](const SweepCase&, const SweepRun& run) {
+          return view_.number(run.row, wait);
+        });
+  }
+
+  /// Does some run have a number other than 0 there?
+  [[nodiscard]] bool has_number(const std::string& column) const {
+    for (const SweepCase& one : view_.cases()) {
+      for (const SweepRun& run : one.runs) {
+        if (view_.number(run.row, column).value_or(0) != 0) return true;
+      }
+    }
+    return false;
   }
 
   /// Along a knob: a panel per policy that has it, a line per case.

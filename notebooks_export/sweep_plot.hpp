@@ -21,6 +21,9 @@ struct SweepPlot {
 ///   a
 ///     panel per combination of the other axes; of other numeric axes that would need too many
 ///     panels the largest value is shown, and the subtitle says so;
+///   - for each numeric axis of a sweep with samples, what the scatter costs (mean makespan over
+///   that
+///     without), and of runs with collectives how long ranks wait in them for the last;
 ///   - for each numeric knob of the policies, the makespan along it, a line per case;
 ///   - with two numeric axes, maps of makespans relative to the baseline's (see heat_maps()).
 /// More than eight lines are divided over several panels. No pictures for an empty table.

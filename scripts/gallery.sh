@@ -26,6 +26,7 @@ picture sweep default_stream plots/speed_up_over_layers.svg --timelines none
 picture simulate published_priority_blocking timeline.svg
 picture simulate published_head_of_line timeline.svg
 picture sweep launch plots/speed_up_over_hidden.svg --timelines none
+picture sweep host_jitter plots/collective_wait_over_ranks.svg --timelines none
 picture sweep core_groups plots/speed_up_over_split.svg --timelines none
 picture simulate core_groups_timeline timeline.svg
 picture sweep npu plots/speed_up_over_batch.svg --timelines none

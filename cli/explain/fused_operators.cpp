@@ -48,6 +48,48 @@ std::vector<Group> groups_of(const Problem& problem, const Plan& plan, std::uint
   return groups;
 }
 
+/// What tasks no longer move when their results stay within a fused operator.
+struct SavedTraffic {
+  IdVector<TaskId, Bytes> read;
+  IdVector<TaskId, Bytes> written;
+};
+
+/// Takes its input as it comes, element by element or row by row. Matrix products and convolutions
+/// need it whole.
+bool takes_as_it_comes(TaskKind kind) {
+  return kind == TaskKind::pointwise || kind == TaskKind::reduction;
+}
+
+/// `becomes`: the fused operator of each task. Of a tensor that one of its tasks makes, the others
+/// of kinds that take it as it comes read it from there; if nobody else reads it, it is not written
+/// either.
+SavedTraffic saved_traffic(const TaskGraph& graph, const IdVector<TaskId, TaskId>& becomes) {
+  SavedTraffic saved{IdVector<TaskId, Bytes>(graph.task_count()),
+                     IdVector<TaskId, Bytes>(graph.task_count())};
+  const TensorTable& tensors = graph.tensors();
+  for (const TensorId id : tensors.ids()) {
+    const auto writers = tensors.writers(id);
+    if (writers.size() != 1 || tensors.accumulate(id)) continue;
+    const TaskId writer = writers.front();
+    bool inside = !tensors.persistent(id) && !tensors.readers(id).empty();
+    for (const TaskId reader : tensors.readers(id)) {
+      if (reader != writer && becomes[reader] == becomes[writer] &&
+          takes_as_it_comes(graph.operation(reader).kind)) {
+        saved.read[reader] += tensors.bytes(id);
+      } else {
+        inside = false;
+      }
+    }
+    if (inside) saved.written[writer] += tensors.bytes(id);
+  }
+  for (const TaskId task : graph.tasks()) {  // no more than the kernels are said to move
+    const Operation& operation = graph.operation(task);
+    saved.read[task] = std::min(saved.read[task], operation.bytes_read());
+    saved.written[task] = std::min(saved.written[task], operation.bytes_written());
+  }
+  return saved;
+}
+
 /// Estimates of the fused operations, found by their place in the graph.
 class FusedCosts final : public CostModel {
  public:
@@ -70,22 +112,30 @@ class Fuser {
 
   [[nodiscard]] FusedRun fuse() {
     IdVector<TaskId, TaskId> becomes(problem_.graph.task_count());
+    for (std::uint32_t i = 0; i < groups_.size(); ++i) {
+      for (const TaskId task : groups_[i]) becomes[task] = TaskId{i};
+    }
+    saved_ = saved_traffic(problem_.graph, becomes);
     IdVector<TaskId, Duration> durations;
+    Bytes saved{0};
     for (const Group& group : groups_) {
       Duration total{0};
-      for (const TaskId task : group) total += problem_.costs.duration(task);
+      for (const TaskId task : group) {
+        total += shortened(task);
+        saved += saved_.read[task] + saved_.written[task];
+      }
       durations.push_back(total);
-      const TaskId made = builder_.add_task(operation_of(group),
-                                            problem_.graph.tags(group.front()),
-                                            problem_.graph.name(group.front()));
-      for (const TaskId task : group) becomes[task] = made;
+      builder_.add_task(operation_of(group),
+                        problem_.graph.tags(group.front()),
+                        problem_.graph.name(group.front()));
     }
     for (const TaskId task : problem_.graph.tasks()) {
       for (const TaskId need : problem_.graph.predecessors(task)) {
         if (becomes[need] != becomes[task]) builder_.add_edge(becomes[need], becomes[task]);
       }
     }
-    FusedRun run{.graph = std::move(builder_).build(), .costs = {}, .plan = plan_};
+    FusedRun run{
+        .graph = std::move(builder_).build(), .costs = {}, .plan = plan_, .saved_traffic = saved};
     run.costs =
         CostTable{run.graph, problem_.platform, FusedCosts{run.graph, std::move(estimates_)}};
     run.costs.set_task_durations(std::move(durations));
@@ -94,29 +144,54 @@ class Fuser {
   }
 
  private:
+  /// Share of its memory traffic that a task keeps.
+  [[nodiscard]] double kept(TaskId task) const {
+    const Operation& operation = problem_.graph.operation(task);
+    const auto all =
+        static_cast<double>((operation.bytes_read() + operation.bytes_written()).count());
+    const auto saved = static_cast<double>((saved_.read[task] + saved_.written[task]).count());
+    return all > 0 ? 1.0 - saved / all : 1.0;
+  }
+
+  /// The time of a task is the floors of its kernels and the rest; the rest shrinks with the
+  /// traffic down to what the computing takes (Estimate::compute_share of the time).
+  [[nodiscard]] Duration shortened(TaskId task) const {
+    const Duration duration = problem_.costs.duration(task);
+    const double share = kept(task);
+    if (share == 1.0) return duration;
+    const CostTable::Entry& entry = problem_.costs.entry(task);
+    const Duration floors = problem_.platform.devices[DeviceId{0}].kernel_floor * entry.launches;
+    const double rest = std::max(to_seconds(duration - floors), 0.0);
+    const double computing = entry.estimate.compute_share * to_seconds(duration);
+    return std::min(duration, floors + round_up_seconds(std::max(rest * share, computing)));
+  }
+
   [[nodiscard]] Estimate estimate_of(const Group& group) const {
     Estimate estimate = problem_.costs.entry(group.front()).estimate;
     if (group.size() == 1) return estimate;
     double time = 0;
     double share = 0;
-    double bandwidth = 0;
+    double bytes = 0;
     Duration total{0};
     for (const TaskId task : group) {
       const Estimate& part = problem_.costs.entry(task).estimate;
-      const double weight = std::max(to_seconds(problem_.costs.duration(task)), 1e-12);
+      const Duration duration = shortened(task);
+      const double weight = std::max(to_seconds(duration), 1e-12);
       time += weight;
       share += weight * part.share;
-      bandwidth += weight * part.bandwidth.count();
-      total += problem_.costs.duration(task);
+      bytes += to_seconds(problem_.costs.duration(task)) * part.bandwidth.count() * kept(task);
+      total += duration;
     }
     return {.duration = total,
             .share = std::min(share / time, 1.0),
-            .bandwidth = Bandwidth{bandwidth / time}};
+            .bandwidth = Bandwidth{bytes / time}};
   }
 
   OperationId operation_of(const Group& group) {
-    std::vector<OperationId> parts;
-    for (const TaskId task : group) parts.push_back(problem_.graph.operation_id(task));
+    Parts parts;
+    for (const TaskId task : group) {
+      parts.emplace_back(problem_.graph.operation_id(task), shortened(task));
+    }
     const auto found = operations_.find(parts);
     if (found != operations_.end()) return found->second;
     Operation operation = problem_.graph.operation(group.front());
@@ -141,11 +216,15 @@ class Fuser {
     });
   }
 
+  /// Operation and duration of each part.
+  using Parts = std::vector<std::pair<OperationId, Duration>>;
+
   const Problem& problem_;
   const Plan& plan_;
   std::vector<Group> groups_;
+  SavedTraffic saved_;
   TaskGraphBuilder builder_;
-  std::map<std::vector<OperationId>, OperationId> operations_;
+  std::map<Parts, OperationId> operations_;
   std::vector<Estimate> estimates_;
 };
 

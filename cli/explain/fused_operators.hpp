@@ -15,12 +15,16 @@ struct FusedRun {
   TaskGraph graph;
   CostTable costs;
   Plan plan;
+  Bytes saved_traffic{};  ///< memory traffic that is not there any more
 };
 
 /// Up to `most` consecutive operators of one stream become one, launched once where the first of
 /// them was: between them the host does nothing else with that stream, and does not wait for the
-/// device. A fused operator takes as long as its parts together, on the units and with the memory
-/// traffic of their time-weighted mean. What fusing saves in memory traffic is not counted.
+/// device. A fused operator takes as long as its parts together, on the units of their
+/// time-weighted mean, less what it need not move: a tensor that one part writes and others, all
+/// point-wise or reductions, read is not read again, and not written if nobody else reads it. With
+/// its traffic the time of a part shrinks down to what its computing takes, as far as the cost
+/// model says what that is (Estimate::compute_share); each keeps its kernel's floor.
 ///
 /// Throws InfeasibleError for a plan of several hosts, with device graphs or collectives.
 /// Cost O(tasks + edges + calls).

@@ -78,6 +78,7 @@ void write_summary(ObjectWriter& root, const Metrics& metrics) {
   root.time("host_blocked", metrics.host_blocked);
   root.time("load", metrics.load);
   root.time("head_overhead", metrics.head_overhead);
+  root.time("collective_wait", metrics.collective_wait);
   root.number("peak_memory_bytes", metrics.peak_memory.count());
   if (metrics.bubble_share) root.number("bubble_share", *metrics.bubble_share);
   if (!metrics.stage_peak_memory.empty()) {

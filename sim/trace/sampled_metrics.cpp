@@ -22,6 +22,7 @@ const std::vector<SampledMetric>& sampled_metrics() {
       {"host_bound_share", [](const Summary& s) -> Value { return s.host_bound_share; }},
       {"load_us", [](const Summary& s) -> Value { return to_us(s.load); }},
       {"head_overhead_us", [](const Summary& s) -> Value { return to_us(s.head_overhead); }},
+      {"collective_wait_us", [](const Summary& s) -> Value { return to_us(s.collective_wait); }},
       {"peak_memory_bytes",
        [](const Summary& s) -> Value { return static_cast<double>(s.peak_memory.count()); }},
       {"bubble_share", [](const Summary& s) -> Value { return s.bubble_share; }},

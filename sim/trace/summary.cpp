@@ -70,6 +70,7 @@ Summary Summarizer::summarize(const Problem& problem,
   copy_times(trace);
   const std::span<const std::uint32_t> by_start = start_order_.by_time(starts_);
   sweep_starts(problem, trace, by_start, summary);
+  fill_collectives(problem, trace, summary);
   mark_life_times(problem, trace);
   sweep_changes(trace, by_start);
   fill_shares(trace, summary);
@@ -217,6 +218,22 @@ void Summarizer::sweep_starts(const Problem& problem,
   summary.matmul_share = ratio(static_cast<double>(in_matmuls), static_cast<double>(running));
   const std::int64_t both = critical.length + other.length - any.length;
   summary.overlap_share = ratio(static_cast<double>(both), static_cast<double>(critical.length));
+}
+
+void Summarizer::fill_collectives(const Problem& problem, const Trace& trace, Summary& summary) {
+  const CollectiveTable& collectives = problem.graph.collectives();
+  if (collectives.empty()) return;
+  last_starts_.assign(collectives.size(), 0);
+  for (std::size_t i = 0; i < trace.tasks.size(); ++i) {
+    const CollectiveId id = collectives.of(trace.tasks[i].task);
+    if (id.valid()) last_starts_[id.value()] = std::max(last_starts_[id.value()], starts_[i]);
+  }
+  std::int64_t waited = 0;
+  for (std::size_t i = 0; i < trace.tasks.size(); ++i) {
+    const CollectiveId id = collectives.of(trace.tasks[i].task);
+    if (id.valid()) waited += last_starts_[id.value()] - starts_[i];
+  }
+  summary.collective_wait = Duration{waited / std::int64_t{problem.graph.rank_count()}};
 }
 
 void Summarizer::mark_life_times(const Problem& problem, const Trace& trace) {

@@ -38,6 +38,9 @@ struct Summary {
   /// From the call that launches a device graph or a sunk model to its arrival on the device, all
   /// launches of all hosts.
   Duration head_overhead{0};
+  /// How long a rank waits within its collectives for the last rank to start, all collectives
+  /// together; mean of the ranks. Nothing in it is transfer.
+  Duration collective_wait{0};
   double host_bound_share = 0;  ///< devices idle because the next task was not yet submitted
   Bytes peak_memory{0};         ///< of the fullest device, from the tensors' life times in this run
   /// Of a pipeline (sim/pipeline/pipeline_work.hpp): share of the makespan in which a rank works on
@@ -109,6 +112,7 @@ class Summarizer {
                     const Trace& trace,
                     std::span<const std::uint32_t> by_start,
                     Summary& summary);
+  void fill_collectives(const Problem& problem, const Trace& trace, Summary& summary);
   void mark_life_times(const Problem& problem, const Trace& trace);
   void sweep_changes(const Trace& trace, std::span<const std::uint32_t> by_start);
   void free_after(std::uint32_t index, DeviceState& device);
@@ -126,6 +130,7 @@ class Summarizer {
   TimeOrder end_order_;
   std::vector<std::int64_t> starts_;
   std::vector<std::int64_t> ends_;
+  std::vector<std::int64_t> last_starts_;  // by collective: when its last part starts
   std::vector<double> share_;
   std::vector<std::int64_t> allocates_;   // bytes that come to life when span i starts
   std::vector<std::int64_t> frees_;       // bytes that are freed when span i ends

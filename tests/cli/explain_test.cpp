@@ -102,6 +102,66 @@ TEST_CASE("Fused operators need what their parts need and nothing of each other"
   CHECK(fused.plan.hosts[HostId{0}].calls.size() == 3);
 }
 
+/// Every kernel takes 10 us, of which `computing`; what it moves it moves at 100 MB/s.
+struct TenMicroseconds final : CostModel {
+  explicit TenMicroseconds(double computing) : share(static_cast<float>(computing)) {}
+  [[nodiscard]] std::string_view name() const override { return "ten"; }
+  [[nodiscard]] Estimate estimate(const Operation&, const Device&) const override {
+    return {.duration = 10us, .bandwidth = Bandwidth{100e6}, .compute_share = share};
+  }
+  float share;
+};
+
+/// A stream of two or three operators that read 600 bytes and write 400, or read those 400 and
+/// write 600; floors of 2 us. Fused by twos.
+FusedRun fuse_pair(TaskKind second_kind, double computing, bool third_reader) {
+  TaskGraphBuilder builder;
+  const auto operation = [&](TaskKind kind, std::int64_t read, std::int64_t written) {
+    return builder.add_operation(
+        {.name = "op",
+         .kind = kind,
+         .kernels = {{.kind = kind, .bytes_read = Bytes{read}, .bytes_written = Bytes{written}}}});
+  };
+  const TaskId first = builder.add_task(operation(TaskKind::gemm, 600, 400));
+  const OperationId reader = operation(second_kind, 400, 600);
+  const TensorId between = builder.add_tensor({.bytes = Bytes{400}});
+  builder.writes(first, between);
+  builder.reads(builder.add_task(reader), between);
+  if (third_reader) builder.reads(builder.add_task(reader), between);
+  const TaskGraph graph = std::move(builder).build();
+  Platform platform = ideal_platform();
+  platform.devices[DeviceId{0}].kernel_floor = 2us;
+  Plan plan;
+  const StreamId stream = plan.streams.push_back({});
+  for (const TaskId task : graph.tasks()) {
+    plan.hosts[HostId{0}].calls.push_back(HostCall::launch(stream, task));
+  }
+  const CostTable costs{graph, platform, TenMicroseconds{computing}};
+  return fuse_operators({graph, platform, costs}, plan, 2);
+}
+
+TEST_CASE("Fused operators do not move what stays between them, and compute as long as before") {
+  // Each has 2 us of floor and 8 us for 1000 bytes, 400 of which stay inside: 2 + 8 * 0.6.
+  const FusedRun fused = fuse_pair(TaskKind::pointwise, 0.2, false);
+  CHECK(fused.saved_traffic == Bytes{800});
+  CHECK(to_us(fused.costs.duration(TaskId{0})) == doctest::Approx(2 * 6.8));
+  // 10 us at 100 MB/s are 1000 bytes for each, 600 of which are left.
+  CHECK(fused.costs.entry(TaskId{0}).estimate.bandwidth.count() == doctest::Approx(1200 / 13.6e-6));
+  // With 5.5 us of computing less than 8 * 0.6 = 4.8 us cannot be reached.
+  const FusedRun computing = fuse_pair(TaskKind::reduction, 0.55, false);
+  CHECK(to_us(computing.costs.duration(TaskId{0})) == doctest::Approx(2 * (2 + 5.5)));
+}
+
+TEST_CASE("What somebody else reads is written all the same, and a product reads it whole") {
+  const FusedRun shared = fuse_pair(TaskKind::pointwise, 0.2, true);
+  CHECK(shared.saved_traffic == Bytes{400});
+  CHECK(to_us(shared.costs.duration(TaskId{0})) == doctest::Approx(10 + 6.8));
+  CHECK(shared.costs.duration(TaskId{1}) == 10us);
+  const FusedRun products = fuse_pair(TaskKind::gemm, 0.2, false);
+  CHECK(products.saved_traffic == Bytes{0});
+  CHECK(products.costs.duration(TaskId{0}) == 20us);
+}
+
 TEST_CASE("A record between two operators keeps them apart") {
   ExplainedRun run = host_bound_run(2);
   run.plan.event_count = 1;

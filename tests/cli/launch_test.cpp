@@ -72,6 +72,21 @@ TEST_CASE("two threads: all that comes before the launch is done by the one that
   CHECK(runs[1].makespan == 12 * 21us);
 }
 
+TEST_CASE("the second thread can prepare more, and a graph of dynamic shapes keeps two stages") {
+  const auto runs = run_all(chain_spec(0, stages, R"([
+      {"name": "eager_two_thread", "second_thread_from": "shape_inference"},
+      {"name": "eager_two_thread", "second_thread_from": "launch"},
+      {"name": "graph_mode", "dynamic_shapes": true}])"));
+  CHECK(runs[0].makespan == 8us + 12 * 13us);  // 5 + 3 before, 2 + 4 + 1 + 6 on the second
+  CHECK(runs[1].makespan == 12 * 15us + 6us);
+  CHECK(runs[2].makespan == 12 * 13us);  // 2 + 4 + 1 + 6
+  // Two device tasks: the stages are the operator's, and paid once. 8 + 12 * (7 + 2 * 6).
+  const std::string operators = fmt::format("{}, \"operator_tasks\": 2", stages);
+  CHECK(run_all(chain_spec(0, operators, R"({"name": "eager_two_thread",
+                                       "second_thread_from": "shape_inference"})"))[0]
+            .makespan == 8us + 12 * 19us);
+}
+
 TEST_CASE("a sunk run is its head and its body, exactly") {
   const std::string machine = fmt::format("{}, {}", stages, sunk);
   const auto runs =
@@ -89,7 +104,9 @@ TEST_CASE("a sunk run is its head and its body, exactly") {
   CHECK(runs[3].load == 100us + 12 * 6us);
   CHECK(runs[4].head_overhead == 2 * 7us + 9us);
   for (const Summary& run : runs) {
-    CHECK(run.makespan == run.load + run.head_overhead + body);
+    // Two copies of nothing take no time, and the scheduler's gap after each.
+    const Duration copies = &run == &runs[4] ? 2 * from_us(1.5) : Duration{0};
+    CHECK(run.makespan == run.load + run.head_overhead + copies + body);
     CHECK(run.host_calls <= 2);
   }
 }
@@ -101,12 +118,64 @@ TEST_CASE("inputs that are not zero-copy hold up the model by their bytes over t
                                                    sunk),
                                        R"({"name": "sink", "io_tensors": 0, "copied_inputs": 1,
                                            "copied_mib": 16})"));
-  // 7 to issue the copy, 9 the model; 16 MiB at 16 GB/s are 1048.576 us.
-  CHECK(runs[0].head_overhead == 7us + 9us + 4us + from_us(1048.576));
-  CHECK(runs[0].makespan == runs[0].head_overhead + 12 * 10us + 11 * from_us(1.5));
+  // 7 to issue the copy, 9 the model; 16 MiB at 16 GB/s are 1048.576 us, then the scheduler's gap.
+  CHECK(runs[0].head_overhead == 7us + 9us);
+  CHECK(runs[0].makespan ==
+        runs[0].head_overhead + 4us + from_us(1048.576) + 12 * 10us + 12 * from_us(1.5));
   const std::string no_link = fmt::format("{}, \"host_to_device_gb_per_s\": 0", sunk);
   CHECK(note_of(chain_spec(10, no_link, R"({"name": "sink", "copied_mib": 1})"))
             .find("host_to_device_gb_per_s") != std::string::npos);
+}
+
+TEST_CASE("copied inputs are tasks of their copy engine, with their bytes, before the model") {
+  const Spec spec = parse_spec(R"({
+    "workload": {"kind": "llama_decode", "layers": 1},
+    "machine": {"base": "ascend_910b", "host": "cann_eager"}, "policy": "single_stream",
+    "launch": {"name": "sink", "copied_inputs": 3, "copied_mib": 10, "runs": 2}})",
+                               "a.json");
+  const Grid grid(spec);
+  ScenarioSpace space(spec, grid);
+  const FullRun run = ScenarioRunner(space).run_fully(0, false);
+  CHECK(run.findings.empty());
+  const Problem problem = run.prepared->problem();
+  const std::size_t of_run = problem.graph.task_count() / 2;
+  std::vector<TaskSpan> copies;
+  for (const TaskSpan& span : run.trace.tasks) {
+    if (run.plan.stream_name(span.stream) == "inputs") copies.push_back(span);
+  }
+  REQUIRE(copies.size() == 2 * 3);
+  const Device& device = problem.platform.devices[DeviceId{0}];
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    CAPTURE(i);
+    // The last tasks of each run's numbers.
+    CHECK(copies[i].task.value() == (i / 3) * of_run + of_run - 3 + i % 3);
+    const Operation& operation = problem.graph.operation(copies[i].task);
+    CHECK(operation.kind == TaskKind::copy_host_to_device);
+    bytes += operation.bytes_written().count();
+    const CostTable::Entry& entry = problem.costs.entry(copies[i].task);
+    CHECK(device.unit_classes[entry.unit_class].name == "dma");
+    CHECK(copies[i].ended - copies[i].started ==
+          device.rates.copy_latency + operation.bytes_written() / device.rates.host_to_device);
+    if (i % 3 != 0) CHECK(copies[i].started == copies[i - 1].ended + device.sink_task_gap);
+  }
+  CHECK(bytes == 2 * 10 * 1024 * 1024);
+  for (const TaskSpan& span : run.trace.tasks) {
+    const std::size_t number = span.task.value() / of_run;
+    if (span.stream == copies[0].stream) continue;
+    CHECK(span.started >= copies[3 * number + 2].ended + device.sink_task_gap);
+  }
+}
+
+TEST_CASE("each rank of a divided sunk model copies its own inputs") {
+  const auto runs = run_all(R"({
+    "workload": {"kind": "llama_decode", "layers": 1, "tensor_parallel": 4},
+    "machine": {"base": "h200", "host": "cann_sink"}, "policy": "single_stream",
+    "launch": [{"name": "sink"}, {"name": "sink", "copied_inputs": 2, "copied_mib": 8},
+               {"name": "sink", "copied_mib": 8, "runs": 3}]})");
+  CHECK(runs[1].tasks == runs[0].tasks + 4 * 2);
+  CHECK(runs[1].makespan > runs[0].makespan);
+  CHECK(runs[2].tasks == 3 * (runs[0].tasks + 4));  // bytes without a number: one copy
 }
 
 TEST_CASE("a new shape loads the sunk model again, other runs only pay the head") {

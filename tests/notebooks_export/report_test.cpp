@@ -105,6 +105,43 @@ TEST_CASE("A sweep gets bars, lines along its numeric axes, and lines along its 
   CHECK(occurrences(plots[2].svg, "<polygon") == 2 * (2 * 3 + 1));
 }
 
+TEST_CASE("A sweep whose hosts scatter shows what that costs and how long ranks wait") {
+  Table table;
+  table.columns = {{"launch", ColumnRole::axis}, {"ranks", ColumnRole::axis}};
+  for (const char* metric : {"makespan_us", "collective_wait_us"}) {
+    table.columns.push_back({metric, ColumnRole::metric});
+  }
+  for (const std::string launch : {"eager", "graph_launch"}) {
+    for (const std::int64_t ranks : {1, 8}) table.rows.push_back({launch, ranks, 100.0, 0.0});
+  }
+  const auto names_of = [](const std::vector<SweepPlot>& plots) {
+    std::vector<std::string> names;
+    for (const SweepPlot& plot : plots) names.push_back(plot.file_name);
+    return names;
+  };
+  CHECK(names_of(sweep_plots(table)) == std::vector<std::string>{"makespan_over_ranks"});
+  for (const char* metric : {"makespan_us_mean", "collective_wait_us_mean"}) {
+    table.columns.push_back({metric, ColumnRole::metric});
+  }
+  for (auto& row : table.rows) {
+    const bool many = row[0] == Cell{std::string{"eager"}} && row[1] == Cell{std::int64_t{8}};
+    row.emplace_back(many ? 125.0 : 100.0);
+    row.emplace_back(many ? 21.0 : 0.0);
+  }
+  const auto plots = sweep_plots(table);
+  CHECK(names_of(plots) == std::vector<std::string>{"makespan_over_ranks",
+                                                    "slow_down_over_ranks",
+                                                    "collective_wait_over_ranks"});
+  for (const SweepPlot& plot : plots) {
+    CAPTURE(plot.file_name);
+    CHECK(xml_problem(plot.svg) == "");
+    CHECK(occurrences(plot.svg, "<circle") == 1 + 4);  // legend; two points in each of two panels
+  }
+  // The axis reaches to 125 us over 100 us, the other to 21 us.
+  CHECK(occurrences(plots[1].svg, ">1.25<") + occurrences(plots[1].svg, ">1.2<") > 0);
+  CHECK(occurrences(plots[2].svg, ">20<") > 0);
+}
+
 TEST_CASE("More than eight policies are divided over panels") {
   Table table;
   table.columns = {{"layers", ColumnRole::axis}, {"policy", ColumnRole::axis}, {"makespan_us"}};

@@ -6,6 +6,8 @@
 #include "sim/plan/graph_capture.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/trace/critical_path.hpp"
+#include "sim/trace/lower_bounds.hpp"
+#include "sim/trace/summary.hpp"
 #include "tests/support/ranks.hpp"
 
 #include <algorithm>
@@ -41,7 +43,36 @@ TEST_CASE("the parts of a collective wait for the last and end together, its dur
     REQUIRE(path.steps.size() == 3);
     CHECK(path.steps[1].task == parts[1]);
     CHECK(path.running == 40us + 7us + 5us);
+    // Ranks wait 30, 0 and 20 us for rank 1.
+    const Problem problem{scene.graph(), scene.platform, costs};
+    const Summary summary =
+        Summarizer{}.summarize(problem, scene.plan, trace, graph_lower_bounds(problem));
+    CHECK(summary.collective_wait == Duration{50us} / 3);
   }
+}
+
+TEST_CASE("ranks wait for the slowest host operator by operator, with a device graph once") {
+  RankScene scene{2};
+  scene.platform.hosts.resize(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const Duration call = rank == 0 ? 5us : 8us;
+    scene.platform.hosts[HostId{rank}].costs = {.launch = call, .graph_launch = call};
+    for (int i = 0; i < 10; ++i) scene.launch(rank, 0, scene.task(rank, 1us));
+  }
+  const auto parts = scene.collective(7us);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) scene.launch(rank, 0, parts[rank]);
+  const auto wait_of = [&](const Plan& plan) {
+    const CostTable costs{scene.graph(), scene.platform};
+    const Problem problem{scene.graph(), scene.platform, costs};
+    const Trace trace = simulate(problem, plan);
+    return Summarizer{}
+        .summarize(problem, plan, trace, graph_lower_bounds(problem))
+        .collective_wait;
+  };
+  // Parts are launched as the eleventh: at 55 and 88 us, which rank 0 waits and rank 1 does not.
+  CHECK(wait_of(scene.plan) == 11 * Duration{8us - 5us} / 2);
+  // One call each: all that the hosts differ by.
+  CHECK(wait_of(capture_graphs(scene.plan)) == Duration{8us - 5us} / 2);
 }
 
 TEST_CASE("a collective takes memory bandwidth from others while it moves data, and not before") {

@@ -4,6 +4,7 @@
 #include "workloads/graph_json.hpp"
 #include "workloads/lstm.hpp"
 #include "workloads/transforms/contract.hpp"
+#include "workloads/transforms/copied_inputs.hpp"
 #include "workloads/transforms/renumber.hpp"
 
 #include <doctest/doctest.h>
@@ -79,4 +80,46 @@ TEST_CASE("renumbering makes ids topological and keeps names, durations and tens
   CHECK(sorted.edge_count() == 2);
   CHECK(sorted.tensors().writers(TensorId{0})[0] == TaskId{0});
   CHECK(sorted.tensors().readers(TensorId{0})[0] == TaskId{1});
+}
+
+TEST_CASE("copied inputs come before a rank's first tasks, one after the other, all their bytes") {
+  TaskGraphBuilder builder;
+  const OperationId op = builder.add_operation({.name = "op", .kernels = {}});
+  // Rank 0: a -> b, c; rank 1: d. The first tasks are a, c and d.
+  for (const std::uint32_t rank : {0U, 0U, 0U, 1U}) {
+    const TaskId task = builder.add_task(op);
+    builder.set_rank(task, rank);
+    builder.set_duration(task, 5us);
+  }
+  builder.add_edge(TaskId{0}, TaskId{1});
+  const TaskGraph graph = std::move(builder).build();
+  const TaskGraph copied =
+      CopiedInputs{{.count = 3, .bytes = Bytes{1000}, .latency = 2us, .link = Bandwidth{1e9}}}
+          // 1000 bytes take 1 us
+          .apply(graph);
+  REQUIRE(copied.task_count() == 4 + 2 * 3);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    CAPTURE(rank);
+    const std::uint32_t first = 4 + 3 * rank;
+    std::int64_t bytes = 0;
+    Duration time{0};
+    for (std::uint32_t i = first; i < first + 3; ++i) {
+      CHECK(copied.rank(TaskId{i}) == rank);
+      CHECK(copied.operation(TaskId{i}).kind == TaskKind::copy_host_to_device);
+      bytes += copied.operation(TaskId{i}).bytes_written().count();
+      time += copied.fixed_duration(TaskId{i});
+    }
+    CHECK(bytes == 1000);  // 333, 333 and 334
+    CHECK(time == 3 * 2us + 1us);
+    CHECK(copied.predecessors(TaskId{first}).empty());
+    CHECK(copied.predecessors(TaskId{first + 1}).front() == TaskId{first});
+    CHECK(copied.predecessors(TaskId{first + 2}).front() == TaskId{first + 1});
+  }
+  for (const std::uint32_t task : {0U, 2U}) {
+    REQUIRE(copied.predecessors(TaskId{task}).size() == 1);
+    CHECK(copied.predecessors(TaskId{task}).front() == TaskId{6});
+  }
+  CHECK(copied.predecessors(TaskId{3}).front() == TaskId{9});
+  CHECK(copied.predecessors(TaskId{1}).size() == 1);  // a alone, as before
+  CHECK(copied.fixed_duration(TaskId{1}) == 5us);
 }

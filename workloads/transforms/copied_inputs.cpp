@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/transforms/copied_inputs.hpp"
+
+#include "sim/base/error.hpp"
+#include "workloads/recurrent_kernels.hpp"
+#include "workloads/transforms/copy_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+/// A copy without bytes has no kernel: all that is known of it is that it takes `latency`.
+Operation input_copy(const CopiedInputs::Options& options, Bytes bytes) {
+  Operation copy{.name = "input",
+                 .kind = TaskKind::copy_host_to_device,
+                 .task_class = TaskClass::unclassified,
+                 .kernels = {},
+                 .fixed_duration = options.latency};
+  if (bytes == Bytes{0}) return copy;
+  copy.kernels = {copy_kernel(copy.kind, bytes.count(), DataType::fp32)};
+  copy.fixed_duration += bytes / options.link;
+  return copy;
+}
+
+}  // namespace
+
+TaskGraph CopiedInputs::apply(const TaskGraph& graph) const {
+  const std::uint32_t count = options_.count;
+  SCHEDLAB_EXPECTS(count > 0, "no inputs are copied");
+  SCHEDLAB_EXPECTS(options_.bytes == Bytes{0} || options_.link > Bandwidth{0.0},
+                   "bytes are copied over a link");
+  const std::uint64_t ranks = graph.rank_count();
+  if (graph.task_count() + ranks * count >= std::numeric_limits<std::uint32_t>::max()) {
+    throw InfeasibleError(
+        fmt::format("copied_inputs: {} copies on each of {} ranks are more tasks than can be "
+                    "numbered",
+                    count,
+                    ranks));
+  }
+  TaskGraphBuilder builder;
+  for (const Operation& operation : graph.operations()) builder.add_operation(operation);
+  IdVector<TaskId, TaskId> same;
+  for (const TaskId task : graph.tasks()) {
+    same.push_back(detail::copy_task(graph, task, graph.operation_id(task), builder));
+  }
+  const Bytes each{options_.bytes.count() / count};
+  const Operation usual = input_copy(options_, each);
+  const Operation last = input_copy(options_, options_.bytes - each * (count - 1));
+  const OperationId usual_id = builder.add_operation(usual);
+  const OperationId last_id = last == usual ? usual_id : builder.add_operation(last);
+  std::vector<TaskId> arrived;  // by rank: its last copy
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const bool ends = i + 1 == count;
+      const std::string name =
+          ranks == 1 ? fmt::format("input({})", i) : fmt::format("input({})@{}", i, rank);
+      const TaskId copy = builder.add_task(ends ? last_id : usual_id, {}, name);
+      if (graph.has_task_durations()) {
+        builder.set_duration(copy, ends ? last.fixed_duration : usual.fixed_duration);
+      }
+      if (graph.has_ranks()) builder.set_rank(copy, rank);
+      if (i > 0) builder.add_edge(TaskId{copy.value() - 1}, copy);
+      if (ends) arrived.push_back(copy);
+    }
+  }
+  for (const TaskId task : graph.tasks()) {
+    if (graph.predecessors(task).empty()) builder.add_edge(arrived[graph.rank(task)], task);
+  }
+  detail::copy_edges_and_tensors(graph, same, builder);
+  return std::move(builder).build();
+}
+
+}  // namespace schedlab
