@@ -132,7 +132,8 @@ TEST_CASE("simulated and measured runs on a device end alike: when the host has 
                                 .repetitions = 3,
                                 .warm_up = 0};
   REQUIRE(session.validate(options, {.measurer = &device, .ends_synchronized = true}) == exit_done);
-  for (const json& scenario : session.file("out/validation.json")["scenarios"]) {
+  const json validation = session.file("out/validation.json");
+  for (const json& scenario : validation["scenarios"]) {
     CHECK(scenario["error"] == 0.0);  // the device is the simulator
   }
 
@@ -142,7 +143,8 @@ TEST_CASE("simulated and measured runs on a device end alike: when the host has 
   CHECK(json::parse(text)["ends_synchronized"] == true);
   ValidateOptions replay{.recording = session.path("recording"), .out = session.path("again")};
   REQUIRE(session.validate(replay, {}) == exit_done);
-  for (const json& scenario : session.file("again/validation.json")["scenarios"]) {
+  const json again = session.file("again/validation.json");
+  for (const json& scenario : again["scenarios"]) {
     CHECK(scenario["error"] == 0.0);
   }
 
