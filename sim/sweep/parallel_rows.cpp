@@ -75,7 +75,6 @@ class RowStages {
       : count_(count), stop_(stop), work_(work) {}
 
   RowRange begin(oneapi::tbb::flow_control& flow) {
-    [[maybe_unused]] const StageOrder order;
     if (next_ == count_ || failed_ || stop_requested(stop_)) {
       flow.stop();
       return {};
@@ -86,7 +85,6 @@ class RowStages {
   }
 
   std::shared_ptr<Finished> compute(RowRange rows) {
-    [[maybe_unused]] const StageOrder order;
     const auto started = Clock::now();
     const auto worker = static_cast<unsigned>(oneapi::tbb::this_task_arena::current_thread_index());
     auto finished = std::make_shared<Finished>();
@@ -102,7 +100,6 @@ class RowStages {
   }
 
   void commit(Finished& finished) {
-    [[maybe_unused]] const StageOrder order;
     if (failure_) return;
     failure_ = std::move(finished.failure);
     if (failure_) return;
@@ -149,9 +146,19 @@ std::uint64_t parallel_rows(std::uint64_t count,
                                           std::max(workers, worker_count(0)));
   oneapi::tbb::task_arena arena(static_cast<int>(workers));
   RowStages stages{count, stop, work};
-  const auto begin = [&](oneapi::tbb::flow_control& flow) { return stages.begin(flow); };
-  const auto compute = [&](RowRange rows) { return stages.compute(rows); };
-  const auto commit = [&](const std::shared_ptr<Finished>& rows) { stages.commit(*rows); };
+  // The order comes first: what a stage captures was written by the thread that made it.
+  const auto begin = [&](oneapi::tbb::flow_control& flow) {
+    [[maybe_unused]] const StageOrder order;
+    return stages.begin(flow);
+  };
+  const auto compute = [&](RowRange rows) {
+    [[maybe_unused]] const StageOrder order;
+    return stages.compute(rows);
+  };
+  const auto commit = [&](const std::shared_ptr<Finished>& rows) {
+    [[maybe_unused]] const StageOrder order;
+    stages.commit(*rows);
+  };
 
   { [[maybe_unused]] const StageOrder order; }  // the arguments, before the first stage
   using oneapi::tbb::filter_mode;
