@@ -20,83 +20,128 @@ struct Tile {
   float* c = nullptr;
   std::ptrdiff_t c_panel = 0;
   std::ptrdiff_t outer = 0;
-  std::ptrdiff_t inner = 0;
+  std::ptrdiff_t inner = 0;  ///< by rows always 16
   bool from_zero = false;
-  /// What tiles after this one read, fetched into the second-level cache while this one computes:
-  /// a line of each per term. Both point to something.
-  const float* ahead = nullptr;
-  const float* ahead_too = nullptr;
-  float* next_c = nullptr;  ///< of the next tile, with the same distance of panels
+  /// By rows: what tiles after this one read, fetched into the second-level cache while this one
+  /// computes: with every term the lines that lie so far behind b.
+  std::ptrdiff_t b_ahead = 0;
+  std::ptrdiff_t b_ahead_too = 0;
+  float* next_c = nullptr;  ///< by features: of the next tile, with the same distance of panels
 };
 
 /// How the elements of A lie for one term: rows of a tile side by side or in different rows of a
 /// panel.
 enum class Left : bool { by_rows, by_features };
 
+/// The sums of a tile. Only constants index them, so that the compiler keeps each in a register of
+/// its own; a loop over them, even one that is unrolled later, would send all of them through the
+/// stack before and after the terms.
+template <std::ptrdiff_t rows, std::ptrdiff_t panels>
+struct Sums {
+  // Of vectors, whose alignment std::array drops.
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
+  Floats of[static_cast<std::size_t>(rows * panels)];
+};
+
+template <std::ptrdiff_t rows, std::ptrdiff_t panels, std::ptrdiff_t... i>
+SCHEDLAB_INLINE void start(Sums<rows, panels>& sums,
+                           const Tile& tile,
+                           std::integer_sequence<std::ptrdiff_t, i...> /*all*/) {
+  if (tile.from_zero) {
+    ((sums.of[i] = Floats{}), ...);
+  } else {
+    const float* c = tile.c;
+    const std::ptrdiff_t next = tile.c_panel;
+    ((sums.of[i] = load(c + i % panels * next + i / panels * lanes)), ...);
+  }
+}
+
+template <std::ptrdiff_t rows, std::ptrdiff_t panels, std::ptrdiff_t... i>
+SCHEDLAB_INLINE void finish(const Sums<rows, panels>& sums,
+                            const Tile& tile,
+                            std::integer_sequence<std::ptrdiff_t, i...> /*all*/) {
+  float* c = tile.c;
+  const std::ptrdiff_t next = tile.c_panel;
+  (store(c + i % panels * next + i / panels * lanes, sums.of[i]), ...);
+}
+
+template <std::ptrdiff_t panels, std::ptrdiff_t... i>
+SCHEDLAB_INLINE void fetch_next(const Tile& tile,
+                                std::integer_sequence<std::ptrdiff_t, i...> /*all*/) {
+  (__builtin_prefetch(tile.next_c + i % panels * tile.c_panel + i / panels * lanes, 1), ...);
+}
+
+/// Row `row` of A, an element of each panel's row of B.
+template <std::ptrdiff_t rows, std::ptrdiff_t panels, std::ptrdiff_t row, std::ptrdiff_t... p>
+SCHEDLAB_INLINE void add_row(Sums<rows, panels>& sums,
+                             const float* a,
+                             const Sums<1, panels>& right,
+                             std::integer_sequence<std::ptrdiff_t, p...> /*all*/) {
+  const float left = *a;
+  ((sums.of[row * panels + p] += left * right.of[p]), ...);
+}
+
+/// From one row of a tile to the next, and from one term to the next, in A.
+template <Left left>
+constexpr std::ptrdiff_t row_stride = left == Left::by_rows ? lanes : 1;
+template <Left left>
+constexpr std::ptrdiff_t term_stride = left == Left::by_rows ? 1 : lanes;
+
+template <Left left,
+          std::ptrdiff_t rows,
+          std::ptrdiff_t panels,
+          std::ptrdiff_t... row,
+          std::ptrdiff_t... p>
+SCHEDLAB_INLINE void add_term(Sums<rows, panels>& sums,
+                              const Tile& tile,
+                              const float* a,
+                              const float* b,
+                              std::integer_sequence<std::ptrdiff_t, row...> /*rows*/,
+                              std::integer_sequence<std::ptrdiff_t, p...> all) {
+  Sums<1, panels> right;
+  ((right.of[p] = load(b + p * tile.b_panel)), ...);
+  (add_row<rows, panels, row>(sums, a + row * row_stride<left>, right, all), ...);
+  if (left == Left::by_features) return;
+  __builtin_prefetch(b + tile.b_ahead, 0, 2);
+  __builtin_prefetch(b + tile.b_ahead_too, 0, 2);
+}
+
+/// As many terms as there are numbers `term`, 0 and on.
+template <Left left, std::ptrdiff_t rows, std::ptrdiff_t panels, std::ptrdiff_t... term>
+SCHEDLAB_INLINE void add_terms(Sums<rows, panels>& sums,
+                               const Tile& tile,
+                               const float*& a,
+                               const float*& b,
+                               std::integer_sequence<std::ptrdiff_t, term...> /*terms*/) {
+  constexpr std::make_integer_sequence<std::ptrdiff_t, rows> each_row{};
+  constexpr std::make_integer_sequence<std::ptrdiff_t, panels> each_panel{};
+  (add_term<left>(sums, tile, a + term * term_stride<left>, b + term * lanes, each_row, each_panel),
+   ...);
+  a += sizeof...(term) * term_stride<left>;
+  b += sizeof...(term) * lanes;
+}
+
 template <std::ptrdiff_t rows, std::ptrdiff_t panels, Left left>
-// Loops one level deep that the compiler unrolls.
-// NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size)
 SCHEDLAB_INLINE void compute(const Tile& tile) {
-  constexpr std::ptrdiff_t row_stride = left == Left::by_rows ? lanes : 1;
-  constexpr std::ptrdiff_t term_stride = left == Left::by_rows ? 1 : lanes;
-  constexpr auto height = static_cast<std::size_t>(rows);
-  constexpr auto width = static_cast<std::size_t>(panels);
-  // Arrays of vectors, whose alignment std::array drops.
-  // NOLINTBEGIN(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
-  Floats sum[height][width];
-  for (std::ptrdiff_t i = 0; i < rows; ++i) {
-    for (std::ptrdiff_t p = 0; p < panels; ++p) {
-      sum[i][p] = tile.from_zero ? Floats{} : load(tile.c + p * tile.c_panel + i * lanes);
-    }
-  }
-  // One loop with jumps and not two loops: between two the compiler moves all sums to memory and
-  // back.
-  if (left == Left::by_features) {
-#pragma GCC unroll 16
-    for (std::ptrdiff_t i = 0; i < rows; ++i) {
-#pragma GCC unroll 4
-      for (std::ptrdiff_t p = 0; p < panels; ++p) {
-        __builtin_prefetch(tile.next_c + p * tile.c_panel + i * lanes, 1);
-      }
-    }
-  }
-  const float* ahead = tile.ahead;
-  const float* ahead_too = tile.ahead_too;
+  constexpr std::make_integer_sequence<std::ptrdiff_t, rows * panels> each{};
+  constexpr std::make_integer_sequence<std::ptrdiff_t, 1> one{};
+  constexpr std::make_integer_sequence<std::ptrdiff_t, 4> four{};
+  Sums<rows, panels> sums;
+  start(sums, tile, each);
+  if (left == Left::by_features) fetch_next<panels>(tile, each);
   const float* a = tile.a;
   const float* b = tile.b;
-  const std::ptrdiff_t a_jump = tile.a_outer - tile.inner * term_stride;
-  const std::ptrdiff_t b_jump = tile.b_outer - tile.inner * lanes;
-  std::ptrdiff_t left_inside = tile.inner;
-  for (std::ptrdiff_t k = tile.outer * tile.inner; k > 0; --k) {
-    Floats right[width];
-    // NOLINTEND(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
-#pragma GCC unroll 4
-    for (std::ptrdiff_t p = 0; p < panels; ++p) {
-      right[p] = load(b + p * tile.b_panel);
-    }
-#pragma GCC unroll 16
-    for (std::ptrdiff_t i = 0; i < rows; ++i) {
-#pragma GCC unroll 4
-      for (std::ptrdiff_t p = 0; p < panels; ++p) sum[i][p] += a[i * row_stride] * right[p];
-    }
-    if (left == Left::by_rows) {
-      __builtin_prefetch(ahead, 0, 2);
-      __builtin_prefetch(ahead_too, 0, 2);
-      ahead += lanes;
-      ahead_too += lanes;
-    }
-    a += term_stride;
-    b += lanes;
-    if (--left_inside == 0) {
-      left_inside = tile.inner;
-      a += a_jump;
-      b += b_jump;
-    }
+  const std::ptrdiff_t inner = left == Left::by_rows ? lanes : tile.inner;
+  const std::ptrdiff_t a_jump = tile.a_outer - inner * term_stride<left>;
+  const std::ptrdiff_t b_jump = tile.b_outer - inner * lanes;
+  for (std::ptrdiff_t outside = tile.outer; outside > 0; --outside) {
+    std::ptrdiff_t inside = inner;
+    for (; inside >= 4; inside -= 4) add_terms<left>(sums, tile, a, b, four);
+    for (; inside > 0; --inside) add_terms<left>(sums, tile, a, b, one);
+    a += a_jump;
+    b += b_jump;
   }
-  for (std::ptrdiff_t i = 0; i < rows; ++i) {
-    for (std::ptrdiff_t p = 0; p < panels; ++p)
-      store(tile.c + p * tile.c_panel + i * lanes, sum[i][p]);
-  }
+  finish(sums, tile, each);
 }
 
 // The same for each instruction set; what differs is how many sums fit into its registers: 8 x 3 of
@@ -176,46 +221,74 @@ const Kernels& kernels() {
 // (docs/real_kernels.md).
 constexpr std::ptrdiff_t terms_at_once = 128;
 
-}  // namespace
+/// Panels that are computed together where `left` remain: 4 are two and two, as one alone would
+/// wait for its loads.
+std::ptrdiff_t panels_at_once(std::ptrdiff_t left) {
+  const std::ptrdiff_t most = kernels().panels;
+  return left == 4 && most == 3 ? 2 : std::min(most, left);
+}
 
-void multiply(const PanelProduct& product, PanelRange panels) {
+/// A block of B, some terms of some panels, that stays in the first-level cache while all rows of A
+/// are multiplied with it.
+struct Block {
+  std::ptrdiff_t panel = 0;
+  std::ptrdiff_t width = 0;
+  std::ptrdiff_t term = 0;
+};
+
+/// The block after this one, itself after the last: further terms, or the next panels.
+Block after(const Block& block, const PanelProduct& product, PanelRange panels) {
+  if (block.term + terms_at_once < product.k) {
+    return {.panel = block.panel, .width = block.width, .term = block.term + terms_at_once};
+  }
+  const std::ptrdiff_t panel = block.panel + block.width;
+  if (panel == panels.end) return block;
+  return {.panel = panel, .width = panels_at_once(panels.end - panel), .term = 0};
+}
+
+void multiply_block(const PanelProduct& product, const Block& block, const Block& next) {
   const Kernels& k = kernels();
   const std::ptrdiff_t rows = product.rows;
   const std::ptrdiff_t b_panel = product.b_rows * lanes;
-  for (std::ptrdiff_t p = panels.begin; p < panels.end; p += k.panels) {
-    const std::ptrdiff_t width = std::min<std::ptrdiff_t>(k.panels, panels.end - p);
-    const auto& functions = k.by_rows[static_cast<std::size_t>(width - 1)];
-    for (std::ptrdiff_t term = 0; term < product.k; term += terms_at_once) {
-      const std::ptrdiff_t terms = std::min(terms_at_once, product.k - term);
-      const float* b = product.b + p * b_panel + term * lanes;
-      // The block of B after this one: further terms, or the next panels.
-      const float* next = b;
-      if (term + terms < product.k) {
-        next = b + terms * lanes;
-      } else if (p + k.panels < panels.end) {
-        next = product.b + (p + k.panels) * b_panel;
-      }
-      std::ptrdiff_t fetched = 0;
-      for (std::ptrdiff_t row = 0; row < rows; row += k.rows) {
-        const std::ptrdiff_t height = std::min<std::ptrdiff_t>(k.rows, rows - row);
-        // A tile fetches two of the next panels if there are few tiles to do it, else one.
-        const bool few = rows <= 2 * k.rows;
-        const float* ahead = fetched < width ? next + fetched++ * b_panel : b;
-        const float* ahead_too = few && fetched < width ? next + fetched++ * b_panel : ahead;
-        functions[static_cast<std::size_t>(height - 1)]({.a = product.a + term * rows + row * lanes,
-                                                         .a_outer = rows * lanes,
-                                                         .b = b,
-                                                         .b_outer = lanes * lanes,
-                                                         .b_panel = b_panel,
-                                                         .c = product.c + (p * rows + row) * lanes,
-                                                         .c_panel = rows * lanes,
-                                                         .outer = terms / lanes,
-                                                         .inner = lanes,
-                                                         .from_zero = term == 0,
-                                                         .ahead = ahead,
-                                                         .ahead_too = ahead_too});
-      }
-    }
+  const auto& functions = k.by_rows[static_cast<std::size_t>(block.width - 1)];
+  const std::ptrdiff_t distance =
+      (next.panel - block.panel) * b_panel + (next.term - block.term) * lanes;
+  // A tile fetches two of the next panels if there are few tiles to do it, else one.
+  const std::ptrdiff_t panels_fetched = rows <= 2 * k.rows ? 2 : 1;
+  std::ptrdiff_t fetched = 0;
+  const auto next_panel = [&] {
+    return fetched < next.width ? distance + fetched++ * b_panel : distance;
+  };
+  for (std::ptrdiff_t row = 0; row < rows; row += k.rows) {
+    const std::ptrdiff_t height = std::min<std::ptrdiff_t>(k.rows, rows - row);
+    const std::ptrdiff_t ahead = next_panel();
+    const std::ptrdiff_t ahead_too = panels_fetched == 2 ? next_panel() : ahead;
+    functions[static_cast<std::size_t>(height - 1)](
+        {.a = product.a + block.term * rows + row * lanes,
+         .a_outer = rows * lanes,
+         .b = product.b + block.panel * b_panel + block.term * lanes,
+         .b_outer = lanes * lanes,
+         .b_panel = b_panel,
+         .c = product.c + (block.panel * rows + row) * lanes,
+         .c_panel = rows * lanes,
+         .outer = std::min(terms_at_once, product.k - block.term) / lanes,
+         .inner = lanes,
+         .from_zero = block.term == 0,
+         .b_ahead = ahead,
+         .b_ahead_too = ahead_too});
+  }
+}
+
+}  // namespace
+
+void multiply(const PanelProduct& product, PanelRange panels) {
+  if (panels.begin == panels.end || product.rows == 0) return;
+  Block block{.panel = panels.begin, .width = panels_at_once(panels.end - panels.begin)};
+  for (;;) {
+    const Block next = after(block, product, panels);
+    multiply_block(product, block, next);
+    if (next.panel == block.panel && next.term == block.term) return;
+    block = next;
   }
 }
 
@@ -223,10 +296,13 @@ void accumulate(const PanelGradient& gradient, PanelRange panels) {
   const Kernels& k = kernels();
   const std::ptrdiff_t rows = gradient.rows;
   const std::ptrdiff_t steps_at_once = std::max<std::ptrdiff_t>(1, terms_at_once / rows);
-  for (std::ptrdiff_t s = 0; s < gradient.steps; s += steps_at_once) {
-    const std::ptrdiff_t steps = std::min(steps_at_once, gradient.steps - s);
-    for (std::ptrdiff_t p = panels.begin; p < panels.end; p += k.panels) {
-      const std::ptrdiff_t width = std::min<std::ptrdiff_t>(k.panels, panels.end - p);
+  const std::ptrdiff_t d_panel = rows * lanes;
+  std::ptrdiff_t steps = 0;
+  for (std::ptrdiff_t s = 0; s < gradient.steps; s += steps) {
+    steps = std::min(steps_at_once, gradient.steps - s);
+    std::ptrdiff_t width = 0;
+    for (std::ptrdiff_t p = panels.begin; p < panels.end; p += width) {
+      width = panels_at_once(panels.end - p);
       const auto& functions = k.by_features[static_cast<std::size_t>(width - 1)];
       // A tile does not reach from one panel of A into the next.
       for (std::ptrdiff_t f = 0; f < gradient.features;) {
@@ -236,9 +312,9 @@ void accumulate(const PanelGradient& gradient, PanelRange panels) {
         functions[static_cast<std::size_t>(height - 1)](
             {.a = gradient.a + s * gradient.a_step + (f - lane) * rows + lane,
              .a_outer = gradient.a_step,
-             .b = gradient.d + s * gradient.d_step + p * rows * lanes,
+             .b = gradient.d + s * gradient.d_step + p * d_panel,
              .b_outer = gradient.d_step,
-             .b_panel = rows * lanes,
+             .b_panel = d_panel,
              .c = c,
              .c_panel = gradient.features * lanes,
              .outer = steps,
