@@ -22,10 +22,12 @@ struct Tile {
   std::ptrdiff_t outer = 0;
   std::ptrdiff_t inner = 0;  ///< by rows always 16
   bool from_zero = false;
-  /// By rows: what tiles after this one read, fetched into the second-level cache while this one
-  /// computes: with every term the lines that lie so far behind b.
+  /// What tiles after this one read, fetched while this one computes: with every term the line that
+  /// lies so far behind b, into the second-level cache; by rows another such line, and with every
+  /// 16 terms all lines of A so far behind these. Within the same memory, 0 for none.
   std::ptrdiff_t b_ahead = 0;
   std::ptrdiff_t b_ahead_too = 0;
+  std::ptrdiff_t a_ahead = 0;
   float* next_c = nullptr;  ///< by features: of the next tile, with the same distance of panels
 };
 
@@ -71,6 +73,12 @@ SCHEDLAB_INLINE void fetch_next(const Tile& tile,
   (__builtin_prefetch(tile.next_c + i % panels * tile.c_panel + i / panels * lanes, 1), ...);
 }
 
+template <std::ptrdiff_t... row>
+SCHEDLAB_INLINE void fetch_rows(const float* a,
+                                std::integer_sequence<std::ptrdiff_t, row...> /*all*/) {
+  (__builtin_prefetch(a + row * lanes), ...);
+}
+
 /// Row `row` of A, an element of each panel's row of B.
 template <std::ptrdiff_t rows, std::ptrdiff_t panels, std::ptrdiff_t row, std::ptrdiff_t... p>
 SCHEDLAB_INLINE void add_row(Sums<rows, panels>& sums,
@@ -101,8 +109,8 @@ SCHEDLAB_INLINE void add_term(Sums<rows, panels>& sums,
   Sums<1, panels> right;
   ((right.of[p] = load(b + p * tile.b_panel)), ...);
   (add_row<rows, panels, row>(sums, a + row * row_stride<left>, right, all), ...);
-  if (left == Left::by_features) return;
   __builtin_prefetch(b + tile.b_ahead, 0, 2);
+  if (left == Left::by_features) return;
   __builtin_prefetch(b + tile.b_ahead_too, 0, 2);
 }
 
@@ -126,6 +134,7 @@ SCHEDLAB_INLINE void compute(const Tile& tile) {
   constexpr std::make_integer_sequence<std::ptrdiff_t, rows * panels> each{};
   constexpr std::make_integer_sequence<std::ptrdiff_t, 1> one{};
   constexpr std::make_integer_sequence<std::ptrdiff_t, 4> four{};
+  constexpr std::make_integer_sequence<std::ptrdiff_t, rows> each_row{};
   Sums<rows, panels> sums;
   start(sums, tile, each);
   if (left == Left::by_features) fetch_next<panels>(tile, each);
@@ -135,6 +144,7 @@ SCHEDLAB_INLINE void compute(const Tile& tile) {
   const std::ptrdiff_t a_jump = tile.a_outer - inner * term_stride<left>;
   const std::ptrdiff_t b_jump = tile.b_outer - inner * lanes;
   for (std::ptrdiff_t outside = tile.outer; outside > 0; --outside) {
+    if (left == Left::by_rows) fetch_rows(a + tile.a_ahead, each_row);
     std::ptrdiff_t inside = inner;
     for (; inside >= 4; inside -= 4) add_terms<left>(sums, tile, a, b, four);
     for (; inside > 0; --inside) add_terms<left>(sums, tile, a, b, one);
@@ -246,7 +256,10 @@ Block after(const Block& block, const PanelProduct& product, PanelRange panels) 
   return {.panel = panel, .width = panels_at_once(panels.end - panel), .term = 0};
 }
 
-void multiply_block(const PanelProduct& product, const Block& block, const Block& next) {
+void multiply_block(const PanelProduct& product,
+                    PanelRange panels,
+                    const Block& block,
+                    const Block& next) {
   const Kernels& k = kernels();
   const std::ptrdiff_t rows = product.rows;
   const std::ptrdiff_t b_panel = product.b_rows * lanes;
@@ -255,6 +268,10 @@ void multiply_block(const PanelProduct& product, const Block& block, const Block
       (next.panel - block.panel) * b_panel + (next.term - block.term) * lanes;
   // A tile fetches two of the next panels if there are few tiles to do it, else one.
   const std::ptrdiff_t panels_fetched = rows <= 2 * k.rows ? 2 : 1;
+  // The first panels bring A into the cache for the others.
+  const bool more_terms = next.term > block.term;
+  const std::ptrdiff_t a_ahead =
+      block.panel == panels.begin && more_terms ? (next.term - block.term) * rows : 0;
   std::ptrdiff_t fetched = 0;
   const auto next_panel = [&] {
     return fetched < next.width ? distance + fetched++ * b_panel : distance;
@@ -275,7 +292,8 @@ void multiply_block(const PanelProduct& product, const Block& block, const Block
          .inner = lanes,
          .from_zero = block.term == 0,
          .b_ahead = ahead,
-         .b_ahead_too = ahead_too});
+         .b_ahead_too = ahead_too,
+         .a_ahead = a_ahead});
   }
 }
 
@@ -286,7 +304,7 @@ void multiply(const PanelProduct& product, PanelRange panels) {
   Block block{.panel = panels.begin, .width = panels_at_once(panels.end - panels.begin)};
   for (;;) {
     const Block next = after(block, product, panels);
-    multiply_block(product, block, next);
+    multiply_block(product, panels, block, next);
     if (next.panel == block.panel && next.term == block.term) return;
     block = next;
   }
@@ -304,6 +322,11 @@ void accumulate(const PanelGradient& gradient, PanelRange panels) {
     for (std::ptrdiff_t p = panels.begin; p < panels.end; p += width) {
       width = panels_at_once(panels.end - p);
       const auto& functions = k.by_features[static_cast<std::size_t>(width - 1)];
+      // The first tiles fetch a panel each of those that come next.
+      const std::ptrdiff_t next = p + width;
+      const std::ptrdiff_t next_end =
+          next < panels.end ? next + panels_at_once(panels.end - next) : next;
+      std::ptrdiff_t fetched = next;
       // A tile does not reach from one panel of A into the next.
       for (std::ptrdiff_t f = 0; f < gradient.features;) {
         const std::ptrdiff_t lane = f % lanes;
@@ -319,7 +342,9 @@ void accumulate(const PanelGradient& gradient, PanelRange panels) {
              .c_panel = gradient.features * lanes,
              .outer = steps,
              .inner = rows,
+             .b_ahead = fetched < next_end ? (fetched - p) * d_panel : 0,
              .next_c = c + height * lanes});
+        ++fetched;
         f += height;
       }
     }
