@@ -61,7 +61,8 @@ float* RecurrentSteps::gate_gradients(ChainState& chain,
                                       const Portion& portion,
                                       std::int64_t step) const {
   if (tensors_ != nullptr) return own(StepTensor::gate_gradients, chain, portion, step);
-  return chain.gate_gradients.data() + step * gate_gradient_step();
+  PanelArray& array = state_.gradients_replace_gates() ? chain.gates : chain.gate_gradients;
+  return array.data() + step * gate_gradient_step();
 }
 
 float* RecurrentSteps::h(const ChainState& chain, const Portion& portion, std::int64_t step) {

@@ -184,16 +184,17 @@ void RecurrentState::allocate_steps(ChainState& chain) const {
       spec.granularity == Granularity::coarse || spec.granularity == Granularity::data_and_weight;
   // In whole nodes the products live only inside the task.
   if (!by_tensor || one_task) chain.zh.resize(static_cast<std::size_t>(shape.gates) * cell);
-  if (!by_tensor) chain.gates.resize(steps * saved * cell);
+  const auto gradients = steps * static_cast<std::size_t>(gate_gradient_step());
+  if (!by_tensor) {
+    chain.gates.resize(gradients_replace_gates() ? gradients : steps * saved * cell);
+  }
   if (shape.cell_state) chain.c.resize((by_tensor ? 1 : steps + 2) * cell);
   if (shape.candidate_gates > 0) {
     chain.reset.resize(steps * cell);
     chain.reset_gradient.resize(cell);
   }
   if (spec.pass == RecurrentPass::forward) return;
-  if (!by_tensor) {
-    chain.gate_gradients.resize(steps * static_cast<std::size_t>(gate_gradient_step()));
-  }
+  if (!by_tensor && !gradients_replace_gates()) chain.gate_gradients.resize(gradients);
   for (auto* array : {&chain.dh, &chain.carry, &chain.dh_last, &chain.carry_last}) {
     array->resize(cell);
   }

@@ -77,11 +77,11 @@ struct ChainState {
   PanelArray wx_first, wh_first, bias_first;        ///< pass training: before the update
   PanelArray wx_moments, wh_moments, bias_moments;  ///< adam: m, then v
 
-  PanelArray gates;  ///< by step: zx, then the activations
+  PanelArray gates;  ///< by step: zx, then the activations, of training then dG
   PanelArray zh;
   PanelArray c;               ///< by step, with a slot before the first and one after the last
   PanelArray reset;           ///< by step: r * h
-  PanelArray gate_gradients;  ///< by step
+  PanelArray gate_gradients;  ///< by step; empty where dG replaces the activations
   PanelArray dh, carry, reset_gradient;
   PanelArray dh_last, carry_last;  ///< what dh and carry start from
   PanelArray dx;                   ///< by step
@@ -140,6 +140,11 @@ class RecurrentState {
   }
   [[nodiscard]] std::ptrdiff_t gate_gradient_step() const {
     return shape.gate_gradients * cells() + 3 * panel();
+  }
+  /// dG of a step is written over its activations, which nothing reads after: memory that the
+  /// caches need not hold twice. Not where a run is repeated without its forward pass.
+  [[nodiscard]] bool gradients_replace_gates() const {
+    return spec.pass == RecurrentPass::training && !by_tensor;
   }
   [[nodiscard]] std::ptrdiff_t layer_step(std::int64_t layer) const {
     return directions(layer) * cells();
