@@ -3,6 +3,10 @@
 
 #include "real_exec/pointwise_simd.hpp"
 
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
 #include <cstddef>
 #include <utility>
 
@@ -97,7 +101,32 @@ SCHEDLAB_INLINE void exchange(SquareTile& tile, std::integer_sequence<int, lane.
   }
 }
 
-template <bool change>
+/// Where a transpose is written: into the caches or past them.
+enum class Through : bool { caches, memory };
+
+// Transposes of so many bytes and more are written past the caches: before the next step reads one,
+// its other arrays have displaced it, and the lines need not be read before they are written (a
+// fifth of what an update moves). Assumed: second-level caches of 1 or 2 MiB.
+constexpr std::ptrdiff_t past_caches_from = std::ptrdiff_t{1} << 20;
+
+template <Through through>
+SCHEDLAB_INLINE void store_transpose(float* to, Floats value) {
+#ifdef __SSE2__
+  if (through == Through::memory) {
+    // Four parts, which every x86-64 can write so; of whole lines they leave the processor as one.
+    struct Parts {
+      // NOLINTNEXTLINE(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
+      __m128 of[4];
+    };
+    const auto parts = __builtin_bit_cast(Parts, value);
+    for (int i = 0; i < 4; ++i) _mm_stream_ps(to + 4 * i, parts.of[i]);
+    return;
+  }
+#endif
+  store(to, value);
+}
+
+template <bool change, Through through>
 SCHEDLAB_INLINE void tiles(const WeightUpdate& u) {
   const std::ptrdiff_t row_tiles = u.rows / lanes;
   for (std::ptrdiff_t t = u.panels.begin; t < u.panels.end; ++t) {
@@ -111,7 +140,7 @@ SCHEDLAB_INLINE void tiles(const WeightUpdate& u) {
     SquareTile tile{};
     for (std::ptrdiff_t i = 0; i < lanes; ++i) {
       const std::ptrdiff_t at = from + i * lanes;
-      __builtin_prefetch(next + i * lanes, 1);
+      if (through == Through::caches) __builtin_prefetch(next + i * lanes, 1);
       tile.row[i] = change ? updated(u, at) : load(u.w + at);
       if (change) store(u.w + at, tile.row[i]);
     }
@@ -121,8 +150,21 @@ SCHEDLAB_INLINE void tiles(const WeightUpdate& u) {
     exchange<2>(tile, all);
     exchange<1>(tile, all);
     float* to = u.transposed + (row_tile * u.n + panel * lanes) * lanes;
-    for (std::ptrdiff_t i = 0; i < lanes; ++i) store(to + i * lanes, tile.row[i]);
+    for (std::ptrdiff_t i = 0; i < lanes; ++i) {
+      store_transpose<through>(to + i * lanes, tile.row[i]);
+    }
   }
+#ifdef __SSE2__
+  // Such stores are in no order with those that say that the task has ended.
+  if (through == Through::memory) _mm_sfence();
+#endif
+}
+
+template <bool change>
+SCHEDLAB_INLINE void tiles(const WeightUpdate& u) {
+  const std::ptrdiff_t bytes = u.rows * u.n * static_cast<std::ptrdiff_t>(sizeof(float));
+  if (bytes >= past_caches_from) return tiles<change, Through::memory>(u);
+  tiles<change, Through::caches>(u);
 }
 
 SCHEDLAB_INLINE void update_weights_body(const WeightUpdate& u) {
