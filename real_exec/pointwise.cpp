@@ -119,7 +119,7 @@ SCHEDLAB_INLINE void store_transpose(float* to, Floats value) {
       __m128 of[4];
     };
     const auto parts = __builtin_bit_cast(Parts, value);
-    for (int i = 0; i < 4; ++i) _mm_stream_ps(to + 4 * i, parts.of[i]);
+    for (std::ptrdiff_t i = 0; i < 4; ++i) _mm_stream_ps(to + 4 * i, parts.of[i]);
     return;
   }
 #endif

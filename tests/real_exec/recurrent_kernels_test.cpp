@@ -164,33 +164,39 @@ TEST_CASE("a gradient over steps is the gradients of its steps one after another
   CHECK(static_cast<double>(together[at(17, 35, features)]) == doctest::Approx(sum).epsilon(1e-5));
 }
 
-TEST_CASE("an update writes the transpose too") {
-  Rng rng{3};
-  const std::ptrdiff_t rows = 48;
-  const std::ptrdiff_t n = 32;
-  PanelArray w = drawn(rows * n, rng);
-  const PanelArray before = w;
-  const PanelArray gradient = drawn(rows * n, rng);
-  PanelArray transposed(w.size());
-  WeightUpdate update{.w = w.data(),
-                      .transposed = transposed.data(),
-                      .gradient = gradient.data(),
-                      .rate = 0.5F,
-                      .rows = rows,
-                      .n = n};
-  for (std::size_t block = 0; block < 4; ++block) {
-    update.panels = share(6, block, 4);
-    update_weights(update);
-  }
-  bool right = true;
-  for (std::ptrdiff_t row = 0; row < rows; ++row) {
-    for (std::ptrdiff_t column = 0; column < n; ++column) {
-      const std::size_t i = at(row, column, rows);
-      right =
-          right && w[i] == before[i] - 0.5F * gradient[i] && transposed[at(column, row, n)] == w[i];
+TEST_CASE("an update writes the transpose too, into the caches or past them") {
+  struct Shape {
+    std::ptrdiff_t rows;
+    std::ptrdiff_t n;
+  };
+  // 512 * 512 floats are the 1 MiB from which transposes are written past the caches.
+  for (const auto& [rows, n] : {Shape{48, 32}, Shape{512, 512}}) {
+    CAPTURE(rows);
+    Rng rng{3};
+    PanelArray w = drawn(rows * n, rng);
+    const PanelArray before = w;
+    const PanelArray gradient = drawn(rows * n, rng);
+    PanelArray transposed(w.size());
+    WeightUpdate update{.w = w.data(),
+                        .transposed = transposed.data(),
+                        .gradient = gradient.data(),
+                        .rate = 0.5F,
+                        .rows = rows,
+                        .n = n};
+    for (std::size_t block = 0; block < 4; ++block) {
+      update.panels = share(rows * n / 256, block, 4);
+      update_weights(update);
     }
+    bool right = true;
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      for (std::ptrdiff_t column = 0; column < n; ++column) {
+        const std::size_t i = at(row, column, rows);
+        right = right && w[i] == before[i] - 0.5F * gradient[i] &&
+                transposed[at(column, row, n)] == w[i];
+      }
+    }
+    CHECK(right);
   }
-  CHECK(right);
 }
 
 TEST_CASE("gemm multiplies plain matrices, transposed or not") {

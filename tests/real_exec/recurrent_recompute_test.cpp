@@ -234,6 +234,25 @@ TEST_CASE("a run that keeps everything side by side holds more than one by tenso
   CHECK(apart.memory()->tensors_peak < whole.memory()->tensors_peak);
 }
 
+TEST_CASE("gate gradients of a training step lie where its activations lay") {
+  RecurrentSpec spec =
+      with_tensors(test::odd_network(RecurrentCell::lstm), Recompute::keep_backward);
+  spec.layers = 1;
+  spec.steps = 5;
+  spec.batch = 4;
+  spec.hidden = 32;
+  spec.input = 32;
+  const auto peak = [&](RecurrentPass pass) {
+    RecurrentSpec one = spec;
+    one.pass = pass;
+    return RecurrentWork{one, recurrent(one), seed}.memory()->tensors_peak;
+  };
+  // A step has 4 * 32 elements of each gate; the pass backward is repeated without the forward pass
+  // before it and keeps its activations, 4 gates. Training has the target, as wide as y, instead.
+  CHECK(peak(RecurrentPass::training) + Bytes{5 * 4 * 4 * 32 * 4} ==
+        peak(RecurrentPass::backward) + Bytes{5 * 4 * 32 * 4});
+}
+
 TEST_CASE("what cannot be recomputed on the CPU is refused with what to do") {
   const auto work_of = [](const RecurrentSpec& spec) {
     const TaskGraph graph = recurrent(spec);
