@@ -3,6 +3,7 @@
 // how.
 #include "sim/engine/in_order.hpp"
 #include "sim/engine/simulator.hpp"
+#include "tests/bench/bench_main.hpp"
 #include "tests/bench/bench_options.hpp"
 #include "tests/bench/child_process.hpp"
 #include "tests/bench/clock.hpp"
@@ -16,8 +17,6 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <cstdio>
-#include <exception>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
@@ -285,6 +284,8 @@ void run_size(std::uint32_t tasks, const Options& options, ResultsTable& table) 
   benchmark::ClearRegisteredBenchmarks();
 }
 
+}  // namespace
+
 int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   ResultsTable table;
@@ -299,14 +300,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
 }  // namespace schedlab::bench
-
-int main(int argc, char** argv) {
-  try {
-    return schedlab::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
-}

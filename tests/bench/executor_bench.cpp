@@ -4,14 +4,13 @@
 #include "real_exec/cpu_executor.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/plan/plan.hpp"
+#include "tests/bench/bench_main.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -95,7 +94,9 @@ void measure(const TaskGraph& graph, const Scene& scene) {
              call < 1e30 ? fmt::format("{:.0f}", call) : std::string{"-"});
 }
 
-int main_of(int argc, char** argv) {
+}  // namespace
+
+int run(int argc, char** argv) {
   const std::string flag = argc > 1 ? argv[1] : "--tasks=20000";
   if (!flag.starts_with("--tasks=")) throw std::runtime_error("usage: executor_bench [--tasks=N]");
   const auto tasks = static_cast<std::uint32_t>(std::stoul(flag.substr(8)));
@@ -124,14 +125,4 @@ int main_of(int argc, char** argv) {
   return EXIT_SUCCESS;
 }
 
-}  // namespace
 }  // namespace schedlab::bench
-
-int main(int argc, char** argv) {
-  try {
-    return schedlab::bench::main_of(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return EXIT_FAILURE;
-  }
-}

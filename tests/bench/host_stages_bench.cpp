@@ -6,15 +6,14 @@
 // Instructions are counted from outside: docs/performance.md has the command.
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "tests/bench/bench_main.hpp"
 #include "tests/bench/clock.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -145,7 +144,9 @@ Options read_options(int argc, char** argv) {
   return options;
 }
 
-int main_of(int argc, char** argv) {
+}  // namespace
+
+int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   fmt::print("{} operators; ns of processor time per operator, least of {} runs\n\n",
              options.tasks,
@@ -170,14 +171,4 @@ int main_of(int argc, char** argv) {
   return EXIT_SUCCESS;
 }
 
-}  // namespace
 }  // namespace schedlab::bench
-
-int main(int argc, char** argv) {
-  try {
-    return schedlab::bench::main_of(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return EXIT_FAILURE;
-  }
-}

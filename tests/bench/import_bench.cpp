@@ -8,6 +8,7 @@
 // Processor time, the fastest of five readings: other programs may run beside.
 #include "sim/base/byte_source.hpp"
 #include "sim/base/gzip.hpp"
+#include "tests/bench/bench_main.hpp"
 #include "tests/bench/clock.hpp"
 #include "workloads/import/kineto.hpp"
 
@@ -18,7 +19,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -73,7 +73,7 @@ std::uint64_t quotes(std::string_view text) {
   return count;
 }
 
-void run(const std::string& file, std::size_t bytes) {
+void measure(const std::string& file, std::size_t bytes) {
   std::uint64_t operators = 0;
   const std::string text = file.empty() ? generated(bytes, operators) : read_file_or_gzip(file);
   const std::string compressed = gzip(text);
@@ -111,9 +111,8 @@ void run(const std::string& file, std::size_t bytes) {
 }
 
 }  // namespace
-}  // namespace schedlab::bench
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   std::string file;
   std::size_t megabytes = 64;
   for (int i = 1; i < argc; ++i) {
@@ -127,11 +126,8 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  try {
-    schedlab::bench::run(file, megabytes * 1'000'000);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "import_bench: {}\n", error.what());
-    return 1;
-  }
+  measure(file, megabytes * 1'000'000);
   return 0;
 }
+
+}  // namespace schedlab::bench

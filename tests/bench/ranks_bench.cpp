@@ -10,6 +10,7 @@
 #include "sim/plan/plan_check.hpp"
 #include "sim/trace/lower_bounds.hpp"
 #include "sim/trace/summary.hpp"
+#include "tests/bench/bench_main.hpp"
 #include "tests/bench/clock.hpp"
 
 #include <fmt/format.h>
@@ -17,8 +18,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -238,7 +237,15 @@ void measure(const std::string& name, Workload made, const Platform& platform) {
       to_us(summary.makespan) * 1e-3);
 }
 
-int run(std::uint32_t ranks) {
+}  // namespace
+
+int run(int argc, char** argv) {
+  const std::string flag = argc > 1 ? argv[1] : "--ranks=10000";
+  if (argc > 2 || !flag.starts_with("--ranks=")) {
+    fmt::print(stderr, "usage: ranks_bench [--ranks=N]\n");
+    return 2;
+  }
+  const auto ranks = static_cast<std::uint32_t>(std::stoul(flag.substr(8)));
   for (const SharingModel sharing : {SharingModel::exclusive, SharingModel::fluid}) {
     const Platform platform = cluster(ranks, sharing);
     const std::string word{to_string(sharing)};
@@ -252,19 +259,4 @@ int run(std::uint32_t ranks) {
   return 0;
 }
 
-}  // namespace
 }  // namespace schedlab::bench
-
-int main(int argc, char** argv) {
-  try {
-    const std::string flag = argc > 1 ? argv[1] : "--ranks=10000";
-    if (argc > 2 || !flag.starts_with("--ranks=")) {
-      fmt::print(stderr, "usage: ranks_bench [--ranks=N]\n");
-      return 2;
-    }
-    return schedlab::bench::run(static_cast<std::uint32_t>(std::stoul(flag.substr(8))));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-}

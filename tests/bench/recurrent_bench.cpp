@@ -16,6 +16,7 @@
 #include "real_exec/gemm_panels.hpp"
 #include "real_exec/onednn_lstm.hpp"
 #include "real_exec/recurrent_work.hpp"
+#include "tests/bench/bench_main.hpp"
 #include "tests/bench/recurrent_files.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
 
@@ -26,7 +27,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -237,6 +237,8 @@ RecurrentSpec shape(const std::string& text) {
   return spec;
 }
 
+}  // namespace
+
 int run(int argc, char** argv) {
   std::vector<std::string> shapes{"4,256,32,50", "4,512,64,20", "8,256,16,50", "2,1024,32,20"};
   double seconds = 20;
@@ -271,14 +273,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
 }  // namespace schedlab::bench
-
-int main(int argc, char** argv) {
-  try {
-    return schedlab::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-}
