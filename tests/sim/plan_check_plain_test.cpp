@@ -7,6 +7,7 @@
 #include "sim/machine/platform.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "tests/sim/random_tasks.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,32 +17,14 @@
 #include <vector>
 
 using namespace schedlab;
+using test::pick;
+using test::random_tasks;
 
 namespace {
 
-std::uint32_t any(Rng& rng, std::size_t bound) {
-  return static_cast<std::uint32_t>(rng.below(bound));
-}
-
-/// Edges go to higher numbers, each with probability 1/4; two tensors, into each of which a third
-/// of the tasks adds.
-TaskGraph adding_dag(Rng& rng, std::uint32_t tasks) {
-  TaskGraphBuilder builder;
-  const OperationId operation = builder.add_operation({.name = "t"});
-  std::vector<TensorId> sums;
-  for (int i = 0; i < 2; ++i) {
-    sums.push_back(builder.add_tensor({.bytes = Bytes{100}, .accumulate = true}));
-  }
-  for (std::uint32_t i = 0; i < tasks; ++i) {
-    const TaskId task = builder.add_task(operation);
-    for (std::uint32_t before = 0; before < i; ++before) {
-      if (rng.below(4) == 0) builder.add_edge(TaskId{before}, task);
-    }
-    for (const TensorId sum : sums) {
-      if (rng.below(3) == 0) builder.writes(task, sum);
-    }
-  }
-  return std::move(builder).build();
+/// Two tensors are added into.
+TaskGraph adding_tasks(Rng& rng, std::uint32_t tasks) {
+  return random_tasks(rng, tasks, 2);
 }
 
 /// A right plan: tasks in the order of their numbers on random streams, an event for each, and a
@@ -51,7 +34,7 @@ class RightPlan {
   RightPlan(Rng& rng, const TaskGraph& graph) : rng_(rng), graph_(graph) {}
 
   [[nodiscard]] Plan make() && {
-    const std::uint32_t streams = 1 + any(rng_, 12);
+    const std::uint32_t streams = 1 + pick(rng_, 12);
     plan_.streams.resize(streams);
     plan_.event_count = static_cast<std::uint32_t>(graph_.task_count()) + 1;  // one is not used
     const bool created = rng_.below(2) == 0;
@@ -61,7 +44,7 @@ class RightPlan {
     IdVector<TensorId, TaskId> last(graph_.tensors().size());
     stream_of_.resize(graph_.task_count());
     for (const TaskId task : graph_.tasks()) {
-      stream_of_[task] = StreamId{any(rng_, streams)};
+      stream_of_[task] = StreamId{pick(rng_, streams)};
       for (const TaskId before : graph_.predecessors(task)) follow(task, before);
       for (const TensorId tensor : graph_.tensors().ids()) {
         for (const TaskId writer : graph_.tensors().writers(tensor)) {
@@ -72,8 +55,8 @@ class RightPlan {
       }
       add(HostCall::launch(stream_of_[task], task));
       add(HostCall::record(stream_of_[task], EventId{task.value()}));
-      if (rng_.below(3) == 0) add(HostCall::query(StreamId{any(rng_, streams)}));
-      if (rng_.below(9) == 0) add(HostCall::sleep_ns(any(rng_, 100)));
+      if (rng_.below(3) == 0) add(HostCall::query(StreamId{pick(rng_, streams)}));
+      if (rng_.below(9) == 0) add(HostCall::sleep_ns(pick(rng_, 100)));
     }
     for (std::uint32_t s = 0; created && s < streams; ++s) {
       if (rng_.below(2) == 0) add(HostCall::destroy_stream(StreamId{s}));
@@ -105,15 +88,15 @@ class RightPlan {
 
 /// Any call, in part of streams, events and tasks that do not exist.
 HostCall any_call(Rng& rng, const Plan& plan, const TaskGraph& graph) {
-  const StreamId stream{any(rng, plan.streams.size() + (rng.below(8) == 0 ? 2 : 0))};
-  const EventId event{any(rng, plan.event_count + (rng.below(8) == 0 ? 2 : 0))};
+  const StreamId stream{pick(rng, plan.streams.size() + (rng.below(8) == 0 ? 2 : 0))};
+  const EventId event{pick(rng, plan.event_count + (rng.below(8) == 0 ? 2 : 0))};
   switch (rng.below(10)) {
     case 0:
       return HostCall::create_stream(stream);
     case 1:
       return HostCall::destroy_stream(stream);
     case 2:
-      return HostCall::launch(stream, TaskId{any(rng, graph.task_count() + 1)});
+      return HostCall::launch(stream, TaskId{pick(rng, graph.task_count() + 1)});
     case 3:
       return HostCall::record(stream, event);
     case 4:
@@ -162,7 +145,7 @@ TEST_CASE("the quick look passes exactly those plans of one host in which nothin
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
     Rng rng{seed};
-    const TaskGraph graph = adding_dag(rng, 2 + any(rng, 12));
+    const TaskGraph graph = adding_tasks(rng, 2 + pick(rng, 12));
     Plan plan = RightPlan{rng, graph}.make();
     REQUIRE(quick(graph, plan));
     REQUIRE(checker::check_fully(graph, ideal_platform(), plan, {}).empty());
@@ -180,7 +163,7 @@ TEST_CASE("the quick look passes exactly those plans of one host in which nothin
 
 TEST_CASE("what the quick look does not know it does not pass") {
   Rng rng{1};
-  const TaskGraph graph = adding_dag(rng, 8);
+  const TaskGraph graph = adding_tasks(rng, 8);
   const Plan plan = RightPlan{rng, graph}.make();
   REQUIRE(quick(graph, plan));
 
@@ -206,7 +189,7 @@ TEST_CASE("what the quick look does not know it does not pass") {
 
 TEST_CASE("tensors that together may not fit are left to the checker that looks at life times") {
   Rng rng{1};
-  const TaskGraph graph = adding_dag(rng, 8);
+  const TaskGraph graph = adding_tasks(rng, 8);
   const Plan plan = RightPlan{rng, graph}.make();
   Platform platform = ideal_platform();
   platform.devices[DeviceId{0}].memory_capacity = Bytes{200};  // two tensors of 100 bytes

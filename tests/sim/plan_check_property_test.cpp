@@ -5,36 +5,25 @@
 #include "sim/plan/plan.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "tests/sim/order_oracle.hpp"
+#include "tests/sim/random_tasks.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 using namespace schedlab;
+using test::pick;
+using test::random_tasks;
 
 namespace {
 
 using Edges = std::set<std::pair<TaskId, TaskId>>;
-
-std::uint32_t pick(Rng& rng, std::size_t bound) {
-  return static_cast<std::uint32_t>(rng.below(bound));
-}
-
-/// Tasks t0, t1, ...; edges go to higher numbers, each with probability 1/4.
-TaskGraph random_dag(Rng& rng, std::uint32_t tasks) {
-  TaskGraphBuilder builder;
-  const OperationId operation = builder.add_operation({.name = "t"});
-  for (std::uint32_t i = 0; i < tasks; ++i) {
-    const TaskId task = builder.add_task(operation, {}, "t" + std::to_string(i));
-    for (std::uint32_t before = 0; before < i; ++before) {
-      if (rng.below(4) == 0) builder.add_edge(TaskId{before}, task);
-    }
-  }
-  return std::move(builder).build();
-}
 
 Plan empty_plan(std::uint32_t streams, std::uint32_t hosts) {
   Plan plan;
@@ -133,101 +122,96 @@ Plan random_multi_host_plan(Rng& rng, const TaskGraph& graph, bool shared) {
   return plan;
 }
 
+/// Edges of random graphs with a random plan each.
+struct EdgeCounts {
+  std::size_t all = 0;
+  std::size_t unordered = 0;  // as a brute-force search finds them
+  std::size_t reported = 0;   // as the checker finds them
+};
+
+/// Is all that the checker reports true, or does it only miss nothing?
+enum class Reports { exactly, no_less };
+
+/// `make_plan(rng, graph, seed)` gives the plan of a graph.
+template <class MakePlan>
+EdgeCounts check_reports(Reports reports, const MakePlan& make_plan) {
+  EdgeCounts counts;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    Rng rng{seed};
+    const TaskGraph graph = random_tasks(rng, 3 + pick(rng, 18));
+    const Plan plan = make_plan(rng, graph, seed);
+    const Edges expected = test::OrderOracle(plan).unordered_edges(graph);
+    const Edges reported = reported_edges(graph, check_all(graph, plan));
+    if (reports == Reports::exactly) CHECK(reported == expected);
+    CHECK(std::includes(reported.begin(), reported.end(), expected.begin(), expected.end()));
+    counts.all += graph.edge_count();
+    counts.unordered += expected.size();
+    counts.reported += reported.size();
+  }
+  return counts;
+}
+
+/// Any stream is the legacy default one.
+void use_legacy_stream(Rng& rng, Plan& plan) {
+  plan.streams[StreamId{pick(rng, plan.streams.size())}].sync = StreamSync::legacy_default;
+}
+
+/// The plans are of use only if both kinds of edges are common.
+void check_both_common(const EdgeCounts& counts) {
+  CHECK(counts.unordered > 1000);
+  CHECK(counts.all - counts.unordered > 1000);
+}
+
+void check_rarely_too_many(const EdgeCounts& counts) {
+  CHECK(counts.unordered > 1000);
+  CHECK(counts.reported < counts.unordered + counts.unordered / 20);
+}
+
 }  // namespace
 
 TEST_CASE("the checker finds exactly the edges that a brute-force search finds unordered") {
-  std::size_t missing = 0;
-  std::size_t ordered = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    Rng rng{seed};
-    const TaskGraph graph = random_dag(rng, 3 + pick(rng, 18));
-    const Plan plan = random_single_host_plan(rng, graph);
-    const Edges expected = test::OrderOracle(plan).unordered_edges(graph);
-    CHECK(reported_edges(graph, check_all(graph, plan)) == expected);
-    missing += expected.size();
-    ordered += graph.edge_count() - expected.size();
-  }
-  // The random plans are of use only if both kinds are common.
-  CHECK(missing > 1000);
-  CHECK(ordered > 1000);
+  check_both_common(check_reports(Reports::exactly, [](Rng& rng, const TaskGraph& graph, auto) {
+    return random_single_host_plan(rng, graph);
+  }));
 }
 
 TEST_CASE("the order that a legacy default stream makes is known exactly, whatever else there is") {
-  std::size_t missing = 0;
-  std::size_t saved = 0;  // edges that nothing else orders
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    Rng rng{seed};
-    const TaskGraph graph = random_dag(rng, 3 + pick(rng, 18));
-    Plan plan = random_single_host_plan(rng, graph);
-    const std::size_t before = test::OrderOracle(plan).unordered_edges(graph).size();
-    for (StreamSpec& stream : plan.streams) {
-      if (rng.below(3) != 0) stream.sync = StreamSync::blocking;
-    }
-    plan.streams[StreamId{pick(rng, plan.streams.size())}].sync = StreamSync::legacy_default;
-    const Edges expected = test::OrderOracle(plan).unordered_edges(graph);
-    CHECK(reported_edges(graph, check_all(graph, plan)) == expected);
-    missing += expected.size();
-    saved += before - expected.size();
-  }
-  CHECK(missing > 500);
-  CHECK(saved > 500);
+  std::size_t without = 0;  // unordered edges if there were no such stream
+  const EdgeCounts counts =
+      check_reports(Reports::exactly, [&](Rng& rng, const TaskGraph& graph, auto) {
+        Plan plan = random_single_host_plan(rng, graph);
+        without += test::OrderOracle(plan).unordered_edges(graph).size();
+        for (StreamSpec& stream : plan.streams) {
+          if (rng.below(3) != 0) stream.sync = StreamSync::blocking;
+        }
+        use_legacy_stream(rng, plan);
+        return plan;
+      });
+  CHECK(counts.unordered > 500);
+  CHECK(without - counts.unordered > 500);  // nothing else orders these
 }
 
 TEST_CASE("with several hosts and legacy default streams no race is missed") {
-  std::size_t expected_count = 0;
-  std::size_t reported_count = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    Rng rng{seed};
-    const TaskGraph graph = random_dag(rng, 3 + pick(rng, 18));
-    Plan plan = random_multi_host_plan(rng, graph, seed % 2 == 0);
-    for (StreamSpec& stream : plan.streams) stream.sync = StreamSync::blocking;
-    plan.streams[StreamId{pick(rng, plan.streams.size())}].sync = StreamSync::legacy_default;
-    const Edges expected = test::OrderOracle(plan).unordered_edges(graph);
-    const Edges reported = reported_edges(graph, check_all(graph, plan));
-    CHECK(std::includes(reported.begin(), reported.end(), expected.begin(), expected.end()));
-    expected_count += expected.size();
-    reported_count += reported.size();
-  }
-  CHECK(expected_count > 1000);
-  CHECK(reported_count < expected_count + expected_count / 20);
+  check_rarely_too_many(
+      check_reports(Reports::no_less, [](Rng& rng, const TaskGraph& graph, std::uint64_t seed) {
+        Plan plan = random_multi_host_plan(rng, graph, seed % 2 == 0);
+        for (StreamSpec& stream : plan.streams) stream.sync = StreamSync::blocking;
+        use_legacy_stream(rng, plan);
+        return plan;
+      }));
 }
 
 TEST_CASE("with several hosts that keep to their own streams the checker is exact as well") {
-  std::size_t missing = 0;
-  std::size_t ordered = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    Rng rng{seed};
-    const TaskGraph graph = random_dag(rng, 3 + pick(rng, 18));
-    const Plan plan = random_multi_host_plan(rng, graph, false);
-    const Edges expected = test::OrderOracle(plan).unordered_edges(graph);
-    CHECK(reported_edges(graph, check_all(graph, plan)) == expected);
-    missing += expected.size();
-    ordered += graph.edge_count() - expected.size();
-  }
-  CHECK(missing > 1000);
-  CHECK(ordered > 1000);
+  check_both_common(check_reports(Reports::exactly, [](Rng& rng, const TaskGraph& graph, auto) {
+    return random_multi_host_plan(rng, graph, false);
+  }));
 }
 
 TEST_CASE("where hosts share streams the checker misses no race and rarely sees one too many") {
-  std::size_t expected_count = 0;
-  std::size_t reported_count = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    Rng rng{seed};
-    const TaskGraph graph = random_dag(rng, 3 + pick(rng, 18));
-    const Plan plan = random_multi_host_plan(rng, graph, true);
-    const Edges expected = test::OrderOracle(plan).unordered_edges(graph);
-    const Edges reported = reported_edges(graph, check_all(graph, plan));
-    CHECK(std::includes(reported.begin(), reported.end(), expected.begin(), expected.end()));
-    expected_count += expected.size();
-    reported_count += reported.size();
-  }
-  CHECK(expected_count > 1000);
-  CHECK(reported_count < expected_count + expected_count / 20);
+  check_rarely_too_many(check_reports(Reports::no_less, [](Rng& rng, const TaskGraph& graph, auto) {
+    return random_multi_host_plan(rng, graph, true);
+  }));
 }
 
 TEST_CASE(
@@ -236,7 +220,7 @@ TEST_CASE(
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     CAPTURE(seed);
     Rng rng{seed};
-    const TaskGraph graph = random_dag(rng, 3 + pick(rng, 20));
+    const TaskGraph graph = random_tasks(rng, 3 + pick(rng, 20));
     const std::uint32_t streams = 2 + pick(rng, 4);
     Plan plan = empty_plan(streams, 1);
     plan.event_count = static_cast<std::uint32_t>(graph.task_count());  // event i is for task i

@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "tests/sim/random_tasks.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 using namespace schedlab;
+using test::pick;
 using C = schedlab::HostCall;
 
 namespace {
@@ -31,10 +33,6 @@ TaskGraph named_graph() {
   builder.add_task(cell, {}, "twin");
   builder.add_task(cell, {}, "twin");
   return std::move(builder).build();
-}
-
-std::uint32_t pick(Rng& rng, std::size_t bound) {
-  return static_cast<std::uint32_t>(rng.below(bound));
 }
 
 HostCall random_call(Rng& rng, const Plan& plan, std::size_t tasks) {
