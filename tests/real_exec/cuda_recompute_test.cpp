@@ -7,16 +7,13 @@
 #include "real_exec/recurrent_reference.hpp"
 #include "real_exec/sequence_corpus.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engine/simulator.hpp"
 #include "sim/plan/graph_capture.hpp"
-#include "sim/trace/memory_use.hpp"
-#include "tests/real_exec/recurrent_scenes.hpp"
+#include "tests/real_exec/recompute_scenes.hpp"
 #include "tests/support/scenes.hpp"
 #include "tests/support/skip.hpp"
 
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -27,13 +24,6 @@ using schedlab::testing::Scene;
 namespace {
 
 constexpr std::uint64_t seed = 11;
-constexpr std::array<Granularity, 5> granularities{Granularity::fine,
-                                                   Granularity::coarse,
-                                                   Granularity::matmul,
-                                                   Granularity::data_and_weight,
-                                                   Granularity::kernel_and_weight};
-constexpr std::array<Recompute, 4> choices{
-    Recompute::keep_backward, Recompute::data_drop, Recompute::sqrt, Recompute::optimal};
 
 bool no_device() {
   const CudaAvailability found = cuda_available();
@@ -47,17 +37,6 @@ RecurrentSpec network(RecurrentCell cell, Bidirectional both, Granularity granul
   spec.granularity = granularity;
   spec.tensors = true;
   return spec;
-}
-
-RecurrentSpec with(RecurrentSpec spec, Recompute recompute) {
-  spec.recompute = recompute;
-  return spec;
-}
-
-/// Segments are refused by the workload for layers of two directions.
-bool refused(const RecurrentSpec& spec) {
-  return spec.bidirectional != Bidirectional::none &&
-         (spec.recompute == Recompute::sqrt || spec.recompute == Recompute::optimal);
 }
 
 /// A network on a device with the memory of each tensor taken by itself.
@@ -81,13 +60,6 @@ struct DeviceRun {
   RecurrentResults<float> results;
 };
 
-/// All but y, which is not kept.
-void check_same(const RecurrentResults<float>& found, const RecurrentResults<float>& expected) {
-  CHECK(found.loss == expected.loss);
-  CHECK(found.dx == expected.dx);
-  CHECK(found.chains == expected.chains);
-}
-
 void check_near(const std::vector<float>& found, const std::vector<float>& expected) {
   const std::vector<double> wide(expected.begin(), expected.end());
   REQUIRE(found.size() == wide.size());
@@ -99,31 +71,22 @@ void check_near(const std::vector<float>& found, const std::vector<float>& expec
 TEST_CASE("recomputed gradients on a device are those without recomputation, bit for bit") {
   if (no_device()) return;
   CudaExecutor executor;
-  for (const RecurrentCell cell : {RecurrentCell::lstm, RecurrentCell::gru}) {
-    for (const Bidirectional both :
-         {Bidirectional::none, Bidirectional::first, Bidirectional::all}) {
-      for (const Granularity granularity : granularities) {
-        const RecurrentSpec spec = network(cell, both, granularity);
-        DeviceRun kept(executor, spec);
-        const RecurrentResults<float> expected = kept.run(executor, kept.plan("single_stream"));
-        const RecurrentResults<double> right =
-            recurrent_reference(spec, to_double(kept.work.inputs()));
-        for_each_result(
-            expected, right, [&](const std::string& name, const auto& found, const auto& value) {
-              if (name == "y") return;
-              CAPTURE(name);
-              CHECK(relative_difference(found, value) <= 1e-5);
-            });
-        for (const Recompute recompute : choices) {
-          if (refused(with(spec, recompute))) continue;
-          CAPTURE(static_cast<int>(cell));
-          CAPTURE(static_cast<int>(both));
-          CAPTURE(static_cast<int>(granularity));
-          CAPTURE(std::string{to_string(recompute)});
-          DeviceRun dropped(executor, with(spec, recompute));
-          check_same(dropped.run(executor, dropped.plan("single_stream")), expected);
-        }
-      }
+  for (const RecurrentSpec& spec : test::all_networks(2, 6)) {
+    DeviceRun kept(executor, spec);
+    const RecurrentResults<float> expected = kept.run(executor, kept.plan("single_stream"));
+    const RecurrentResults<double> right = recurrent_reference(spec, to_double(kept.work.inputs()));
+    for_each_result(
+        expected, right, [&](const std::string& name, const auto& found, const auto& value) {
+          if (name == "y") return;
+          CAPTURE(name);
+          CHECK(relative_difference(found, value) <= 1e-5);
+        });
+    for (const Recompute recompute : test::recompute_choices) {
+      const RecurrentSpec dropped = test::recomputed(spec, recompute);
+      if (test::refused(dropped)) continue;
+      CAPTURE(test::described(dropped));
+      DeviceRun run(executor, dropped);
+      CHECK(test::differing(run.run(executor, run.plan("single_stream")), expected).empty());
     }
   }
 }
@@ -132,18 +95,19 @@ TEST_CASE("memory that tensors share is never shared too early, eager or as a de
   // A plan after another, each twice: in memory taken anew, and laid out for it.
   if (no_device()) return;
   CudaExecutor executor;
-  for (const Recompute recompute : choices) {
+  for (const Recompute recompute : test::recompute_choices) {
     RecurrentSpec spec = network(RecurrentCell::lstm, Bidirectional::none, Granularity::fine);
     spec.layers = 3;
-    DeviceRun run(executor, with(spec, recompute));
+    DeviceRun run(executor, test::recomputed(spec, recompute));
     const RecurrentResults<float> expected = run.run(executor, run.plan("single_stream"));
     for (const char* policy : {"diagonal", "cudnn_like", "heft", "bottom_level", "random"}) {
       CAPTURE(std::string{to_string(recompute)});
       CAPTURE(policy);
       const Plan eager = run.plan(policy);
       const Plan captured = capture_graphs(eager);
-      for (int i = 0; i < 2; ++i) check_same(run.run(executor, eager), expected);
-      for (int i = 0; i < 2; ++i) check_same(run.run(executor, captured), expected);
+      for (const Plan* plan : {&eager, &eager, &captured, &captured}) {
+        CHECK(test::differing(run.run(executor, *plan), expected).empty());
+      }
     }
   }
 }
@@ -157,10 +121,10 @@ TEST_CASE("sums over several steps are the same with recomputation") {
     spec.accumulation_steps = 4;
     DeviceRun kept(executor, spec);
     const RecurrentResults<float> expected = kept.run(executor, kept.plan("single_stream"));
-    for (const Recompute recompute : choices) {
+    for (const Recompute recompute : test::recompute_choices) {
       CAPTURE(std::string{to_string(recompute)});
-      DeviceRun dropped(executor, with(spec, recompute));
-      check_same(dropped.run(executor, dropped.plan("heft")), expected);
+      DeviceRun dropped(executor, test::recomputed(spec, recompute));
+      CHECK(test::differing(dropped.run(executor, dropped.plan("heft")), expected).empty());
     }
   }
 }
@@ -177,9 +141,10 @@ TEST_CASE("a device allocates for a stream what its simulation holds, within 5 p
                           Case{RecurrentCell::gru, Bidirectional::all},
                           Case{RecurrentCell::lstm, Bidirectional::first}}) {
     double last = 1e18;
-    for (const Recompute recompute : choices) {
-      RecurrentSpec spec = with(network(one.cell, one.both, Granularity::fine), recompute);
-      if (refused(spec)) continue;
+    for (const Recompute recompute : test::recompute_choices) {
+      RecurrentSpec spec =
+          test::recomputed(network(one.cell, one.both, Granularity::fine), recompute);
+      if (test::refused(spec)) continue;
       spec.layers = 3;
       spec.steps = 40;
       spec.batch = 4;
@@ -188,16 +153,13 @@ TEST_CASE("a device allocates for a stream what its simulation holds, within 5 p
       DeviceRun run(executor, spec);
       const Plan plan = run.plan("single_stream");
       const Problem problem = run.scene.problem();
-      const auto predicted =
-          static_cast<double>(memory_use(problem, simulate(problem, plan)).front().peak.count());
+      const double predicted = test::simulated_peak(problem, plan);
       run.run(executor, plan);
       run.run(executor, plan);  // the first run does not know what is to come
       REQUIRE(run.work.memory().has_value());
       CHECK(run.work.memory()->by_tensor);
       const auto measured = static_cast<double>(run.work.memory()->tensors_peak.count());
-      CAPTURE(static_cast<int>(one.cell));
-      CAPTURE(static_cast<int>(one.both));
-      CAPTURE(std::string{to_string(recompute)});
+      CAPTURE(test::described(spec));
       CAPTURE(predicted);
       CAPTURE(measured);
       CHECK(std::abs(measured / predicted - 1) < 0.05);
@@ -220,9 +182,9 @@ TEST_CASE("training goes from bucket to bucket on a device as it does on the CPU
   const std::vector<Step> steps{{0, {0, 1, 2}}, {1, {3, 4}}, {0, {5, 0, 1}}};
   for (const Recompute recompute : {Recompute::keep_backward, Recompute::data_drop}) {
     CAPTURE(std::string{to_string(recompute)});
-    RecurrentSpec small = with(spec, recompute);
+    RecurrentSpec small = test::recomputed(spec, recompute);
     small.steps = 4;
-    const RecurrentSpec large = with(spec, recompute);
+    const RecurrentSpec large = test::recomputed(spec, recompute);
     DeviceRun on_device[] = {{executor, small}, {executor, large}};
     const TaskGraph graphs[] = {recurrent(small), recurrent(large)};
     RecurrentWork on_cpu[] = {{small, graphs[0], seed}, {large, graphs[1], seed}};
@@ -257,7 +219,7 @@ TEST_CASE("what a device cannot take tensor by tensor is refused with what to do
     const TaskGraph graph = recurrent(spec);
     CudaRecurrentWork{executor, spec, graph, seed, precision};
   };
-  const RecurrentSpec dropped = with(
+  const RecurrentSpec dropped = test::recomputed(
       network(RecurrentCell::lstm, Bidirectional::none, Granularity::fine), Recompute::data_drop);
   CHECK_THROWS_WITH_AS(
       make(dropped, CudaPrecision::bf16), doctest::Contains("--precision tf32"), InfeasibleError);

@@ -5,15 +5,12 @@
 #include "real_exec/gemm.hpp"
 #include "real_exec/recurrent_work.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engine/simulator.hpp"
-#include "sim/trace/memory_use.hpp"
-#include "tests/real_exec/recurrent_scenes.hpp"
+#include "tests/real_exec/recompute_scenes.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
 
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 #include <string>
 
@@ -22,59 +19,60 @@ using namespace schedlab;
 namespace {
 
 constexpr std::uint64_t seed = 3;
-constexpr std::array<Granularity, 5> granularities{Granularity::fine,
-                                                   Granularity::coarse,
-                                                   Granularity::matmul,
-                                                   Granularity::data_and_weight,
-                                                   Granularity::kernel_and_weight};
-constexpr std::array<Recompute, 4> choices{
-    Recompute::keep_backward, Recompute::data_drop, Recompute::sqrt, Recompute::optimal};
-
-RecurrentSpec with_tensors(RecurrentSpec spec, Recompute recompute) {
-  spec.tensors = true;
-  spec.recompute = recompute;
-  return spec;
+/// Predicted and allocated peak within 5 percent of each other; gives the allocated one.
+double check_allocated_peak(const RecurrentSpec& spec) {
+  CpuExecutor executor({.workers = 1,
+                        .host = HostPlacement::preloaded,
+                        .pin = false,
+                        .prepare_worker = &prepare_worker_thread});
+  const testing::Scene scene(recurrent(spec), Duration{1'000'000});
+  const Problem problem = scene.problem();
+  const Plan plan = make_policy("single_stream")->plan(problem);
+  const double predicted = test::simulated_peak(problem, plan);
+  RecurrentWork work{spec, scene.graph, seed, TensorAllocation::by_tensor};
+  Execution run;
+  executor.run(scene.graph, plan, work, run);
+  REQUIRE(work.memory().has_value());
+  const auto measured = static_cast<double>(work.memory()->tensors_peak.count());
+  CAPTURE(test::described(spec));
+  CAPTURE(spec.batch);
+  CAPTURE(predicted);
+  CAPTURE(measured);
+  CHECK(std::abs(measured / predicted - 1) < 0.05);
+  return measured;
 }
 
-/// All but y, which is not kept.
-void check_same(const RecurrentResults<float>& found, const RecurrentResults<float>& expected) {
-  CHECK(found.loss == expected.loss);
-  CHECK(found.dx == expected.dx);
-  CHECK(found.chains == expected.chains);
+/// 40 steps of 3 layers of 32 units.
+RecurrentSpec long_network(std::int64_t batch) {
+  RecurrentSpec spec;
+  spec.layers = 3;
+  spec.steps = 40;
+  spec.batch = batch;
+  spec.hidden = 32;
+  spec.pass = RecurrentPass::training;
+  return spec;
 }
 
 }  // namespace
 
 TEST_CASE("recomputed GRUs and bidirectional layers give the same gradients, bit for bit") {
-  for (const RecurrentCell cell : {RecurrentCell::lstm, RecurrentCell::gru}) {
-    for (const Bidirectional both :
-         {Bidirectional::none, Bidirectional::first, Bidirectional::all}) {
-      for (const Granularity granularity : granularities) {
-        RecurrentSpec spec = test::odd_network(cell, both);
-        spec.layers = 3;
-        spec.steps = 7;
-        spec.granularity = granularity;
-        const RecurrentResults<float> expected = test::serial_results(spec, seed);
-        for (const Recompute recompute : choices) {
-          const bool by_steps = recompute == Recompute::sqrt || recompute == Recompute::optimal;
-          if (by_steps && both != Bidirectional::none) continue;  // refused by the workload
-          CAPTURE(static_cast<int>(cell));
-          CAPTURE(static_cast<int>(both));
-          CAPTURE(static_cast<int>(granularity));
-          CAPTURE(std::string{to_string(recompute)});
-          const RecurrentSpec kept = with_tensors(spec, recompute);
-          const TaskGraph graph = recurrent(kept);
-          RecurrentWork work{kept, graph, seed, TensorAllocation::by_tensor};
-          run_serially(work, graph);
-          check_same(work.results(), expected);
-        }
-      }
+  for (RecurrentSpec spec : test::all_networks(3, 7)) {
+    spec.tensors = false;
+    const RecurrentResults<float> expected = test::serial_results(spec, seed);
+    for (const Recompute recompute : test::recompute_choices) {
+      const RecurrentSpec kept = test::recomputed(spec, recompute);
+      if (test::refused(kept)) continue;
+      CAPTURE(test::described(kept));
+      const TaskGraph graph = recurrent(kept);
+      RecurrentWork work{kept, graph, seed, TensorAllocation::by_tensor};
+      run_serially(work, graph);
+      CHECK(test::differing(work.results(), expected).empty());
     }
   }
 }
 
 TEST_CASE("recomputed steps give the same gradients, bit for bit, in every cut") {
-  for (const Granularity granularity : granularities) {
+  for (const Granularity granularity : test::granularities) {
     for (const Accumulation accumulation :
          {Accumulation::ordered, Accumulation::partial, Accumulation::batched}) {
       RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
@@ -84,17 +82,15 @@ TEST_CASE("recomputed steps give the same gradients, bit for bit, in every cut")
       spec.accumulation = accumulation;
       spec.accumulation_steps = 4;
       const RecurrentResults<float> expected = test::serial_results(spec, seed);
-      for (const Recompute recompute : choices) {
-        CAPTURE(static_cast<int>(granularity));
-        CAPTURE(static_cast<int>(accumulation));
-        CAPTURE(std::string{to_string(recompute)});
-        const RecurrentSpec kept = with_tensors(spec, recompute);
+      for (const Recompute recompute : test::recompute_choices) {
+        const RecurrentSpec kept = test::recomputed(spec, recompute);
+        CAPTURE(test::described(kept));
         const TaskGraph graph = recurrent(kept);
         RecurrentWork work{kept, graph, seed, TensorAllocation::by_tensor};
         run_serially(work, graph);
-        check_same(work.results(), expected);
+        CHECK(test::differing(work.results(), expected).empty());
         run_serially(work, graph);  // memory and sums start anew
-        check_same(work.results(), expected);
+        CHECK(test::differing(work.results(), expected).empty());
       }
     }
   }
@@ -106,57 +102,27 @@ TEST_CASE("a state that is computed several times is the same every time") {
   const RecurrentResults<float> expected = test::serial_results(spec, seed);
   for (const std::int64_t checkpoints : {1, 2, 3, 11}) {
     CAPTURE(checkpoints);
-    RecurrentSpec kept = with_tensors(spec, Recompute::optimal);
+    RecurrentSpec kept = test::recomputed(spec, Recompute::optimal);
     kept.checkpoints = checkpoints;
     const TaskGraph graph = recurrent(kept);
     RecurrentWork work{kept, graph, seed};
     run_serially(work, graph);
-    check_same(work.results(), expected);
+    CHECK(test::differing(work.results(), expected).empty());
   }
 }
 
 TEST_CASE("what an execution allocates is what its simulation holds, within 5 percent") {
-  CpuExecutor executor({.workers = 1,
-                        .host = HostPlacement::preloaded,
-                        .pin = false,
-                        .prepare_worker = &prepare_worker_thread});
   for (const std::int64_t batch : {4, 16}) {
     double last = 1e18;
-    for (const Recompute recompute : choices) {
-      RecurrentSpec spec;
-      spec.layers = 3;
-      spec.steps = 40;
-      spec.batch = batch;
-      spec.hidden = 32;
-      spec.pass = RecurrentPass::training;
-      spec.recompute = recompute;
-      const testing::Scene scene(recurrent(spec), Duration{1'000'000});
-      const Problem problem = scene.problem();
-      const Plan plan = make_policy("single_stream")->plan(problem);
-      const double predicted =
-          static_cast<double>(memory_use(problem, simulate(problem, plan)).front().peak.count());
-
-      RecurrentWork work{spec, scene.graph, seed, TensorAllocation::by_tensor};
-      Execution run;
-      executor.run(scene.graph, plan, work, run);
-      REQUIRE(work.memory().has_value());
-      const auto measured = static_cast<double>(work.memory()->tensors_peak.count());
-      CAPTURE(std::string{to_string(recompute)});
-      CAPTURE(batch);
-      CAPTURE(predicted);
-      CAPTURE(measured);
-      CHECK(std::abs(measured / predicted - 1) < 0.05);
-      CHECK(measured < last);
-      last = measured;
+    for (const Recompute recompute : test::recompute_choices) {
+      const double peak = check_allocated_peak(test::recomputed(long_network(batch), recompute));
+      CHECK(peak < last);
+      last = peak;
     }
   }
 }
 
 TEST_CASE("GRUs and bidirectional layers allocate what their simulation holds") {
-  CpuExecutor executor({.workers = 1,
-                        .host = HostPlacement::preloaded,
-                        .pin = false,
-                        .prepare_worker = &prepare_worker_thread});
   struct Case {
     RecurrentCell cell;
     Bidirectional both;
@@ -164,35 +130,12 @@ TEST_CASE("GRUs and bidirectional layers allocate what their simulation holds") 
   for (const Case& one : {Case{RecurrentCell::gru, Bidirectional::none},
                           Case{RecurrentCell::gru, Bidirectional::all},
                           Case{RecurrentCell::lstm, Bidirectional::first}}) {
-    double last = 1e18;
-    for (const Recompute recompute : {Recompute::keep_backward, Recompute::data_drop}) {
-      RecurrentSpec spec;
-      spec.layers = 3;
-      spec.steps = 40;
-      spec.batch = 16;
-      spec.hidden = 32;
-      spec.cell = one.cell;
-      spec.bidirectional = one.both;
-      spec.pass = RecurrentPass::training;
-      spec.recompute = recompute;
-      const testing::Scene scene(recurrent(spec), Duration{1'000'000});
-      const Problem problem = scene.problem();
-      const Plan plan = make_policy("single_stream")->plan(problem);
-      const double predicted =
-          static_cast<double>(memory_use(problem, simulate(problem, plan)).front().peak.count());
-      RecurrentWork work{spec, scene.graph, seed, TensorAllocation::by_tensor};
-      Execution run;
-      executor.run(scene.graph, plan, work, run);
-      const auto measured = static_cast<double>(work.memory()->tensors_peak.count());
-      CAPTURE(static_cast<int>(one.cell));
-      CAPTURE(static_cast<int>(one.both));
-      CAPTURE(std::string{to_string(recompute)});
-      CAPTURE(predicted);
-      CAPTURE(measured);
-      CHECK(std::abs(measured / predicted - 1) < 0.05);
-      CHECK(measured < last);
-      last = measured;
-    }
+    RecurrentSpec spec = long_network(16);
+    spec.cell = one.cell;
+    spec.bidirectional = one.both;
+    const double kept = check_allocated_peak(test::recomputed(spec, Recompute::keep_backward));
+    const double dropped = check_allocated_peak(test::recomputed(spec, Recompute::data_drop));
+    CHECK(dropped < kept);
   }
 }
 
@@ -206,8 +149,8 @@ TEST_CASE("workers that share every kernel change nothing, whatever the policy")
   spec.steps = 7;
   spec.hidden = 40;
   const RecurrentResults<float> expected = test::serial_results(spec, seed);
-  for (const Recompute recompute : choices) {
-    const RecurrentSpec kept = with_tensors(spec, recompute);
+  for (const Recompute recompute : test::recompute_choices) {
+    const RecurrentSpec kept = test::recomputed(spec, recompute);
     const testing::Scene scene(
         CutKernels({.flops_per_block = 1000, .bytes_per_block = 256}, 3).apply(recurrent(kept)),
         Rng{seed});
@@ -217,14 +160,14 @@ TEST_CASE("workers that share every kernel change nothing, whatever the policy")
       CAPTURE(name);
       Execution run;
       executor.run(scene.graph, make_policy(name)->plan(scene.problem()), work, run);
-      check_same(work.results(), expected);
+      CHECK(test::differing(work.results(), expected).empty());
     }
   }
 }
 
 TEST_CASE("a run that keeps everything side by side holds more than one by tensors") {
   RecurrentSpec spec =
-      with_tensors(test::odd_network(RecurrentCell::lstm), Recompute::keep_backward);
+      test::recomputed(test::odd_network(RecurrentCell::lstm), Recompute::keep_backward);
   const TaskGraph graph = recurrent(spec);
   RecurrentWork whole{spec, graph, seed};
   RecurrentWork apart{spec, graph, seed, TensorAllocation::by_tensor};
@@ -259,11 +202,11 @@ TEST_CASE("what cannot be recomputed on the CPU is refused with what to do") {
     RecurrentWork{spec, graph, seed};
   };
   RecurrentSpec spec =
-      with_tensors(test::odd_network(RecurrentCell::gru_reset_before), Recompute::data_drop);
+      test::recomputed(test::odd_network(RecurrentCell::gru_reset_before), Recompute::data_drop);
   CHECK_THROWS_WITH_AS(work_of(spec), doctest::Contains("\"reset\": \"after\""), InfeasibleError);
-  spec = with_tensors(test::odd_network(RecurrentCell::lstm), Recompute::data_drop);
+  spec = test::recomputed(test::odd_network(RecurrentCell::lstm), Recompute::data_drop);
   spec.tensors = false;
   CHECK_THROWS_WITH_AS(work_of(spec), doctest::Contains("include_tensors"), InfeasibleError);
-  spec = with_tensors(test::odd_network(RecurrentCell::lstm), Recompute::keep_all);
+  spec = test::recomputed(test::odd_network(RecurrentCell::lstm), Recompute::keep_all);
   CHECK_THROWS_WITH_AS(work_of(spec), doctest::Contains("use keep_backward"), InfeasibleError);
 }

@@ -41,6 +41,21 @@ cublasStatus_t lt_destroy(cublasLtHandle_t /*handle*/) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+/// What a made handle stands for goes with it.
+template <class State, class Opaque>
+cublasStatus_t destroy(Opaque* made) {
+  delete behind<State>(made);  // NOLINT(cppcoreguidelines-owning-memory): an opaque handle
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// An attribute is given as bytes, as many as its type has.
+template <class Value>
+cublasStatus_t take(Value& attribute, const void* value, std::size_t bytes) {
+  if (bytes != sizeof(Value)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&attribute, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t make_operation(cublasLtMatmulDesc_t* made,
                               cublasComputeType_t compute,
                               cudaDataType_t /*scale*/) {
@@ -48,24 +63,14 @@ cublasStatus_t make_operation(cublasLtMatmulDesc_t* made,
   *made = behind<cublasLtMatmulDescOpaque_t>(new Operation{.compute = compute});
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t destroy_operation(cublasLtMatmulDesc_t made) {
-  delete behind<Operation>(made);  // NOLINT(cppcoreguidelines-owning-memory): an opaque handle
-  return CUBLAS_STATUS_SUCCESS;
-}
 cublasStatus_t set_operation(cublasLtMatmulDesc_t made,
                              cublasLtMatmulDescAttributes_t which,
                              const void* value,
                              std::size_t bytes) {
   auto* const operation = behind<Operation>(made);
-  if (bytes != sizeof(cublasOperation_t)) return CUBLAS_STATUS_INVALID_VALUE;
-  if (which == CUBLASLT_MATMUL_DESC_TRANSA) {
-    std::memcpy(&operation->first, value, bytes);
-  } else if (which == CUBLASLT_MATMUL_DESC_TRANSB) {
-    std::memcpy(&operation->second, value, bytes);
-  } else {
-    return CUBLAS_STATUS_INVALID_VALUE;
-  }
-  return CUBLAS_STATUS_SUCCESS;
+  if (which == CUBLASLT_MATMUL_DESC_TRANSA) return take(operation->first, value, bytes);
+  if (which == CUBLASLT_MATMUL_DESC_TRANSB) return take(operation->second, value, bytes);
+  return CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t make_layout(cublasLtMatrixLayout_t* made,
@@ -81,32 +86,20 @@ cublasStatus_t make_layout(cublasLtMatrixLayout_t* made,
                                                           .stride = static_cast<int>(stride)});
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t destroy_layout(cublasLtMatrixLayout_t made) {
-  delete behind<Layout>(made);  // NOLINT(cppcoreguidelines-owning-memory): an opaque handle
-  return CUBLAS_STATUS_SUCCESS;
-}
 cublasStatus_t set_layout(cublasLtMatrixLayout_t made,
                           cublasLtMatrixLayoutAttribute_t which,
                           const void* value,
                           std::size_t bytes) {
   auto* const layout = behind<Layout>(made);
-  if (which == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof(layout->count)) {
-    std::memcpy(&layout->count, value, bytes);
-  } else if (which == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET &&
-             bytes == sizeof(layout->product)) {
-    std::memcpy(&layout->product, value, bytes);
-  } else {
-    return CUBLAS_STATUS_INVALID_VALUE;
+  if (which == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) return take(layout->count, value, bytes);
+  if (which == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET) {
+    return take(layout->product, value, bytes);
   }
-  return CUBLAS_STATUS_SUCCESS;
+  return CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t make_preference(cublasLtMatmulPreference_t* made) {
   *made = new cublasLtMatmulPreferenceOpaque_t{};  // NOLINT(cppcoreguidelines-owning-memory)
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t destroy_preference(cublasLtMatmulPreference_t made) {
-  delete made;  // NOLINT(cppcoreguidelines-owning-memory): an opaque handle
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t set_preference(cublasLtMatmulPreference_t /*made*/,
@@ -211,13 +204,13 @@ BlasLtLibrary::BlasLtLibrary()
     : create(lt_create),
       destroy(lt_destroy),
       make_operation(schedlab::make_operation),
-      destroy_operation(schedlab::destroy_operation),
+      destroy_operation(schedlab::destroy<Operation>),
       set_operation(schedlab::set_operation),
       make_layout(schedlab::make_layout),
-      destroy_layout(schedlab::destroy_layout),
+      destroy_layout(schedlab::destroy<Layout>),
       set_layout(schedlab::set_layout),
       make_preference(schedlab::make_preference),
-      destroy_preference(schedlab::destroy_preference),
+      destroy_preference(schedlab::destroy<cublasLtMatmulPreferenceOpaque_t>),
       set_preference(schedlab::set_preference),
       suggest(schedlab::suggest),
       multiply(schedlab::multiply) {}
