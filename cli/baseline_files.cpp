@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/baseline.hpp"
+#include "cli/schema_parts.hpp"
 #include "cli/version.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/sweep/table.hpp"
@@ -68,13 +69,6 @@ Json to_json(const BaselineWorkload& workload) {
           {"variants", std::move(variants)}};
 }
 
-Json object_of(Json properties, const Json& required) {
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", required},
-          {"additionalProperties", false}};
-}
-
 }  // namespace
 
 std::string baseline_json(const Baselines& baselines) {
@@ -101,46 +95,44 @@ std::string baseline_schema() {
   const Json count{{"type", "integer"}, {"minimum", 0}};
   const Json time{{"type", "number"}, {"minimum", 0}};
   const auto list = [](const Json& item) { return Json{{"type", "array"}, {"items", item}}; };
-  const Json call =
-      object_of({{"call", {{"enum", {"forward", "backward", "backward_data", "backward_weights"}}}},
-                 {"median_us", time},
-                 {"min_us", time},
-                 {"max_us", time},
-                 {"runs_us", list(time)}},
-                {"call", "median_us", "min_us", "max_us", "runs_us"});
-  const Json in_flight = object_of(
+  const Json call = schema::object(
+      {{"call", {{"enum", {"forward", "backward", "backward_data", "backward_weights"}}}},
+       {"median_us", time},
+       {"min_us", time},
+       {"max_us", time},
+       {"runs_us", list(time)}},
+      {"call", "median_us", "min_us", "max_us", "runs_us"});
+  const Json in_flight = schema::object(
       {{"kernels", count}, {"streams", count}, {"busy_us", time}, {"mean", time}, {"most", count}},
       {"kernels", "streams", "busy_us", "mean", "most"});
-  const Json variant = object_of({{"algorithm", text},
-                                  {"launch", {{"enum", {"eager", "graph_launch"}}}},
-                                  {"note", text},
-                                  {"calls", list(call)},
-                                  {"difference", {{"type", {"number", "null"}}}},
-                                  {"worst_output", text},
-                                  {"kernels_in_flight", in_flight}},
-                                 {"algorithm", "launch", "note", "calls"});
+  const Json variant = schema::object({{"algorithm", text},
+                                       {"launch", {{"enum", {"eager", "graph_launch"}}}},
+                                       {"note", text},
+                                       {"calls", list(call)},
+                                       {"difference", {{"type", {"number", "null"}}}},
+                                       {"worst_output", text},
+                                       {"kernels_in_flight", in_flight}},
+                                      {"algorithm", "launch", "note", "calls"});
   const Json network{{"type", "object"},
                      {"properties", {{"kind", {{"enum", {"lstm", "gru"}}}}}},
                      {"required", {"kind"}},
                      {"additionalProperties", {{"type", {"string", "integer"}}}}};
   const Json workload =
-      object_of({{"label", text}, {"network", network}, {"variants", list(variant)}},
-                {"label", "network", "variants"});
-  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-              {"title", "SchedLab baseline: times of a vendor library's recurrent networks"}};
-  schema.update(object_of({{"schedlab", {{"const", "baseline"}}},
-                           {"version", {{"const", 1}}},
-                           {"program", text},
-                           {"library", {{"enum", rnn_library_names()}}},
-                           {"description", text},
-                           {"date", text},
-                           {"repetitions", count},
-                           {"warm_up", count},
-                           {"seed", count},
-                           {"profiled", {{"type", "boolean"}}},
-                           {"workloads", list(workload)}},
-                          {"schedlab", "version", "library", "description", "workloads"}));
-  return schema.dump(2);
+      schema::object({{"label", text}, {"network", network}, {"variants", list(variant)}},
+                     {"label", "network", "variants"});
+  const Json file = schema::object({{"program", text},
+                                    {"library", {{"enum", rnn_library_names()}}},
+                                    {"description", text},
+                                    {"date", text},
+                                    {"repetitions", count},
+                                    {"warm_up", count},
+                                    {"seed", count},
+                                    {"profiled", {{"type", "boolean"}}},
+                                    {"workloads", list(workload)}},
+                                   {"library", "description", "workloads"});
+  return schema::file(
+             "SchedLab baseline: times of a vendor library's recurrent networks", "baseline", file)
+      .dump(2);
 }
 
 std::string baseline_csv(const Baselines& baselines) {

@@ -2,19 +2,19 @@
 #include "cli/file_schemas.hpp"
 
 #include "cli/result_columns.hpp"
+#include "cli/schema_parts.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/plan/plan.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <initializer_list>
 #include <utility>
 #include <vector>
 
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = schema::Json;
 
 Json type(const char* word) {
   return Json{{"type", word}};
@@ -32,22 +32,13 @@ Json either(Json a, Json b) {
   return Json{{"anyOf", Json::array({std::move(a), std::move(b)})}};
 }
 
-Json object(Json properties, std::initializer_list<const char*> required) {
-  return Json{{"type", "object"},
-              {"properties", std::move(properties)},
-              {"required", required},
-              {"additionalProperties", false}};
-}
-
 Json file(const char* title,
           const char* word,
           const Json& properties,
-          std::initializer_list<const char*> required) {
+          const std::vector<std::string>& required) {
   Json all{{"schedlab", {{"const", word}}}, {"version", {{"const", 1}}}};
   all.update(properties);
-  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
-  schema.update(object(std::move(all), required));
-  return schema;
+  return schema::document(title, schema::object(all, required));
 }
 
 Json kernel() {
@@ -66,45 +57,45 @@ Json kernel() {
   properties["flops"] = at_least_zero("number");
   properties["compute_share"] = {{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
   properties["pageable"] = type("boolean");
-  return object(std::move(properties), {"kind"});
+  return schema::object(properties, {"kind"});
 }
 
 Json graph_task() {
   const Json reference = either(at_least_zero("integer"), type("string"));
-  return object({{"name", type("string")},
-                 {"operation", reference},
-                 {"layer", at_least_zero("integer")},
-                 {"step", at_least_zero("integer")},
-                 {"stage", at_least_zero("integer")},
-                 {"microbatch", at_least_zero("integer")},
-                 {"duration_us", at_least_zero("number")},
-                 {"needs", list_of(reference)}},
-                {});
+  return schema::object({{"name", type("string")},
+                         {"operation", reference},
+                         {"layer", at_least_zero("integer")},
+                         {"step", at_least_zero("integer")},
+                         {"stage", at_least_zero("integer")},
+                         {"microbatch", at_least_zero("integer")},
+                         {"duration_us", at_least_zero("number")},
+                         {"needs", list_of(reference)}},
+                        {});
 }
 
 }  // namespace
 
 std::string graph_schema() {
   const Json reference = either(at_least_zero("integer"), type("string"));
-  const Json operation = object({{"name", type("string")},
-                                 {"kind", words(task_kind_names())},
-                                 {"class",
-                                  words({"unclassified",
-                                         "critical_matmul",
-                                         "critical_pointwise",
-                                         "weight_gradient",
-                                         "update",
-                                         "transfer"})},
-                                 {"duration_us", at_least_zero("number")},
-                                 {"kernels", list_of(kernel())}},
-                                {"name"});
-  const Json tensor = object({{"name", type("string")},
-                              {"bytes", at_least_zero("integer")},
-                              {"accumulate", type("boolean")},
-                              {"persistent", type("boolean")},
-                              {"written_by", list_of(reference)},
-                              {"read_by", list_of(reference)}},
-                             {"bytes"});
+  const Json operation = schema::object({{"name", type("string")},
+                                         {"kind", words(task_kind_names())},
+                                         {"class",
+                                          words({"unclassified",
+                                                 "critical_matmul",
+                                                 "critical_pointwise",
+                                                 "weight_gradient",
+                                                 "update",
+                                                 "transfer"})},
+                                         {"duration_us", at_least_zero("number")},
+                                         {"kernels", list_of(kernel())}},
+                                        {"name"});
+  const Json tensor = schema::object({{"name", type("string")},
+                                      {"bytes", at_least_zero("integer")},
+                                      {"accumulate", type("boolean")},
+                                      {"persistent", type("boolean")},
+                                      {"written_by", list_of(reference)},
+                                      {"read_by", list_of(reference)}},
+                                     {"bytes"});
   return file("SchedLab task graph",
               "graph",
               {{"description", type("string")},
@@ -118,22 +109,23 @@ std::string graph_schema() {
 std::string stage_profiles_schema() {
   const Json bytes = at_least_zero("integer");
   const Json us = at_least_zero("number");
-  const Json stage = object({{"name", type("string")},
-                             {"forward_us", us},
-                             {"forward_per_sample_us", us},
-                             {"backward_data_us", us},
-                             {"backward_data_per_sample_us", us},
-                             {"backward_weight_us", us},
-                             {"backward_weight_per_sample_us", us},
-                             {"update_us", us},
-                             {"parameters_bytes", bytes},
-                             {"optimizer_state_bytes", bytes},
-                             {"kept_activations_bytes", bytes},
-                             {"kept_gradients_bytes", bytes}},
-                            {});
-  const Json link = object({{"from", bytes}, {"to", bytes}, {"bytes", bytes}}, {"from", "to"});
-  const Json tied =
-      object({{"name", type("string")}, {"bytes", bytes}, {"stages", list_of(bytes)}}, {"stages"});
+  const Json stage = schema::object({{"name", type("string")},
+                                     {"forward_us", us},
+                                     {"forward_per_sample_us", us},
+                                     {"backward_data_us", us},
+                                     {"backward_data_per_sample_us", us},
+                                     {"backward_weight_us", us},
+                                     {"backward_weight_per_sample_us", us},
+                                     {"update_us", us},
+                                     {"parameters_bytes", bytes},
+                                     {"optimizer_state_bytes", bytes},
+                                     {"kept_activations_bytes", bytes},
+                                     {"kept_gradients_bytes", bytes}},
+                                    {});
+  const Json link =
+      schema::object({{"from", bytes}, {"to", bytes}, {"bytes", bytes}}, {"from", "to"});
+  const Json tied = schema::object(
+      {{"name", type("string")}, {"bytes", bytes}, {"stages", list_of(bytes)}}, {"stages"});
   return file("SchedLab stage profiles",
               "stage_profiles",
               {{"labels_bytes", bytes},
@@ -149,29 +141,29 @@ std::string plan_schema() {
   for (std::size_t i = 0; i < host_call_kind_count; ++i) {
     kinds.emplace_back(to_string(static_cast<HostCallKind>(i)));
   }
-  const Json stream = object({{"name", type("string")},
-                              {"device", at_least_zero("integer")},
-                              {"priority", type("integer")},
-                              {"legacy_default", type("boolean")},
-                              {"blocking", type("boolean")}},
-                             {});
-  const Json message = object({{"from", at_least_zero("integer")},
-                               {"to", at_least_zero("integer")},
-                               {"bytes", at_least_zero("integer")}},
-                              {"from", "to"});
-  const Json node =
-      object({{"stream", at_least_zero("integer")}, {"needs", list_of(at_least_zero("integer"))}},
-             {"stream", "needs"});
-  const Json graph =
-      object({{"name", type("string")},
-              {"node_priorities", type("boolean")},
-              {"nodes", list_of(node)},
-              {"launches", list_of(list_of(either(at_least_zero("integer"), type("string"))))}},
-             {"name", "node_priorities", "nodes", "launches"});
+  const Json stream = schema::object({{"name", type("string")},
+                                      {"device", at_least_zero("integer")},
+                                      {"priority", type("integer")},
+                                      {"legacy_default", type("boolean")},
+                                      {"blocking", type("boolean")}},
+                                     {});
+  const Json message = schema::object({{"from", at_least_zero("integer")},
+                                       {"to", at_least_zero("integer")},
+                                       {"bytes", at_least_zero("integer")}},
+                                      {"from", "to"});
+  const Json node = schema::object(
+      {{"stream", at_least_zero("integer")}, {"needs", list_of(at_least_zero("integer"))}},
+      {"stream", "needs"});
+  const Json graph = schema::object(
+      {{"name", type("string")},
+       {"node_priorities", type("boolean")},
+       {"nodes", list_of(node)},
+       {"launches", list_of(list_of(either(at_least_zero("integer"), type("string"))))}},
+      {"name", "node_priorities", "nodes", "launches"});
   Json call = type("array");
   call["minItems"] = 1;
   call["items"] = Json::array({words(kinds)});  // the first element; what follows depends on it
-  const Json host = object({{"name", type("string")}, {"calls", list_of(call)}}, {"calls"});
+  const Json host = schema::object({{"name", type("string")}, {"calls", list_of(call)}}, {"calls"});
   return file("SchedLab plan",
               "plan",
               {{"policy", type("string")},

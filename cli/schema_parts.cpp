@@ -3,9 +3,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace schedlab::schema {
+namespace {
+
+/// A whole bound is written as an integer, so that messages say "at least 1".
+Json bound(double value) {
+  if (std::floor(value) == value && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+}  // namespace
 
 Json text(std::string_view doc) {
   return Json{{"type", "string"}, {"description", doc}};
@@ -27,6 +38,24 @@ Json number(std::string_view doc) {
   return Json{{"type", "number"}, {"minimum", 0}, {"maximum", 1e12}, {"description", doc}};
 }
 
+Json value_of(const OptionSpec& option) {
+  Json schema;
+  const OptionValue& value = option.default_value;
+  if (std::holds_alternative<bool>(value)) {
+    schema["type"] = "boolean";
+  } else if (std::holds_alternative<std::int64_t>(value)) {
+    schema["type"] = "integer";
+  } else if (std::holds_alternative<double>(value)) {
+    schema["type"] = "number";
+  } else {
+    schema["type"] = "string";
+    if (!option.allowed.empty()) schema["enum"] = option.allowed;
+  }
+  if (std::isfinite(option.minimum)) schema["minimum"] = bound(option.minimum);
+  if (std::isfinite(option.maximum)) schema["maximum"] = bound(option.maximum);
+  return schema;
+}
+
 Json list(const Json& items, std::string_view doc) {
   Json schema{{"type", "array"}, {"items", items}, {"minItems", 1}};
   if (!doc.empty()) schema["description"] = doc;
@@ -40,20 +69,26 @@ Json one_or_more(const Json& item) {
 Json object(const Json& properties,
             const std::vector<std::string>& required,
             std::string_view doc) {
-  return Json{{"type", "object"},
+  Json schema{{"type", "object"},
               {"properties", properties},
               {"required", required},
-              {"additionalProperties", false},
-              {"description", doc}};
+              {"additionalProperties", false}};
+  if (!doc.empty()) schema["description"] = doc;
+  return schema;
 }
 
-Json whole_object(const Json& properties) {
-  Json required = Json::array();
-  for (const auto& [key, ignored] : properties.items()) required.push_back(key);
-  return Json{{"type", "object"},
-              {"properties", properties},
-              {"required", std::move(required)},
-              {"additionalProperties", false}};
+Json whole_object(const Json& properties, const std::vector<std::string>& optional) {
+  std::vector<std::string> required;
+  for (const auto& [key, ignored] : properties.items()) {
+    if (std::find(optional.begin(), optional.end(), key) == optional.end()) required.push_back(key);
+  }
+  return object(properties, required);
+}
+
+Json document(std::string_view title, const Json& object) {
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
+  schema.update(object);
+  return schema;
 }
 
 Json file(std::string_view title, std::string_view word, const Json& object) {
@@ -61,8 +96,7 @@ Json file(std::string_view title, std::string_view word, const Json& object) {
   properties.update(object.at("properties"));
   Json required = Json::array({"schedlab", "version"});
   for (const Json& key : object.at("required")) required.push_back(key);
-  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
-  schema.update(object);
+  Json schema = document(title, object);
   schema["properties"] = std::move(properties);
   schema["required"] = std::move(required);
   return schema;

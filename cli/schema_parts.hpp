@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/options.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
@@ -21,17 +23,22 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json integer(std::int64_t least, std::int64_t most, std::string_view doc);
 /// From 0 to 10^12.
 [[nodiscard]] Json number(std::string_view doc);
+/// What an option of a registry's entry may be; no description.
+[[nodiscard]] Json value_of(const OptionSpec& option);
 /// At least one item; no description if `doc` is empty.
 [[nodiscard]] Json list(const Json& items, std::string_view doc = {});
 /// An item, or a list of at least one.
 [[nodiscard]] Json one_or_more(const Json& item);
-/// These keys and no others.
+/// These keys and no others; no description if `doc` is empty.
 [[nodiscard]] Json object(const Json& properties,
                           const std::vector<std::string>& required,
-                          std::string_view doc);
-/// As a program writes it: every key is there, and no others.
-[[nodiscard]] Json whole_object(const Json& properties);
-/// The schema of a file: an object that says what it is, `"schedlab": word, "version": 1`.
+                          std::string_view doc = {});
+/// As a program writes it: every key is there but perhaps the `optional` ones, and no others.
+[[nodiscard]] Json whole_object(const Json& properties,
+                                const std::vector<std::string>& optional = {});
+/// An object as the whole of a JSON Schema.
+[[nodiscard]] Json document(std::string_view title, const Json& object);
+/// The schema of a file: an object that also says what it is, `"schedlab": word, "version": 1`.
 [[nodiscard]] Json file(std::string_view title, std::string_view word, const Json& object);
 
 }  // namespace schedlab::schema

@@ -5,6 +5,7 @@
 #include "cli/launch.hpp"
 #include "cli/presets.hpp"
 #include "cli/ranks.hpp"
+#include "cli/schema_parts.hpp"
 #include "cli/variability.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
@@ -13,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
@@ -21,33 +21,14 @@
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = schema::Json;
 
 Json words(const std::vector<std::string>& allowed) {
   return Json{{"type", "string"}, {"enum", allowed}};
 }
 
-/// A whole bound is written as an integer, so that messages say "at least 1".
-Json bound(double value) {
-  if (std::floor(value) == value && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
-  return value;
-}
-
 Json scalar_schema(const OptionSpec& option) {
-  Json schema;
-  const OptionValue& value = option.default_value;
-  if (std::holds_alternative<bool>(value)) {
-    schema["type"] = "boolean";
-  } else if (std::holds_alternative<std::int64_t>(value)) {
-    schema["type"] = "integer";
-  } else if (std::holds_alternative<double>(value)) {
-    schema["type"] = "number";
-  } else {
-    schema["type"] = "string";
-    if (!option.allowed.empty()) schema["enum"] = option.allowed;
-  }
-  if (std::isfinite(option.minimum)) schema["minimum"] = bound(option.minimum);
-  if (std::isfinite(option.maximum)) schema["maximum"] = bound(option.maximum);
+  Json schema = schema::value_of(option);
   if (option.name == auto_split_option) {
     const Json word{{"const", "auto"}};
     return Json{{"anyOf", Json::array({std::move(schema), word})}};
@@ -74,18 +55,23 @@ Json option_schema(const OptionSpec& option) {
   return schema;
 }
 
-Json object_schema(Json properties, std::vector<std::string> required) {
+Json object_schema(Json properties, const std::vector<std::string>& required) {
   properties["label"] = Json{{"type", "string"}, {"description", "name in results and plots"}};
-  return Json{{"type", "object"},
-              {"properties", std::move(properties)},
-              {"required", std::move(required)},
-              {"additionalProperties", false}};
+  return schema::object(properties, required);
 }
 
 Json option_properties(const std::vector<OptionSpec>& options) {
   Json properties = Json::object();
   for (const OptionSpec& option : options) properties[option.name] = option_schema(option);
   return properties;
+}
+
+template <class Info>
+std::vector<std::string> names_of(const std::vector<Info>& infos) {
+  std::vector<std::string> names;
+  names.reserve(infos.size());
+  for (const Info& info : infos) names.push_back(info.name);
+  return names;
 }
 
 /// `tag` (as in "name": "heft") and the knobs of the one it names.
@@ -107,10 +93,8 @@ Json tagged_objects(const char* tag, const std::vector<Info>& infos) {
 /// them does not have are refused when the list is expanded.
 template <class Info>
 Json name_list_object(const char* tag, const std::vector<Info>& infos) {
-  std::vector<std::string> names;
   std::map<std::string, Json> merged;
   for (const Info& info : infos) {
-    names.push_back(info.name);
     for (const OptionSpec& option : info.options) {
       Json& choice = merged[option.name]["anyOf"];
       Json schema = option_schema(option);
@@ -121,16 +105,9 @@ Json name_list_object(const char* tag, const std::vector<Info>& infos) {
     }
   }
   Json properties = Json::object();
-  properties[tag] = list_of(words(names));
+  properties[tag] = list_of(words(names_of(infos)));
   for (auto& [name, schema] : merged) properties[name] = std::move(schema);
   return object_schema(std::move(properties), {tag});
-}
-
-template <class Info>
-std::vector<std::string> names_of(const std::vector<Info>& infos) {
-  std::vector<std::string> names;
-  for (const Info& info : infos) names.push_back(info.name);
-  return names;
 }
 
 Json policy_item() {

@@ -30,9 +30,7 @@ Json data(const char* kind,
     required.emplace_back("sequences");
   }
   required.emplace_back("kind");
-  Json schema = schema::object(all, {}, doc);
-  schema["required"] = required;
-  return schema;
+  return schema::object(all, required, doc);
 }
 
 Json lengths() {
@@ -41,8 +39,7 @@ Json lengths() {
                   {"items", {{"type", "number"}, {"minimum", 0}}},
                   {"minItems", 2},
                   {"maxItems", 2}};
-  const Json weights{
-      {"type", "array"}, {"items", pair}, {"minItems", 1}, {"description", "[length, weight]"}};
+  const Json weights = schema::list(pair, "[length, weight]");
   return Json{
       {"anyOf",
        Json::array(

@@ -2,6 +2,7 @@
 #include "cli/calibrate/rule_sheet.hpp"
 
 #include "cli/calibrate/simulated_device_bench.hpp"
+#include "cli/schema_parts.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/base/robust_statistics.hpp"
@@ -189,42 +190,32 @@ std::string rule_sheet_schema() {
     for (const std::string_view word : all) list.push_back(std::string{word});
     return Json{{"type", "string"}, {"enum", std::move(list)}};
   };
-  const Json rule{
-      {"type", "object"},
-      {"properties",
-       {{"name", text},
-        {"question", text},
-        {"unit", words({"us", "count", "GB/s", "ratio", "yes_no"})},
-        {"machine_number", text},
-        {"value", or_null},
-        {"low", number},
-        {"high", number},
-        {"spread", number},
-        {"runs", {{"type", "integer"}, {"minimum", 0}}},
-        {"at_least", {{"type", "boolean"}}},
-        {"assumed", or_null},
-        {"verdict",
-         words({to_string(RuleVerdict::agrees),
-                to_string(RuleVerdict::differs),
-                to_string(RuleVerdict::not_measured),
-                to_string(RuleVerdict::not_simulated)})},
-        {"note", text}}},
-      {"required", {"name", "question", "unit", "value", "runs", "at_least", "assumed", "verdict"}},
-      {"additionalProperties", false}};
-  const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-                    {"title", "SchedLab rule sheet of a device"},
-                    {"type", "object"},
-                    {"properties",
-                     {{"schedlab", {{"const", "rule_sheet"}}},
-                      {"version", {{"const", 1}}},
-                      {"device", text},
-                      {"software", text},
-                      {"date", text},
-                      {"machine", text},
-                      {"rules", {{"type", "array"}, {"items", rule}}}}},
-                    {"required", {"schedlab", "version", "device", "machine", "rules"}},
-                    {"additionalProperties", false}};
-  return schema.dump(2);
+  const Json rule = schema::object(
+      {{"name", text},
+       {"question", text},
+       {"unit", words({"us", "count", "GB/s", "ratio", "yes_no"})},
+       {"machine_number", text},
+       {"value", or_null},
+       {"low", number},
+       {"high", number},
+       {"spread", number},
+       {"runs", {{"type", "integer"}, {"minimum", 0}}},
+       {"at_least", {{"type", "boolean"}}},
+       {"assumed", or_null},
+       {"verdict",
+        words({to_string(RuleVerdict::agrees),
+               to_string(RuleVerdict::differs),
+               to_string(RuleVerdict::not_measured),
+               to_string(RuleVerdict::not_simulated)})},
+       {"note", text}},
+      {"name", "question", "unit", "value", "runs", "at_least", "assumed", "verdict"});
+  const Json sheet = schema::object({{"device", text},
+                                     {"software", text},
+                                     {"date", text},
+                                     {"machine", text},
+                                     {"rules", {{"type", "array"}, {"items", rule}}}},
+                                    {"device", "machine", "rules"});
+  return schema::file("SchedLab rule sheet of a device", "rule_sheet", sheet).dump(2);
 }
 
 std::string rule_sheet_text(const RuleSheet& sheet) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/explain/explanation.hpp"
+#include "cli/schema_parts.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -105,36 +106,29 @@ ExplainJson any_object() {
   return {{"type", "object"}};
 }
 
-ExplainJson schema_object(ExplainJson properties, std::vector<std::string> required) {
-  return ExplainJson{{"type", "object"},
-                     {"properties", std::move(properties)},
-                     {"required", std::move(required)},
-                     {"additionalProperties", false}};
-}
-
 ExplainJson what_if_schema() {
   const ExplainJson text{{"type", "string"}};
   const ExplainJson number{{"type", "number"}};
   const ExplainJson time{{"type", "integer"}};
   const ExplainJson times{{"type", "object"}, {"additionalProperties", number}};
-  const ExplainJson change = schema_object({{"name", text},
-                                            {"description", text},
-                                            {"makespan_us", number},
-                                            {"makespan_ps", time},
-                                            {"saved_us", number},
-                                            {"saved_ps", time},
-                                            {"speed_up", number},
-                                            {"note", text}},
-                                           {"name", "description"});
-  return schema_object({{"trace_us", number},
-                        {"trace_ps", time},
-                        {"replay_us", number},
-                        {"replay_ps", time},
-                        {"replay_error", number},
-                        {"note", text},
-                        {"changes", {{"type", "array"}, {"items", change}}},
-                        {"break_even", times}},
-                       {"trace_us", "trace_ps"});
+  const ExplainJson change = schema::object({{"name", text},
+                                             {"description", text},
+                                             {"makespan_us", number},
+                                             {"makespan_ps", time},
+                                             {"saved_us", number},
+                                             {"saved_ps", time},
+                                             {"speed_up", number},
+                                             {"note", text}},
+                                            {"name", "description"});
+  return schema::object({{"trace_us", number},
+                         {"trace_ps", time},
+                         {"replay_us", number},
+                         {"replay_ps", time},
+                         {"replay_error", number},
+                         {"note", text},
+                         {"changes", {{"type", "array"}, {"items", change}}},
+                         {"break_even", times}},
+                        {"trace_us", "trace_ps"});
 }
 
 }  // namespace
@@ -181,48 +175,43 @@ std::string explanation_schema() {
   const ExplainJson number{{"type", "number"}};
   const ExplainJson count{{"type", "integer"}, {"minimum", 0}};
   const ExplainJson time{{"type", "integer"}};
-  const ExplainJson share = schema_object(
+  const ExplainJson share = schema::object(
       {{"share", number}, {"time_us", number}, {"time_ps", time}}, {"share", "time_us", "time_ps"});
   const auto of_words = [&]<class Word>(Word, std::size_t words) {
     ExplainJson properties = ExplainJson::object();
     for (std::size_t i = 0; i < words; ++i) {
       properties[std::string{to_string(static_cast<Word>(i))}] = share;
     }
-    return schema_object(std::move(properties), {});
+    return schema::object(properties, {});
   };
   const ExplainJson times{{"type", "object"}, {"additionalProperties", number}};
   const ExplainJson list{{"type", "array"}, {"items", any_object()}};
   const ExplainJson what_if = what_if_schema();
-  ExplainJson schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-                     {"title", "SchedLab explanation"}};
-  schema.update(schema_object({{"schedlab", {{"const", "explanation"}}},
-                               {"version", {{"const", 1}}},
-                               {"title", text},
-                               {"origin", text},
-                               {"notes", {{"type", "array"}, {"items", text}}},
-                               {"devices", count},
-                               {"makespan_us", number},
-                               {"makespan_ps", time},
-                               {"bound", of_words(DeviceBound{}, device_bound_count)},
-                               {"path_bound", of_words(PathBound{}, path_bound_count)},
-                               {"idle_by_cause", of_words(WaitCause{}, wait_cause_count)},
-                               {"critical_path", times},
-                               {"streams", list},
-                               {"regions", list},
-                               {"bins", list},
-                               {"what_if", what_if}},
-                              {"schedlab",
-                               "version",
-                               "title",
-                               "makespan_ps",
-                               "bound",
-                               "path_bound",
-                               "idle_by_cause",
-                               "critical_path",
-                               "streams",
-                               "regions",
-                               "bins"}));
-  return schema.dump(2);
+  const ExplainJson file =
+      schema::object({{"title", text},
+                      {"origin", text},
+                      {"notes", {{"type", "array"}, {"items", text}}},
+                      {"devices", count},
+                      {"makespan_us", number},
+                      {"makespan_ps", time},
+                      {"bound", of_words(DeviceBound{}, device_bound_count)},
+                      {"path_bound", of_words(PathBound{}, path_bound_count)},
+                      {"idle_by_cause", of_words(WaitCause{}, wait_cause_count)},
+                      {"critical_path", times},
+                      {"streams", list},
+                      {"regions", list},
+                      {"bins", list},
+                      {"what_if", what_if}},
+                     {"title",
+                      "makespan_ps",
+                      "bound",
+                      "path_bound",
+                      "idle_by_cause",
+                      "critical_path",
+                      "streams",
+                      "regions",
+                      "bins"});
+  return schema::file("SchedLab explanation", "explanation", file).dump(2);
 }
 
 }  // namespace schedlab

@@ -2,6 +2,7 @@
 #include "cli/explain/run_origin.hpp"
 
 #include "cli/schema_check.hpp"
+#include "cli/schema_parts.hpp"
 #include "real_exec/cpu_executor.hpp"
 #include "sim/base/file.hpp"
 
@@ -48,22 +49,14 @@ std::optional<RunOrigin> read_run_origin(const std::filesystem::path& folder) {
 
 std::string run_origin_schema() {
   const OriginJson text{{"type", "string"}};
-  const OriginJson properties{{"schedlab", {{"const", "run"}}},
-                              {"version", {{"const", 1}}},
-                              {"verb", {{"type", "string"}, {"enum", {"simulate", "execute"}}}},
+  const OriginJson properties{{"verb", {{"type", "string"}, {"enum", {"simulate", "execute"}}}},
                               {"spec_file", text},
                               {"spec_folder", text},
                               {"workers", {{"type", "integer"}, {"minimum", 1}}},
                               {"host", {{"type", "string"}, {"enum", host_placement_names()}}},
                               {"spec", {{"type", "object"}}}};
-  const OriginJson schema{
-      {"$schema", "http://json-schema.org/draft-07/schema#"},
-      {"title", "SchedLab run"},
-      {"type", "object"},
-      {"properties", properties},
-      {"required", {"schedlab", "version", "verb", "spec_file", "spec_folder", "spec"}},
-      {"additionalProperties", false}};
-  return schema.dump(2);
+  const OriginJson run = schema::object(properties, {"verb", "spec_file", "spec_folder", "spec"});
+  return schema::file("SchedLab run", "run", run).dump(2);
 }
 
 }  // namespace schedlab

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/import/import_summary.hpp"
 
+#include "cli/schema_parts.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -141,16 +143,6 @@ Json text_schema() {
   return {{"type", "string"}};
 }
 
-/// Every field is required.
-Json object_schema(Json properties) {
-  Json required = Json::array();
-  for (const auto& [key, value] : properties.items()) required.push_back(key);
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
-}
-
 Json counted_fields(std::initializer_list<const char*> names) {
   Json fields = Json::object();
   for (const char* name : names) fields[name] = {{"type", "integer"}, {"minimum", 0}};
@@ -166,7 +158,7 @@ Json problems_schema() {
   problem["problem"] = text_schema();
   problem["severity"] = {{"enum", {"info", "notice", "data_loss", "error"}}};
   problem["example"] = text_schema();
-  return {{"type", "array"}, {"items", object_schema(std::move(problem))}};
+  return {{"type", "array"}, {"items", schema::whole_object(problem)}};
 }
 
 Json rank_schema() {
@@ -185,7 +177,7 @@ Json rank_schema() {
   for (const char* name : {"rank", "world_size"})
     rank[name] = {{"type", "integer"}, {"minimum", -1}};
   rank["problems"] = problems_schema();
-  return object_schema(std::move(rank));
+  return schema::whole_object(rank);
 }
 
 Json joined_schema() {
@@ -199,7 +191,7 @@ Json joined_schema() {
   add_times(joined, {"activity_us", "attributed_us"});
   joined["file"] = text_schema();
   joined["problems"] = problems_schema();
-  return object_schema(std::move(joined));
+  return schema::whole_object(joined);
 }
 
 }  // namespace
@@ -252,18 +244,11 @@ std::string import_schema() {
   graph["file"] = text_schema();
   graph["format"] = text_schema();
   graph["problems"] = problems_schema();
-  const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-                    {"title", "What an import found"},
-                    {"type", "object"},
-                    {"properties",
-                     {{"schedlab", {{"const", "import"}}},
-                      {"version", {{"const", 1}}},
-                      {"graph", object_schema(std::move(graph))},
-                      {"execution_trace", joined_schema()},
-                      {"ranks", {{"type", "array"}, {"items", rank_schema()}}}}},
-                    {"required", {"schedlab", "version"}},
-                    {"additionalProperties", false}};
-  return schema.dump(2);
+  const Json file = schema::object({{"graph", schema::whole_object(graph)},
+                                    {"execution_trace", joined_schema()},
+                                    {"ranks", {{"type", "array"}, {"items", rank_schema()}}}},
+                                   {});
+  return schema::file("What an import found", "import", file).dump(2);
 }
 
 Table activity_table(const ImportedInput& input) {

@@ -20,35 +20,17 @@ using Json = schema::Json;
 constexpr std::int64_t most_accelerators = 100'000;
 constexpr std::int64_t largest_bytes = 1'000'000'000'000'000;  // as in graph files
 
-Json option_schema(const OptionSpec& option) {
-  Json schema{{"description", option.doc}};
-  if (std::holds_alternative<bool>(option.default_value)) {
-    schema["type"] = "boolean";
-  } else if (std::holds_alternative<std::int64_t>(option.default_value)) {
-    schema["type"] = "integer";
-    schema["minimum"] = static_cast<std::int64_t>(option.minimum);
-    schema["maximum"] = static_cast<std::int64_t>(option.maximum);
-  } else {
-    schema["type"] = "string";
-    if (!option.allowed.empty()) schema["enum"] = option.allowed;
-  }
-  return schema;
-}
-
 Json models() {
   Json alternatives = Json::array();
   for (const LayerWorkload& workload : layer_workloads()) {
     Json properties{{"kind", {{"const", workload.name}}}};
-    Json required = Json::array({"kind"});
+    std::vector<std::string> required{"kind"};
     for (const OptionSpec& option : workload.options) {
-      properties[option.name] = option_schema(option);
+      properties[option.name] = Json{{"description", option.doc}};
+      properties[option.name].update(schema::value_of(option));
       if (option.required) required.push_back(option.name);
     }
-    alternatives.push_back({{"type", "object"},
-                            {"properties", std::move(properties)},
-                            {"required", std::move(required)},
-                            {"additionalProperties", false},
-                            {"description", workload.summary}});
+    alternatives.push_back(schema::object(properties, required, workload.summary));
   }
   return Json{{"anyOf", std::move(alternatives)}};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/replay/replay_report.hpp"
 
+#include "cli/schema_parts.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -45,15 +47,6 @@ Json change_json(const ChangedRun& change) {
           {"compared_with_us", to_us(change.compared_with)},
           {"speed_up", change.speed_up()},
           {"note", change.note}};
-}
-
-Json object_schema(Json properties) {
-  Json required = Json::array();
-  for (const auto& [key, value] : properties.items()) required.push_back(key);
-  return {{"type", "object"},
-          {"required", std::move(required)},
-          {"properties", std::move(properties)},
-          {"additionalProperties", false}};
 }
 
 Json list_schema(Json items) {
@@ -158,55 +151,52 @@ std::string replay_schema() {
   const Json number{{"type", "number"}};
   const Json text{{"type", "string"}};
   const Json count{{"type", "integer"}, {"minimum", 0}};
-  const Json waits = object_schema({{"recorded", count},
-                                    {"launch_order", count},
-                                    {"running_work", count},
-                                    {"without_effect", count},
-                                    {"unresolved", count},
-                                    {"contradicted", count}});
-  const Json rank = object_schema({{"trace", text},
-                                   {"streams", count},
-                                   {"items", count},
-                                   {"ties", count},
-                                   {"overlaps", count},
-                                   {"stream_waits", waits},
-                                   {"host_waits", waits},
-                                   {"launch_latency_us", number},
-                                   {"stream_gap_us", number},
-                                   {"event_latency_us", number},
-                                   {"graph_node_gap_us", number},
-                                   {"wake_up_us", number}});
-  const Json change = object_schema({{"change", text},
-                                     {"touched", count},
-                                     {"span_us", number},
-                                     {"compared_with_us", number},
-                                     {"speed_up", number},
-                                     {"note", text}});
-  Json schema = object_schema(
-      {{"schedlab", {{"const", "replay"}}},
-       {"version", {{"const", 1}}},
-       {"strength",
+  const Json waits = schema::whole_object({{"recorded", count},
+                                           {"launch_order", count},
+                                           {"running_work", count},
+                                           {"without_effect", count},
+                                           {"unresolved", count},
+                                           {"contradicted", count}});
+  const Json rank = schema::whole_object({{"trace", text},
+                                          {"streams", count},
+                                          {"items", count},
+                                          {"ties", count},
+                                          {"overlaps", count},
+                                          {"stream_waits", waits},
+                                          {"host_waits", waits},
+                                          {"launch_latency_us", number},
+                                          {"stream_gap_us", number},
+                                          {"event_latency_us", number},
+                                          {"graph_node_gap_us", number},
+                                          {"wake_up_us", number}});
+  const Json change = schema::whole_object({{"change", text},
+                                            {"touched", count},
+                                            {"span_us", number},
+                                            {"compared_with_us", number},
+                                            {"speed_up", number},
+                                            {"note", text}});
+  const Json file = schema::whole_object(
+      {{"strength",
         {{"enum", {"copied_launches", "copied_host_work", "generated_host", "calibrated"}}}},
        {"from_us", number},
        {"iterations", count},
        {"predicted", count},
        {"given", count},
-       {"start_error_us", object_schema({{"p50", number}, {"p90", number}, {"max", number}})},
-       {"duration_error", object_schema({{"p50", number}, {"p90", number}})},
+       {"start_error_us",
+        schema::whole_object({{"p50", number}, {"p90", number}, {"max", number}})},
+       {"duration_error", schema::whole_object({{"p50", number}, {"p90", number}})},
        {"unknown_durations", count},
        {"measured_span_us", number},
        {"replayed_span_us", number},
        {"span_error", number},
        {"collectives",
-        object_schema({{"count", count},
-                       {"replayed_spread_us", number},
-                       {"measured_spread_us", number},
-                       {"end_error_max_us", number}})},
+        schema::whole_object({{"count", count},
+                              {"replayed_spread_us", number},
+                              {"measured_spread_us", number},
+                              {"end_error_max_us", number}})},
        {"ranks", list_schema(rank)},
        {"what_if", list_schema(change)}});
-  schema["$schema"] = "http://json-schema.org/draft-07/schema#";
-  schema["title"] = "replay.json of schedlab replay";
-  return schema.dump(2) + "\n";
+  return schema::file("replay.json of schedlab replay", "replay", file).dump(2) + "\n";
 }
 
 Table replay_items(const ReplayReport& report) {
