@@ -2,12 +2,12 @@
 #include "workloads/graph_json.hpp"
 
 #include "sim/base/error.hpp"
+#include "workloads/graph_json_operation.hpp"
 #include "workloads/graph_references.hpp"
 #include "workloads/graph_totals.hpp"
 #include "workloads/json_place.hpp"
 #include "workloads/json_values.hpp"
 #include "workloads/plain_json_tasks.hpp"
-#include "workloads/task_class_words.hpp"
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -137,103 +137,13 @@ class Reader {
   }
 
   void read_operation(ondemand::object fields) {
-    Operation operation{.name = {}, .kernels = {}};
-    for (auto field : fields) {
-      const std::string_view key = JsonValues::key_of(field);
-      place_.field(key);
-      if (key == "name") {
-        operation.name = values_.string(field.value());
-      } else if (key == "kind") {
-        operation.kind = static_cast<TaskKind>(values_.word(field.value(), task_kind_names()));
-      } else if (key == "class") {
-        operation.task_class =
-            static_cast<TaskClass>(values_.word(field.value(), detail::task_class_names()));
-      } else if (key == "duration_us") {
-        operation.fixed_duration = values_.duration(field.value());
-      } else if (key == "kernels") {
-        for (auto item : values_.array(field.value())) {
-          place_.inner(operation.kernels.size());
-          operation.kernels.push_back(read_kernel(values_.object(item)));
-          place_.field("kernels");
-        }
-      } else {
-        place_.refuse_key(key, {"name", "kind", "class", "duration_us", "kernels"});
-      }
-    }
+    Operation operation = detail::JsonOperationReader{place_, values_, totals_}.read(fields);
     const auto id = static_cast<std::uint32_t>(operations_.size());
     operations_.push_back(operation.fixed_duration);
     if (!operation_by_name_.try_emplace(operation.name, OperationId{id}).second) {
       operation_by_name_[operation.name] = OperationId::none();  // ambiguous: by index only
     }
     builder_.add_operation(std::move(operation));
-  }
-
-  Kernel read_kernel(ondemand::object fields) {
-    Kernel kernel;
-    for (auto field : fields) {
-      const std::string_view key = JsonValues::key_of(field);
-      place_.inner_field(key);
-      if (key == "kind") {
-        kernel.kind = static_cast<TaskKind>(values_.word(field.value(), task_kind_names()));
-      } else if (key == "data_type") {
-        kernel.type = static_cast<DataType>(values_.word(field.value(), data_type_names()));
-      } else if (key == "m") {
-        kernel.m = values_.integer(field.value(), 0, largest);
-      } else if (key == "n") {
-        kernel.n = values_.integer(field.value(), 0, largest);
-      } else if (key == "k") {
-        kernel.k = values_.integer(field.value(), 0, largest);
-      } else if (key == "flops") {
-        kernel.flops = Flops{values_.number(field.value(), 1e30)};
-      } else if (key == "bytes_read") {
-        kernel.bytes_read = Bytes{values_.integer(field.value(), 0, largest)};
-      } else if (key == "bytes_written") {
-        kernel.bytes_written = Bytes{values_.integer(field.value(), 0, largest)};
-      } else if (key == "pageable") {
-        kernel.pageable = values_.flag(field.value());
-      } else if (!read_grid(key, field.value(), kernel.grid)) {
-        place_.refuse_key(key,
-                          {"kind",
-                           "data_type",
-                           "m",
-                           "n",
-                           "k",
-                           "flops",
-                           "bytes_read",
-                           "bytes_written",
-                           "pageable",
-                           "blocks",
-                           "threads",
-                           "registers",
-                           "shared_memory_bytes",
-                           "compute_share"});
-      }
-    }
-    if (!totals_.add_bytes(kernel.bytes_read.count() + kernel.bytes_written.count())) {
-      place_.refuse("more bytes than can be counted", "smaller kernels");
-    }
-    return kernel;
-  }
-
-  /// The grid that a kernel is launched with; false if the key is none of it.
-  bool read_grid(std::string_view key, Value value, KernelGrid& grid) {
-    if (key == "blocks") {
-      grid.blocks = static_cast<std::uint32_t>(values_.integer(value, 0, detail::most_blocks));
-    } else if (key == "threads") {
-      grid.block.threads =
-          static_cast<std::uint16_t>(values_.integer(value, 0, detail::most_threads));
-    } else if (key == "registers") {
-      grid.block.registers =
-          static_cast<std::uint16_t>(values_.integer(value, 0, detail::most_registers));
-    } else if (key == "shared_memory_bytes") {
-      grid.block.shared_memory =
-          static_cast<std::uint32_t>(values_.integer(value, 0, detail::most_shared_memory));
-    } else if (key == "compute_share") {
-      grid.compute_share = static_cast<float>(values_.number(value, 1));
-    } else {
-      return false;
-    }
-    return true;
   }
 
   // ------------------------------------------------------------------ tasks

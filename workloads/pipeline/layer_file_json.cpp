@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
 #include "workloads/pipeline/layer_file.hpp"
+#include "workloads/pipeline/layer_passes.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -123,13 +124,6 @@ class JsonFields {
   std::string file_;
 };
 
-constexpr std::array<const char*, 4> pass_words{
-    "forward", "backward_data", "backward_weight", "update"};
-
-std::array<OperationId Layer::*, 4> pass_members() {
-  return {&Layer::forward, &Layer::backward_data, &Layer::backward_weight, &Layer::update};
-}
-
 const std::vector<std::string>& layer_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> all{"name",
@@ -139,7 +133,7 @@ const std::vector<std::string>& layer_keys() {
                                  "kept_bytes",
                                  "transfer_us",
                                  "tied"};
-    for (const char* pass : pass_words) {
+    for (const char* pass : detail::layer_pass_words) {
       all.push_back(fmt::format("{}_us", pass));
       all.push_back(fmt::format("{}_kernels", pass));
     }
@@ -185,8 +179,9 @@ class LayersReader {
     layer.activation = Bytes{fields_.count(json, "activation_bytes", at)};
     layer.kept = Bytes{fields_.count(json, "kept_bytes", at)};
     if (json.contains("transfer_us")) layer.transfer = fields_.us(json, "transfer_us", at);
-    for (std::size_t pass = 0; pass < pass_words.size(); ++pass) {
-      layer.*(pass_members()[pass]) = operation(json, at, layer.name, pass_words[pass]);
+    for (std::size_t pass = 0; pass < detail::layer_pass_words.size(); ++pass) {
+      layer.*(detail::layer_pass_members[pass]) =
+          operation(json, at, layer.name, detail::layer_pass_words[pass]);
     }
     const auto id = graph_.layers.push_back(std::move(layer));
     by_name_.emplace(graph_.layers[id].name, id);
@@ -349,25 +344,6 @@ class PartitioningReader {
   std::map<std::int64_t, LayerId> by_id_;
 };
 
-double exact_us(Duration duration) {
-  return static_cast<double>(duration.count()) / 1e6;
-}
-
-Json kernels_json(const Operation& operation) {
-  Json kernels = Json::array();
-  for (const Kernel& kernel : operation.kernels) {
-    kernels.push_back({{"kind", to_string(kernel.kind)},
-                       {"data_type", to_string(kernel.type)},
-                       {"m", kernel.m},
-                       {"n", kernel.n},
-                       {"k", kernel.k},
-                       {"flops", kernel.flops.count()},
-                       {"bytes_read", kernel.bytes_read.count()},
-                       {"bytes_written", kernel.bytes_written.count()}});
-  }
-  return kernels;
-}
-
 }  // namespace
 
 LayerGraph read_layers_json(std::string_view text, const std::string& file) {
@@ -376,38 +352,6 @@ LayerGraph read_layers_json(std::string_view text, const std::string& file) {
 
 LayerFile read_partitioning_json(std::string_view text, const std::string& file) {
   return PartitioningReader(file).read(text);
-}
-
-std::string write_layers_json(const LayerGraph& graph) {
-  Json layers = Json::array();
-  for (const Layer& layer : graph.layers) {
-    Json json{{"name", layer.name}};
-    Json needs = Json::array();
-    for (const LayerId input : layer.inputs) needs.push_back(graph.layers[input].name);
-    if (!needs.empty()) json["needs"] = needs;
-    for (std::size_t pass = 0; pass < pass_words.size(); ++pass) {
-      const OperationId id = layer.*(pass_members()[pass]);
-      if (!id.valid()) continue;
-      const Operation& operation = graph.operations[id];
-      if (operation.kernels.empty()) {
-        json[fmt::format("{}_us", pass_words[pass])] = exact_us(operation.fixed_duration);
-      } else {
-        json[fmt::format("{}_kernels", pass_words[pass])] = kernels_json(operation);
-      }
-    }
-    json["parameter_bytes"] = layer.parameters.count();
-    json["activation_bytes"] = layer.activation.count();
-    json["kept_bytes"] = layer.kept.count();
-    if (layer.transfer) json["transfer_us"] = exact_us(*layer.transfer);
-    if (!layer.tied.empty()) json["tied"] = layer.tied;
-    layers.push_back(std::move(json));
-  }
-  const Json root{{"schedlab", "layers"},
-                  {"version", 1},
-                  {"name", graph.name},
-                  {"samples", graph.samples},
-                  {"layers", layers}};
-  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace schedlab
