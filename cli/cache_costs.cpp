@@ -83,11 +83,13 @@ IdVector<TaskId, Duration> CacheCosts::durations(std::span<const TaskId> order) 
 
 std::vector<TaskId> order_of_starts(const Trace& trace) {
   std::vector<const TaskSpan*> spans;
+  spans.reserve(trace.tasks.size());
   for (const TaskSpan& span : trace.tasks) spans.push_back(&span);
   std::sort(spans.begin(), spans.end(), [](const TaskSpan* a, const TaskSpan* b) {
     return std::tuple(a->started, a->task) < std::tuple(b->started, b->task);
   });
   std::vector<TaskId> order;
+  order.reserve(spans.size());
   for (const TaskSpan* span : spans) order.push_back(span->task);
   return order;
 }

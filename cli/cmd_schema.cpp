@@ -75,6 +75,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
 CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
   CLI::App* verb = app.add_subcommand("schema", "Print the JSON Schema of specs and files");
   std::vector<std::string> names;
+  names.reserve(schemas.size());
   for (const Schema& schema : schemas) names.emplace_back(schema.name);
   verb->add_option("WHICH", options.which, fmt::format("{}", fmt::join(names, ", ")))
       ->check(CLI::IsMember(names))

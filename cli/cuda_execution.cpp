@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cuda_execution.hpp"
 
+#include "cli/measured_durations.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/final_synchronization.hpp"
 
@@ -106,8 +107,7 @@ CudaRecurrentWork* CudaScenarioExecutor::recurrent_work(std::uint64_t scenario) 
 }
 
 std::optional<AllocatedMemory> CudaScenarioExecutor::allocated(std::uint64_t scenario) {
-  const std::optional<AllocatedMemory> memory = prepared(scenario).work->memory();
-  return memory && memory->by_tensor ? memory : std::nullopt;
+  return prepared(scenario).allocated();
 }
 
 void CudaScenarioExecutor::forget() {
@@ -125,9 +125,7 @@ CudaScenarioExecutor::Measured CudaScenarioExecutor::measured(std::uint64_t scen
                                                               const Execution& run) {
   const auto& problem = prepared(scenario).problem;
   Measured of{.prepared = problem, .costs = problem->costs};
-  IdVector<TaskId, Duration> durations(problem->graph->task_count(), Duration{0});
-  for (const TaskSpan& span : run.trace.tasks) durations[span.task] = span.duration();
-  of.costs.set_task_durations(std::move(durations));
+  of.costs.set_task_durations(measured_durations(*problem->graph, run.trace));
   return of;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/execution.hpp"
 
+#include "cli/measured_durations.hpp"
 #include "real_exec/gemm.hpp"
 
 #include <algorithm>
@@ -129,8 +130,7 @@ void ScenarioExecutor::execute(std::uint64_t scenario, Execution& out) {
 }
 
 std::optional<AllocatedMemory> ScenarioExecutor::allocated(std::uint64_t scenario) {
-  const std::optional<AllocatedMemory> memory = prepared(scenario).work->memory();
-  return memory && memory->by_tensor ? memory : std::nullopt;
+  return prepared(scenario).allocated();
 }
 
 ScenarioExecutor::Measured ScenarioExecutor::measured(std::uint64_t scenario,
@@ -139,9 +139,7 @@ ScenarioExecutor::Measured ScenarioExecutor::measured(std::uint64_t scenario,
       .prepared = prepared(scenario).problem, .platform = executed_platform(levels_), .costs = {}};
   const TaskGraph& graph = *of.prepared->graph;
   of.costs = CostTable(graph, of.platform, ExecutedCosts(graph, run, executor_.workers()));
-  IdVector<TaskId, Duration> durations(graph.task_count(), Duration{0});
-  for (const TaskSpan& span : run.trace.tasks) durations[span.task] = span.duration();
-  of.costs.set_task_durations(std::move(durations));
+  of.costs.set_task_durations(measured_durations(graph, run.trace));
   return of;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/scenario.hpp"
+#include "real_exec/cpu_work.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/interrupt.hpp"
 
@@ -33,6 +34,12 @@ class ScenarioWorks {
     std::optional<Plan> plan;  ///< none: an online policy decides
     Work* work = nullptr;
     bool computes = false;  ///< what the workload means, not only something of the same shapes
+
+    /// What the last run allocated, where tensors are allocated one by one.
+    [[nodiscard]] std::optional<AllocatedMemory> allocated() const {
+      const std::optional<AllocatedMemory> memory = work->memory();
+      return memory && memory->by_tensor ? memory : std::nullopt;
+    }
   };
   struct MadeWork {
     std::unique_ptr<Work> work;

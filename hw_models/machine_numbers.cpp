@@ -11,6 +11,9 @@ namespace {
 constexpr double largest_count = 1'000'000'000;
 constexpr double longest_us = 1e12;  // a million seconds: far from the end of integer time
 constexpr double largest_gib = 1'000'000;
+constexpr double most_of_sm = 1 << 30;  // registers or bytes
+
+using Set = void (*)(Platform&, double);
 
 HostCosts& costs(Platform& platform) {
   return platform.hosts[HostId{0}].costs;
@@ -23,6 +26,9 @@ Device& device(Platform& platform) {
 }
 DeviceRates& rates(Platform& platform) {
   return device(platform).rates;
+}
+SmLimits& limits(Platform& platform) {
+  return device(platform).sm_limits;
 }
 std::uint32_t count(double value) {
   return static_cast<std::uint32_t>(value);
@@ -38,60 +44,72 @@ constexpr double kib = 1024.0;
 constexpr double mib = 1024.0 * kib;
 constexpr double gib = 1024.0 * mib;
 
-std::vector<MachineNumber> host_numbers() {
-  const auto us = [](std::string_view name, std::string_view doc, void (*set)(Platform&, double)) {
-    return MachineNumber{"host", name, doc, set, 0, longest_us};
-  };
+MachineNumber host_time(std::string_view name, std::string_view doc, Set set) {
+  return {"host", name, doc, set, 0, longest_us};
+}
+MachineNumber device_time(std::string_view name, std::string_view doc, Set set) {
+  return {"device", name, doc, set, 0, longest_us};
+}
+
+std::vector<MachineNumber> host_call_numbers() {
   return {
-      us("launch_us",
-         "Host time of one kernel launch.",
-         [](Platform& p, double v) { costs(p).launch = from_us(v); }),
-      us("record_us",
-         "Host time of an event record.",
-         [](Platform& p, double v) { costs(p).record = from_us(v); }),
-      us("wait_us",
-         "Host time of making a stream wait for an event.",
-         [](Platform& p, double v) { costs(p).wait = from_us(v); }),
-      us("query_us",
-         "Host time of a stream query.",
-         [](Platform& p, double v) { costs(p).query = from_us(v); }),
-      us("create_stream_us",
-         "Host time of creating a stream.",
-         [](Platform& p, double v) { costs(p).create_stream = from_us(v); }),
-      us("destroy_stream_us",
-         "Host time of destroying a stream.",
-         [](Platform& p, double v) { costs(p).destroy_stream = from_us(v); }),
-      us("synchronize_us",
-         "Host time of a synchronize call when there is nothing to wait for.",
-         [](Platform& p, double v) { costs(p).synchronize = from_us(v); }),
-      us("wake_up_us",
-         "From the completion that a host waits for to its next instruction.",
-         [](Platform& p, double v) { costs(p).wake_up = from_us(v); }),
-      us("oversleep_us",
-         "How much longer a sleep of the host takes than it was asked to.",
-         [](Platform& p, double v) { costs(p).oversleep = from_us(v); }),
-      us("send_us",
-         "Host time of sending a message to another host thread.",
-         [](Platform& p, double v) { costs(p).send = from_us(v); }),
-      us("receive_us",
-         "Host time of receiving a message from another host thread.",
-         [](Platform& p, double v) { costs(p).receive = from_us(v); }),
-      us("front_end_us",
-         "Host time of a framework's front end per operator, in its own language and its dispatch; "
-         "an operator is a kernel of a task.",
-         [](Platform& p, double v) { costs(p).front_end = from_us(v); }),
-      us("conversion_us",
-         "Host time per operator of turning its arguments into the runtime's data structures.",
-         [](Platform& p, double v) { costs(p).conversion = from_us(v); }),
-      us("shape_inference_us",
-         "Host time per operator of working out the shapes of its outputs.",
-         [](Platform& p, double v) { costs(p).shape_inference = from_us(v); }),
-      us("tiling_us",
-         "Host time per operator of cutting the kernel for the device's cores and buffers.",
-         [](Platform& p, double v) { costs(p).tiling = from_us(v); }),
-      us("allocation_us",
-         "Host time per operator of getting memory for its outputs and its workspace.",
-         [](Platform& p, double v) { costs(p).allocation = from_us(v); }),
+      host_time("launch_us",
+                "Host time of one kernel launch.",
+                [](Platform& p, double v) { costs(p).launch = from_us(v); }),
+      host_time("record_us",
+                "Host time of an event record.",
+                [](Platform& p, double v) { costs(p).record = from_us(v); }),
+      host_time("wait_us",
+                "Host time of making a stream wait for an event.",
+                [](Platform& p, double v) { costs(p).wait = from_us(v); }),
+      host_time("query_us",
+                "Host time of a stream query.",
+                [](Platform& p, double v) { costs(p).query = from_us(v); }),
+      host_time("create_stream_us",
+                "Host time of creating a stream.",
+                [](Platform& p, double v) { costs(p).create_stream = from_us(v); }),
+      host_time("destroy_stream_us",
+                "Host time of destroying a stream.",
+                [](Platform& p, double v) { costs(p).destroy_stream = from_us(v); }),
+      host_time("synchronize_us",
+                "Host time of a synchronize call when there is nothing to wait for.",
+                [](Platform& p, double v) { costs(p).synchronize = from_us(v); }),
+      host_time("wake_up_us",
+                "From the completion that a host waits for to its next instruction.",
+                [](Platform& p, double v) { costs(p).wake_up = from_us(v); }),
+      host_time("oversleep_us",
+                "How much longer a sleep of the host takes than it was asked to.",
+                [](Platform& p, double v) { costs(p).oversleep = from_us(v); }),
+      host_time("send_us",
+                "Host time of sending a message to another host thread.",
+                [](Platform& p, double v) { costs(p).send = from_us(v); }),
+      host_time("receive_us",
+                "Host time of receiving a message from another host thread.",
+                [](Platform& p, double v) { costs(p).receive = from_us(v); }),
+  };
+}
+
+/// What a host does for an operator before it launches it.
+std::vector<MachineNumber> host_operator_numbers() {
+  return {
+      host_time("front_end_us",
+                "Host time of a framework's front end per operator, in its own language and its "
+                "dispatch; "
+                "an operator is a kernel of a task.",
+                [](Platform& p, double v) { costs(p).front_end = from_us(v); }),
+      host_time(
+          "conversion_us",
+          "Host time per operator of turning its arguments into the runtime's data structures.",
+          [](Platform& p, double v) { costs(p).conversion = from_us(v); }),
+      host_time("shape_inference_us",
+                "Host time per operator of working out the shapes of its outputs.",
+                [](Platform& p, double v) { costs(p).shape_inference = from_us(v); }),
+      host_time("tiling_us",
+                "Host time per operator of cutting the kernel for the device's cores and buffers.",
+                [](Platform& p, double v) { costs(p).tiling = from_us(v); }),
+      host_time("allocation_us",
+                "Host time per operator of getting memory for its outputs and its workspace.",
+                [](Platform& p, double v) { costs(p).allocation = from_us(v); }),
       {"host",
        "operator_tasks",
        "Device tasks that one operator becomes, each launched by a driver call; absent: 1.",
@@ -107,36 +125,42 @@ std::vector<MachineNumber> host_numbers() {
        0,
        largest_count,
        true},
-      us("graph_load_us",
-         "Host time of instantiating a device graph, the part that is the same for all.",
-         [](Platform& p, double v) { costs(p).graph_load = from_us(v); }),
-      us("graph_load_node_us",
-         "Host time of instantiating a device graph, per node.",
-         [](Platform& p, double v) { costs(p).graph_load_node = from_us(v); }),
-      us("graph_launch_us",
-         "Host time of launching a device graph, the part that is the same for all.",
-         [](Platform& p, double v) { costs(p).graph_launch = from_us(v); }),
-      us("graph_launch_node_us",
-         "Host time of launching a device graph, per node.",
-         [](Platform& p, double v) { costs(p).graph_launch_node = from_us(v); }),
-      us("sink_load_us",
-         "Host time of loading a sunk model, the part that is the same for all.",
-         [](Platform& p, double v) { sink(p).load = from_us(v); }),
-      us("sink_load_task_us",
-         "Host time of loading a sunk model, per device task.",
-         [](Platform& p, double v) { sink(p).load_task = from_us(v); }),
-      us("sink_tensor_us",
-         "Host time of each run of a sunk model: converting one input or output.",
-         [](Platform& p, double v) { sink(p).tensor = from_us(v); }),
-      us("sink_address_us",
-         "Host time of each run of a sunk model: refreshing the addresses of one operator.",
-         [](Platform& p, double v) { sink(p).address = from_us(v); }),
-      us("sink_copy_us",
-         "Host time of each run of a sunk model: issuing the copy of one input.",
-         [](Platform& p, double v) { sink(p).copy = from_us(v); }),
-      us("sink_issue_us",
-         "Host time of each run of a sunk model: issuing the task that runs it.",
-         [](Platform& p, double v) { sink(p).issue = from_us(v); }),
+  };
+}
+
+/// Device graphs, sunk models, and how far ahead of the device a host can be.
+std::vector<MachineNumber> host_ahead_numbers() {
+  return {
+      host_time("graph_load_us",
+                "Host time of instantiating a device graph, the part that is the same for all.",
+                [](Platform& p, double v) { costs(p).graph_load = from_us(v); }),
+      host_time("graph_load_node_us",
+                "Host time of instantiating a device graph, per node.",
+                [](Platform& p, double v) { costs(p).graph_load_node = from_us(v); }),
+      host_time("graph_launch_us",
+                "Host time of launching a device graph, the part that is the same for all.",
+                [](Platform& p, double v) { costs(p).graph_launch = from_us(v); }),
+      host_time("graph_launch_node_us",
+                "Host time of launching a device graph, per node.",
+                [](Platform& p, double v) { costs(p).graph_launch_node = from_us(v); }),
+      host_time("sink_load_us",
+                "Host time of loading a sunk model, the part that is the same for all.",
+                [](Platform& p, double v) { sink(p).load = from_us(v); }),
+      host_time("sink_load_task_us",
+                "Host time of loading a sunk model, per device task.",
+                [](Platform& p, double v) { sink(p).load_task = from_us(v); }),
+      host_time("sink_tensor_us",
+                "Host time of each run of a sunk model: converting one input or output.",
+                [](Platform& p, double v) { sink(p).tensor = from_us(v); }),
+      host_time("sink_address_us",
+                "Host time of each run of a sunk model: refreshing the addresses of one operator.",
+                [](Platform& p, double v) { sink(p).address = from_us(v); }),
+      host_time("sink_copy_us",
+                "Host time of each run of a sunk model: issuing the copy of one input.",
+                [](Platform& p, double v) { sink(p).copy = from_us(v); }),
+      host_time("sink_issue_us",
+                "Host time of each run of a sunk model: issuing the task that runs it.",
+                [](Platform& p, double v) { sink(p).issue = from_us(v); }),
       {"host",
        "launch_queue_depth",
        "Tasks pending per stream before a launch blocks the host; 0 = unbounded.",
@@ -148,9 +172,6 @@ std::vector<MachineNumber> host_numbers() {
 }
 
 std::vector<MachineNumber> device_limits() {
-  const auto us = [](std::string_view name, std::string_view doc, void (*set)(Platform&, double)) {
-    return MachineNumber{"device", name, doc, set, 0, longest_us};
-  };
   return {
       {"device",
        "connections",
@@ -186,104 +207,108 @@ std::vector<MachineNumber> device_limits() {
        [](Platform& p, double v) { device(p).co_residency_factor = v; },
        0.1,
        1},
-      us("launch_latency_us",
-         "From the end of the launch call to the arrival of the task in its stream.",
-         [](Platform& p, double v) { device(p).launch_latency = from_us(v); }),
-      us("stream_gap_us",
-         "From the end of a task to the start of the next one in its stream.",
-         [](Platform& p, double v) { device(p).stream_gap = from_us(v); }),
-      us("graph_node_gap_us",
-         "From the end of a node of a device graph to the start of one that needs it.",
-         [](Platform& p, double v) { device(p).graph_node_gap = from_us(v); }),
-      us("sink_task_gap_us",
-         "From the end of a task of a sunk model to the start of one that needs it.",
-         [](Platform& p, double v) { device(p).sink_task_gap = from_us(v); }),
-      us("operator_gap_us",
-         "From the end of a device task to the start of the next one of the same operator.",
-         [](Platform& p, double v) { device(p).operator_gap = from_us(v); }),
-      us("event_latency_us",
-         "From the completion of an event to the release of a stream that waits for it.",
-         [](Platform& p, double v) { device(p).event_latency = from_us(v); }),
-      us("kernel_floor_us",
-         "Duration of an empty kernel: no kernel is shorter.",
-         [](Platform& p, double v) { device(p).kernel_floor = from_us(v); }),
-      us("copy_latency_us",
-         "Fixed part of a copy between host and device.",
-         [](Platform& p, double v) { rates(p).copy_latency = from_us(v); }),
   };
 }
 
-SmLimits& limits(Platform& platform) {
-  return device(platform).sm_limits;
+std::vector<MachineNumber> device_latencies() {
+  return {
+      device_time("launch_latency_us",
+                  "From the end of the launch call to the arrival of the task in its stream.",
+                  [](Platform& p, double v) { device(p).launch_latency = from_us(v); }),
+      device_time("stream_gap_us",
+                  "From the end of a task to the start of the next one in its stream.",
+                  [](Platform& p, double v) { device(p).stream_gap = from_us(v); }),
+      device_time("graph_node_gap_us",
+                  "From the end of a node of a device graph to the start of one that needs it.",
+                  [](Platform& p, double v) { device(p).graph_node_gap = from_us(v); }),
+      device_time("sink_task_gap_us",
+                  "From the end of a task of a sunk model to the start of one that needs it.",
+                  [](Platform& p, double v) { device(p).sink_task_gap = from_us(v); }),
+      device_time(
+          "operator_gap_us",
+          "From the end of a device task to the start of the next one of the same operator.",
+          [](Platform& p, double v) { device(p).operator_gap = from_us(v); }),
+      device_time("event_latency_us",
+                  "From the completion of an event to the release of a stream that waits for it.",
+                  [](Platform& p, double v) { device(p).event_latency = from_us(v); }),
+      device_time("kernel_floor_us",
+                  "Duration of an empty kernel: no kernel is shorter.",
+                  [](Platform& p, double v) { device(p).kernel_floor = from_us(v); }),
+      device_time("copy_latency_us",
+                  "Fixed part of a copy between host and device.",
+                  [](Platform& p, double v) { rates(p).copy_latency = from_us(v); }),
+  };
 }
 
 /// Names are unique over all sections, so that a scenario can change them.
-std::vector<MachineNumber> sm_limits() {
-  const auto whole = [](std::string_view name,
-                        std::string_view doc,
-                        void (*set)(Platform&, double),
-                        double minimum,
-                        double maximum) {
-    return MachineNumber{"device/sm_limits", name, doc, set, minimum, maximum, true};
-  };
-  constexpr double most_bytes = 1 << 30;
+MachineNumber sm_limit(
+    std::string_view name, std::string_view doc, Set set, double minimum, double maximum) {
+  return {"device/sm_limits", name, doc, set, minimum, maximum, true};
+}
+
+std::vector<MachineNumber> sm_thread_limits() {
   return {
-      whole(
+      sm_limit(
           "threads_per_sm",
           "Threads resident on one unit; absent: block shapes are ignored.",
           [](Platform& p, double v) { limits(p).threads = count(v); },
           32,
           65536),
-      whole(
+      sm_limit(
           "blocks_per_sm",
           "Thread blocks resident on one unit; absent: as many as the threads allow.",
           [](Platform& p, double v) { limits(p).blocks = count(v); },
           1,
           1024),
-      whole(
+      sm_limit(
           "registers_per_sm",
           "Registers of 32 bits on one unit; absent: not limited.",
           [](Platform& p, double v) { limits(p).registers = count(v); },
           1,
-          most_bytes),
-      whole(
+          most_of_sm),
+      sm_limit(
           "registers_per_thread",
           "Most registers that one thread can have; absent: not limited.",
           [](Platform& p, double v) { limits(p).registers_per_thread = count(v); },
           1,
           65535),
-      whole(
+      sm_limit(
           "register_unit",
           "Registers are given to a warp in multiples of this; absent: 1.",
           [](Platform& p, double v) { limits(p).register_unit = count(v); },
           1,
           65536),
-      whole(
+      sm_limit(
           "sub_partitions",
           "Parts of a unit that the register file is divided among; absent: 1.",
           [](Platform& p, double v) { limits(p).sub_partitions = count(v); },
           1,
           64),
-      whole(
+  };
+}
+
+std::vector<MachineNumber> sm_memory_limits() {
+  return {
+      sm_limit(
           "shared_memory_bytes_per_sm",
           "Shared memory of one unit at its largest setting; absent: not limited.",
           [](Platform& p, double v) { limits(p).shared_memory = count(v); },
           1,
-          most_bytes),
-      whole(
+          most_of_sm),
+      sm_limit(
           "shared_memory_bytes_per_block",
           "Most shared memory that one block can ask for (opt-in); absent: as much as the unit "
           "has.",
           [](Platform& p, double v) { limits(p).shared_memory_per_block = count(v); },
           1,
-          most_bytes),
-      whole(
+          most_of_sm),
+      sm_limit(
           "shared_memory_unit_bytes",
           "Shared memory is given to a block in multiples of this; absent: 1.",
           [](Platform& p, double v) { limits(p).shared_memory_unit = count(v); },
           1,
           65536),
-      whole(
+      sm_limit(
           "reserved_shared_memory_bytes",
           "Shared memory that the driver takes from every block; absent: 0.",
           [](Platform& p, double v) { limits(p).reserved_shared_memory = count(v); },
@@ -293,10 +318,9 @@ std::vector<MachineNumber> sm_limits() {
 }
 
 std::vector<MachineNumber> device_rates() {
-  const auto bandwidth =
-      [](std::string_view name, std::string_view doc, void (*set)(Platform&, double)) {
-        return MachineNumber{"device", name, doc, set, 0, 1e9};
-      };
+  const auto bandwidth = [](std::string_view name, std::string_view doc, Set set) {
+    return MachineNumber{"device", name, doc, set, 0, 1e9};
+  };
   return {
       bandwidth(
           "memory_bandwidth_gb_per_s",
@@ -356,8 +380,16 @@ std::vector<MachineNumber> device_rates() {
 
 const std::vector<MachineNumber>& machine_numbers() {
   static const std::vector<MachineNumber> numbers = [] {
-    std::vector<MachineNumber> all = host_numbers();
-    for (const auto& part : {device_limits(), sm_limits(), device_rates(), network_numbers()}) {
+    std::vector<MachineNumber> all;
+    for (const auto& part : {host_call_numbers(),
+                             host_operator_numbers(),
+                             host_ahead_numbers(),
+                             device_limits(),
+                             device_latencies(),
+                             sm_thread_limits(),
+                             sm_memory_limits(),
+                             device_rates(),
+                             network_numbers()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

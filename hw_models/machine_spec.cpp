@@ -94,7 +94,7 @@ void read_rates(MachineReader& reader,
                 const std::string& pointer,
                 std::array<FlopRate, data_type_count>& rates) {
   for (const std::string& type : data_type_names()) {
-    const auto rate = reader.number(pointer + "/" + type, rate_tflop_per_s);
+    const auto rate = reader.number(fmt::format("{}/{}", pointer, type), rate_tflop_per_s);
     if (rate) rates[static_cast<std::size_t>(data_type_from(type))] = FlopRate{*rate * 1e12};
   }
 }
@@ -117,7 +117,7 @@ BlockShape read_block_shape(MachineReader& reader, const std::string& tile) {
 
 void read_tiles(MachineReader& reader, const std::string& list, std::vector<GemmTile>& tiles) {
   for (const std::string& index : reader.children(list)) {
-    const std::string pointer = list + "/" + index;
+    const std::string pointer = fmt::format("{}/{}", list, index);
     const std::size_t first = reader.sources().size();
     GemmTile tile;
     tile.m = static_cast<std::int64_t>(reader.bare_number(pointer + "/m", tile_side));

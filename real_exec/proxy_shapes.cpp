@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -65,7 +66,8 @@ std::size_t operand_place(const TaskGraph& graph,
                           std::size_t elements,
                           std::size_t which) {
   const auto layer = static_cast<std::size_t>(graph.tags(task).layer + 1);
-  const std::size_t place = (graph.operation_id(task).value() * 3 + which) * 64 + layer;
+  const std::size_t operation = graph.operation_id(task).value();
+  const std::size_t place = (operation * 3 + which) * 64 + layer;
   constexpr std::size_t line = 16;  // elements of a cache line
   return place * 40503 % ((room - elements) / line + 1) * line;
 }
@@ -157,9 +159,9 @@ void ProxyShapes::stream(TaskId task,
             result.begin() + static_cast<std::ptrdiff_t>(written),
             1.0F);
   // What is read and not written: sixteen sums side by side, which compilers make vectors of.
-  float sums[16] = {};
-  for (std::size_t i = copied; i + 16 <= read; i += 16) {
-    for (std::size_t j = 0; j < 16; ++j) sums[j] += source[i + j];
+  std::array<float, 16> sums{};
+  for (std::size_t i = copied; i + sums.size() <= read; i += sums.size()) {
+    for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += source[i + j];
   }
   for (const float sum : sums) result[0] += sum;
 }

@@ -63,7 +63,7 @@ class RecurrentSteps {
   void hidden_2(ChainState& chain, const Portion& portion);
   void weight(SubTask task, ChainState& chain, const Portion& portion);
   void bias(ChainState& chain, const Portion& portion);
-  void reduce(SubTask task, ChainState& chain, const Portion& portion);
+  void reduce(SubTask task, ChainState& chain, const Portion& portion) const;
   void update(ChainState& chain, const Portion& portion) const;
 
   [[nodiscard]] std::ptrdiff_t gate_panels(std::int64_t gates) const {

@@ -83,7 +83,7 @@ void RecurrentSteps::bias(ChainState& chain, const Portion& portion) {
                    .panels = portion.of(gate_panels(state_.shape.biases))});
 }
 
-void RecurrentSteps::reduce(SubTask task, ChainState& chain, const Portion& portion) {
+void RecurrentSteps::reduce(SubTask task, ChainState& chain, const Portion& portion) const {
   const auto sum = [&](std::vector<PanelArray>& buffers, std::ptrdiff_t begin, std::ptrdiff_t end) {
     const PanelRange part = portion.of(end - begin);
     for (std::size_t b = 1; b < buffers.size(); ++b) {

@@ -73,6 +73,7 @@ class Family {
   TaskId task(OperationId operation, Tags tags, const std::vector<TaskId>& after) {
     // A transfer lies between its ends in id order too.
     std::vector<TaskId> arrived;
+    arrived.reserve(after.size());
     for (const TaskId before : after) {
       arrived.push_back(weights_.ccr > 0 ? transfer(before) : before);
     }

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -140,6 +141,114 @@ std::string hull_text(const KernelProfile& profile) {
   return text;
 }
 
+/// What is told of a calibration as it goes on.
+struct Steps {
+  const CalibrationProgress& progress;
+  std::size_t total;
+  std::size_t done = 0;
+
+  void begin(std::string_view what) { progress(what, done++, total); }
+};
+
+/// Runs of every case, and of the probe in between.
+struct KernelMeasurement {
+  std::vector<KernelTimes> times;  ///< by case
+  std::vector<ProbeTimes> probes;
+};
+
+/// In turn, several times over: what disturbs the computer for a few seconds then touches a few
+/// runs of each kernel, and not all runs of a few.
+KernelMeasurement measure_kernels(CalibrationBench& bench,
+                                  const std::vector<BenchCase>& cases,
+                                  std::size_t passes,
+                                  const Effort& effort,
+                                  Steps& steps) {
+  KernelMeasurement measured;
+  measured.times.reserve(cases.size());
+  const Bytes cache = bench.device().last_level_cache;
+  for (const BenchCase& what : cases) {
+    measured.times.emplace_back(what.graph, bench.workers(), cache);
+  }
+  const ProbeCases probe{bench.workers()};
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      steps.begin(cases[i].name);
+      if (i % cases_per_probe == 0) measured.probes.push_back(measure_probe(bench, probe));
+      repeat(bench, cases[i], effort, [&](const Execution& run) { measured.times[i].add(run); });
+    }
+  }
+  return measured;
+}
+
+/// How much the makespans of equal runs scatter: the median of all cases but stand-ins, which are
+/// too short to say something of whole runs.
+double noise_of(const std::vector<BenchCase>& cases, const std::vector<KernelTimes>& times) {
+  std::vector<double> noises;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases[i].stand_ins) continue;
+    noises.push_back(robust_summary(times[i].makespans()).spread);
+  }
+  return median(noises);
+}
+
+PauseFit pauses_of(const std::vector<BenchCase>& cases,
+                   const std::vector<KernelTimes>& times,
+                   std::uint32_t workers) {
+  std::vector<StreamPause> cut;
+  std::vector<StreamPause> whole;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases[i].stand_ins) continue;
+    std::vector<StreamPause>& pauses = workers > 1 && cases[i].blocks == workers ? cut : whole;
+    pauses.insert(pauses.end(), times[i].pauses().begin(), times[i].pauses().end());
+  }
+  return fit_pauses(std::move(cut), std::move(whole));
+}
+
+void add_samples(KernelProfile& profile,
+                 const std::vector<BenchCase>& cases,
+                 const KernelMeasurement& measured) {
+  profile.noise = noise_of(cases, measured.times);
+  const bool disturbed = profile.noise > disturbed_noise;
+  profile.how += disturbed ? of_fast_runs : medians;
+  for (const KernelTimes& of_case : measured.times) {
+    for (KernelSample& sample : of_case.samples(disturbed ? 0.4 : 0.8)) {
+      profile.samples.push_back(std::move(sample));
+    }
+  }
+  for (const ProbeTimes& times_then : measured.probes) {
+    profile.drift.push_back(drift_reading(profile, times_then));
+  }
+}
+
+void add_pauses(MachineSpec& machine, const PauseFit& pauses) {
+  const double gap_us = pauses.fixed_seconds * 1e6;
+  add(machine,
+      {"/device/stream_gap_us",
+       gap_us,
+       "between tasks of one stream, what does not grow with the kernel before"});
+  add(machine,
+      {"/device/graph_node_gap_us",
+       gap_us,
+       "as between tasks of one stream: the executor makes no difference"});
+}
+
+/// What the system says, or the executor is told.
+void add_given_numbers(MachineSpec& machine, const BenchDevice& device, std::uint32_t workers) {
+  if (device.last_level_cache > Bytes{0}) {
+    add(machine,
+        {"/device/l2_mib",
+         static_cast<double>(device.last_level_cache.count()) / (1 << 20),
+         "what the system says of the cache that the cores share"},
+        Origin::source);
+  }
+  add(machine,
+      {"/device/unit_classes/core", static_cast<double>(workers), "workers of the executor"},
+      Origin::source);
+  add(machine,
+      {"/device/priority_levels", priority_levels, "default of CpuExecutorOptions"},
+      Origin::source);
+}
+
 }  // namespace
 
 CutRule choose_cut(const KernelProfile& profile, std::uint32_t units) {
@@ -174,83 +283,33 @@ MachineSpec calibrate(CalibrationBench& bench,
       options.seconds > 0 ? options.seconds : (options.quick ? quick_seconds : full_seconds);
   const Effort once{.seconds = seconds / static_cast<double>(total), .fewest = 2, .most = 10};
   const Effort effort{.seconds = 2 * once.seconds, .fewest = 5, .most = 25};
-  std::size_t done = 0;
+  Steps steps{.progress = progress, .total = total};
   MachineSpec machine = base_machine(options, device, workers);
-  progress("host calls", done++, total);
+  Device& modelled = machine.platform.devices[DeviceId{0}];
+  steps.begin("host calls");
   std::vector<MeasuredNumber> numbers = measure_host(bench, effort);
-  progress("events", done++, total);
+  steps.begin("events");
   numbers.push_back(measure_event_latency(bench, effort));
-  progress("memory bandwidth", done++, total);
+  steps.begin("memory bandwidth");
   const std::vector<MeasuredNumber> bandwidth = measure_bandwidth(bench, effort);
-  // In turn, several times over: what disturbs the computer for a few seconds then touches a few
-  // runs of each kernel, and not all runs of a few.
-  std::vector<KernelTimes> times;
-  for (const BenchCase& what : cases) {
-    times.emplace_back(what.graph, workers, device.last_level_cache);
-  }
-  const ProbeCases probe{workers};
-  std::vector<ProbeTimes> probes;
-  for (std::size_t pass = 0; pass < passes; ++pass) {
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      progress(cases[i].name, done++, total);
-      if (i % cases_per_probe == 0) probes.push_back(measure_probe(bench, probe));
-      repeat(bench, cases[i], once, [&](const Execution& run) { times[i].add(run); });
-    }
-  }
-  auto profile = std::make_shared<KernelProfile>(base_profile(device, workers, options));
-  std::vector<StreamPause> cut;
-  std::vector<StreamPause> whole;
-  std::vector<double> noises;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (cases[i].stand_ins) continue;  // too short to say something of whole runs
-    std::vector<StreamPause>& pauses = workers > 1 && cases[i].blocks == workers ? cut : whole;
-    pauses.insert(pauses.end(), times[i].pauses().begin(), times[i].pauses().end());
-    noises.push_back(robust_summary(times[i].makespans()).spread);
-  }
-  profile->noise = median(noises);
-  const bool disturbed = profile->noise > disturbed_noise;
-  profile->how += disturbed ? of_fast_runs : medians;
-  for (const KernelTimes& of_case : times) {
-    for (KernelSample& sample : of_case.samples(disturbed ? 0.4 : 0.8)) {
-      profile->samples.push_back(std::move(sample));
-    }
-  }
-  for (const ProbeTimes& times_then : probes) {
-    profile->drift.push_back(drift_reading(*profile, times_then));
-  }
-  const PauseFit pauses = fit_pauses(std::move(cut), std::move(whole));
-  profile->last_block_wait = pauses.last_block_share;
-  profile->cut = choose_cut(*profile, workers);
-  progress("slow-down beside others", done++, total);
-  Platform& platform = machine.platform;
-  platform.devices[DeviceId{0}].profile = std::make_shared<const KernelProfile>(*profile);
-  profile->co_run = measure_co_run(bench, effort, platform, options.quick);
-  progress("slow-down of stand-ins", done++, total);
-  add_company(measure_company(bench, effort, options.quick), profile->co_run);
-  profile->valid = hull_text(*profile);
-  numbers.push_back({"/device/stream_gap_us",
-                     pauses.fixed_seconds * 1e6,
-                     "between tasks of one stream, what does not grow with the kernel before"});
-  numbers.push_back({"/device/graph_node_gap_us",
-                     numbers.back().value,
-                     "as between tasks of one stream: the executor makes no difference"});
-  numbers.insert(numbers.end(), bandwidth.begin(), bandwidth.end());
+  const KernelMeasurement measured = measure_kernels(bench, cases, passes, once, steps);
+  KernelProfile profile = base_profile(device, workers, options);
+  add_samples(profile, cases, measured);
+  const PauseFit pauses = pauses_of(cases, measured.times, workers);
+  profile.last_block_wait = pauses.last_block_share;
+  profile.cut = choose_cut(profile, workers);
+  steps.begin("slow-down beside others");
+  modelled.profile = std::make_shared<const KernelProfile>(profile);
+  profile.co_run = measure_co_run(bench, effort, machine.platform, options.quick);
+  steps.begin("slow-down of stand-ins");
+  add_company(measure_company(bench, effort, options.quick), profile.co_run);
+  profile.valid = hull_text(profile);
   for (const MeasuredNumber& number : numbers) add(machine, number);
-  if (device.last_level_cache > Bytes{0}) {
-    add(machine,
-        {"/device/l2_mib",
-         static_cast<double>(device.last_level_cache.count()) / (1 << 20),
-         "what the system says of the cache that the cores share"},
-        Origin::source);
-  }
-  add(machine,
-      {"/device/unit_classes/core", static_cast<double>(workers), "workers of the executor"},
-      Origin::source);
-  add(machine,
-      {"/device/priority_levels", priority_levels, "default of CpuExecutorOptions"},
-      Origin::source);
-  for (const MeasuredNumber& number : peak_rates(*profile)) add(machine, number);
-  machine.platform.devices[DeviceId{0}].profile = std::move(profile);
+  add_pauses(machine, pauses);
+  for (const MeasuredNumber& number : bandwidth) add(machine, number);
+  add_given_numbers(machine, device, workers);
+  for (const MeasuredNumber& number : peak_rates(profile)) add(machine, number);
+  modelled.profile = std::make_shared<const KernelProfile>(std::move(profile));
   // What a reader makes of the file is what the caller gets: rates and costs where they belong.
   return read_machine(write_machine(machine), options.name);
 }

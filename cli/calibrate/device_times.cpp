@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <string_view>
@@ -153,6 +154,36 @@ double company(const std::vector<BlockSpan>& blocks, std::size_t of) {
   constexpr std::size_t far = 64;  // more than can still run of what started before
   for (std::size_t i = of; i > 0 && of - i < far; --i) count(blocks[i - 1]);
   return to_seconds(shared);
+}
+
+using BlockTimes = std::map<BlockKey, Times>;
+using SlowDowns = std::map<TaskKind, std::vector<double>>;
+
+BlockTimes block_times(CalibrationBench& bench, const BenchCase& what, const Effort& effort) {
+  BlockTimes times;
+  repeat(bench, what, effort, [&](const Execution& execution) {
+    for (const BlockSpan& block : execution.blocks)
+      times[key_of(block)].push_back(seconds_of(block));
+  });
+  return times;
+}
+
+/// Of blocks beside which all other workers were busy, over their median time alone.
+void add_slow_downs(const TaskGraph& graph,
+                    const std::vector<BlockSpan>& blocks,
+                    const BlockTimes& alone,
+                    std::uint32_t workers,
+                    SlowDowns& factors) {
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const auto before = alone.find(key_of(blocks[b]));
+    if (before == alone.end()) continue;
+    const double single = median(before->second);
+    const double own = seconds_of(blocks[b]);
+    if (single < shortest_compared || company(blocks, b) < busy_share * own * (workers - 1))
+      continue;
+    const Operation& operation = graph.operation(blocks[b].task);
+    factors[operation.kernels[blocks[b].kernel].kind].push_back(own / single);
+  }
 }
 
 BenchCase cut_case(const ShapePoint& point,
@@ -321,31 +352,18 @@ std::vector<CoRunSlowDown> measure_co_run(CalibrationBench& bench,
   const Effort part{.seconds = effort.seconds / (2.0 * turns),
                     .fewest = std::max<std::size_t>(2, effort.fewest / turns),
                     .most = std::max<std::size_t>(2, effort.most / turns)};
-  std::map<TaskKind, Times> factors;
+  SlowDowns factors;
   const std::vector<ShapePoint>& shapes = calibrated_shapes();
   for (std::size_t i = 0; i < (quick ? 2U : 5U); ++i) {
     const BenchCase alone = cut_case(shapes[i], "single_stream", platform, bench.workers());
-    const BenchCase together[] = {cut_case(shapes[i], "diagonal", platform, bench.workers()),
-                                  cut_case(shapes[i], "heft", platform, bench.workers())};
+    const std::array together{cut_case(shapes[i], "diagonal", platform, bench.workers()),
+                              cut_case(shapes[i], "heft", platform, bench.workers())};
     // In turns: a machine that becomes slower in between is no slow-down beside others.
     for (std::size_t turn = 0; turn < 2 * turns; ++turn) {
       const BenchCase& several = together[turn % 2];
-      std::map<BlockKey, Times> single;
-      repeat(bench, alone, part, [&](const Execution& execution) {
-        for (const BlockSpan& block : execution.blocks) {
-          single[key_of(block)].push_back(seconds_of(block));
-        }
-      });
+      const BlockTimes single = block_times(bench, alone, part);
       repeat(bench, several, part, [&](const Execution& execution) {
-        const std::vector<BlockSpan>& blocks = execution.blocks;
-        for (std::size_t b = 0; b < blocks.size(); ++b) {
-          const Times& before = single[key_of(blocks[b])];
-          const double own = seconds_of(blocks[b]);
-          if (before.empty() || median(before) < shortest_compared) continue;
-          if (company(blocks, b) < busy_share * own * (bench.workers() - 1)) continue;
-          const Operation& operation = several.graph.operation(blocks[b].task);
-          factors[operation.kernels[blocks[b].kernel].kind].push_back(own / median(before));
-        }
+        add_slow_downs(several.graph, execution.blocks, single, bench.workers(), factors);
       });
     }
   }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -97,16 +98,16 @@ BenchCase generic_case(std::uint32_t blocks) {
     }
   }
   // Between the points of that grid, and long sums.
-  constexpr std::int64_t between[][3] = {{90, 40, 56},
-                                         {90, 220, 250},
-                                         {280, 40, 250},
-                                         {280, 220, 56},
-                                         {900, 40, 56},
-                                         {900, 220, 250},
-                                         {28, 220, 1500},
-                                         {90, 96, 1500},
-                                         {280, 220, 1500},
-                                         {900, 40, 1500}};
+  constexpr std::array<std::array<std::int64_t, 3>, 10> between{{{90, 40, 56},
+                                                                 {90, 220, 250},
+                                                                 {280, 40, 250},
+                                                                 {280, 220, 56},
+                                                                 {900, 40, 56},
+                                                                 {900, 220, 250},
+                                                                 {28, 220, 1500},
+                                                                 {90, 96, 1500},
+                                                                 {280, 220, 1500},
+                                                                 {900, 40, 1500}}};
   for (const auto& [m, n, k] : between) add_products(m, n, k, blocks, builder);
   for (const TaskKind kind : {TaskKind::pointwise,
                               TaskKind::reduction,
@@ -160,7 +161,7 @@ KernelCase drift_probe(std::uint32_t blocks) {
 }
 
 std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick) {
-  constexpr std::int64_t several[] = {6, 3, 10};  // steps of a weight product, in turn
+  constexpr std::array<std::int64_t, 3> several{6, 3, 10};  // steps of a weight product, in turn
   std::vector<KernelCase> cases;
   const std::vector<ShapePoint>& points = calibrated_shapes();
   for (std::size_t i = 0; i < (quick ? points.size() / 2 : points.size()); ++i) {

@@ -26,6 +26,7 @@ StreamPause median_of_part(const std::vector<StreamPause>& sorted, std::size_t p
 
 double median_pause(const std::vector<StreamPause>& pauses) {
   std::vector<double> seconds;
+  seconds.reserve(pauses.size());
   for (const StreamPause& pause : pauses) seconds.push_back(pause.seconds);
   return seconds.empty() ? 0.0 : std::max(0.0, median(std::move(seconds)));
 }
@@ -52,6 +53,7 @@ PauseFit fit_pauses(std::vector<StreamPause> cut, std::vector<StreamPause> whole
   PauseFit fit;
   if (!slopes.empty()) fit.last_block_share = std::clamp(median(std::move(slopes)), 0.0, 1.0);
   std::vector<double> rest;
+  rest.reserve(points.size());
   for (const StreamPause& point : points) {
     rest.push_back(point.seconds - fit.last_block_share * point.kernel_seconds);
   }

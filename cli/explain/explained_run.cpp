@@ -2,6 +2,7 @@
 #include "cli/explain/explained_run.hpp"
 
 #include "cli/explain/run_origin.hpp"
+#include "cli/measured_durations.hpp"
 #include "cli/scenario.hpp"
 #include "cli/trace_input.hpp"
 #include "sim/base/error.hpp"
@@ -119,9 +120,7 @@ void use_measured_costs(ExplainedRun& run, const TraceDocument& document, std::u
   run.platform = measured_platform(run.graph, run.trace, document.devices.size(), units);
   run.platform.name = document.machine;
   run.costs = CostTable{run.graph, run.platform, LabelledCosts{run.graph, document}};
-  IdVector<TaskId, Duration> durations(run.graph.task_count(), Duration{0});
-  for (const TaskSpan& span : run.trace.tasks) durations[span.task] = span.duration();
-  run.costs.set_task_durations(std::move(durations));
+  run.costs.set_task_durations(measured_durations(run.graph, run.trace));
   run.no_replay = why_not_replayed(run);
 }
 

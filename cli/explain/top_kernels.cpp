@@ -104,6 +104,7 @@ std::vector<KernelTotal> kernel_totals(const ExplainedRun& run) {
     total.least_slack = std::min(total.least_slack, slack[span.task]);
   }
   std::vector<KernelTotal> result;
+  result.reserve(totals.size());
   for (auto& [operation, total] : totals) result.push_back(std::move(total));
   std::stable_sort(result.begin(), result.end(), [](const KernelTotal& a, const KernelTotal& b) {
     return a.running > b.running;

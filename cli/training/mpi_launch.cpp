@@ -32,6 +32,7 @@ class MpirunProcess {
     if (pipe2(ends.data(), O_CLOEXEC) != 0) throw DeviceError("no pipe for mpirun");
     read_end_ = ends[0];
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (const std::string& word : command) {
       argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT(*-const-cast): POSIX
     }

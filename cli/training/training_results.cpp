@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/training/training_results.hpp"
 
+#include "cli/measured_durations.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/file.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
@@ -150,9 +151,7 @@ Duration TrainingResults::prediction() const {
 RunFiles write_training_files(const std::filesystem::path& folder, const TrainingResults& results) {
   const SettledTraining& settled = results.settled;
   CostTable table(settled.graph, settled.platform);
-  IdVector<TaskId, Duration> durations(settled.graph.task_count(), Duration{0});
-  for (const TaskSpan& span : results.run.trace.tasks) durations[span.task] = span.duration();
-  table.set_task_durations(std::move(durations));
+  table.set_task_durations(measured_durations(settled.graph, results.run.trace));
   const Problem measured{settled.graph, settled.platform, table};
   const std::string title = title_of(results);
   const Metrics metrics = compute_metrics(measured, settled.plan, results.run.trace);

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -35,6 +38,37 @@ bool take_fastest_variant(const BaselineWorkload& workload, LibraryRow& row) {
   return found;
 }
 
+/// The outcomes of a network that were compared, as numbers of scenarios of the validation.
+struct NetworkOutcomes {
+  std::vector<std::size_t> all;
+  /// Each policy once, in the order of the spec.
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> by_policy;
+};
+
+NetworkOutcomes outcomes_of(const RecurrentSpec& network,
+                            const ScenarioSpace& space,
+                            const Validation& validation) {
+  const Grid& grid = space.grid();
+  const Components& components = space.components();
+  NetworkOutcomes outcomes;
+  for (std::size_t i = 0; i < validation.scenarios.size(); ++i) {
+    const ScenarioOutcome& outcome = validation.scenarios[i];
+    if (!outcome.compared()) continue;
+    const auto spec = components.recurrent_spec(grid.part_index(outcome.scenario, Part::workload),
+                                                Granularity::fine);
+    if (!spec || !same_network(*spec, network)) continue;
+    outcomes.all.push_back(i);
+    const std::string policy =
+        components.policy_name(grid.part_index(outcome.scenario, Part::policy));
+    auto own = std::find_if(outcomes.by_policy.begin(),
+                            outcomes.by_policy.end(),
+                            [&](const auto& named) { return named.first == policy; });
+    if (own == outcomes.by_policy.end()) own = outcomes.by_policy.insert(own, {policy, {}});
+    own->second.push_back(i);
+  }
+  return outcomes;
+}
+
 /// Completes a row from the outcomes that it is about.
 LibraryRow row_of(LibraryRow row,
                   const Validation& validation,
@@ -58,36 +92,16 @@ LibraryRow row_of(LibraryRow row,
 std::vector<LibraryRow> compare_with_library(const ScenarioSpace& space,
                                              const Validation& validation,
                                              const Baselines& baselines) {
-  const Grid& grid = space.grid();
-  const Components& components = space.components();
   std::vector<LibraryRow> rows;
   for (const BaselineWorkload& workload : baselines.workloads) {
     LibraryRow row;
     row.network = workload.label;
     if (!take_fastest_variant(workload, row)) continue;
-    std::vector<std::size_t> outcomes;
-    std::vector<std::string> policies;  // of these
-    std::vector<std::string> names;     // each once, in the order of the spec
-    for (std::size_t i = 0; i < validation.scenarios.size(); ++i) {
-      const ScenarioOutcome& outcome = validation.scenarios[i];
-      if (!outcome.compared()) continue;
-      const auto spec = components.recurrent_spec(grid.part_index(outcome.scenario, Part::workload),
-                                                  Granularity::fine);
-      if (!spec || !same_network(*spec, workload.spec)) continue;
-      outcomes.push_back(i);
-      policies.push_back(components.policy_name(grid.part_index(outcome.scenario, Part::policy)));
-      if (std::find(names.begin(), names.end(), policies.back()) == names.end()) {
-        names.push_back(policies.back());
-      }
-    }
-    if (outcomes.empty()) continue;
-    rows.push_back(row_of(row, validation, outcomes));
-    for (const std::string& name : names) {
-      std::vector<std::size_t> own;
-      for (std::size_t i = 0; i < outcomes.size(); ++i) {
-        if (policies[i] == name) own.push_back(outcomes[i]);
-      }
-      row.policy = name;
+    const NetworkOutcomes outcomes = outcomes_of(workload.spec, space, validation);
+    if (outcomes.all.empty()) continue;
+    rows.push_back(row_of(row, validation, outcomes.all));
+    for (const auto& [policy, own] : outcomes.by_policy) {
+      row.policy = policy;
       rows.push_back(row_of(row, validation, own));
     }
   }

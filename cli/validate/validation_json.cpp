@@ -170,6 +170,36 @@ Json speed_json(const Validation& all) {
   return json;
 }
 
+/// Over all scenarios: parts of the error, kinds of tasks, policies.
+void add_breakdowns(const Validation& all, Json& json) {
+  for (std::size_t part = 0; part < error_part_count; ++part) {
+    json["error_budget"][std::string{to_string(static_cast<ErrorPart>(part))}] = {
+        {"median", all.budget.at(part).bias}, {"median_absolute", all.budget.at(part).absolute}};
+  }
+  for (const KindSummary& kind : all.kinds) {
+    json["kinds"].push_back({{"kind", kind.kind},
+                             {"scenarios", kind.scenarios},
+                             {"tasks", kind.tasks},
+                             {"duration_error_p50", kind.duration_p50},
+                             {"duration_error_p90", kind.duration_p90},
+                             {"start_error_p50", kind.start_p50},
+                             {"start_error_p90", kind.start_p90},
+                             {"bias", kind.bias}});
+  }
+  for (const PolicySummary& policy : all.policies) {
+    Json entry{{"policy", policy.policy}, {"makespan_error", of(policy.error)}};
+    if (policy.speed_ups > 0) {
+      entry["speed_ups"] = policy.speed_ups;
+      entry["predicted_speed_up_median"] = policy.predicted_speed_up;
+      entry["measured_speed_up_median"] = policy.measured_speed_up;
+      entry["signs_right"] = policy.signs_right;
+      entry["decidable"] = policy.decidable;
+      entry["decidable_signs_right"] = policy.decidable_right;
+    }
+    json["policies"].push_back(std::move(entry));
+  }
+}
+
 Json summary_json(const ValidationReport& report) {
   const Validation& all = report.validation;
   std::size_t intervals = 0;
@@ -211,32 +241,7 @@ Json summary_json(const ValidationReport& report) {
     json["faster_probability"] = of(all.probabilities);
     json["faster_probability_decidable"] = of(all.decidable_probabilities);
   }
-  for (std::size_t part = 0; part < error_part_count; ++part) {
-    json["error_budget"][std::string{to_string(static_cast<ErrorPart>(part))}] = {
-        {"median", all.budget.at(part).bias}, {"median_absolute", all.budget.at(part).absolute}};
-  }
-  for (const KindSummary& kind : all.kinds) {
-    json["kinds"].push_back({{"kind", kind.kind},
-                             {"scenarios", kind.scenarios},
-                             {"tasks", kind.tasks},
-                             {"duration_error_p50", kind.duration_p50},
-                             {"duration_error_p90", kind.duration_p90},
-                             {"start_error_p50", kind.start_p50},
-                             {"start_error_p90", kind.start_p90},
-                             {"bias", kind.bias}});
-  }
-  for (const PolicySummary& policy : all.policies) {
-    Json entry{{"policy", policy.policy}, {"makespan_error", of(policy.error)}};
-    if (policy.speed_ups > 0) {
-      entry["speed_ups"] = policy.speed_ups;
-      entry["predicted_speed_up_median"] = policy.predicted_speed_up;
-      entry["measured_speed_up_median"] = policy.measured_speed_up;
-      entry["signs_right"] = policy.signs_right;
-      entry["decidable"] = policy.decidable;
-      entry["decidable_signs_right"] = policy.decidable_right;
-    }
-    json["policies"].push_back(std::move(entry));
-  }
+  add_breakdowns(all, json);
   json["broken_bounds"] = report.broken;
   return json;
 }

@@ -5,6 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -13,37 +18,90 @@ Cell number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
+/// A member of what is not always there, as a cell.
+template <class Outcome, class Member>
+Cell cell_of(const std::optional<Outcome>& outcome, Member member) {
+  return outcome ? Cell{std::invoke(member, *outcome)} : Cell{};
+}
+
+/// A metric of scenarios that were compared.
+struct ComparedColumn {
+  const char* name;
+  Cell (*value)(const ScenarioOutcome& outcome);
+};
+
+constexpr std::array compared_columns{
+    ComparedColumn{"predicted_us",
+                   [](const ScenarioOutcome& of) -> Cell { return of.predicted_us; }},
+    ComparedColumn{
+        "predicted_us_p5",
+        [](const ScenarioOutcome& of) { return cell_of(of.predicted_90, &Interval::low); }},
+    ComparedColumn{
+        "predicted_us_p95",
+        [](const ScenarioOutcome& of) { return cell_of(of.predicted_90, &Interval::high); }},
+    ComparedColumn{"measured_us", [](const ScenarioOutcome& of) -> Cell { return of.measured_us; }},
+    ComparedColumn{"measured_us_low",
+                   [](const ScenarioOutcome& of) -> Cell { return of.measured_95.low; }},
+    ComparedColumn{"measured_us_high",
+                   [](const ScenarioOutcome& of) -> Cell { return of.measured_95.high; }},
+    ComparedColumn{"measured_us_least",
+                   [](const ScenarioOutcome& of) -> Cell { return of.least_us; }},
+    ComparedColumn{"spread", [](const ScenarioOutcome& of) -> Cell { return of.spread; }},
+    ComparedColumn{"error", [](const ScenarioOutcome& of) -> Cell { return of.error; }},
+    ComparedColumn{"at_speed_us",
+                   [](const ScenarioOutcome& of) {
+                     return cell_of(of.at_speed, &OutcomeAtSpeed::predicted_us);
+                   }},
+    ComparedColumn{
+        "at_speed_error",
+        [](const ScenarioOutcome& of) { return cell_of(of.at_speed, &OutcomeAtSpeed::error); }},
+    ComparedColumn{"undisturbed_us",
+                   [](const ScenarioOutcome& of) {
+                     return cell_of(of.undisturbed, &UndisturbedOutcome::measured_us);
+                   }},
+    ComparedColumn{"undisturbed_error",
+                   [](const ScenarioOutcome& of) {
+                     return cell_of(of.undisturbed, &UndisturbedOutcome::error);
+                   }},
+    ComparedColumn{
+        "inside_calibrated_range",
+        [](const ScenarioOutcome& of) -> Cell { return std::int64_t{of.inside_hull ? 1 : 0}; }},
+    ComparedColumn{"predicted_memory_bytes",
+                   [](const ScenarioOutcome& of) {
+                     return cell_of(of.memory,
+                                    [](const MemoryOutcome& m) { return m.predicted.count(); });
+                   }},
+    ComparedColumn{"measured_memory_bytes",
+                   [](const ScenarioOutcome& of) {
+                     return cell_of(of.memory,
+                                    [](const MemoryOutcome& m) { return m.measured.count(); });
+                   }},
+    ComparedColumn{
+        "memory_error",
+        [](const ScenarioOutcome& of) { return cell_of(of.memory, &MemoryOutcome::error); }},
+    ComparedColumn{
+        "task_duration_error_p50",
+        [](const ScenarioOutcome& of) -> Cell { return of.comparison.all.duration.p50; }},
+    ComparedColumn{
+        "task_duration_error_p90",
+        [](const ScenarioOutcome& of) -> Cell { return of.comparison.all.duration.p90; }},
+    ComparedColumn{"task_start_error_p50",
+                   [](const ScenarioOutcome& of) -> Cell { return of.comparison.all.start.p50; }},
+    ComparedColumn{"task_start_error_p90",
+                   [](const ScenarioOutcome& of) -> Cell { return of.comparison.all.start.p90; }},
+    ComparedColumn{
+        "predicted_busy_us",
+        [](const ScenarioOutcome& of) -> Cell { return to_us(of.comparison.simulated_busy); }},
+    ComparedColumn{"measured_busy_us", [](const ScenarioOutcome& of) -> Cell {
+                     return to_us(of.comparison.measured_busy);
+                   }}};
+
 std::vector<Column> scenario_columns(const Grid& grid) {
   using enum ColumnRole;
   std::vector<Column> columns{{"scenario", note}};
   for (const AxisColumn& one : grid.axes()) columns.push_back({one.name, axis});
-  for (const char* name : {"group",
-                           "runs",
-                           "predicted_us",
-                           "predicted_us_p5",
-                           "predicted_us_p95",
-                           "measured_us",
-                           "measured_us_low",
-                           "measured_us_high",
-                           "measured_us_least",
-                           "spread",
-                           "error",
-                           "at_speed_us",
-                           "at_speed_error",
-                           "undisturbed_us",
-                           "undisturbed_error",
-                           "inside_calibrated_range",
-                           "predicted_memory_bytes",
-                           "measured_memory_bytes",
-                           "memory_error",
-                           "task_duration_error_p50",
-                           "task_duration_error_p90",
-                           "task_start_error_p50",
-                           "task_start_error_p90",
-                           "predicted_busy_us",
-                           "measured_busy_us"}) {
-    columns.push_back({name, metric});
-  }
+  for (const char* name : {"group", "runs"}) columns.push_back({name, metric});
+  for (const ComparedColumn& column : compared_columns) columns.push_back({column.name, metric});
   for (std::size_t part = 0; part < error_part_count; ++part) {
     columns.push_back(
         {fmt::format("error_{}_us", to_string(static_cast<ErrorPart>(part))), metric});
@@ -63,31 +121,8 @@ Table scenarios_table(const ValidationReport& report) {
     row.push_back(number(outcome.group));
     row.push_back(number(outcome.runs));
     if (outcome.compared()) {
-      const TraceComparison& comparison = outcome.comparison;
-      row.emplace_back(outcome.predicted_us);
-      row.push_back(outcome.predicted_90 ? Cell{outcome.predicted_90->low} : Cell{});
-      row.push_back(outcome.predicted_90 ? Cell{outcome.predicted_90->high} : Cell{});
-      row.emplace_back(outcome.measured_us);
-      row.emplace_back(outcome.measured_95.low);
-      row.emplace_back(outcome.measured_95.high);
-      row.emplace_back(outcome.least_us);
-      row.emplace_back(outcome.spread);
-      row.emplace_back(outcome.error);
-      row.push_back(outcome.at_speed ? Cell{outcome.at_speed->predicted_us} : Cell{});
-      row.push_back(outcome.at_speed ? Cell{outcome.at_speed->error} : Cell{});
-      row.push_back(outcome.undisturbed ? Cell{outcome.undisturbed->measured_us} : Cell{});
-      row.push_back(outcome.undisturbed ? Cell{outcome.undisturbed->error} : Cell{});
-      row.emplace_back(std::int64_t{outcome.inside_hull ? 1 : 0});
-      row.push_back(outcome.memory ? Cell{outcome.memory->predicted.count()} : Cell{});
-      row.push_back(outcome.memory ? Cell{outcome.memory->measured.count()} : Cell{});
-      row.push_back(outcome.memory ? Cell{outcome.memory->error} : Cell{});
-      row.emplace_back(comparison.all.duration.p50);
-      row.emplace_back(comparison.all.duration.p90);
-      row.emplace_back(comparison.all.start.p50);
-      row.emplace_back(comparison.all.start.p90);
-      row.emplace_back(to_us(comparison.simulated_busy));
-      row.emplace_back(to_us(comparison.measured_busy));
-      for (const Duration part : comparison.budget.parts) row.emplace_back(to_us(part));
+      for (const ComparedColumn& column : compared_columns) row.push_back(column.value(outcome));
+      for (const Duration part : outcome.comparison.budget.parts) row.emplace_back(to_us(part));
     }
     row.resize(table.columns.size() - 1);
     row.emplace_back(outcome.note);

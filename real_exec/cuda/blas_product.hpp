@@ -5,6 +5,7 @@
 
 #include <cublas_v2.h>
 
+#include <array>
 #include <cstdint>
 
 namespace schedlab::detail {
@@ -51,8 +52,8 @@ class BlasScalars {
 
  private:
   [[nodiscard]] const void* of(bool one) const {
-    static constexpr double doubles[2] = {0.0, 1.0};
-    static constexpr float floats[2] = {0.0F, 1.0F};
+    static constexpr std::array doubles{0.0, 1.0};
+    static constexpr std::array floats{0.0F, 1.0F};
     if (wide_) return &doubles[one ? 1 : 0];
     return &floats[one ? 1 : 0];
   }

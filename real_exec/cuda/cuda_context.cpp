@@ -57,11 +57,12 @@ void set_connections(int device, std::uint32_t connections) {
                       .hint = {}});
   }
   const std::string wanted = std::to_string(connections);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before the first use of the device, by one thread
   const char* const set = std::getenv(connections_variable);
   if (set != nullptr && wanted == set) return;
   const std::string before = set == nullptr ? "not set" : set;
   // First of all: the driver may read it when it starts.
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): before the first use of the device, by one thread
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): as above
   setenv(connections_variable, wanted.c_str(), 1);
   if (!context_exists(device)) return;
   throw DeviceError(fmt::format(

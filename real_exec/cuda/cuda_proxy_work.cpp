@@ -191,8 +191,7 @@ CudaProxyWork::Implementation::SpinShape CudaProxyWork::Implementation::spin_sha
                     most_threads,
                     context_->shared_memory_per_block));
   }
-  shape.waves =
-      static_cast<std::int64_t>(ceil_div(shape.grid.blocks, per_unit * context_->properties.units));
+  shape.waves = ceil_div(shape.grid.blocks, std::int64_t{per_unit} * context_->properties.units);
   return shape;
 }
 

@@ -10,8 +10,8 @@
 
 namespace schedlab::detail {
 
-LoadedLibrary::LoadedLibrary(std::string what, const std::string& file) : what_(std::move(what)) {
-  handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+LoadedLibrary::LoadedLibrary(std::string what, const std::string& file)
+    : what_(std::move(what)), handle_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (handle_ != nullptr) return;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the message is the calling thread's own in glibc
   const std::string reason = dlerror();

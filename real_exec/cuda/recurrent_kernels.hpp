@@ -47,10 +47,11 @@ void reset_cell_forward(const DeviceCellForward& args, cudaStream_t stream);
 
 /// One step backward.
 struct DeviceCellBackward {
-  const float* gates = nullptr;           ///< activations
-  const float* c = nullptr;               ///< LSTM
-  const float* before = nullptr;          ///< of an LSTM c, else h, of the step before
-  const float* upstream[2] = {};          ///< nullptr: none
+  const float* gates = nullptr;   ///< activations
+  const float* c = nullptr;       ///< LSTM
+  const float* before = nullptr;  ///< of an LSTM c, else h, of the step before
+  // Device code cannot call the members of a std::array.
+  const float* upstream[2] = {};          ///< nullptr: none  NOLINT(*-avoid-c-arrays): above
   const float* dh = nullptr;              ///< dG * Wh^T of the step after
   float* carry = nullptr;                 ///< dc, or the direct path of dh; replaced
   const float* reset_gradient = nullptr;  ///< GRU, reset before: d(r * h)

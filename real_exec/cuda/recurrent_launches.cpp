@@ -109,7 +109,7 @@ void RecurrentLaunches::copy_in(const CudaLaunch& to) {
       arrays_.x.data(), arrays_.x_low.data(), static_cast<long long>(arrays_.x.size()), to.stream);
 }
 
-void RecurrentLaunches::copy_out(const CudaLaunch& to) {
+void RecurrentLaunches::copy_out(const CudaLaunch& to) const {
   check_cuda(cudaMemcpyAsync(arrays_.loss_host.data(),
                              arrays_.loss.data(),
                              sizeof(float),

@@ -66,7 +66,7 @@ class RecurrentLaunches {
   };
 
   void copy_in(const CudaLaunch& to);
-  void copy_out(const CudaLaunch& to);
+  void copy_out(const CudaLaunch& to) const;
   void input_gemm(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
   void recurrent_gemm(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
   void candidate_gemm(const DeviceChain& chain, std::int64_t step, const CudaLaunch& to);
@@ -100,7 +100,7 @@ class RecurrentLaunches {
                 std::int64_t buffer,
                 cudaStream_t to);
   void reduce(SubTask task, const DeviceChain& chain, cudaStream_t to);
-  void update(const DeviceChain& chain, cudaStream_t to);
+  void update(const DeviceChain& chain, cudaStream_t to) const;
 
   // Matrices that the task uses, of a step.
   [[nodiscard]] float* own(StepTensor kind,

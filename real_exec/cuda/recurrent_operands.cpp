@@ -4,6 +4,8 @@
 #include "real_exec/cuda/recurrent_launches.hpp"
 #include "sim/base/error.hpp"
 
+#include <array>
+
 namespace schedlab::detail {
 
 std::vector<StepTensorMap::Chain> RecurrentLaunches::step_arrays() const {
@@ -15,7 +17,7 @@ std::vector<StepTensorMap::Chain> RecurrentLaunches::step_arrays() const {
     const std::int64_t outputs = spec.batch * arrays_.y_columns(layer);
     const bool top = layer == spec.layers - 1 && chain.place.direction == 0;
     // In the order of StepTensor: zx, zh, gates, c, h, dG, dx, dy.
-    const std::int64_t elements[step_tensor_count] = {
+    const std::array<std::int64_t, step_tensor_count> elements{
         arrays_.shape.gates * cell,
         arrays_.shape.gates * cell,
         arrays_.saved_columns() * spec.batch,

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace schedlab::detail {
 namespace {
@@ -15,6 +16,18 @@ namespace {
 template <class... Arrays>
 std::size_t bytes_of(const Arrays&... arrays) {
   return (std::size_t{0} + ... + arrays.bytes());
+}
+
+/// Of what the network has once, of an array for each layer, and of all chains.
+template <class Layers, class OfChain>
+Bytes total_bytes(std::size_t once,
+                  const Layers& layers,
+                  const std::vector<DeviceChain>& chains,
+                  OfChain of_chain) {
+  std::size_t bytes = once;
+  for (const auto& layer : layers) bytes += layer.bytes();
+  for (const DeviceChain& chain : chains) bytes += of_chain(chain);
+  return Bytes{static_cast<std::int64_t>(bytes)};
 }
 
 void copy_weights(const DeviceArray<float>& from, const DeviceArray<float>& to) {
@@ -28,46 +41,41 @@ void copy_weights(const DeviceArray<float>& from, const DeviceArray<float>& to) 
 }  // namespace
 
 Bytes RecurrentArrays::tensor_bytes() const {
-  std::size_t bytes = bytes_of(x, dy, target, loss);
-  for (const auto& layer : y) bytes += layer.bytes();
-  for (const DeviceChain& chain : chains) {
-    bytes += bytes_of(chain.wx,
-                      chain.wh,
-                      chain.bias,
-                      chain.wx_moments,
-                      chain.wh_moments,
-                      chain.bias_moments,
-                      chain.gates,
-                      chain.c,
-                      chain.reset,
-                      chain.gate_gradients,
-                      chain.dh,
-                      chain.carry,
-                      chain.dx,
-                      chain.dwx,
-                      chain.dwh,
-                      chain.dbias);
-  }
-  return Bytes{static_cast<std::int64_t>(bytes)};
+  return total_bytes(bytes_of(x, dy, target, loss), y, chains, [](const DeviceChain& chain) {
+    return bytes_of(chain.wx,
+                    chain.wh,
+                    chain.bias,
+                    chain.wx_moments,
+                    chain.wh_moments,
+                    chain.bias_moments,
+                    chain.gates,
+                    chain.c,
+                    chain.reset,
+                    chain.gate_gradients,
+                    chain.dh,
+                    chain.carry,
+                    chain.dx,
+                    chain.dwx,
+                    chain.dwh,
+                    chain.dbias);
+  });
 }
 
 Bytes RecurrentArrays::workspace_bytes() const {
-  std::size_t bytes = bytes_of(loss_scratch, y_steps, lengths, x_low);
-  for (const auto& layer : y_low) bytes += layer.bytes();
-  for (const DeviceChain& chain : chains) {
-    bytes += bytes_of(chain.wx_first,
-                      chain.wh_first,
-                      chain.bias_first,
-                      chain.zh,
-                      chain.reset_gradient,
-                      chain.dh_last,
-                      chain.carry_last,
-                      chain.wx_low,
-                      chain.wh_low,
-                      chain.reset_low,
-                      chain.gate_gradients_low);
-  }
-  return Bytes{static_cast<std::int64_t>(bytes)};
+  const std::size_t shared = bytes_of(loss_scratch, y_steps, lengths, x_low);
+  return total_bytes(shared, y_low, chains, [](const DeviceChain& chain) {
+    return bytes_of(chain.wx_first,
+                    chain.wh_first,
+                    chain.bias_first,
+                    chain.zh,
+                    chain.reset_gradient,
+                    chain.dh_last,
+                    chain.carry_last,
+                    chain.wx_low,
+                    chain.wh_low,
+                    chain.reset_low,
+                    chain.gate_gradients_low);
+  });
 }
 
 void RecurrentArrays::train_on(const PaddedBatch& batch) {

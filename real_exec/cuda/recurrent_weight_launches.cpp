@@ -130,7 +130,7 @@ void RecurrentLaunches::reduce(SubTask task, const DeviceChain& chain, cudaStrea
   }
 }
 
-void RecurrentLaunches::update(const DeviceChain& chain, cudaStream_t to) {
+void RecurrentLaunches::update(const DeviceChain& chain, cudaStream_t to) const {
   const bool adam = arrays_.spec.optimizer == Optimizer::adam;
   const auto one = [&](const DeviceArray<float>& w,
                        const LowArray& low,

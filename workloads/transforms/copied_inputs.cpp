@@ -27,6 +27,35 @@ Operation input_copy(const CopiedInputs::Options& options, Bytes bytes) {
   return copy;
 }
 
+/// The copies of every rank, one after another; gives the last one of each.
+std::vector<TaskId> add_copies(const TaskGraph& graph,
+                               const CopiedInputs::Options& options,
+                               TaskGraphBuilder& builder) {
+  const Bytes each{options.bytes.count() / options.count};
+  const Operation usual = input_copy(options, each);
+  const Operation last = input_copy(options, options.bytes - each * (options.count - 1));
+  const OperationId usual_id = builder.add_operation(usual);
+  const OperationId last_id = last == usual ? usual_id : builder.add_operation(last);
+  const std::uint32_t ranks = graph.rank_count();
+  std::vector<TaskId> arrived;
+  arrived.reserve(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    for (std::uint32_t i = 0; i < options.count; ++i) {
+      const bool ends = i + 1 == options.count;
+      const std::string name =
+          ranks == 1 ? fmt::format("input({})", i) : fmt::format("input({})@{}", i, rank);
+      const TaskId copy = builder.add_task(ends ? last_id : usual_id, {}, name);
+      if (graph.has_task_durations()) {
+        builder.set_duration(copy, ends ? last.fixed_duration : usual.fixed_duration);
+      }
+      if (graph.has_ranks()) builder.set_rank(copy, rank);
+      if (i > 0) builder.add_edge(TaskId{copy.value() - 1}, copy);
+      if (ends) arrived.push_back(copy);
+    }
+  }
+  return arrived;
+}
+
 }  // namespace
 
 TaskGraph CopiedInputs::apply(const TaskGraph& graph) const {
@@ -48,26 +77,7 @@ TaskGraph CopiedInputs::apply(const TaskGraph& graph) const {
   for (const TaskId task : graph.tasks()) {
     same.push_back(detail::copy_task(graph, task, graph.operation_id(task), builder));
   }
-  const Bytes each{options_.bytes.count() / count};
-  const Operation usual = input_copy(options_, each);
-  const Operation last = input_copy(options_, options_.bytes - each * (count - 1));
-  const OperationId usual_id = builder.add_operation(usual);
-  const OperationId last_id = last == usual ? usual_id : builder.add_operation(last);
-  std::vector<TaskId> arrived;  // by rank: its last copy
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const bool ends = i + 1 == count;
-      const std::string name =
-          ranks == 1 ? fmt::format("input({})", i) : fmt::format("input({})@{}", i, rank);
-      const TaskId copy = builder.add_task(ends ? last_id : usual_id, {}, name);
-      if (graph.has_task_durations()) {
-        builder.set_duration(copy, ends ? last.fixed_duration : usual.fixed_duration);
-      }
-      if (graph.has_ranks()) builder.set_rank(copy, rank);
-      if (i > 0) builder.add_edge(TaskId{copy.value() - 1}, copy);
-      if (ends) arrived.push_back(copy);
-    }
-  }
+  const std::vector<TaskId> arrived = add_copies(graph, options_, builder);
   for (const TaskId task : graph.tasks()) {
     if (graph.predecessors(task).empty()) builder.add_edge(arrived[graph.rank(task)], task);
   }
