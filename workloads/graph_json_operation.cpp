@@ -8,13 +8,11 @@
 namespace schedlab::detail {
 namespace {
 
-namespace ondemand = simdjson::ondemand;
-
 constexpr std::int64_t largest = GraphTotals::largest_size;
 
 }  // namespace
 
-Operation JsonOperationReader::read(ondemand::object fields) {
+Operation JsonOperationReader::read(JsonValues::Object fields) {
   Operation operation{.name = {}, .kernels = {}};
   for (auto field : fields) {
     const std::string_view key = JsonValues::key_of(field);
@@ -41,7 +39,7 @@ Operation JsonOperationReader::read(ondemand::object fields) {
   return operation;
 }
 
-Kernel JsonOperationReader::read_kernel(ondemand::object fields) {
+Kernel JsonOperationReader::read_kernel(JsonValues::Object fields) {
   Kernel kernel;
   for (auto field : fields) {
     const std::string_view key = JsonValues::key_of(field);

@@ -6,8 +6,6 @@
 #include "workloads/json_place.hpp"
 #include "workloads/json_values.hpp"
 
-#include <simdjson.h>
-
 #include <string_view>
 
 namespace schedlab::detail {
@@ -20,10 +18,10 @@ class JsonOperationReader {
   JsonOperationReader(JsonPlace& place, JsonValues& values, GraphTotals& totals)
       : place_(place), values_(values), totals_(totals) {}
 
-  [[nodiscard]] Operation read(simdjson::ondemand::object fields);
+  [[nodiscard]] Operation read(JsonValues::Object fields);
 
  private:
-  Kernel read_kernel(simdjson::ondemand::object fields);
+  Kernel read_kernel(JsonValues::Object fields);
   /// The grid that a kernel is launched with; false if the key is none of it.
   bool read_grid(std::string_view key, JsonValues::Value value, KernelGrid& grid);
 

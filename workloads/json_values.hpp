@@ -30,6 +30,7 @@ namespace ondemand = simdjson::ondemand;
 class JsonValues {
  public:
   using Value = simdjson::simdjson_result<ondemand::value>;
+  using Object = simdjson::ondemand::object;
 
   explicit JsonValues(const JsonPlace& place) : place_(&place) {}
 
