@@ -28,7 +28,8 @@ struct Tile {
   std::ptrdiff_t b_ahead = 0;
   std::ptrdiff_t b_ahead_too = 0;
   std::ptrdiff_t a_ahead = 0;
-  float* next_c = nullptr;  ///< by features: of the next tile, with the same distance of panels
+  const float* next_c =
+      nullptr;  ///< by features: of the next tile, with the same distance of panels
 };
 
 /// How the elements of A lie for one term: rows of a tile side by side or in different rows of a
@@ -67,10 +68,12 @@ SCHEDLAB_INLINE void store_sums(const TileSums<rows, panels>& sums,
   (store(c + i % panels * next + i / panels * lanes, sums.of[i]), ...);
 }
 
-template <std::ptrdiff_t panels, std::ptrdiff_t... i>
-SCHEDLAB_INLINE void fetch_next(const Tile& tile,
-                                std::integer_sequence<std::ptrdiff_t, i...> /*all*/) {
-  (__builtin_prefetch(tile.next_c + i % panels * tile.c_panel + i / panels * lanes, 1), ...);
+/// A row of the next tile, to be written.
+template <std::ptrdiff_t... p>
+SCHEDLAB_INLINE void fetch_sums(const float* c,
+                                std::ptrdiff_t c_panel,
+                                std::integer_sequence<std::ptrdiff_t, p...> /*all*/) {
+  (__builtin_prefetch(c + p * c_panel, 1), ...);
 }
 
 template <std::ptrdiff_t... row>
@@ -134,18 +137,27 @@ SCHEDLAB_INLINE void compute(const Tile& tile) {
   constexpr std::make_integer_sequence<std::ptrdiff_t, 1> one{};
   constexpr std::make_integer_sequence<std::ptrdiff_t, 4> four{};
   constexpr std::make_integer_sequence<std::ptrdiff_t, rows> each_row{};
+  constexpr std::make_integer_sequence<std::ptrdiff_t, panels> each_panel{};
   TileSums<rows, panels> sums{};
   load_sums(sums, tile, each);
-  if (left == Left::by_features) fetch_next<panels>(tile, each);
   const float* a = tile.a;
   const float* b = tile.b;
+  const float* next_c = tile.next_c;
+  const float* const next_c_end = left == Left::by_features ? next_c + rows * lanes : nullptr;
   const std::ptrdiff_t inner = left == Left::by_rows ? lanes : tile.inner;
   const std::ptrdiff_t a_jump = tile.a_outer - inner * term_stride<left>;
   const std::ptrdiff_t b_jump = tile.b_outer - inner * lanes;
   for (std::ptrdiff_t outside = tile.outer; outside > 0; --outside) {
     if (left == Left::by_rows) fetch_rows(a + tile.a_ahead, each_row);
     std::ptrdiff_t inside = inner;
-    for (; inside >= 4; inside -= 4) add_terms<left>(sums, tile, a, b, four);
+    for (; inside >= 4; inside -= 4) {
+      // Row by row: all at once would hold up what this tile reads.
+      if (left == Left::by_features && next_c < next_c_end) {
+        fetch_sums(next_c, tile.c_panel, each_panel);
+        next_c += lanes;
+      }
+      add_terms<left>(sums, tile, a, b, four);
+    }
     for (; inside > 0; --inside) add_terms<left>(sums, tile, a, b, one);
     a += a_jump;
     b += b_jump;
