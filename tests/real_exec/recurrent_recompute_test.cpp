@@ -179,7 +179,7 @@ TEST_CASE("a run that keeps everything side by side holds more than one by tenso
 
 TEST_CASE("gate gradients of a training step lie where its activations lay") {
   RecurrentSpec spec =
-      with_tensors(test::odd_network(RecurrentCell::lstm), Recompute::keep_backward);
+      test::recomputed(test::odd_network(RecurrentCell::lstm), Recompute::keep_backward);
   spec.layers = 1;
   spec.steps = 5;
   spec.batch = 4;
