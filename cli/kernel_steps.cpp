@@ -272,17 +272,20 @@ void run_by_kernel(Simulator& simulator,
   trace = steps->folded(expanded, simulator.run(problem, expanded, options));
 }
 
-Simulator::Recording record_by_kernel(Simulator& simulator,
-                                      const KernelSteps* steps,
-                                      const Problem& problem,
-                                      OnlinePolicy& policy,
-                                      const SimulationOptions& options) {
-  if (steps == nullptr) return simulator.record(problem, policy, options);
+void record_by_kernel(Simulator& simulator,
+                      const KernelSteps* steps,
+                      const Problem& problem,
+                      OnlinePolicy& policy,
+                      const SimulationOptions& options,
+                      Simulator::Recording& recording) {
+  if (steps == nullptr) {
+    simulator.record_into(problem, policy, options, recording);
+    return;
+  }
   const std::unique_ptr<OnlinePolicy> expanding = steps->expanded(policy);
-  Simulator::Recording recording = simulator.record(problem, *expanding, options);
+  simulator.record_into(problem, *expanding, options, recording);
   recording.trace = steps->folded(recording.plan, recording.trace);
   recording.plan = steps->folded(recording.plan);
-  return recording;
 }
 
 }  // namespace schedlab

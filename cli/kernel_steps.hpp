@@ -74,11 +74,12 @@ void run_by_kernel(Simulator& simulator,
                    const Plan& plan,
                    const SimulationOptions& options,
                    Trace& trace);
-/// Simulator::record, likewise.
-[[nodiscard]] Simulator::Recording record_by_kernel(Simulator& simulator,
-                                                    const KernelSteps* steps,
-                                                    const Problem& problem,
-                                                    OnlinePolicy& policy,
-                                                    const SimulationOptions& options);
+/// Simulator::record_into, likewise.
+void record_by_kernel(Simulator& simulator,
+                      const KernelSteps* steps,
+                      const Problem& problem,
+                      OnlinePolicy& policy,
+                      const SimulationOptions& options,
+                      Simulator::Recording& recording);
 
 }  // namespace schedlab

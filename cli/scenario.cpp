@@ -210,8 +210,8 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
   const Problem planned = decided.problem();
   settled_ = nullptr;
   if (const auto online = this->online(scenario, policy, planned)) {
-    recording_ =
-        record_by_kernel(simulator_, decided.steps.get(), decided.simulated(), *online, options);
+    record_by_kernel(
+        simulator_, decided.steps.get(), decided.simulated(), *online, options, recording_);
     recording_.plan.policy = policy.name();
     if (!several && !ahead) {
       settle_costs(scenario, prepared, policy, options, true);
@@ -292,7 +292,7 @@ Samples ScenarioRunner::draw(std::uint64_t scenario, const FullRun& run, const P
     const bool ahead = space_.planned_ahead(scenario);
     if (const auto online = ahead ? std::unique_ptr<OnlinePolicy>{}
                                   : this->online(scenario, policy, prepared.problem())) {
-      sample_ = record_by_kernel(simulator_, steps, varied, *online, options);
+      record_by_kernel(simulator_, steps, varied, *online, options, sample_);
       plan = &sample_.plan;
     } else {
       run_by_kernel(simulator_, steps, varied, *plan, options, sample_.trace);

@@ -18,7 +18,7 @@ void ScenarioRunner::settle_costs(std::uint64_t scenario,
     const Problem problem{nominal.graph, nominal.platform, costs};
     if (decides_again) {
       const auto online = this->online(scenario, policy, prepared.problem());
-      recording_ = record_by_kernel(simulator_, steps, problem, *online, options);
+      record_by_kernel(simulator_, steps, problem, *online, options, recording_);
       recording_.plan.policy = policy.name();
     } else {
       run_by_kernel(simulator_, steps, problem, recording_.plan, options, recording_.trace);

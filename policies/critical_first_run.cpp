@@ -14,6 +14,7 @@ constexpr Duration longest_sleep = std::chrono::seconds{1};  // assumed; a call 
 constexpr std::uint64_t free_queries = 10'000;               // assumed
 constexpr std::size_t walks_told_ahead = 8;
 constexpr std::size_t calls_told_ahead = 4096;  // so that they take little memory
+constexpr std::size_t expected_records = 32;    // of a stream
 
 HostCall sleep_of(Duration sleep) {
   return HostCall::sleep_ns(
@@ -260,12 +261,17 @@ std::size_t CriticalFirstRun::choose(StreamId stream, bool may_block) const {
 }
 
 bool CriticalFirstRun::must_wait(TaskId task, StreamId stream) const {
-  bool waits = false;
-  for_each_need(task, [&](TaskId before) {
-    waits = waits || (!order_.ordered(before, stream) &&
-                      complete_[order_.stream_of(before).value()] < order_.position(before));
+  const auto may_be_running = [&](TaskId before) {
+    return !order_.ordered(before, stream) &&
+           complete_[order_.stream_of(before).value()] < order_.position(before);
+  };
+  for (const TaskId before : graph_.predecessors(task)) {
+    if (may_be_running(before)) return true;
+  }
+  const auto tensors = accumulations_.of(task);
+  return std::any_of(tensors.begin(), tensors.end(), [&](TensorId tensor) {
+    return last_writer_[tensor].valid() && may_be_running(last_writer_[tensor]);
   });
-  return waits;
 }
 
 const CriticalFirstRun::Lanes& CriticalFirstRun::lanes_of(std::uint32_t layer) {
@@ -304,6 +310,7 @@ StreamId CriticalFirstRun::open(std::string name, int priority) {
   const StreamId stream = order_.add_stream();
   tail_.push_back(TaskId::none());
   recorded_.push_back({});
+  recorded_[stream].reserve(expected_records);
   complete_.push_back(0);
   opened_.push_back({.device = DeviceId{0}, .priority = priority, .name = std::move(name)});
   calls_.push_back(HostCall::create_stream(stream));
@@ -348,9 +355,11 @@ void CriticalFirstRun::wait_for_needs(TaskId task, StreamId stream) {
     if (!order_.ordered(before, stream)) needs_.push_back(before);
   });
   // A later task can imply an earlier one, never the other way round.
-  std::sort(needs_.begin(), needs_.end(), [&](TaskId a, TaskId b) {
-    return sequence_[a] > sequence_[b];
-  });
+  if (needs_.size() > 1) {
+    std::sort(needs_.begin(), needs_.end(), [&](TaskId a, TaskId b) {
+      return sequence_[a] > sequence_[b];
+    });
+  }
   for (const TaskId before : needs_) {
     if (order_.ordered(before, stream)) continue;
     const EventId event = event_after(before);

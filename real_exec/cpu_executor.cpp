@@ -94,9 +94,10 @@ void CpuExecutor::run(const Problem& problem, OnlinePolicy& policy, CpuWork& wor
         "a policy that decides while it runs cannot be preloaded: capture it into device graphs "
         "(\"launch\": \"graph_launch\") or give the host a core");
   }
-  PolicySource source(policy, problem);
+  Plan plan;
+  PolicySource source(policy, problem, plan);
   const IdVector<StreamId, StreamSpec> streams = source.plan().streams;
-  const auto keep_plan = [&] { out.plan = std::move(source).take(); };
+  const auto keep_plan = [&] { out.plan = std::move(plan); };
   try {
     impl_->threads.run(problem.graph, work, streams, {}, detail::calls_of(source), out);
   } catch (...) {

@@ -115,7 +115,8 @@ void DeviceExecutor::run(const TaskGraph& graph, const Plan& plan, Execution& ou
 
 void DeviceExecutor::run(const Problem& problem, OnlinePolicy& policy, Execution& out) {
   out = {};
-  PolicySource source(policy, problem);
+  Plan plan;
+  PolicySource source(policy, problem, plan);
   const Plan initial = source.plan();
   expect_one_device(problem.graph, initial.streams);
   const detail::CallSource calls = detail::calls_of(source);
@@ -123,10 +124,10 @@ void DeviceExecutor::run(const Problem& problem, OnlinePolicy& policy, Execution
   try {
     run.execute(initial, calls, out);
   } catch (...) {
-    out.plan = std::move(source).take();
+    out.plan = std::move(plan);
     throw;
   }
-  out.plan = std::move(source).take();
+  out.plan = std::move(plan);
   if (options_.timing == TaskTiming::events) set_task_times(out, run.times());
 }
 

@@ -60,7 +60,7 @@ class FactoredRuns {
     const Problem problem{nominal_.graph, nominal_.platform, costs_};
     const KernelSteps* const steps = run_.prepared->steps.get();
     if (const auto online = online_policy(space_, scenario_, run_)) {
-      recording_ = record_by_kernel(simulator_, steps, problem, *online, options_);
+      record_by_kernel(simulator_, steps, problem, *online, options_, recording_);
     } else {
       run_by_kernel(simulator_, steps, problem, run_.plan, options_, recording_.trace);
     }

@@ -45,16 +45,22 @@ class PlanSource {
 /// Where the engine gets its host calls from: an online policy, whose decisions become a plan.
 class PolicySource {
  public:
-  PolicySource(OnlinePolicy& policy, const Problem& problem)
+  /// `plan` becomes that of the decisions, in the memory it has.
+  PolicySource(OnlinePolicy& policy, const Problem& problem, Plan& plan)
       : policy_(policy),
         polling_(dynamic_cast<PollingPolicy*>(&policy)),
-        limit_(1'000'000 + 1000 * problem.graph.task_count()) {
+        limit_(1'000'000 + 1000 * problem.graph.task_count()),
+        plan_(plan) {
+    std::vector<HostCall> calls;
+    if (!plan_.hosts.empty()) calls = std::move(plan_.hosts[HostId{0}].calls);
+    plan_ = Plan{};
     plan_.streams = policy.initial_streams();
-    plan_.hosts[HostId{0}].calls.reserve(4 * problem.graph.task_count());  // launches, and more
+    calls.clear();
+    calls.reserve(4 * problem.graph.task_count());  // launches, and more
+    plan_.hosts[HostId{0}].calls = std::move(calls);
   }
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] Plan take() && { return std::move(plan_); }
 
   [[nodiscard]] std::optional<HostCall> next(HostId host, const HostView& view) {
     const std::optional<OnlineStep> step = policy_.next(view);
@@ -119,7 +125,7 @@ class PolicySource {
   OnlinePolicy& policy_;
   PollingPolicy* polling_;
   std::size_t limit_;
-  Plan plan_;
+  Plan& plan_;
   std::span<const HostCall> decided_;  // by rest()
 };
 

@@ -159,6 +159,7 @@ class DeviceSide {
   [[nodiscard]] bool settled() const { return scratch_.dirty.empty() && !dispatch_needed(); }
 
  private:
+  void share(std::uint32_t connection);
   [[gnu::always_inline]] std::uint32_t append(Stream& s,
                                               HostCall call,
                                               Time arrival,

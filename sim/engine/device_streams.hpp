@@ -36,11 +36,28 @@ void DeviceSide<Sharing>::open(StreamId id, const StreamSpec& spec) {
   }
   if (first_connection_[spec.device] == nil) {
     first_connection_[spec.device] = static_cast<std::uint32_t>(scratch_.connections.size());
-    Connection shared;
-    shared.shared = true;
-    scratch_.connections.resize(scratch_.connections.size() + device.connections, shared);
+    scratch_.connections.resize(scratch_.connections.size() + device.connections);
   }
   opened.connection = first_connection_[spec.device] + number % device.connections;
+  if (number >= device.connections) share(opened.connection);
+}
+
+/// A second stream is mapped onto the connection: what of the first one's kernel was nobody's
+/// concern is one from now on.
+template <class Sharing>
+void DeviceSide<Sharing>::share(std::uint32_t connection) {
+  Connection& c = scratch_.connections[connection];
+  if (c.shared) return;
+  c.shared = true;
+  if constexpr (requires { sharing_.reveal(StreamId{}, c.head); }) {
+    if (!c.submitted || scratch_.collectives.contains(items_[c.head].call.task())) return;
+    const auto started = sharing_.reveal(items_[c.head].call.stream(), c.head);
+    if (!started) return;
+    start(connection, *started);
+    c.submitted = false;
+    pop(c);
+    touch(connection);
+  }
 }
 
 template <class Sharing>

@@ -144,6 +144,7 @@ struct Scratch {
   std::vector<std::uint32_t> last_record;  // by event: the item of its latest record
   std::vector<std::uint32_t> dirty;        // connections to look at
   std::vector<std::uint32_t> resumed;      // hosts to go on with
+  std::vector<std::uint32_t> watched;      // streams that a polling host waits for
   std::vector<HostThread> hosts;
   std::vector<Message> messages;
   std::vector<GraphState> graphs;
@@ -160,7 +161,8 @@ struct Scratch {
            messages.capacity() * sizeof(Message) + arrivals.memory_bytes() +
            slots.capacity() * sizeof(GraphSlot) + free_slots.capacity() * sizeof(std::uint32_t) +
            collectives.memory_bytes() + legacy_order.memory_bytes() + transfers.memory_bytes() +
-           (last_record.capacity() + dirty.capacity() + resumed.capacity()) * sizeof(std::uint32_t);
+           (last_record.capacity() + dirty.capacity() + resumed.capacity() + watched.capacity()) *
+               sizeof(std::uint32_t);
   }
 };
 

@@ -4,6 +4,7 @@
 #include "sim/engine/call_source.hpp"
 #include "sim/engine/device_side.hpp"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -84,7 +85,20 @@ class EventEngine {
   bool execute(std::uint32_t index);
   // host_calls.hpp
   void run_ahead(std::uint32_t index);
+  /// Calls that a polling policy has told, and how many of them were made by when.
+  struct Polls {
+    std::span<const HostCall> calls;
+    std::size_t done = 0;
+    Time clock{};
+    bool idle = false;              ///< the last was a query that found its stream idle
+    std::array<Time, 16> ends{};    ///< of the next ones, of which so many are made together
+  };
   bool poll_ahead(std::uint32_t index);
+  bool poll_some(std::uint32_t index, Polls& polls);
+  bool wait_for_idle_stream(std::uint32_t index,
+                            std::span<const HostCall> calls,
+                            std::size_t& count,
+                            const Polls& polls);
   bool has_room(std::uint32_t index);
   void prepare(std::uint32_t index);
   bool launch(std::uint32_t index);
@@ -122,10 +136,9 @@ class EventEngine {
     return false;
   }
   /// What step() comes to up to the moment at which the only host thread goes on at `time`; kernels
-  /// that could start at that very instant still wait. Before the returned time nothing happens
-  /// unless the host makes it; it is `time` while such kernels wait. Also returns when what the
-  /// host is blocked on has happened.
-  Time advance_to(Time time);
+  /// that could start at that very instant still wait. Also returns when what the host waits for
+  /// has happened.
+  void advance_to(Time time);
   bool block(std::uint32_t index, HostState state, Time since) {
     HostThread& host = scratch_.hosts[index];
     host.state = state;
@@ -233,22 +246,22 @@ bool EventEngine<Source, Sharing>::step() {
 }
 
 template <class Source, class Sharing>
-Time EventEngine<Source, Sharing>::advance_to(Time time) {
+void EventEngine<Source, Sharing>::advance_to(Time time) {
   for (;; count_step()) {
     devices_.drain();
-    if (!scratch_.resumed.empty()) return devices_.now();
+    if (!scratch_.resumed.empty()) return;
     const Time arrival = scratch_.arrivals.next_time();
     const Time completion = devices_.next_completion(std::min(arrival, time));
     if (completion != devices_.now() && arrival != devices_.now()) {
-      const Time next = std::min(completion, arrival);
-      if (devices_.now() == time) return devices_.dispatch_needed() ? time : next;
+      if (devices_.now() == time) return;
       if (devices_.dispatch_needed()) {
         devices_.dispatch();
         continue;
       }
+      const Time next = std::min(completion, arrival);
       if (next > time || next == Time::max()) {
         if (time != Time::max()) devices_.set_now(time);
-        return next;
+        return;
       }
       devices_.set_now(next);
     }

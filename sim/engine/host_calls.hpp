@@ -62,49 +62,97 @@ template <class Source, class Sharing>
 }
 
 /// Makes the queries and sleeps of a policy that polls busy streams, without asking it for each, up
-/// to the first query that finds an idle stream. True if there was one: the policy may go on
-/// otherwise. Of a single host thread without messages only.
+/// to the first query that finds an idle stream. False if there was none to make. Of a single host
+/// thread without messages only.
 template <class Source, class Sharing>
 bool EventEngine<Source, Sharing>::poll_ahead(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
-  const HostCosts& cost = costs(index);
+  bool made = false;
   for (;;) {
     const auto calls = source_.polls(HostId{index}, HostView{host.clock, host.last_query});
-    if (calls.empty()) return false;
-    const Duration query = cost.query;
-    Time next{};             // event of a device, as far as is known
-    std::uint64_t busy = 0;  // streams, of the first 64, that are so until then
-    Time clock = host.clock;
-    std::size_t done = 0;
-    bool idle = false;
-    for (; done < calls.size() && !idle; ++done) {
-      const HostCall call = calls[done];
-      if (call.kind() == HostCallKind::sleep) {
-        clock += call.sleep_time() + cost.oversleep;
-        continue;
-      }
-      const std::uint32_t number = call.stream().value();
-      const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
-      if ((busy & bit) == 0 && !devices_.is_usable(call.stream())) break;
-      clock += query;
-      if (clock < next) {
-        devices_.set_now(clock);
-        if ((busy & bit) != 0) continue;
-      } else {
-        next = advance_to(clock);
-        busy = 0;
-      }
-      idle = devices_.stream(call.stream()).pending_items == 0;
-      busy |= bit;
+    Polls polls;
+    polls.calls = calls;
+    polls.clock = host.clock;
+    while (polls.done < calls.size() && !polls.idle && poll_some(index, polls)) {
     }
-    host.clock = clock;
-    if (done == 0) return false;
+    for (const std::uint32_t stream : scratch_.watched) scratch_.streams[stream].idle_waiter = nil;
+    scratch_.watched.clear();
+    host.clock = polls.clock;
+    if (polls.done == 0) return made;
+    made = true;
     host.last_query.reset();
-    if (calls[done - 1].kind() == HostCallKind::query) host.last_query = idle;
-    host.call_index += static_cast<std::uint32_t>(done);
-    source_.polled(HostId{index}, calls.first(done), idle);
-    if (idle || done < calls.size()) return idle;
+    if (calls[polls.done - 1].kind() == HostCallKind::query) host.last_query = polls.idle;
+    host.call_index += static_cast<std::uint32_t>(polls.done);
+    source_.polled(HostId{index}, calls.first(polls.done), polls.idle);
+    if (polls.idle || polls.done < calls.size()) return made;
   }
+}
+
+/// Makes some of the polls. While the host polls, a busy stream can only become idle: until one
+/// does, every query finds its stream busy and need not be looked at. False: the next call is of a
+/// stream that cannot be used.
+template <class Source, class Sharing>
+bool EventEngine<Source, Sharing>::poll_some(std::uint32_t index, Polls& polls) {
+  const HostCosts& cost = costs(index);
+  const Duration query = cost.query;
+  const auto calls = polls.calls.subspan(polls.done);
+  const std::size_t most = std::min(calls.size(), polls.ends.size());
+  Stream* const streams = scratch_.streams.data();
+  const std::size_t stream_count = scratch_.streams.size();
+  Time clock = polls.clock;
+  std::size_t count = 0;
+  std::size_t asked = most;  // the last query
+  bool idle = false;
+  for (; count < most && !idle; ++count) {
+    const std::uint32_t number = calls[count].stream().value();
+    if (number < stream_count) {
+      Stream& stream = streams[number];
+      if (stream.idle_waiter == nil) {
+        if (!devices_.is_usable(StreamId{number})) break;
+        stream.idle_waiter = index;
+        scratch_.watched.push_back(number);
+      }
+      clock += query;
+      asked = count;
+      idle = stream.pending_items == 0;
+    } else {
+      if (calls[count].kind() != HostCallKind::sleep) break;
+      clock += calls[count].sleep_time() + cost.oversleep;
+    }
+    polls.ends[count] = clock;
+  }
+  if (count == 0) return false;
+  if (asked != most) idle = wait_for_idle_stream(index, calls.first(asked + 1), count, polls);
+  polls.done += count;
+  polls.clock = polls.ends[count - 1];
+  polls.idle = idle;
+  return true;
+}
+
+/// Goes on to the end of the last of these queries, or of the first one before it that finds an idle
+/// stream; that one is then the last of the `count` calls that are made, and the answer is true.
+template <class Source, class Sharing>
+bool EventEngine<Source, Sharing>::wait_for_idle_stream(std::uint32_t index,
+                                                        std::span<const HostCall> calls,
+                                                        std::size_t& count,
+                                                        const Polls& polls) {
+  std::size_t first = 0;  // of those that have not ended
+  std::size_t last = calls.size() - 1;
+  for (;;) {
+    advance_to(polls.ends[last]);
+    if (scratch_.resumed.empty()) break;
+    // Streams have become idle at this moment: who asked before found them busy.
+    scratch_.resumed.clear();
+    scratch_.hosts[index].released = false;
+    while (polls.ends[first] < devices_.now()) ++first;
+    for (std::size_t i = first; i < last; ++i) {
+      const StreamId stream = calls[i].stream();
+      if (stream.valid() && devices_.stream(stream).pending_items == 0) last = i;
+    }
+  }
+  const bool idle = devices_.stream(calls[last].stream()).pending_items == 0;
+  if (idle) count = last + 1;
+  return idle;
 }
 
 /// The front end's part of a call, on its own thread. A launch is prepared, waits for a place in

@@ -76,11 +76,12 @@ class Simulator::Impl {
     run_events(problem, source, options, trace);
   }
 
-  Recording record(const Problem& problem, OnlinePolicy& policy, const SimulationOptions& options) {
-    PolicySource source{policy, problem};
-    Trace trace;
-    run_events(problem, source, options, trace);
-    return {std::move(source).take(), std::move(trace)};
+  void record(const Problem& problem,
+              OnlinePolicy& policy,
+              const SimulationOptions& options,
+              Recording& recording) {
+    PolicySource source{policy, problem, recording.plan};
+    run_events(problem, source, options, recording.trace);
   }
 
   [[nodiscard]] std::size_t memory_bytes() const {
@@ -138,7 +139,16 @@ void Simulator::run_into(const Problem& problem,
 Simulator::Recording Simulator::record(const Problem& problem,
                                        OnlinePolicy& policy,
                                        const SimulationOptions& options) {
-  return impl_->record(problem, policy, options);
+  Recording recording;
+  impl_->record(problem, policy, options, recording);
+  return recording;
+}
+
+void Simulator::record_into(const Problem& problem,
+                            OnlinePolicy& policy,
+                            const SimulationOptions& options,
+                            Recording& recording) {
+  impl_->record(problem, policy, options, recording);
 }
 
 std::size_t Simulator::memory_bytes() const {

@@ -65,6 +65,12 @@ class Simulator {
   [[nodiscard]] Recording record(const Problem& problem,
                                  OnlinePolicy& policy,
                                  const SimulationOptions& options = {});
+  /// As record(), but re-uses the memory of `recording`. If it throws, that holds what happened so
+  /// far.
+  void record_into(const Problem& problem,
+                   OnlinePolicy& policy,
+                   const SimulationOptions& options,
+                   Recording& recording);
 
   /// Bytes of scratch memory held after the last run, the trace apart.
   [[nodiscard]] std::size_t memory_bytes() const;

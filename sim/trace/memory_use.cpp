@@ -201,24 +201,27 @@ TensorLife tensor_life(const TensorTable& tensors,
                        std::span<const std::uint32_t> span_of,
                        std::span<const std::int64_t> starts,
                        std::span<const std::int64_t> ends) {
-  struct Use {
+  const auto first_of = [&](std::span<const TaskId> tasks) {
     std::uint32_t first = never;
-    std::uint32_t last = never;
-  };
-  const auto use_of = [&](std::span<const TaskId> tasks) {
-    Use use;
     for (const TaskId task : tasks) {
       const std::uint32_t i = span_of[task.value()];
-      if (i == never) continue;
-      if (use.first == never || starts[i] < starts[use.first]) use.first = i;
-      if (use.last == never || ends[i] > ends[use.last]) use.last = i;
+      if (i != never && (first == never || starts[i] < starts[first])) first = i;
     }
-    return use;
+    return first;
   };
-  const Use written = use_of(tensors.writers(tensor));
-  const Use read = use_of(tensors.readers(tensor));
-  return {.first = written.first != never ? written.first : read.first,
-          .last = read.last != never ? read.last : written.last};
+  const auto last_of = [&](std::span<const TaskId> tasks) {
+    std::uint32_t last = never;
+    for (const TaskId task : tasks) {
+      const std::uint32_t i = span_of[task.value()];
+      if (i != never && (last == never || ends[i] > ends[last])) last = i;
+    }
+    return last;
+  };
+  TensorLife life{.first = first_of(tensors.writers(tensor)),
+                  .last = last_of(tensors.readers(tensor))};
+  if (life.first == never) life.first = first_of(tensors.readers(tensor));
+  if (life.last == never) life.last = last_of(tensors.writers(tensor));
+  return life;
 }
 
 std::vector<DeviceMemory> memory_use(const Problem& problem, const Trace& trace) {

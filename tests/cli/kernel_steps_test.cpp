@@ -134,7 +134,8 @@ TEST_CASE("kernel by kernel: what an online policy decides runs again to the sam
   const Problem by_step{steps->graph(), platform, steps->costs()};
   const SimulationOptions options{.record_hosts = true, .record_flows = true};
   Simulator simulator;
-  const auto recording = record_by_kernel(simulator, steps.get(), by_step, *online, options);
+  Simulator::Recording recording;
+  record_by_kernel(simulator, steps.get(), by_step, *online, options, recording);
   CHECK(recording.plan.count(HostCallKind::launch) == graph.task_count());
   Trace again;
   run_by_kernel(simulator, steps.get(), by_step, recording.plan, options, again);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/sharing/exclusive.hpp"
 
-#include <limits>
+#include <tuple>
 
 namespace schedlab {
 namespace {
@@ -17,93 +17,73 @@ bool device_is_limited(const Device& device) {
 
 void ExclusiveSharing::reset(const Problem& problem) {
   costs_ = &problem.costs;
-  platform_ = &problem.platform;
+  const Platform& platform = problem.platform;
   completions_.clear();
-  running_.clear();
   arrived_.clear();
-  limited_.clear();
-  first_engine_.clear();
   touched_.clear();
-  resident_.assign(platform_->device_count(), 0);
-  is_touched_.assign(platform_->device_count(), 0);
-  std::size_t engines = 0;
-  for (const DeviceId id : platform_->device_ids()) {
-    const Device& device = platform_->device(id);
-    limited_.push_back(device_is_limited(device) ? 1 : 0);
-    first_engine_.push_back(engines);
-    engines += device.unit_classes.size() + 1;
-  }
-  first_engine_.push_back(engines);
-  engines_.resize(engines);  // queues of an earlier run keep their memory: small runs need no other
-  std::size_t next = 0;
-  for (const DeviceId id : platform_->device_ids()) {
-    const Device& device = platform_->device(id);
+  needed_ = false;
+  devices_.clear();
+  engines_.clear();
+  std::uint32_t queues = 0;
+  const auto add_engine = [&](std::uint32_t units, std::uint32_t levels) {
+    Engine& engine = engines_.emplace_back();
+    engine.free_units = units;
+    engine.first_queue = queues;
+    queues += levels;
+  };
+  for (const DeviceId id : platform.device_ids()) {
+    const Device& device = platform.device(id);
+    DeviceState& state = devices_.emplace_back();
+    state.first_engine = static_cast<std::uint32_t>(engines_.size());
+    state.resident_limit = device.resident_kernels;
+    state.limited = device_is_limited(device);
     for (const UnitClass& unit_class : device.unit_classes) {
-      engines_[next++].reset(unit_class.count, device.priority_levels);
+      add_engine(unit_class.count, device.priority_levels);
     }
-    engines_[next++].reset(std::numeric_limits<std::uint32_t>::max(), device.priority_levels);
+    add_engine(std::numeric_limits<std::uint32_t>::max(), device.priority_levels);
+    state.no_class = static_cast<std::uint32_t>(engines_.size() - 1);
   }
-}
-
-void ExclusiveSharing::Engine::reset(std::uint32_t units, std::uint32_t levels) {
-  free_units = units;
-  waiting = 0;
-  queues.resize(levels);
-  for (auto& queue : queues) queue.clear();
-  heads.assign(levels, 0);
-}
-
-ExclusiveSharing::Engine& ExclusiveSharing::engine_of(DeviceId device,
-                                                      const CostTable::Entry& entry) {
-  const std::size_t first = first_engine_[device.value()];
-  const std::size_t last = first_engine_[device.value() + 1] - 1;
-  return engines_[entry.unit_class.valid() ? first + entry.unit_class.value() : last];
+  queues_.assign(queues, Queue{});
 }
 
 void ExclusiveSharing::enqueue_arrived() {
-  // All of one instant: submission order decides, whatever order their streams were looked at in.
+  // Of one instant submission order decides, whatever order their streams were looked at in.
   if (arrived_.size() > 1) {
     std::sort(arrived_.begin(), arrived_.end(), [this](std::uint32_t a, std::uint32_t b) {
-      const KernelRequest& first = requests_[a];
-      const KernelRequest& second = requests_[b];
-      return std::tie(first.arrived, first.item) < std::tie(second.arrived, second.item);
+      const KernelRequest& first = kernels_[a].request;
+      const KernelRequest& second = kernels_[b].request;
+      return std::tie(kernels_[a].submitted, first.arrived, first.item) <
+             std::tie(kernels_[b].submitted, second.arrived, second.item);
     });
   }
   for (const std::uint32_t stream : arrived_) {
-    const KernelRequest& request = requests_[stream];
-    Engine& engine = engine_of(request.device, costs_->entry(request.task, request.device));
-    engine.queues[request.level].push_back(stream);
+    Kernel& kernel = kernels_[stream];
+    const std::uint32_t level = kernel.request.level;
+    Engine& engine = engines_[kernel.engine];
+    Queue& queue = queues_[engine.first_queue + level];
+    kernel.next_waiting = nil;
+    (queue.tail == nil ? queue.head : kernels_[queue.tail].next_waiting) = stream;
+    queue.tail = stream;
+    const bool behind = engine.waiting != 0 && level >= engine.top;
     ++engine.waiting;
-    touch(request.device);
+    if (behind) continue;  // behind one that cannot start, or is looked at anyway
+    engine.top = level;
+    touch(kernel.engine);
   }
   arrived_.clear();
 }
 
-void ExclusiveSharing::free_units(const Running& running) {
-  const CostTable::Entry& entry = costs_->entry(running.task, running.device);
-  engine_of(running.device, entry).free_units += entry.units;
-  --resident_[running.device.value()];
-  touch(running.device);
-}
-
-std::size_t ExclusiveSharing::waiting_kernels() const {
-  std::size_t sum = arrived_.size();
-  for (const Engine& engine : engines_) {
-    for (std::size_t level = 0; level < engine.queues.size(); ++level) {
-      sum += engine.queues[level].size() - engine.heads[level];
-    }
+void ExclusiveSharing::touch_waiting(const DeviceState& device) {
+  for (std::uint32_t i = device.first_engine; i <= device.no_class; ++i) {
+    if (engines_[i].waiting != 0) touch(i);
   }
-  return sum;
 }
 
 std::size_t ExclusiveSharing::memory_bytes() const {
-  std::size_t bytes = completions_.memory_bytes() + running_.capacity() * sizeof(Running) +
-                      requests_.capacity() * sizeof(KernelRequest) +
-                      arrived_.capacity() * sizeof(std::uint32_t);
-  for (const Engine& engine : engines_) {
-    for (const auto& queue : engine.queues) bytes += queue.capacity() * sizeof(std::uint32_t);
-  }
-  return bytes;
+  return completions_.memory_bytes() + kernels_.capacity() * sizeof(Kernel) +
+         devices_.capacity() * sizeof(DeviceState) + engines_.capacity() * sizeof(Engine) +
+         queues_.capacity() * sizeof(Queue) +
+         (arrived_.capacity() + touched_.capacity()) * sizeof(std::uint32_t);
 }
 
 }  // namespace schedlab

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -63,25 +65,50 @@ class ExclusiveSharing {
 
   void reset(const Problem& problem);
 
-  /// Starts the kernel now if no other kernel can ever compete with it. False: use submit().
+  /// Starts the kernel now if no other kernel can ever compete with it. False: use submit(), at
+  /// this moment.
   bool start_at_once(const KernelRequest& request, Time now) {
-    if (limited_[request.device.value()] != 0) return false;
-    begin(request, now);
+    now_ = now;
+    if (devices_[request.device.value()].limited) return false;
+    Kernel& kernel = kernel_of(request.stream);
+    kernel.request.task = request.task;
+    kernel.request.device = request.device;
+    kernel.request.stream = request.stream;
+    kernel.request.held = request.held;
+    kernel.request.quiet = false;
+    begin(kernel, now);
     return true;
   }
   /// Queues the kernel; it starts in dispatch().
   void submit(const KernelRequest& request) {
-    const std::uint32_t stream = request.stream.value();
-    if (stream >= requests_.size()) requests_.resize(stream + 1);
-    requests_[stream].set(request);
-    arrived_.push_back(stream);
+    Kernel& kernel = kernel_of(request.stream);
+    kernel.request.set(request);
+    kernel.waits = true;
+    kernel.submitted = now_;
+    const CostTable::Entry& entry = costs_->entry(request.task, request.device);
+    const DeviceState& device = devices_[request.device.value()];
+    kernel.units = entry.units;
+    kernel.engine =
+        entry.unit_class.valid() ? device.first_engine + entry.unit_class.value() : device.no_class;
+    arrived_.push_back(request.stream.value());
+    needed_ = needed_ || fits(engines_[kernel.engine], kernel);
+  }
+
+  /// The stream's quiet kernel, of the host call `item`, is no longer quiet. When it started;
+  /// nullopt if that is still to come, and to be told by dispatch().
+  [[nodiscard]] std::optional<Time> reveal(StreamId stream, [[maybe_unused]] std::uint32_t item) {
+    Kernel& kernel = kernels_[stream.value()];
+    kernel.request.quiet = false;
+    return kernel.waits ? std::nullopt : std::optional<Time>{kernel.started};
   }
 
   /// Starts all kernels that can start at `now`, calling on_start(request, when) when a
-  /// kernel's first block is placed and on_dispatched(request) when its last is: here at once.
+  /// kernel's first block is placed and on_dispatched(request) when its last is: here at once, and
+  /// not for quiet kernels.
   template <class OnStart, class OnDispatched>
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
-  [[nodiscard]] bool dispatch_needed() const { return !touched_.empty() || !arrived_.empty(); }
+  /// Might any start? Those for which there is no room wait in peace until some is given back.
+  [[nodiscard]] bool dispatch_needed() const { return needed_; }
   /// The held kernel of the stream completes at `end`, not before the present.
   void release(StreamId stream, Time end) { completions_.push(end, 0, stream.value()); }
 
@@ -89,87 +116,132 @@ class ExclusiveSharing {
   /// At next_completion(): true if a task has completed, and which. (Other models also wake up for
   /// parts of a task.)
   bool pop_completion(Time, Completion& completed) {
-    const StreamId stream{completions_.pop().payload};
-    const Running& running = running_[stream.value()];
-    if (limited_[running.device.value()] != 0) free_units(running);
-    completed = {.task = running.task, .stream = stream};
+    const Kernel& kernel = kernels_[completions_.pop().payload];
+    if (devices_[kernel.request.device.value()].limited) free_units(kernel);
+    completed.task = kernel.request.task;
+    completed.stream = kernel.request.stream;
+    completed.quiet = kernel.request.quiet;
+    completed.started = kernel.started;
     return true;
   }
 
-  [[nodiscard]] std::size_t waiting_kernels() const;
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  struct Running {
-    TaskId task;
-    DeviceId device;
+  static constexpr std::uint32_t nil = std::numeric_limits<std::uint32_t>::max();
+
+  /// The kernel of a stream, which has one at a time: waiting or running.
+  struct Kernel {
+    KernelRequest request;
+    std::uint32_t engine = 0;
+    std::uint32_t units = 0;
+    std::uint32_t next_waiting = nil;  ///< a stream
+    Time submitted{};
+    Time started{};
+    bool waits = false;  ///< it has been submitted and not started
   };
-  // One per device and unit class, plus one per device for kernels of unlimited classes.
+  struct Queue {
+    std::uint32_t head = nil;  ///< streams
+    std::uint32_t tail = nil;
+  };
+  // One per device and unit class, plus one per device for kernels of no class.
   struct Engine {
     std::uint32_t free_units = 0;
-    std::uint32_t waiting = 0;                       // in all queues
-    std::vector<std::vector<std::uint32_t>> queues;  // by level: streams
-    std::vector<std::size_t> heads;
-
-    void reset(std::uint32_t units, std::uint32_t levels);
+    std::uint32_t first_queue = 0;  ///< of level 0
+    std::uint32_t waiting = 0;      ///< kernels in all queues
+    std::uint32_t top = 0;          ///< no kernel waits at a more urgent level
+    bool touched = false;
+  };
+  struct DeviceState {
+    std::uint32_t first_engine = 0;
+    std::uint32_t no_class = 0;        ///< the engine of kernels of no class, its last
+    std::uint32_t resident = 0;        ///< kernels running
+    std::uint32_t resident_limit = 0;  ///< 0 = none
+    bool limited = false;              ///< kernels may have to wait
   };
 
-  void begin(const KernelRequest& request, Time now) {
-    if (!request.held) {
-      completions_.push(
-          now + costs_->duration(request.task, request.device), 0, request.stream.value());
-    }
-    if (request.stream.value() >= running_.size()) running_.resize(request.stream.value() + 1);
-    running_[request.stream.value()] = {request.task, request.device};
+  [[nodiscard]] Kernel& kernel_of(StreamId stream) {
+    if (stream.value() >= kernels_.size()) kernels_.resize(stream.value() + 1);
+    return kernels_[stream.value()];
   }
-  [[nodiscard]] Engine& engine_of(DeviceId device, const CostTable::Entry& entry);
-  /// The device is looked at in the next dispatch().
-  void touch(DeviceId device) {
-    if (is_touched_[device.value()] != 0) return;
-    is_touched_[device.value()] = 1;
-    touched_.push_back(device.value());
+  void begin(Kernel& kernel, Time now) {
+    kernel.started = now;
+    kernel.waits = false;
+    const KernelRequest& request = kernel.request;
+    if (request.held) return;
+    completions_.push(
+        now + costs_->duration(request.task, request.device), 0, request.stream.value());
+  }
+  [[nodiscard]] bool fits(const Engine& engine, const Kernel& kernel) const {
+    const DeviceState& device = devices_[kernel.request.device.value()];
+    return kernel.units <= engine.free_units &&
+           (device.resident_limit == 0 || device.resident < device.resident_limit);
+  }
+  /// The engine is looked at in the next dispatch(). Between two of them the first that waits in
+  /// an untouched engine cannot start.
+  void touch(std::uint32_t number) {
+    if (engines_[number].touched) return;
+    engines_[number].touched = true;
+    touched_.push_back(number);
+    needed_ = true;
   }
   void enqueue_arrived();
-  void free_units(const Running& running);
-  /// Forgets the served front of a queue once it is the larger part: queues that never run empty
-  /// must not grow with the number of tasks.
-  static void compact(std::vector<std::uint32_t>& queue, std::size_t& head) {
-    if (head < 64 || 2 * head < queue.size()) return;
-    queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(head));
-    head = 0;
+  void free_units(const Kernel& kernel) {
+    DeviceState& device = devices_[kernel.request.device.value()];
+    Engine& engine = engines_[kernel.engine];
+    engine.free_units += kernel.units;
+    needed_ = needed_ || !arrived_.empty();
+    if (device.resident-- == device.resident_limit) {
+      touch_waiting(device);  // whoever waits there, for whatever units, may have waited for this
+    } else if (engine.waiting != 0) {
+      touch(kernel.engine);
+    }
   }
+  void touch_waiting(const DeviceState& device);
   template <class OnStart, class OnDispatched>
   void dispatch_engine(Engine& engine, Time now, OnStart& on_start, OnDispatched& on_dispatched);
+  template <class OnStart, class OnDispatched>
+  void start(
+      Engine& engine, Kernel& kernel, Time now, OnStart& on_start, OnDispatched& on_dispatched) {
+    ++devices_[kernel.request.device.value()].resident;
+    engine.free_units -= kernel.units;
+    begin(kernel, now);
+    if (kernel.request.quiet) return;
+    on_start(kernel.request, now);
+    on_dispatched(kernel.request);
+  }
 
   const CostTable* costs_ = nullptr;
-  const Platform* platform_ = nullptr;
   EventQueue completions_;
-  std::vector<Running> running_;           // by stream
-  std::vector<std::uint8_t> limited_;      // by device
-  std::vector<std::size_t> first_engine_;  // by device, and the end of the last
-  std::vector<std::uint32_t> resident_;    // by device: kernels running
+  std::vector<Kernel> kernels_;  // by stream
+  std::vector<DeviceState> devices_;
   std::vector<Engine> engines_;
-  std::vector<KernelRequest> requests_;   // by stream, which has one at a time
-  std::vector<std::uint32_t> arrived_;    // streams
-  std::vector<std::uint32_t> touched_;    // devices with new kernels or freed units
-  std::vector<std::uint8_t> is_touched_;  // by device
-  std::vector<std::uint32_t> looked_at_;  // by dispatch(), now
+  std::vector<Queue> queues_;           // [engine][level]
+  std::vector<std::uint32_t> arrived_;  // streams whose kernel is in no queue yet
+  std::vector<std::uint32_t> touched_;  // engines
+  bool needed_ = false;
+  Time now_{};
 };
 
 template <class OnStart, class OnDispatched>
 void ExclusiveSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
-  while (dispatch_needed()) {
-    enqueue_arrived();
-    if (touched_.size() > 1) std::sort(touched_.begin(), touched_.end());
-    looked_at_.swap(touched_);
-    for (const std::uint32_t device : looked_at_) {
-      is_touched_[device] = 0;
-      for (std::size_t i = first_engine_[device]; i < first_engine_[device + 1]; ++i) {
-        if (engines_[i].waiting != 0) dispatch_engine(engines_[i], now, on_start, on_dispatched);
-      }
+  if (arrived_.size() == 1 && touched_.empty()) {  // mostly alone, and often with nobody before it
+    Kernel& kernel = kernels_[arrived_.front()];
+    Engine& engine = engines_[kernel.engine];
+    if (engine.waiting == 0 && fits(engine, kernel)) {
+      arrived_.clear();
+      needed_ = false;
+      return start(engine, kernel, now, on_start, on_dispatched);
     }
-    looked_at_.clear();
   }
+  if (!arrived_.empty()) enqueue_arrived();
+  if (touched_.size() > 1) std::sort(touched_.begin(), touched_.end());
+  for (const std::uint32_t number : touched_) {
+    engines_[number].touched = false;
+    dispatch_engine(engines_[number], now, on_start, on_dispatched);
+  }
+  touched_.clear();
+  needed_ = false;
 }
 
 template <class OnStart, class OnDispatched>
@@ -177,28 +249,18 @@ void ExclusiveSharing::dispatch_engine(Engine& engine,
                                        Time now,
                                        OnStart& on_start,
                                        OnDispatched& on_dispatched) {
-  for (std::size_t level = 0; level < engine.queues.size(); ++level) {
-    auto& queue = engine.queues[level];
-    if (queue.empty()) continue;
-    std::size_t& head = engine.heads[level];
-    compact(queue, head);
-    while (head < queue.size()) {
-      const KernelRequest& request = requests_[queue[head]];
-      const std::uint32_t units = costs_->entry(request.task, request.device).units;
-      const Device& device = platform_->device(request.device);
-      std::uint32_t& resident = resident_[request.device.value()];
-      if (device.resident_kernels != 0 && resident >= device.resident_kernels) return;
-      if (units > engine.free_units) return;
-      ++head;
-      --engine.waiting;
-      ++resident;
-      engine.free_units -= units;
-      begin(request, now);
-      on_start(request, now);
-      on_dispatched(request);
+  while (engine.waiting != 0) {
+    Queue& queue = queues_[engine.first_queue + engine.top];
+    if (queue.head == nil) {
+      ++engine.top;
+      continue;
     }
-    queue.clear();
-    head = 0;
+    Kernel& kernel = kernels_[queue.head];
+    if (!fits(engine, kernel)) return;
+    queue.head = kernel.next_waiting;
+    if (queue.head == nil) queue.tail = nil;
+    --engine.waiting;
+    start(engine, kernel, now, on_start, on_dispatched);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace schedlab {
@@ -56,6 +57,9 @@ class FluidSharing {
     kernels_[index].request.set(request);
     arrived_.push_back(index);
   }
+  /// The stream's quiet kernel, of the host call `item`, is no longer quiet. If it is fully placed:
+  /// when its first block was; else dispatch() will tell.
+  [[nodiscard]] std::optional<Time> reveal(StreamId stream, std::uint32_t item);
   [[nodiscard]] bool dispatch_needed() const {
     return announced_ || !touched_.empty() || !arrived_.empty() || !dirty_pools_.empty();
   }

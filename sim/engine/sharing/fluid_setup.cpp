@@ -136,6 +136,17 @@ void FluidSharing::set_up(std::uint32_t index) {
   kernel.held_demand = form.block_demand;
 }
 
+std::optional<Time> FluidSharing::reveal(StreamId stream, std::uint32_t item) {
+  for (Kernel& kernel : kernels_) {  // some are over, and had other calls
+    KernelRequest& request = kernel.request;
+    if (request.stream != stream || request.item != item || !request.quiet) continue;
+    request.quiet = false;
+    if (!kernel.started || kernel.blocks_left != 0) return std::nullopt;
+    return Time{Duration{kernel.started_at}};
+  }
+  return std::nullopt;
+}
+
 std::size_t FluidSharing::memory_bytes() const {
   std::size_t bytes = kernels_.capacity() * sizeof(Kernel) + cohorts_.capacity() * sizeof(Cohort) +
                       ends_.memory_bytes() + arrived_.capacity() * sizeof(std::uint32_t) +
