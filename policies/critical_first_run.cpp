@@ -14,7 +14,6 @@ constexpr Duration longest_sleep = std::chrono::seconds{1};  // assumed; a call 
 constexpr std::uint64_t free_queries = 10'000;               // assumed
 constexpr std::size_t walks_told_ahead = 8;
 constexpr std::size_t calls_told_ahead = 4096;  // so that they take little memory
-constexpr std::size_t expected_records = 32;    // of a stream
 
 HostCall sleep_of(Duration sleep) {
   return HostCall::sleep_ns(
@@ -30,7 +29,8 @@ CriticalFirstRun::CriticalFirstRun(const Problem& problem, const CriticalFirstOp
       accumulations_(problem.graph),
       order_(problem.graph.task_count()),
       missing_(problem.graph.task_count(), 0),
-      sequence_(problem.graph.task_count(), 0) {
+      sequence_(problem.graph.task_count(), 0),
+      event_of_(problem.graph.task_count()) {
   if (!accumulations_.empty()) {
     const TensorTable& tensors = graph_.tensors();
     last_writer_.resize(tensors.size());
@@ -309,8 +309,7 @@ void CriticalFirstRun::open_secondary() {
 StreamId CriticalFirstRun::open(std::string name, int priority) {
   const StreamId stream = order_.add_stream();
   tail_.push_back(TaskId::none());
-  recorded_.push_back({});
-  recorded_[stream].reserve(expected_records);
+  uncovered_.push_back({});
   complete_.push_back(0);
   opened_.push_back({.device = DeviceId{0}, .priority = priority, .name = std::move(name)});
   calls_.push_back(HostCall::create_stream(stream));
@@ -325,6 +324,7 @@ void CriticalFirstRun::issue(TaskId task, StreamId stream) {
   order_.launch(task, stream);
   sequence_[task] = issued_++;
   tail_[stream] = task;
+  uncovered_[stream].push_back(task);
   for (const TensorId tensor : accumulations_.of(task)) {
     last_writer_[tensor] = task;
     --writers_left_[tensor];
@@ -345,8 +345,7 @@ void CriticalFirstRun::issue(TaskId task, StreamId stream) {
 void CriticalFirstRun::record_before_critical(StreamId stream) {
   const TaskId tail = tail_[stream];
   if (!tail.valid() || lanes_.critical[tail] != 0 || !has_open_followers(tail)) return;
-  const auto& events = recorded_[stream];
-  if (events.empty() || events.back().position < order_.length(stream)) record(stream);
+  if (!uncovered_[stream].empty()) record(stream);
 }
 
 void CriticalFirstRun::wait_for_needs(TaskId task, StreamId stream) {
@@ -370,21 +369,14 @@ void CriticalFirstRun::wait_for_needs(TaskId task, StreamId stream) {
 
 /// The first event that covers the task; recorded now if there is none yet.
 EventId CriticalFirstRun::event_after(TaskId task) {
-  const StreamId stream = order_.stream_of(task);
-  const auto find = [&] {
-    return std::lower_bound(
-        recorded_[stream].begin(),
-        recorded_[stream].end(),
-        order_.position(task),
-        [](const Recorded& r, std::uint32_t position) { return r.position < position; });
-  };
-  if (find() == recorded_[stream].end()) record(stream);
-  return find()->event;
+  if (!event_of_[task].valid()) record(order_.stream_of(task));
+  return event_of_[task];
 }
 
 void CriticalFirstRun::record(StreamId stream) {
   const EventId event = snapshot_.push_back(order_.snapshot(stream));
-  recorded_[stream].push_back({.position = order_.length(stream), .event = event});
+  for (const TaskId task : uncovered_[stream]) event_of_[task] = event;
+  uncovered_[stream].clear();
   calls_.push_back(HostCall::record(stream, event));
 }
 

@@ -35,11 +35,6 @@ class CriticalFirstRun final : public PollingPolicy {
     StreamId first;
     StreamId second;
   };
-  /// An event and how many tasks of its stream it covers.
-  struct Recorded {
-    std::uint32_t position = 0;
-    EventId event;
-  };
 
   // What to do next.
   [[nodiscard]] bool asks_next() const;
@@ -107,8 +102,9 @@ class CriticalFirstRun final : public PollingPolicy {
   std::uint32_t issued_ = 0;
   IdVector<TensorId, TaskId> last_writer_;  // of shared accumulate tensors
   IdVector<TensorId, std::uint32_t> writers_left_;
-  IdVector<StreamId, TaskId> tail_;                     // last task of each stream
-  IdVector<StreamId, std::vector<Recorded>> recorded_;  // by position
+  IdVector<StreamId, TaskId> tail_;                    // last task of each stream
+  IdVector<StreamId, std::vector<TaskId>> uncovered_;  // launched since the stream's last event
+  IdVector<TaskId, EventId> event_of_;                 // the first that covers the task
   IdVector<EventId, StreamOrder::Snapshot> snapshot_;
   IdVector<StreamId, StreamSpec> opened_;
   std::vector<std::uint32_t> complete_;  // per stream: tasks known to have completed, from queries

@@ -41,14 +41,15 @@ void StreamOrder::launch(TaskId task, StreamId stream) {
 }
 
 StreamOrder::Snapshot StreamOrder::snapshot(StreamId stream) {
-  auto slot = static_cast<Snapshot>(snapshots_.size() / stride_);
+  const std::uint32_t* const row = clock(stream);  // 0 behind the last stream
   if (free_.empty()) {
-    snapshots_.resize(snapshots_.size() + stride_, 0U);
-  } else {
-    slot = free_.back();
-    free_.pop_back();
+    const auto slot = static_cast<Snapshot>(snapshots_.size() / stride_);
+    snapshots_.insert(snapshots_.end(), row, row + stride_);
+    return slot;
   }
-  std::copy_n(clock(stream), streams_, snapshots_.data() + slot * stride_);
+  const Snapshot slot = free_.back();
+  free_.pop_back();
+  std::copy_n(row, streams_, snapshots_.data() + slot * stride_);
   return slot;
 }
 
