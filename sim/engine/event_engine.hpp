@@ -90,8 +90,8 @@ class EventEngine {
     std::span<const HostCall> calls;
     std::size_t done = 0;
     Time clock{};
-    bool idle = false;              ///< the last was a query that found its stream idle
-    std::array<Time, 16> ends{};    ///< of the next ones, of which so many are made together
+    bool idle = false;            ///< the last was a query that found its stream idle
+    std::array<Time, 16> ends{};  ///< of the next ones, of which so many are made together
   };
   bool poll_ahead(std::uint32_t index);
   bool poll_some(std::uint32_t index, Polls& polls);

@@ -129,8 +129,9 @@ bool EventEngine<Source, Sharing>::poll_some(std::uint32_t index, Polls& polls) 
   return true;
 }
 
-/// Goes on to the end of the last of these queries, or of the first one before it that finds an idle
-/// stream; that one is then the last of the `count` calls that are made, and the answer is true.
+/// Goes on to the end of the last of these queries, or of the first one before it that finds an
+/// idle stream; that one is then the last of the `count` calls that are made, and the answer is
+/// true.
 template <class Source, class Sharing>
 bool EventEngine<Source, Sharing>::wait_for_idle_stream(std::uint32_t index,
                                                         std::span<const HostCall> calls,
