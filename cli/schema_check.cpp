@@ -297,40 +297,53 @@ std::string pointer_from(const std::vector<std::string>& context) {
   return pointer;
 }
 
+/// The schema library's own words, for what the explanation does not cover.
+InputProblem first_of(valijson::ValidationResults& results) {
+  valijson::ValidationResults::Error first;
+  if (!results.popError(first)) return problem("", "a file that does not fit", "another");
+  return problem(pointer_from(first.context),
+                 first.description,
+                 "what the schema asks for",
+                 "see schedlab schema spec");
+}
+
 }  // namespace
+
+struct PreparedSchema::Impl {
+  json schema;
+  valijson::Schema compiled;
+};
+
+PreparedSchema::PreparedSchema(const std::string& schema) {
+  auto impl = std::make_unique<Impl>();
+  impl->schema = json::parse(schema);
+  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter{impl->schema}, impl->compiled);
+  impl_ = std::move(impl);
+}
+
+PreparedSchema::~PreparedSchema() = default;
+
+void PreparedSchema::check(const JsonNode& root,
+                           std::string_view text,
+                           const std::string& file) const {
+  const json target = json::parse(text.begin(), text.end());
+  valijson::Validator validator;
+  valijson::ValidationResults results;
+  const valijson::adapters::NlohmannJsonAdapter target_adapter(target);
+  if (validator.validate(impl_->compiled, target_adapter, &results)) return;
+
+  Verdict verdict = Explainer(impl_->schema).explain(root, impl_->schema);
+  if (!verdict) verdict = first_of(results);
+  verdict->file = file;
+  throw InputError(*verdict);
+}
 
 void check_schema(const JsonNode& root,
                   std::string_view text,
                   const std::string& schema,
                   const std::string& file) {
-  const json schema_json = json::parse(schema);
-  const json target = json::parse(text.begin(), text.end());
-  valijson::Schema compiled;
-  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-  const valijson::adapters::NlohmannJsonAdapter schema_adapter(schema_json);
-  parser.populateSchema(schema_adapter, compiled);
-
-  valijson::Validator validator;
-  valijson::ValidationResults results;
-  const valijson::adapters::NlohmannJsonAdapter target_adapter(target);
-  if (validator.validate(compiled, target_adapter, &results)) return;
-
-  Verdict verdict = Explainer(schema_json).explain(root, schema_json);
-  if (!verdict) {  // the library sees something the explanation does not cover: its own words
-    valijson::ValidationResults::Error error;
-    valijson::ValidationResults::Error first;
-    bool any = false;
-    while (results.popError(error)) {
-      if (!any) first = error;
-      any = true;
-    }
-    verdict = problem(pointer_from(first.context),
-                      first.description,
-                      "what the schema asks for",
-                      "see schedlab schema spec");
-  }
-  verdict->file = file;
-  throw InputError(*verdict);
+  PreparedSchema{schema}.check(root, text, file);
 }
 
 }  // namespace schedlab

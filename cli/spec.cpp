@@ -21,6 +21,12 @@ constexpr std::array<std::string_view, part_count> part_words{"workload",
                                                               "seed",
                                                               "variability"};
 
+/// Made once: buckets and sweeps read thousands of specs.
+const PreparedSchema& prepared_spec_schema() {
+  static const PreparedSchema schema{spec_schema()};
+  return schema;
+}
+
 std::string text_or(const JsonNode& root, std::string_view key, const std::string& fallback) {
   const JsonNode* node = root.find(key);
   return node == nullptr ? fallback : node->text();
@@ -49,7 +55,7 @@ Spec load_spec(const std::string& path) {
 Spec parse_spec(std::string text, std::string file, std::filesystem::path folder) {
   Spec spec;
   spec.root = parse_json_node(text, file);
-  check_schema(spec.root, text, spec_schema(), file);
+  prepared_spec_schema().check(spec.root, text, file);
   spec.name = text_or(spec.root, "name", std::filesystem::path{file}.stem().string());
   spec.description = text_or(spec.root, "description", {});
   spec.baseline = text_or(spec.root, "baseline", {});

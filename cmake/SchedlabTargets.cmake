@@ -76,19 +76,30 @@ function(schedlab_add_executable name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>]
+# The libraries that are other ones where an optional package is missing (the test "layering" holds the rest to that). What
+# runs code of theirs gets the label "optional": it is what the preset no-optional builds and runs.
+set(schedlab_optional_libraries schedlab::app schedlab::profiler schedlab::real_exec)
+
+# schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>] [COST <seconds>]
 #                   [UNSANITIZED <test case>...])
 #
 # One doctest program with its ctest entry. LABELS are unit, property, golden, reference, gpu, mpi; 77 as exit code means
 # skipped. With SCHEDLAB_TEST_LABELS set, tests without one of those labels are not even built.
+# COST         of the long ones, roughly: they are started first, so that none is left running alone at the end.
 # UNSANITIZED  cases that run code which others run too, only more of it: left out under a sanitizer, where they take
 #              minutes. Commas of their names stand as "?".
 function(schedlab_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;UNSANITIZED")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "SOURCES;DEPENDS;LABELS;UNSANITIZED")
   schedlab_refuse_unknown_arguments(schedlab_add_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_LABELS)
     message(FATAL_ERROR "schedlab_add_test(${name}): LABELS is missing (unit, property, golden, reference, gpu)")
   endif()
+  foreach(library IN LISTS schedlab_optional_libraries)
+    if(library IN_LIST arg_DEPENDS)
+      list(APPEND arg_LABELS optional)
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES arg_LABELS)
   schedlab_is_wanted(wanted "${arg_LABELS}")
   if(NOT wanted)
     return()
@@ -115,13 +126,20 @@ function(schedlab_add_test name)
                SKIP_RETURN_CODE 77
                TIMEOUT ${arg_TIMEOUT}
                ENVIRONMENT "${SCHEDLAB_TEST_ENVIRONMENT}")
+  if(arg_COST)
+    set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+  endif()
 endfunction()
 
-# schedlab_add_script_test(<name> LABELS <kinds>... COMMAND <command>...): a ctest entry that needs no program of its own.
-# A line of output that starts with "skipped:" marks it as skipped.
+# schedlab_add_script_test(<name> LABELS <kinds>... [TIMEOUT <seconds>] [COST <seconds>] COMMAND <command>...): a ctest entry
+# that needs no program of its own. A line of output that starts with "skipped:" marks it as skipped. COST and the label
+# "optional" (of all that run schedlab) as in schedlab_add_test.
 function(schedlab_add_script_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "LABELS;COMMAND")
   schedlab_refuse_unknown_arguments(schedlab_add_script_test ${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(arg_COMMAND MATCHES "TARGET_FILE:schedlab>")
+    list(APPEND arg_LABELS optional)
+  endif()
   schedlab_is_wanted(wanted "${arg_LABELS}")
   if(NOT wanted)
     return()
@@ -132,6 +150,9 @@ function(schedlab_add_script_test name)
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_REGULAR_EXPRESSION
                                                                                         "skipped:")
+  if(arg_COST)
+    set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+  endif()
 endfunction()
 
 # Sets <variable> to whether SCHEDLAB_TEST_LABELS asks for a test with these labels.

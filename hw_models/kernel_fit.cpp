@@ -96,9 +96,8 @@ double covariance(const std::vector<double>& a, const std::vector<double>& b, do
   return std::exp(-squared_distance(a, b) / (2 * length * length));
 }
 
-Eigen::MatrixXd covariances(const std::vector<std::vector<double>>& places,
-                            double length,
-                            double noise) {
+/// Without noise, which is added to the diagonal.
+Eigen::MatrixXd covariances(const std::vector<std::vector<double>>& places, double length) {
   const auto count = static_cast<Eigen::Index>(places.size());
   Eigen::MatrixXd matrix(count, count);
   for (Eigen::Index i = 0; i < count; ++i) {
@@ -107,7 +106,6 @@ Eigen::MatrixXd covariances(const std::vector<std::vector<double>>& places,
           places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(j)], length);
       matrix(j, i) = matrix(i, j);
     }
-    matrix(i, i) += noise;
   }
   return matrix;
 }
@@ -300,11 +298,12 @@ void KernelFit::choose_smoothness(const std::vector<KernelSample>& samples) {
   const Eigen::VectorXd residuals = to_vector(log_residuals(samples));
   double smallest = std::numeric_limits<double>::infinity();
   for (const double length : lengths) {
+    const Eigen::MatrixXd without_noise = covariances(places, length);
     for (const double noise : noises) {
+      Eigen::MatrixXd matrix = without_noise;
+      matrix.diagonal().array() += noise;
       const Eigen::MatrixXd inverse =
-          covariances(places, length, noise)
-              .llt()
-              .solve(Eigen::MatrixXd::Identity(residuals.size(), residuals.size()));
+          matrix.llt().solve(Eigen::MatrixXd::Identity(residuals.size(), residuals.size()));
       const Eigen::VectorXd weights = inverse * residuals;
       double error = 0;
       for (const auto& [shape, rows] : shapes) {
@@ -321,9 +320,9 @@ void KernelFit::choose_smoothness(const std::vector<KernelSample>& samples) {
 
 void KernelFit::fit_correction(const std::vector<KernelSample>& samples) {
   for (const KernelSample& sample : samples) places_.push_back(place_of(sample.kernel));
-  const Eigen::VectorXd weights = covariances(places_, smoothness_.length, smoothness_.noise)
-                                      .llt()
-                                      .solve(to_vector(log_residuals(samples)));
+  Eigen::MatrixXd matrix = covariances(places_, smoothness_.length);
+  matrix.diagonal().array() += smoothness_.noise;
+  const Eigen::VectorXd weights = matrix.llt().solve(to_vector(log_residuals(samples)));
   weights_.assign(weights.begin(), weights.end());
 }
 
@@ -348,19 +347,18 @@ double KernelFit::seconds(const Kernel& kernel, std::uint32_t units) const {
 }
 
 std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples,
-                                    const MemoryTime& memory) {
+                                    const KernelFit& all) {
   std::vector<std::vector<double>> shapes;
   for (const KernelSample& sample : samples) shapes.push_back(uncut_place(sample.kernel));
   const std::set<std::vector<double>> different(shapes.begin(), shapes.end());
   if (different.size() < 3) return {};
-  const KernelFit all{samples, memory};
   std::vector<double> ratios(samples.size(), 1.0);
   for (const std::vector<double>& left_out : different) {
     std::vector<KernelSample> rest;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (shapes[i] != left_out) rest.push_back(samples[i]);
     }
-    const KernelFit fit{rest, memory, all.smoothness_};
+    const KernelFit fit{rest, all.memory_, all.smoothness_};
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (shapes[i] != left_out) continue;
       const double predicted = fit.seconds(samples[i].kernel, samples[i].units);

@@ -64,7 +64,7 @@ class KernelFit {
 
  private:
   friend std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples,
-                                             const MemoryTime& memory);
+                                             const KernelFit& all);
   friend MemoryTime fit_memory(const std::vector<std::vector<KernelSample>>& classes);
   struct Smoothness {
     double length = 1;  ///< octaves
@@ -99,9 +99,9 @@ class KernelFit {
 [[nodiscard]] std::vector<double> shape_place(const Kernel& kernel);
 
 /// Measured over predicted of every sample whose shape (whatever its blocks) was left out of the
-/// fit, in their order; empty with fewer than 3 shapes. Smoothness is chosen once, on all samples.
-/// Cost O(shapes * samples^3).
+/// fit, in their order; empty with fewer than 3 shapes. `all`: the fit of all these samples, whose
+/// MemoryTime and smoothness are kept. Cost O(shapes * samples^3).
 [[nodiscard]] std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples,
-                                                  const MemoryTime& memory = {});
+                                                  const KernelFit& all);
 
 }  // namespace schedlab

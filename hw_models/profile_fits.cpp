@@ -140,7 +140,7 @@ std::vector<Residual> of_repetitions(const std::vector<KernelSample>& samples) {
 KernelClass::KernelClass(std::vector<KernelSample> samples, const MemoryTime& memory)
     : samples_(std::move(samples)), fit_(samples_, memory) {
   std::vector<Residual> residuals;
-  const std::vector<double> held_out = held_out_ratios(samples_, memory);
+  const std::vector<double> held_out = held_out_ratios(samples_, fit_);
   for (std::size_t i = 0; i < held_out.size(); ++i) {
     residuals.push_back({held_out[i], samples_[i].kernel.working_set});
   }

@@ -189,6 +189,7 @@ void add_slow_downs(const TaskGraph& graph,
 BenchCase cut_case(const ShapePoint& point,
                    std::string_view policy,
                    const Platform& platform,
+                   const Measured& measured,
                    std::uint32_t workers) {
   const RecurrentSpec spec{.layers = std::max<std::int64_t>(4, workers),
                            .steps = 6,
@@ -200,7 +201,7 @@ BenchCase cut_case(const ShapePoint& point,
       .graph = CutKernels::for_device(platform.devices[DeviceId{0}])->apply(recurrent(spec)),
       .plan = {},
       .recurrent = spec};
-  const CostTable costs{made.graph, platform, Measured{}};
+  const CostTable costs{made.graph, platform, measured};
   made.plan = make_policy(policy)->plan({made.graph, platform, costs});
   return made;
 }
@@ -354,10 +355,13 @@ std::vector<CoRunSlowDown> measure_co_run(CalibrationBench& bench,
                     .most = std::max<std::size_t>(2, effort.most / turns)};
   SlowDowns factors;
   const std::vector<ShapePoint>& shapes = calibrated_shapes();
+  const Measured measured;  // one for all cases: it fits the profile once
   for (std::size_t i = 0; i < (quick ? 2U : 5U); ++i) {
-    const BenchCase alone = cut_case(shapes[i], "single_stream", platform, bench.workers());
-    const std::array together{cut_case(shapes[i], "diagonal", platform, bench.workers()),
-                              cut_case(shapes[i], "heft", platform, bench.workers())};
+    const auto planned = [&](std::string_view policy) {
+      return cut_case(shapes[i], policy, platform, measured, bench.workers());
+    };
+    const BenchCase alone = planned("single_stream");
+    const std::array together{planned("diagonal"), planned("heft")};
     // In turns: a machine that becomes slower in between is no slow-down beside others.
     for (std::size_t turn = 0; turn < 2 * turns; ++turn) {
       const BenchCase& several = together[turn % 2];

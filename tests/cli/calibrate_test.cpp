@@ -80,6 +80,7 @@ TEST_CASE("calibration finds the numbers of a known computer") {
   for (const KernelSample& sample : device.profile->samples) {
     CHECK(to_seconds(sample.duration) ==
           doctest::Approx(testing::true_seconds(sample.kernel, 2)).epsilon(1e-6));
+    CHECK(sample.kernel.bytes_cached == Bytes{0});  // the bench does not say how large a cache is
   }
   for (const CoRunSlowDown& one : device.profile->co_run) CHECK(one.factor == doctest::Approx(1.0));
 }
@@ -138,11 +139,6 @@ TEST_CASE("samples know what of their operands the calibrated model leaves in th
     CHECK((one_layer ? share > 0.8 : share < 0.2));
   }
   CHECK(seen == 2);
-  SimulatedBench unknown{2, 0.0};
-  const MachineSpec without = quick_machine(unknown);
-  for (const KernelSample& sample : without.platform.devices[DeviceId{0}].profile->samples) {
-    CHECK(sample.kernel.bytes_cached == Bytes{0});
-  }
 }
 
 TEST_CASE("a model of another shape is predicted from a noisy calibration") {

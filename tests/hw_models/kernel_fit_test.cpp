@@ -78,8 +78,9 @@ TEST_CASE("noise is smoothed: predictions are closer to the truth than single sa
 TEST_CASE("held-out errors tell the noise and not less") {
   for (const double noise : {0.0, 0.02, 0.05}) {
     CAPTURE(noise);
+    const std::vector<KernelSample> samples = of(synthetic_profile(noise), "weight_1");
     const std::vector<double> errors =
-        absolute_errors(held_out_ratios(of(synthetic_profile(noise), "weight_1")));
+        absolute_errors(held_out_ratios(samples, KernelFit{samples}));
     REQUIRE(errors.size() == 72);
     const double middle = errors[36];
     // A left-out sample misses by its own noise (median 0.67 deviations) and that of its
@@ -95,7 +96,7 @@ TEST_CASE("held-out shapes are left out with all their cuts") {
   for (KernelSample& sample : samples) {
     if (sample.kernel.flops == samples.front().kernel.flops) sample.duration *= 2;
   }
-  const std::vector<double> ratios = held_out_ratios(samples);
+  const std::vector<double> ratios = held_out_ratios(samples, KernelFit{samples});
   CHECK(ratios[0] > 1.7);
   CHECK(ratios[1] > 1.7);
 }
@@ -103,7 +104,7 @@ TEST_CASE("held-out shapes are left out with all their cuts") {
 TEST_CASE("with too few shapes nothing can be held out") {
   std::vector<KernelSample> samples = of(synthetic_profile(0.01, {96}, {12, 20}), "cell");
   REQUIRE(samples.size() == 4);
-  CHECK(held_out_ratios(samples).empty());
+  CHECK(held_out_ratios(samples, KernelFit{samples}).empty());
   const KernelClass one{samples};
   CHECK_FALSE(one.held_out());
   CHECK(one.ratios().front() < 1.0);

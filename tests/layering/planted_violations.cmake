@@ -46,6 +46,8 @@ must_be_found("<nlohmann/json.hpp> may only be included by" sim/plan/plan_json.h
 must_be_found("only main ends the process" policies/x.cpp "${header}void f() {\n  std::exit(1);\n}\n")
 must_be_found("only main ends the process" cli/x.cpp "${header}void f() {\n  abort();\n}\n")
 must_be_found("a library does not print" sim/base/x.cpp "${header}void f() {\n  std::cout << 1;\n}\n")
+must_be_found("only real_exec and profiler may depend on which optional packages there are: #ifdef SCHEDLAB_WITH_MPI"
+              policies/x.cpp "${header}#ifdef SCHEDLAB_WITH_MPI\n#endif\n")
 must_be_found("line 1 must be the SPDX line" sim/base/x.cpp "#include <vector>\n")
 must_be_found("#pragma once is missing" sim/base/x.hpp "${header}#include <vector>\n")
 string(REPEAT "\n" 500 long)

@@ -131,14 +131,12 @@ Outcome run_plainly(const Problem& problem,
   return outcome;
 }
 
-}  // namespace
-
-TEST_CASE("fluid sharing is equal to its rules, wave by wave, on random plans and machines") {
+void compare_with_rules(std::uint64_t first_seed, std::uint64_t last_seed) {
   Simulator simulator;  // one for all: nothing may be left over from the run before
   std::uint64_t events = 0;
   std::uint64_t tasks = 0;
   std::uint64_t collectives = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = first_seed; seed < last_seed; ++seed) {
     CAPTURE(seed);
     const Scene scene = draw(seed);
     const SimulationOptions options{.engine = EngineKind::event, .record_hosts = true};
@@ -157,6 +155,16 @@ TEST_CASE("fluid sharing is equal to its rules, wave by wave, on random plans an
     REQUIRE(found.trace.hosts == expected.trace.hosts);
     REQUIRE(found.trace.makespan() == expected.trace.makespan());
   }
-  CHECK(events > 5 * tasks);  // else nothing is fast-forwarded
-  CHECK(collectives > 100);
+  CHECK(events > 5 * tasks);                         // else nothing is fast-forwarded
+  CHECK(15 * collectives > last_seed - first_seed);  // one in 15 scenes at least
+}
+
+}  // namespace
+
+TEST_CASE("fluid sharing is equal to its rules, wave by wave, on random plans and machines") {
+  compare_with_rules(0, 300);
+}
+
+TEST_CASE("fluid sharing is equal to its rules on more random plans and machines") {
+  compare_with_rules(300, 1500);
 }
