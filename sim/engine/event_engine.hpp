@@ -46,6 +46,7 @@ class EventEngine {
     scratch.items.reserve(calls + (source.plan().graphs.empty() ? 0 : source.plan().task_count()));
     trace_.tasks.reserve(problem.graph.task_count());
     if (options.record_hosts) trace_.hosts.reserve(calls);
+    scratch.last_record.assign(source.plan().event_count, nil);
     scratch.hosts.assign(source.plan().hosts.size(), HostThread{});
     scratch.messages.assign(source.plan().messages.size(), Message{});
     scratch.graphs.assign(source.plan().graphs.size(), GraphState{});
@@ -251,12 +252,14 @@ void EventEngine<Source, Sharing>::advance_to(Time time) {
     devices_.drain();
     if (!scratch_.resumed.empty()) return;
     const Time arrival = scratch_.arrivals.next_time();
-    const Time completion = devices_.next_completion(std::min(arrival, time));
+    Time completion = devices_.next_completion(std::min(arrival, time));
     if (completion != devices_.now() && arrival != devices_.now()) {
       if (devices_.now() == time) return;
       if (devices_.dispatch_needed()) {
         devices_.dispatch();
-        continue;
+        if (!devices_.settled()) continue;
+        completion = devices_.next_completion(std::min(arrival, time));
+        if (completion == devices_.now() || devices_.dispatch_needed()) continue;
       }
       const Time next = std::min(completion, arrival);
       if (next > time || next == Time::max()) {
@@ -268,7 +271,7 @@ void EventEngine<Source, Sharing>::advance_to(Time time) {
     if (completion == devices_.now()) {
       devices_.complete_one();
     } else {  // nobody else waits there
-      devices_.touch(scratch_.arrivals.pop().payload);
+      devices_.arrive(scratch_.arrivals.pop().payload);
     }
   }
 }

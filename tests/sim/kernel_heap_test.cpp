@@ -10,25 +10,6 @@
 
 using namespace schedlab;
 
-TEST_CASE("one that stands apart leaves in its turn, and returns among the others when set") {
-  KernelHeap heap;
-  heap.clear();
-  heap.set(3, 30);
-  heap.set_apart(5, 20);
-  CHECK(heap.next_time() == 20);
-  CHECK(heap.top() == 5);
-  heap.set_apart(5, 40);
-  CHECK(heap.top() == 3);
-  heap.set_apart(7, 10);  // 5 goes back, with its time
-  CHECK(heap.pop() == 7);
-  CHECK(heap.pop() == 3);
-  CHECK(heap.next_time() == 40);
-  heap.set(5, 50);
-  CHECK(heap.next_time() == 50);
-  CHECK(heap.pop() == 5);
-  CHECK(heap.next_time() == KernelHeap::never);
-}
-
 TEST_CASE("the first of more kernels than the row holds can be delayed again and again") {
   Rng rng{11};
   KernelHeap heap;
@@ -56,14 +37,11 @@ TEST_CASE("the heap of kernels agrees with a sorted list, whatever is set, moved
   for (int step = 0; step < 20'000; ++step) {
     const auto kernel = static_cast<std::uint32_t>(rng.below(30));
     const auto time = static_cast<std::int64_t>(rng.below(200));  // ties
-    const std::uint64_t what = rng.below(8);
+    const std::uint64_t what = rng.below(6);
     if (what < 3) {
       heap.set(kernel, time);
       expected[kernel] = time;
-    } else if (what < 5) {
-      heap.set_apart(kernel, time);
-      expected[kernel] = time;
-    } else if (what == 5) {
+    } else if (what == 3) {
       heap.remove(kernel);
       expected.erase(kernel);
     } else if (!expected.empty()) {

@@ -52,6 +52,7 @@ void FluidSharing::dispatch_all(std::int64_t now) {
   dirty_pools_.clear();
   if (!touched_.empty() || !changed_devices_.empty()) share_bandwidth(now);
   dispatched_at_ = now;
+  dispatch_needed_ = false;
 }
 
 void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
@@ -61,12 +62,8 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   DeviceState& device = devices_[pool.device];
   if (cycling != nil && holds_up(pool)) return;
   if (!device.share.saturated() && !limits(device, pool)) {
-    // Whoever gets blocks is scheduled by that, and the first is looked at even if it gets none.
-    const bool first = cycling == nil || queues_[pool.first_queue + pool.top].head == cycling;
-    if (cycling != nil && kernels_[cycling].rounds != 0) (void)settle(cycling, now);
-    pool.cycling = nil;
     if (pool.waiting != 0) give_freely(pool, nil, device, now);
-    if (!first) touch(cycling, kernels_[cycling]);
+    renew(pool.device, device);
     note_change(pool.device, device);
     return;
   }
@@ -185,19 +182,23 @@ void FluidSharing::share_changed_devices(std::int64_t now) {
       if (!device.share.overbooked()) continue;
       device.share.begin(device.running, kernels_, now, [&](std::uint32_t index) {
         if (kernels_[index].request.held) return;  // its end is given, whatever it gets
-        ends_.remove(heap_id(index));
+        device.events.remove(index);
         device.share.set_event(kernels_[index], next_own_time(kernels_[index]));
       });
     }
-    if (device.share.share(kernels_, now)) {
-      ends_.set(number, device.share.next_event());
-      continue;
+    if (!device.share.share(kernels_, now)) {
+      device.share.release([&](std::uint32_t index, std::int64_t /*time*/) {
+        list_events(index, kernels_[index], device);
+      });
     }
-    ends_.remove(number);
-    device.share.release(
-        [this](std::uint32_t index, std::int64_t time) { ends_.set(heap_id(index), time); });
+    renew(number, device);
   }
   changed_devices_.clear();
+}
+
+void FluidSharing::renew_of_several(std::uint32_t number, const DeviceState& device) {
+  const std::int64_t next = next_time(device);
+  next == KernelHeap::never ? ends_.remove(number) : ends_.set(number, next);
 }
 
 void FluidSharing::collect_due(std::int64_t now) {
@@ -205,47 +206,45 @@ void FluidSharing::collect_due(std::int64_t now) {
   next_due_ = 0;
   event_time_ = now;
   do {
-    const std::uint32_t id = ends_.pop();
-    if (id < device_count_) {
-      devices_[id].share.take_due(due_);
-    } else {
-      due_.push_back(id - device_count_);
-    }
-  } while (ends_.next_time() == now);
+    const std::uint32_t number = next_device();
+    DeviceState& device = devices_[number];
+    if (device.share.saturated() && device.share.next_event() == now) device.share.take_due(due_);
+    while (device.events.next_time() == now) due_.push_back(device.events.pop());
+    renew(number, device);
+  } while (next_time() == now);
   if (due_.size() < 2) return;
   std::sort(due_.begin(), due_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return kernels_[a].request.item < kernels_[b].request.item;
   });
 }
 
-/// A kernel that has an event now: the first of several to have been submitted.
-inline std::uint32_t FluidSharing::next_due(std::int64_t now) {
-  if (next_due_ == due_.size()) {
-    const std::uint32_t id = ends_.top();
-    if (id >= device_count_ && ends_.alone()) {
-      event_time_ = now;
-      (void)ends_.pop();
-      return id - device_count_;
-    }
-    collect_due(now);
-  }
-  return due_[next_due_++];
-}
-
 /// Ends a cohort of the kernel, or a held kernel. True: the kernel has completed.
 inline bool FluidSharing::end_due(std::uint32_t index) {
   Kernel& kernel = kernels_[index];
+  const bool other_events = kernel.rounds != 0 || kernel.request.held;
   skip_rounds(kernel, kernel.rounds);
   kernel.rounds = 0;
   end_first_cohort(kernel);
   // Whenever the blocks of a held kernel were placed, they end together.
   while (kernel.request.held && kernel.cohorts.first != nil) end_first_cohort(kernel);
-  if (pools_[kernel.pool].waiting != 0) mark(kernel.pool);
+  Pool& pool = pools_[kernel.pool];
+  if (pool.waiting != 0) mark(kernel.pool);
   if (kernel.blocks_running != 0 || kernel.blocks_left != 0) {
-    touch(index, kernel);
+    DeviceState& device = devices_[pool.device];
+    if (other_events || device.share.saturated() || pool.cycling == index) {
+      touch(index, kernel);
+    } else {
+      device.share.set_demand(kernel);
+      dispatch_needed_ = true;
+    }
     return false;
   }
-  DeviceState& device = device_of(kernel);
+  leave(index, kernel, device_of(kernel));
+  return true;
+}
+
+/// It has completed.
+inline void FluidSharing::leave(std::uint32_t index, Kernel& kernel, DeviceState& device) {
   if (device.share.saturated() || kernel.touched) {
     touch(index, kernel);
   } else {  // what sharing would come to
@@ -261,7 +260,6 @@ inline bool FluidSharing::end_due(std::uint32_t index) {
   device.running[kernel.running_at] = last;
   kernels_[last].running_at = kernel.running_at;
   device.running.pop_back();
-  return true;
 }
 
 /// Does all that is nobody else's business before `horizon`; the time of what is.
@@ -270,7 +268,7 @@ Time FluidSharing::pass_on_until(Time horizon) {
   for (;;) {
     if (!notices_.empty()) return announced_ ? Time::max() : at(event_time_);
     if (next_due_ < due_.size()) return at(event_time_);
-    std::int64_t next = ends_.next_time();
+    std::int64_t next = next_time();
     if (at(next) >= horizon || next == KernelHeap::never || dispatch_needed()) return at(next);
     const Stop stop = pass_on(next, horizon.time_since_epoch().count());
     if (stop == Stop::look_again) continue;
@@ -286,13 +284,48 @@ Time FluidSharing::pass_on_until(Time horizon) {
   }
 }
 
-bool FluidSharing::pop_completion(Time now, Completion& completed) {
+/// end_due() of a kernel that completes, alone at its time, while nobody is short of bandwidth.
+inline void FluidSharing::complete_freely(std::uint32_t index,
+                                          Kernel& kernel,
+                                          DeviceState& device) {
+  Pool& pool = pools_[kernel.pool];
+  pool.room += std::int64_t{kernel.footprint} * kernel.blocks_running;
+  kernel.blocks_running = 0;
+  free_cohort(kernel.cohorts.first);
+  kernel.cohorts = {};
+  if (pool.waiting != 0) mark(kernel.pool);
+  leave(index, kernel, device);
+}
+
+bool FluidSharing::pop_completion(Time time, Completion& completed) {
   if (!notices_.empty()) {
     announced_ = true;
+    dispatch_needed_ = true;
     return false;
   }
-  const std::uint32_t index = next_due(now.time_since_epoch().count());
-  if (!end_due(index)) return false;
+  const std::int64_t now = time.time_since_epoch().count();
+  std::uint32_t index = nil;
+  if (next_due_ == due_.size()) {
+    const std::uint32_t number = next_device();
+    DeviceState& device = devices_[number];
+    if (!device.share.saturated() && device.events.alone() && next_device_alone()) {
+      index = device.events.pop();
+      renew(number, device);
+      Kernel& kernel = kernels_[index];
+      event_time_ = now;
+      if (completes(kernel) && !kernel.request.held && !kernel.touched) {
+        complete_freely(index, kernel, device);
+      } else if (!end_due(index)) {
+        return false;
+      }
+    } else {
+      collect_due(now);
+    }
+  }
+  if (index == nil) {  // the first of several to have been submitted
+    index = due_[next_due_++];
+    if (!end_due(index)) return false;
+  }
   const Kernel& kernel = kernels_[index];
   completed = {.task = kernel.request.task,
                .stream = kernel.request.stream,

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "sim/engine/sharing/bandwidth_share.hpp"
+#include "sim/engine/sharing/event_row.hpp"
 #include "sim/engine/sharing/exclusive.hpp"
 #include "sim/engine/sharing/fluid_kernel.hpp"
 #include "sim/engine/sharing/kernel_heap.hpp"
 #include "sim/plan/policy.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -56,13 +58,12 @@ class FluidSharing {
     }
     kernels_[index].request.set(request);
     arrived_.push_back(index);
+    dispatch_needed_ = true;
   }
   /// The stream's quiet kernel, of the host call `item`, is no longer quiet. If it is fully placed:
   /// when its first block was; else dispatch() will tell.
   [[nodiscard]] std::optional<Time> reveal(StreamId stream, std::uint32_t item);
-  [[nodiscard]] bool dispatch_needed() const {
-    return announced_ || !touched_.empty() || !arrived_.empty() || !dirty_pools_.empty();
-  }
+  [[nodiscard]] bool dispatch_needed() const { return dispatch_needed_; }
 
   /// Places blocks. on_dispatched(request) at a kernel's last block, on_start(request, when) just
   /// before it, of held kernels at the first: from then on the calls behind it in its connection
@@ -74,7 +75,7 @@ class FluidSharing {
   /// is submitted.
   [[nodiscard]] Time next_completion(Time horizon) {
     if (notices_.empty() && next_due_ == due_.size()) {
-      const Time next{Duration{ends_.next_time()}};
+      const Time next{Duration{next_time()}};
       if (next >= horizon || next == Time::max() || dispatch_needed()) return next;
     }
     return pass_on_until(horizon);
@@ -140,6 +141,9 @@ class FluidSharing {
     bool changed = false;                ///< in changed_devices_
     std::vector<std::uint32_t> running;  ///< kernels
     fluid::BandwidthShare share;
+    /// Next events of all kernels whose events `share` does not keep: the end of each cohort; of
+    /// kernels with rounds ahead, and held ones, one.
+    fluid::EventRow events;
   };
   /// What the engine has to be told.
   struct Notice {
@@ -154,15 +158,17 @@ class FluidSharing {
   void mark(std::uint32_t pool) {
     if (pools_[pool].dirty) return;
     pools_[pool].dirty = true;
+    dispatch_needed_ = true;
     dirty_pools_.push_back(pool);
   }
   void touch(std::uint32_t index, Kernel& kernel) {
     if (kernel.touched) return;
     kernel.touched = true;
+    dispatch_needed_ = true;
     touched_.push_back(index);
   }
 
-  void append(CohortList& list, std::int64_t end, std::uint32_t blocks);
+  bool append(CohortList& list, std::int64_t end, std::uint32_t blocks);
   [[nodiscard]] std::uint32_t take_first(CohortList& list);
   void drop(CohortList& list);
   void free_cohort(std::uint32_t node);
@@ -184,11 +190,13 @@ class FluidSharing {
     several_ends,  ///< more than one at one time
   };
   Stop pass_on(std::int64_t& next, std::int64_t horizon);
-  bool disturb(std::uint32_t index, Kernel& kernel, std::int64_t now);
-  bool hand_over(Kernel& from, Pool& pool, DeviceState& device, std::int64_t now);
   void pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now);
-  void pass_on_freely(std::uint32_t ended, Kernel& from, DeviceState& device, std::int64_t now);
-  bool feed_first(Pool& pool, std::uint32_t index, DeviceState& device, std::int64_t now);
+  Stop pass_on_short(DeviceState& device, std::int64_t now);
+  Stop pass_on_free(DeviceState& device, std::int64_t now, std::int64_t horizon);
+  void pass_on_freely(
+      std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now);
+  bool feed_first(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now);
+  void interrupt(std::uint32_t index, DeviceState& device, std::int64_t now);
   void give_freely(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now);
   /// May the limit of resident kernels matter when those who wait start?
   [[nodiscard]] static bool limits(const DeviceState& device, const Pool& pool) {
@@ -198,20 +206,40 @@ class FluidSharing {
   void skip_rounds(Kernel& kernel, std::uint32_t rounds);
   void end_first_cohort(Kernel& kernel);
   bool end_due(std::uint32_t index);
+  void leave(std::uint32_t index, Kernel& kernel, DeviceState& device);
+  void complete_freely(std::uint32_t index, Kernel& kernel, DeviceState& device);
 
   void note_change(std::uint32_t number, DeviceState& device);
   void share_bandwidth(std::int64_t now);
   void share_changed_devices(std::int64_t now);
-  void reschedule(std::uint32_t index, Kernel& kernel, const Pool& pool);
+  static void count_rounds(std::uint32_t index, Kernel& kernel, const Pool& pool);
   void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);
   [[nodiscard]] std::int64_t next_own_time(const Kernel& kernel) const;
+  void list_events(std::uint32_t index, const Kernel& kernel, DeviceState& device);
+  /// The device's next event may have changed.
+  void renew(std::uint32_t number, const DeviceState& device) {
+    if (device_count_ != 1) renew_of_several(number, device);
+  }
+  void renew_of_several(std::uint32_t number, const DeviceState& device);
+  [[nodiscard]] static bool may_cycle(std::uint32_t index,
+                                      const Kernel& kernel,
+                                      const DeviceState& device,
+                                      std::int64_t now);
   void collect_due(std::int64_t now);
-  [[nodiscard]] std::uint32_t next_due(std::int64_t now);
   [[nodiscard]] static bool completes(const Kernel& kernel) {
     return kernel.blocks_left == 0 &&
            (kernel.cohorts.first == kernel.cohorts.last || kernel.request.held);
   }
-  [[nodiscard]] std::uint32_t heap_id(std::uint32_t kernel) const { return device_count_ + kernel; }
+  [[nodiscard]] static std::int64_t next_time(const DeviceState& device) {
+    const std::int64_t next = device.events.next_time();
+    return device.share.saturated() ? std::min(next, device.share.next_event()) : next;
+  }
+  // The device whose event is the next. With one device there is nothing to sort.
+  [[nodiscard]] std::int64_t next_time() const {
+    return device_count_ == 1 ? next_time(devices_.front()) : ends_.next_time();
+  }
+  [[nodiscard]] std::uint32_t next_device() const { return device_count_ == 1 ? 0 : ends_.top(); }
+  [[nodiscard]] bool next_device_alone() const { return device_count_ == 1 || ends_.alone(); }
   [[nodiscard]] DeviceState& device_of(const Kernel& kernel) {
     return devices_[kernel.request.device.value()];
   }
@@ -234,14 +262,14 @@ class FluidSharing {
   std::vector<std::uint32_t> changed_devices_;  // of touched kernels
   std::vector<Notice> notices_;
   std::vector<std::uint32_t> held_;  // by stream: its last held kernel
-  bool announced_ = false;           // next_completion() has told the time of the notices
+  /// Something arrived, is dirty or touched, was announced or ended since the last dispatch.
+  bool dispatch_needed_ = false;
+  bool announced_ = false;  // next_completion() has told the time of the notices
   std::vector<std::uint32_t> due_;
   std::size_t next_due_ = 0;
   std::int64_t event_time_ = 0;     // of due_ and notices_
   std::int64_t dispatched_at_ = 0;  // time of the last dispatch
-  /// Next events: of devices short of bandwidth (by number), of the kernels of others (behind
-  /// them).
-  KernelHeap ends_;
+  KernelHeap ends_;                 // next events of devices, by number, if there are several
 };
 
 template <class OnStart, class OnDispatched>
@@ -249,6 +277,7 @@ void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_disp
   if (!arrived_.empty()) enqueue_arrived();
   if (!dirty_pools_.empty() || !touched_.empty()) dispatch_all(now.time_since_epoch().count());
   dispatched_at_ = now.time_since_epoch().count();
+  dispatch_needed_ = false;  // by now: those who are told may touch kernels
   for (const Notice& notice : notices_) {
     const KernelRequest& request = kernels_[notice.kernel].request;
     if (notice.start || !request.held) {

@@ -6,98 +6,66 @@
 /// a busy device are of this kind.
 namespace schedlab {
 
-/// Does next events, before `horizon`, that are each the end of one cohort, alone at its time,
-/// after which its kernel goes on. `next` is then the time of the next event. Says why it stopped.
-FluidSharing::Stop FluidSharing::pass_on(std::int64_t& next, std::int64_t horizon) {
-  for (; next < horizon; next = ends_.next_time()) {
-    if (!ends_.alone()) return Stop::several_ends;
-    std::uint32_t index = ends_.top();
-    if (index >= device_count_) {
-      index -= device_count_;
-    } else {
-      index = devices_[index].share.due_alone();
-      if (index == nil) return Stop::several_ends;
-    }
+/// The next event, where some are short of bandwidth.
+FluidSharing::Stop FluidSharing::pass_on_short(DeviceState& device, std::int64_t now) {
+  const bool shared = device.share.next_event() == now;
+  if (shared ? device.events.next_time() == now : !device.events.alone()) {
+    return Stop::several_ends;
+  }
+  const std::uint32_t index = shared ? device.share.due_alone() : device.events.next_kernel();
+  if (index == nil) return Stop::several_ends;
+  event_time_ = now;  // of notices
+  if (completes(kernels_[index])) return Stop::completes;
+  if (!shared) (void)device.events.pop();
+  pass_on_sharing(index, kernels_[index], now);
+  return Stop::look_again;
+}
+
+/// The next events before `horizon`, while none is short of bandwidth.
+inline FluidSharing::Stop FluidSharing::pass_on_free(DeviceState& device,
+                                                     std::int64_t now,
+                                                     std::int64_t horizon) {
+  for (;;) {
+    if (!device.events.alone()) return Stop::several_ends;
+    const std::uint32_t index = device.events.next_kernel();
     Kernel& kernel = kernels_[index];
-    event_time_ = next;  // of notices
+    event_time_ = now;  // of notices
     if (completes(kernel)) return Stop::completes;
+    (void)device.events.pop();
     Pool& pool = pools_[kernel.pool];
-    DeviceState& device = devices_[pool.device];
-    if (device.share.saturated() || limits(device, pool)) {
-      pass_on_sharing(index, kernel, next);
-      if (!notices_.empty() || dispatch_needed()) return Stop::look_again;
-      continue;
+    if (limits(device, pool)) {
+      pass_on_sharing(index, kernel, now);
+      return Stop::look_again;
     }
-    if (kernel.blocks_left == 0 && hand_over(kernel, pool, device, next)) continue;
-    pass_on_freely(index, kernel, device, next);
-    if (!notices_.empty()) return Stop::look_again;
+    pass_on_freely(index, kernel, pool, device, now);
+    const std::int64_t next = device.events.next_time();
+    if (next >= horizon || !notices_.empty() || device.share.saturated()) break;
+    now = next;
   }
   return Stop::look_again;
 }
 
-/// Others take part in what the first does by itself: its rounds are counted again when it ends
-/// one. Until then its next event is the end of its first cohort, or of those that begin now.
-/// False: at this moment its blocks end too.
-inline bool FluidSharing::disturb(std::uint32_t index, Kernel& kernel, std::int64_t now) {
-  std::int64_t end = now + kernel.block_time;
-  if (kernel.blocks_running != 0) {
-    end = cohorts_[kernel.cohorts.first].end + kernel.shift - kernel.own;
-    if (end <= now) return false;
-  }
-  kernel.rounds = 0;
-  ends_.set_apart(heap_id(index), end);
-  return true;
-}
-
-/// The commonest of these events in few steps: the kernel is fully placed, and all its room goes to
-/// the one that is the first and stays it, or to nobody. False: it is another one.
-inline bool FluidSharing::hand_over(Kernel& from,
-                                    Pool& pool,
-                                    DeviceState& device,
-                                    std::int64_t now) {
-  Cohort* const cohorts = cohorts_.data();  // no more of them: one is moved
-  const std::uint32_t node = from.cohorts.first;
-  Cohort& moved = cohorts[node];
-  const std::uint32_t rest = moved.next;
-  const std::uint32_t ended = moved.blocks;
-  const std::int64_t room = pool.room + std::int64_t{from.footprint} * ended;
-  if (pool.waiting == 0) {
-    pool.room = room;
-    free_cohort(node);
-  } else {
-    const std::uint32_t first = pool.cycling;
-    if (first == nil || first != queues_[pool.first_queue + pool.top].head) return false;
-    Kernel& to = kernels_[first];
-    const std::uint32_t blocks = blocks_that_fit(room, to);
-    if (blocks == to.blocks_left || blocks == 0) return false;
-    if ((to.rounds != 0 || to.blocks_running == 0) && !disturb(first, to, now)) return false;
-    to.blocks_left -= blocks;
-    to.blocks_running += blocks;
-    pool.room = room - std::int64_t{to.footprint} * blocks;
-    device.share.set_demand(to);
-    const std::int64_t end = now + to.own + to.block_time - to.shift;
-    const std::uint32_t last = to.cohorts.last;
-    if (last != nil && cohorts[last].end == end) {
-      cohorts[last].blocks += blocks;
-      free_cohort(node);
+/// Does next events, before `horizon`, that are each the end of one cohort, alone at its time,
+/// after which its kernel goes on. `next` is then the time of the next event. Says why it stopped.
+FluidSharing::Stop FluidSharing::pass_on(std::int64_t& next, std::int64_t horizon) {
+  for (; next < horizon; next = next_time()) {
+    if (!next_device_alone()) return Stop::several_ends;
+    const std::uint32_t number = next_device();
+    DeviceState& device = devices_[number];
+    Stop stop = Stop::look_again;
+    if (device.share.saturated()) {
+      stop = pass_on_short(device, next);
     } else {
-      (last == nil ? to.cohorts.first : cohorts[last].next) = node;
-      to.cohorts.last = node;
-      moved.end = end;
-      moved.blocks = blocks;
-      moved.next = nil;
+      stop = pass_on_free(device, next, device_count_ == 1 ? horizon : next + 1);
+      renew(number, device);
     }
+    if (stop != Stop::look_again) {
+      next = next_time();
+      return stop;
+    }
+    if (!notices_.empty() || dispatch_needed()) return Stop::look_again;
   }
-  from.blocks_running -= ended;
-  from.cohorts.first = rest;
-  device.share.set_demand(from);
-  ends_.delay_first(cohorts[rest].end + from.shift - from.own);
-  dispatched_at_ = now;
-  if (device.share.overbooked()) {
-    note_change(pool.device, device);
-    share_bandwidth(now);
-  }
-  return true;
+  return Stop::look_again;
 }
 
 void FluidSharing::pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now) {
@@ -108,71 +76,68 @@ void FluidSharing::pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int
   if (pools_[kernel.pool].waiting != 0) dispatch_pool(kernel.pool, now);
   share_bandwidth(now);
   dispatched_at_ = now;
+  dispatch_needed_ = false;
 }
 
 /// The same in few steps where all have the bandwidth they want and whoever waits may start.
-inline void FluidSharing::pass_on_freely(std::uint32_t ended,
-                                         Kernel& from,
-                                         DeviceState& device,
-                                         std::int64_t now) {
-  Pool& pool = pools_[from.pool];
-  if (from.rounds != 0) skip_rounds(from, from.rounds);
-  from.rounds = 0;
+inline void FluidSharing::pass_on_freely(
+    std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now) {
+  const bool had_rounds = from.rounds != 0;
+  if (had_rounds) {
+    skip_rounds(from, from.rounds);
+    from.rounds = 0;
+  }
   const std::uint32_t node = take_first(from.cohorts);
-  from.blocks_running -= cohorts_[node].blocks;
-  pool.room += std::int64_t{from.footprint} * cohorts_[node].blocks;
+  const std::uint32_t blocks = cohorts_[node].blocks;
   free_cohort(node);
-  if (pool.waiting != 0) {
-    const std::uint32_t cycled = pool.cycling;
-    const std::uint32_t first = queues_[pool.first_queue + pool.top].head;
-    if (cycled != nil && cycled == first && cycled != ended) {
-      if (!feed_first(pool, cycled, device, now)) give_freely(pool, ended, device, now);
-    } else {
-      if (cycled != nil && cycled != ended) {
-        if (kernels_[cycled].rounds != 0) (void)settle(cycled, now);
-        touch(cycled, kernels_[cycled]);
-      }
-      pool.cycling = nil;
-      give_freely(pool, ended, device, now);
-    }
+  from.blocks_running -= blocks;
+  pool.room += std::int64_t{from.footprint} * blocks;
+  if (pool.waiting != 0 && !feed_first(pool, ended, device, now)) {
+    give_freely(pool, ended, device, now);
   }
   device.share.set_demand(from);
-  reschedule(ended, from, pool);
+  if (had_rounds || (pool.cycling == ended && may_cycle(ended, from, device, now))) {
+    count_rounds(ended, from, pool);
+    list_events(ended, from, device);
+  }
   dispatched_at_ = now;
-  if (!touched_.empty() || device.share.overbooked()) {
+  if (device.share.overbooked()) {
     note_change(pool.device, device);
     share_bandwidth(now);
   }
 }
 
-/// Gives the free room to the kernel that is the first and runs, if it can take all of it and more.
-/// Else only settles it: false.
+/// The commonest case of give_freely(): all room goes to one that runs, whose events do not change
+/// by that, and that has blocks left. False: it is another one.
 inline bool FluidSharing::feed_first(Pool& pool,
-                                     std::uint32_t index,
+                                     std::uint32_t ended,
                                      DeviceState& device,
                                      std::int64_t now) {
+  const std::uint32_t index = pool.cycling;
+  if (index == nil || index != queues_[pool.first_queue + pool.top].head) return false;
   Kernel& kernel = kernels_[index];
-  const bool changes = kernel.rounds != 0 || kernel.blocks_running == 0;
-  if (kernel.rounds != 0) {
-    (void)settle(index, now);
-    kernel.rounds = 0;  // others disturb its rounds; they are counted again when it does one
-  }
+  if (kernel.rounds != 0 || (kernel.blocks_running == 0 && index != ended)) return false;
   const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
-  if (blocks == kernel.blocks_left) {
-    pool.cycling = nil;
-    return false;
+  if (blocks == kernel.blocks_left || blocks == 0) return false;
+  kernel.blocks_left -= blocks;
+  kernel.blocks_running += blocks;
+  pool.room -= std::int64_t{kernel.footprint} * blocks;
+  if (append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks)) {
+    device.events.insert(now + kernel.block_time, index);
   }
-  if (blocks != 0) {
-    kernel.blocks_left -= blocks;
-    kernel.blocks_running += blocks;
-    pool.room -= std::int64_t{kernel.footprint} * blocks;
-    append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);
-    device.share.set_demand(kernel);
-  }
-  if (changes && kernel.blocks_running != 0) {
-    ends_.set_apart(heap_id(index), next_own_time(kernel) - kernel.own);
-  }
+  device.share.set_demand(kernel);
   return true;
+}
+
+/// Others come before the one whose cohorts follow upon each other by themselves: from now on each
+/// of them is an event.
+void FluidSharing::interrupt(std::uint32_t index, DeviceState& device, std::int64_t now) {
+  Kernel& kernel = kernels_[index];
+  if (kernel.rounds == 0) return;
+  (void)settle(index, now);
+  kernel.rounds = 0;
+  device.share.set_demand(kernel);
+  list_events(index, kernel, device);
 }
 
 /// Places blocks of those who wait, the first first. `ended` is scheduled by the caller.
@@ -181,26 +146,45 @@ void FluidSharing::give_freely(Pool& pool,
                                std::uint32_t ended,
                                DeviceState& device,
                                std::int64_t now) {
+  const std::uint32_t cycled = pool.cycling;
+  pool.cycling = nil;
+  if (cycled != nil && cycled != ended && cycled != queues_[pool.first_queue + pool.top].head)
+      [[unlikely]] {
+    interrupt(cycled, device, now);
+  }
   for (;; ++pool.top) {
     Queue& queue = queues_[pool.first_queue + pool.top];
     while (queue.head != nil) {
       const std::uint32_t index = queue.head;
       Kernel& kernel = kernels_[index];
+      if (pool.room < kernel.footprint) {
+        if (kernel.started && kernel.block_time > 0) pool.cycling = index;
+        return;
+      }
+      const bool idle = kernel.blocks_running == 0;
+      if (kernel.rounds != 0) {  // disturbed: they are counted again when it ends one
+        (void)settle(index, now);
+        kernel.rounds = 0;
+        list_events(index, kernel, device);
+      }
       const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
-      if (blocks != 0) {
-        if (!kernel.started) begin(index, kernel, device, now);
-        kernel.blocks_left -= blocks;
-        kernel.blocks_running += blocks;
-        pool.room -= std::int64_t{kernel.footprint} * blocks;
-        append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);
+      if (!kernel.started) begin(index, kernel, device, now);
+      kernel.blocks_left -= blocks;
+      kernel.blocks_running += blocks;
+      pool.room -= std::int64_t{kernel.footprint} * blocks;
+      if (append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks) &&
+          !kernel.request.held) {
+        device.events.insert(now + kernel.block_time, index);
       }
-      const bool done = kernel.blocks_left == 0;
-      if (!done && kernel.started && kernel.block_time > 0) pool.cycling = index;
-      if (index != ended && kernel.started) {
-        device.share.set_demand(kernel);
-        kernel.request.held ? schedule(index, kernel, device) : reschedule(index, kernel, pool);
+      device.share.set_demand(kernel);
+      if (kernel.blocks_left != 0 && kernel.block_time > 0) {
+        pool.cycling = index;
+        if (idle && !kernel.request.held && may_cycle(index, kernel, device, now)) {
+          count_rounds(index, kernel, pool);
+          list_events(index, kernel, device);
+        }
       }
-      if (!done) return;
+      if (kernel.blocks_left != 0) return;
       queue.head = kernel.next_waiting;
       if (queue.head == nil) queue.tail = nil;
       if (!kernel.request.quiet) notices_.push_back({index, false});

@@ -7,10 +7,11 @@
 /// Members of FluidSharing that are part of every event.
 namespace schedlab {
 
-inline void FluidSharing::append(CohortList& list, std::int64_t end, std::uint32_t blocks) {
+/// True: the blocks are a cohort of their own.
+inline bool FluidSharing::append(CohortList& list, std::int64_t end, std::uint32_t blocks) {
   if (list.last != nil && cohorts_[list.last].end == end) {
     cohorts_[list.last].blocks += blocks;
-    return;
+    return false;
   }
   std::uint32_t index = free_cohort_;
   if (index == nil) {
@@ -26,6 +27,7 @@ inline void FluidSharing::append(CohortList& list, std::int64_t end, std::uint32
     cohorts_[list.last].next = index;
   }
   list.last = index;
+  return true;
 }
 
 inline std::uint32_t FluidSharing::take_first(CohortList& list) {
@@ -98,52 +100,59 @@ inline std::int64_t FluidSharing::next_own_time(const Kernel& kernel) const {
   return cohorts_[kernel.cohorts.first].end + kernel.shift + kernel.rounds * kernel.block_time;
 }
 
-/// schedule() where nobody is short of bandwidth, and the kernel is not held.
-inline void FluidSharing::reschedule(std::uint32_t index, Kernel& kernel, const Pool& pool) {
-  if (kernel.blocks_left == 0 && kernel.blocks_running != 0) {
-    kernel.rounds = 0;
-    const std::int64_t end = cohorts_[kernel.cohorts.first].end + kernel.shift;
-    ends_.set(heap_id(index), end - kernel.own);
-    return;
-  }
-  if (kernel.blocks_running == 0) {
-    ends_.remove(heap_id(index));
-    return;
-  }
+/// Of its cohorts, that follow upon each other by themselves while it is the first of those who
+/// wait.
+inline void FluidSharing::count_rounds(std::uint32_t index, Kernel& kernel, const Pool& pool) {
   kernel.rounds = 0;
-  if (kernel.blocks_left > kernel.blocks_running && pool.cycling == index) {
+  if (pool.cycling == index && kernel.blocks_left > kernel.blocks_running &&
+      kernel.blocks_running != 0) {
     kernel.rounds = (kernel.blocks_left - 1) / kernel.blocks_running;
   }
-  const std::int64_t time = next_own_time(kernel) - kernel.own;
-  pool.cycling == index ? ends_.set_apart(heap_id(index), time) : ends_.set(heap_id(index), time);
+}
+
+/// Is it worth while to count rounds? While others end cohorts they are none.
+inline bool FluidSharing::may_cycle(std::uint32_t index,
+                                    const Kernel& kernel,
+                                    const DeviceState& device,
+                                    std::int64_t now) {
+  return kernel.blocks_left > kernel.blocks_running && kernel.blocks_running != 0 &&
+         device.events.next_time_beside(index) - now >= 2 * kernel.block_time;
+}
+
+/// The kernel's events, in place of those it had: as schedule() where it is not short of bandwidth,
+/// and not held.
+inline void FluidSharing::list_events(std::uint32_t index,
+                                      const Kernel& kernel,
+                                      DeviceState& device) {
+  device.events.remove(index);
+  if (kernel.rounds != 0) {
+    device.events.insert(next_own_time(kernel) - kernel.own, index);
+    return;
+  }
+  for (std::uint32_t i = kernel.cohorts.first; i != nil; i = cohorts_[i].next) {
+    device.events.insert(cohorts_[i].end + kernel.shift - kernel.own, index);
+  }
 }
 
 inline void FluidSharing::schedule(std::uint32_t index, Kernel& kernel, DeviceState& device) {
   kernel.touched = false;
   drop(kernel.returned);
-  if (kernel.blocks_running == 0) {
-    ends_.remove(heap_id(index));
-    if (kernel.blocks_left == 0) free_kernels_.push_back(index);
-    return;
-  }
-  if (kernel.request.held) {  // release() says when
-    if (kernel.release_at == fluid::no_release) {
-      ends_.remove(heap_id(index));
-    } else {
-      ends_.set(heap_id(index), kernel.release_at);
+  if (kernel.blocks_running == 0 || kernel.request.held) {
+    device.events.remove(index);
+    if (kernel.blocks_running == 0) {
+      if (kernel.blocks_left == 0) free_kernels_.push_back(index);
+    } else if (kernel.release_at != fluid::no_release) {  // release() says when
+      device.events.insert(kernel.release_at, index);
     }
-    return;
-  }
-  kernel.rounds = 0;
-  if (kernel.blocks_left > kernel.blocks_running && pools_[kernel.pool].cycling == index) {
-    kernel.rounds = (kernel.blocks_left - 1) / kernel.blocks_running;
-  }
-  const std::int64_t own = next_own_time(kernel);
-  if (device.share.holds(kernel)) {
-    device.share.set_event(kernel, own);
   } else {
-    ends_.set(heap_id(index), own - kernel.own);
+    count_rounds(index, kernel, pools_[kernel.pool]);
+    if (device.share.holds(kernel)) {
+      device.share.set_event(kernel, next_own_time(kernel));
+    } else {
+      list_events(index, kernel, device);
+    }
   }
+  renew(kernel.request.device.value(), device);
 }
 
 }  // namespace schedlab

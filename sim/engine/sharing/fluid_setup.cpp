@@ -37,6 +37,7 @@ void FluidSharing::reset(const Problem& problem) {
   touched_.clear();
   changed_devices_.clear();
   notices_.clear();
+  dispatch_needed_ = false;
   announced_ = false;
   due_.clear();
   next_due_ = 0;
@@ -56,6 +57,7 @@ void FluidSharing::reset(const Problem& problem) {
     state.changed = false;
     state.running.clear();
     state.share.reset();
+    state.events.clear();
     for (const UnitClass& unit_class : device.unit_classes) {
       pools_.push_back(
           {.room = unit_class.count == 0 ? no_limit : std::int64_t{unit_room} * unit_class.count,
@@ -151,7 +153,9 @@ std::size_t FluidSharing::memory_bytes() const {
   std::size_t bytes = kernels_.capacity() * sizeof(Kernel) + cohorts_.capacity() * sizeof(Cohort) +
                       ends_.memory_bytes() + arrived_.capacity() * sizeof(std::uint32_t) +
                       forms_.capacity() * sizeof(Form);
-  for (const DeviceState& device : devices_) bytes += device.share.memory_bytes();
+  for (const DeviceState& device : devices_) {
+    bytes += device.share.memory_bytes() + device.events.memory_bytes();
+  }
   return bytes;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +13,7 @@ namespace schedlab {
 /// entries. Ties leave in no particular order.
 ///
 /// The few that come first stand in a sorted row, which most changes begin and end in; only what
-/// finds no place there goes into a heap (four children a node). One entry may stand apart, outside
-/// both: changing its time costs nothing.
+/// finds no place there goes into a heap (four children a node).
 class KernelHeap {
  public:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
@@ -26,34 +24,26 @@ class KernelHeap {
     entries_.assign(padding, Entry{});
     size_ = 0;
     position_.clear();
-    apart_ = {};
   }
   /// `never` when empty.
-  [[nodiscard]] std::int64_t next_time() const { return std::min(row_times_[count_], apart_.time); }
+  [[nodiscard]] std::int64_t next_time() const { return row_times_[count_]; }
   /// What next_time() is the time of. Must not be empty.
-  [[nodiscard]] std::uint32_t top() const {
-    return apart_is_first() ? apart_.kernel : row_kernels_[count_];
-  }
+  [[nodiscard]] std::uint32_t top() const { return row_kernels_[count_]; }
   /// Has no other the time of top()?
-  [[nodiscard]] bool alone() const { return apart_is_first() || alone_in_row(); }
+  [[nodiscard]] bool alone() const { return row_times_[count_ - 1] != row_times_[count_]; }
   /// Takes out top(). Must not be empty.
   std::uint32_t pop() {
     const std::uint32_t first = top();
-    if (apart_is_first()) {
-      apart_ = {};
-    } else {
-      position_[first] = absent;
-      --count_;
-      fill_row();
-    }
+    position_[first] = absent;
+    --count_;
+    fill_row();
     return first;
   }
   [[nodiscard]] bool contains(std::uint32_t kernel) const {
-    return kernel == apart_.kernel || (kernel < position_.size() && position_[kernel] != absent);
+    return kernel < position_.size() && position_[kernel] != absent;
   }
 
   void set(std::uint32_t kernel, std::int64_t time) {
-    if (kernel == apart_.kernel) apart_ = {};
     if (kernel >= position_.size()) position_.resize(kernel + 1, absent);
     if (position_[kernel] != absent) {
       if (row_kernels_[count_] == kernel && time >= row_times_[count_]) return delay_first(time);
@@ -61,7 +51,7 @@ class KernelHeap {
     }
     insert({time, kernel});
   }
-  /// Of the first that does not stand apart: to a later time.
+  /// Of the first: to a later time.
   [[gnu::always_inline]] void delay_first(std::int64_t time) {
     const std::uint32_t kernel = row_kernels_[count_];
     if (time < entries_.front().time) return place(time, kernel);
@@ -69,22 +59,8 @@ class KernelHeap {
     insert_behind({time, kernel});
     fill_row();
   }
-  /// As set(), of one whose time changes more often than it comes first. It stands apart until it
-  /// is set() or taken out, or another one is to stand there.
-  void set_apart(std::uint32_t kernel, std::int64_t time) {
-    if (kernel != apart_.kernel) {
-      remove(kernel);
-      if (apart_.kernel != absent) set(apart_.kernel, apart_.time);
-      apart_.kernel = kernel;
-    }
-    apart_.time = time;
-  }
   void remove(std::uint32_t kernel) {
-    if (kernel == apart_.kernel) {
-      apart_ = {};
-    } else if (kernel < position_.size() && position_[kernel] != absent) {
-      take_out(kernel);
-    }
+    if (contains(kernel)) take_out(kernel);
   }
 
   [[nodiscard]] std::size_t memory_bytes() const {
@@ -101,12 +77,6 @@ class KernelHeap {
   static constexpr std::uint32_t row = 8;
   /// Entries of `never` behind the last one, so that nobody asks how many children there are.
   static constexpr std::uint32_t padding = 5;
-
-  [[nodiscard]] bool apart_is_first() const { return apart_.time < row_times_[count_]; }
-  [[nodiscard]] bool alone_in_row() const {
-    const std::int64_t* const first = row_times_.data() + count_;
-    return apart_.time > *first && first[-1] != *first;
-  }
 
   /// Puts the entry into the row, whose last place is free.
   void place(std::int64_t time, std::uint32_t kernel) {
@@ -210,8 +180,7 @@ class KernelHeap {
   std::uint32_t count_ = 0;
   std::vector<Entry> entries_ = std::vector<Entry>(padding);  // heap; none before one of the row
   std::uint32_t size_ = 0;
-  std::vector<std::uint32_t> position_;  // by kernel: in the heap, in_row or absent (so if apart)
-  Entry apart_;
+  std::vector<std::uint32_t> position_;  // by kernel: in the heap, in_row or absent
 };
 
 }  // namespace schedlab
