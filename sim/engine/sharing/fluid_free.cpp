@@ -116,7 +116,8 @@ inline bool FluidSharing::feed_first(Pool& pool,
   const std::uint32_t index = pool.cycling;
   if (index == nil || index != queues_[pool.first_queue + pool.top].head) return false;
   Kernel& kernel = kernels_[index];
-  if (kernel.rounds != 0 || (kernel.blocks_running == 0 && index != ended)) return false;
+  if (kernel.rounds != 0 || kernel.request.held) return false;
+  if (kernel.blocks_running == 0 && index != ended) return false;
   const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
   if (blocks == kernel.blocks_left || blocks == 0) return false;
   kernel.blocks_left -= blocks;
