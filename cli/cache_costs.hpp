@@ -14,10 +14,10 @@
 
 namespace schedlab {
 
-/// What kernels take by what they find in the last-level cache, which depends on what ran before
-/// them, so on the schedule: CacheContents applied to the starts of a simulated run, and the cost
-/// model asked for what each kernel then takes. Costs and starts depend on each other; a run is
-/// simulated with the costs of the run before until tasks start in the same order (settle()).
+/// What kernels take by what they find in the caches, which depends on what ran before them, so on
+/// the schedule: CacheContents applied to the starts of a simulated run, and the cost model asked
+/// for what each kernel then takes. Costs and starts depend on each other; a run is simulated with
+/// the costs of the run before until tasks start in the same order (settle()).
 class CacheCosts {
  public:
   /// nullptr where costs do not depend on it: the first device's profile does not know what was in
@@ -32,16 +32,22 @@ class CacheCosts {
   [[nodiscard]] IdVector<TaskId, Duration> durations(std::span<const TaskId> order) const;
 
  private:
-  CacheCosts(const TaskGraph& graph, Bytes capacity) : contents_(graph, capacity) {}
+  CacheCosts(const TaskGraph& graph, const CacheLevels& caches)
+      : contents_(graph, caches), near_points_(caches.units.size > Bytes{0} ? points : 1) {}
 
   static constexpr std::size_t points = 17;  // shares 0, 1/16, ... 1 // assumed: smooth between
-  using Curve = std::vector<Duration>;       // by share; one entry: it does not matter
-  [[nodiscard]] static Curve curve(const Operation& step,
-                                   const Problem& tasks,
-                                   const CostModel& model,
-                                   Duration known);
+  /// By the share that is cached, one row each, and in it by what of that the units' own caches
+  /// have (near_points_); one entry: it does not matter.
+  using Curve = std::vector<Duration>;
+  [[nodiscard]] Curve curve(const Operation& step,
+                            const Problem& tasks,
+                            const CostModel& model,
+                            Duration known) const;
+  [[nodiscard]] double at(const Curve& curve, std::size_t cached, double near) const;
+  [[nodiscard]] Duration at(const Curve& curve, const CachedShare& share) const;
 
   CacheContents contents_;
+  std::size_t near_points_;
   std::vector<std::size_t> place_;       // of each step in shares()
   std::vector<const Curve*> curve_of_;   // by step
   IdVector<OperationId, Curve> curves_;  // of the steps' operations

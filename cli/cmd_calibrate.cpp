@@ -219,7 +219,7 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,
-                   "cpu: about how long to measure; 0 = 26 with --quick, 150 without. Less time, "
+                   "cpu: about how long to measure; 0 = 32 with --quick, 200 without. Less time, "
                    "larger errors")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();

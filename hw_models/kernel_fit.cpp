@@ -29,16 +29,18 @@ constexpr std::array<double, 5> lengths{0.35, 0.7, 1.4, 2.8, 5.6};  // octaves
 constexpr std::array<double, 5> noises{0.01, 0.1, 0.5, 2, 1e6};     // the last: no correction
 constexpr double shortest_seconds = 1e-12;
 
-// Of a unit, from memory: from a tenth to twice of what cores copy. // assumed
-constexpr std::array<double, 9> memory_gb_per_s{0, 5, 8, 12, 17, 25, 35, 50, 70};  // 0: no limit
-constexpr std::array<double, 3> overlaps{1, 2, 4};
 constexpr double least_work = 0.3;  // of a sample's time that memory may not explain // assumed
 constexpr double octaves_of_missing = 2;  // between all operands in the cache and none // assumed
+constexpr double octaves_of_beyond = 1;   // likewise of the units' own caches // assumed
 
-/// Of products. What others read the kernel before them has mostly just written: whether a core's
-/// own cache still has it is not known, and the working set tells more.
-bool knows_cache(const Kernel& kernel) {
-  return kernel.bytes_cached > Bytes{0} && runs_on_matrix_units(kernel.kind);
+bool knows_unit_cache(const KernelSample& sample) {
+  return sample.kernel.bytes_unit_cached > Bytes{0};
+}
+/// Of other kernels than products only together with the units' own caches: what they read the
+/// kernel before them has mostly just written.
+bool knows_cache(const KernelSample& sample) {
+  return knows_unit_cache(sample) ||
+         (sample.kernel.bytes_cached > Bytes{0} && runs_on_matrix_units(sample.kernel.kind));
 }
 
 /// Share of a kernel on the unit that has most of its blocks.
@@ -160,58 +162,63 @@ KernelFit::KernelFit(const std::vector<KernelSample>& samples,
   fit_correction(samples);
 }
 
-MemoryTime fit_memory(const std::vector<std::vector<KernelSample>>& classes) {
-  MemoryTime best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const double gb_per_s : memory_gb_per_s) {
-    for (const double overlap : overlaps) {
-      const MemoryTime memory{.seconds_per_byte = gb_per_s > 0 ? 1e-9 / gb_per_s : 0.0,
-                              .overlap = gb_per_s > 0 ? overlap : 1.0};
-      double error = 0;
-      for (const std::vector<KernelSample>& samples : classes) {
-        KernelFit fit{samples, memory, KernelFit::Smoothness{.length = 1, .noise = 1e6}};
-        for (const double residual : fit.log_residuals(samples)) error += std::abs(residual);
-      }
-      if (error >= least - 1e-9) continue;
-      least = error;
-      best = memory;
-    }
-  }
-  return best;
+KernelFit::KernelFit(const std::vector<KernelSample>& samples,
+                     const MemoryTime& memory,
+                     CostsAlone /*no correction*/)
+    : memory_(memory) {
+  set_contexts(samples);
+  fit_costs_of(samples);
 }
 
-double KernelFit::missing_bytes(const Kernel& kernel) const {
-  if (!by_cache_) return 0;
-  const auto read = static_cast<double>(kernel.bytes_read.count());
-  return kernel.working_set == Bytes{0} ? read * usual_context_ / octaves_of_missing
-                                        : read - static_cast<double>(kernel.bytes_cached.count());
+KernelFit::Shares KernelFit::shares_of(const Kernel& kernel) const {
+  if (kernel.working_set == Bytes{0}) return usual_shares_;
+  const auto read = static_cast<double>(std::max<std::int64_t>(1, kernel.bytes_read.count()));
+  const auto left = [&](Bytes there) { return 1 - static_cast<double>(there.count()) / read; };
+  Shares shares;
+  if (by_cache_) shares.missing = left(kernel.bytes_cached);
+  shares.beyond = by_unit_cache_ ? left(kernel.bytes_unit_cached) : shares.missing;
+  return shares;
 }
 
 double KernelFit::memory_seconds(const Kernel& kernel, std::uint32_t units) const {
-  return missing_bytes(kernel) * fullest_share(kernel, units) * memory_.seconds_per_byte;
+  const Shares shares = shares_of(kernel);
+  const double seconds_per_byte =
+      shares.beyond * memory_.seconds_per_cached_byte + shares.missing * memory_.seconds_per_byte;
+  return static_cast<double>(kernel.bytes_read.count()) * fullest_share(kernel, units) *
+         seconds_per_byte;
 }
 
-double KernelFit::context_of(const Kernel& kernel) const {
-  if (!by_cache_) return octaves(static_cast<double>(kernel.working_set.count()));
-  const auto read = static_cast<double>(std::max<std::int64_t>(1, kernel.bytes_read.count()));
-  return octaves_of_missing * missing_bytes(kernel) / read;
+std::vector<double> KernelFit::contexts_of(const Kernel& kernel) const {
+  const Shares shares = shares_of(kernel);
+  std::vector<double> contexts;
+  if (by_cache_) contexts.push_back(octaves_of_missing * shares.missing);
+  if (!by_cache_ || !runs_on_matrix_units(kernel.kind)) {
+    contexts.push_back(octaves(static_cast<double>(kernel.working_set.count())));
+  }
+  if (by_unit_cache_) contexts.push_back(octaves_of_beyond * shares.beyond);
+  return contexts;
 }
 
 void KernelFit::set_contexts(const std::vector<KernelSample>& samples) {
-  by_cache_ = std::any_of(samples.begin(), samples.end(), [](const KernelSample& sample) {
-    return knows_cache(sample.kernel);
-  });
-  double sum = 0;
-  std::size_t known = 0;
+  by_cache_ = std::any_of(samples.begin(), samples.end(), knows_cache);
+  by_unit_cache_ = std::any_of(samples.begin(), samples.end(), knows_unit_cache);
+  double known = 0;
   for (const KernelSample& sample : samples) {
     if (sample.kernel.working_set == Bytes{0}) continue;
-    const double context = context_of(sample.kernel);
-    smallest_context_ = known == 0 ? context : std::min(smallest_context_, context);
-    largest_context_ = known == 0 ? context : std::max(largest_context_, context);
-    sum += context;
     ++known;
+    const Shares shares = shares_of(sample.kernel);
+    usual_shares_.missing += (shares.missing - usual_shares_.missing) / known;
+    usual_shares_.beyond += (shares.beyond - usual_shares_.beyond) / known;
+    const std::vector<double> contexts = contexts_of(sample.kernel);
+    if (usual_contexts_.empty()) {
+      usual_contexts_ = smallest_contexts_ = largest_contexts_ = contexts;
+    }
+    for (std::size_t i = 0; i < contexts.size(); ++i) {
+      smallest_contexts_[i] = std::min(smallest_contexts_[i], contexts[i]);
+      largest_contexts_[i] = std::max(largest_contexts_[i], contexts[i]);
+      usual_contexts_[i] += (contexts[i] - usual_contexts_[i]) / known;
+    }
   }
-  if (known > 0) usual_context_ = sum / static_cast<double>(known);
 }
 
 std::vector<double> KernelFit::place_of(const Kernel& kernel) const {
@@ -221,10 +228,14 @@ std::vector<double> KernelFit::place_of(const Kernel& kernel) const {
     place.push_back(octaves(static_cast<double>(kernel.bytes_read.count())) -
                     octaves(static_cast<double>(kernel.bytes_written.count())));
   }
-  const double context = kernel.working_set == Bytes{0}
-                             ? usual_context_
-                             : std::clamp(context_of(kernel), smallest_context_, largest_context_);
-  place.push_back(context);
+  if (kernel.working_set == Bytes{0}) {
+    place.insert(place.end(), usual_contexts_.begin(), usual_contexts_.end());
+    return place;
+  }
+  const std::vector<double> contexts = contexts_of(kernel);
+  for (std::size_t i = 0; i < usual_contexts_.size(); ++i) {
+    place.push_back(std::clamp(contexts[i], smallest_contexts_[i], largest_contexts_[i]));
+  }
   return place;
 }
 

@@ -9,22 +9,26 @@
 
 namespace schedlab {
 
-/// What a kernel's operands take that are not in the last-level cache: a time per byte, of the unit
+/// What a kernel's operands take that are not in the units' own caches: times per byte, of the unit
 /// that reads most of them, of which some is hidden behind the kernel's work:
 ///
+///   memory  = seconds_per_cached_byte x bytes that are not in the units' own caches
+///           + seconds_per_byte x bytes that are in no cache
 ///   seconds = (work^overlap + memory^overlap)^(1 / overlap)
 ///
 /// 1: nothing is hidden; the larger, the nearer to the longer of the two.
 struct MemoryTime {
-  double seconds_per_byte = 0;
+  double seconds_per_byte = 0;         ///< on top of the other
+  double seconds_per_cached_byte = 0;  ///< 0 also where samples do not know the units' own caches
   double overlap = 1;
 
   friend bool operator==(const MemoryTime&, const MemoryTime&) = default;
 };
 
 /// The one with which the costs of all these classes together, each fitted to its own samples, err
-/// least: memory is as fast for all of them, and a single class may hardly ever have missed it.
-/// Nothing where the samples do not know what was in the cache (Kernel::bytes_cached).
+/// least: caches and memory are as fast for all of them, and a single class may hardly ever have
+/// missed one. Nothing where the samples do not know what was in the caches (Kernel::bytes_cached,
+/// bytes_unit_cached).
 [[nodiscard]] MemoryTime fit_memory(const std::vector<std::vector<KernelSample>>& classes);
 
 /// Time of kernels of one class, fitted to samples of it:
@@ -38,8 +42,9 @@ struct MemoryTime {
 ///                out.
 ///   correction   what the costs miss at the samples, as log2, interpolated over log2 of the shape
 ///                (m, n, k, blocks; of others bytes, their share read, blocks) and of what
-///                caches hold: the share of bytes_read that is not in the last-level cache, where
-///                the samples know it, else the working set that the kernel runs in. What is beyond
+///                caches hold: the shares of bytes_read that are not in the last-level cache and
+///                not in the units' own, where the samples know them; else, and beside them where
+///                kernels are no products, the working set that the kernel runs in. What is beyond
 ///                those measured counts as the nearest of them, what is not known as their mean.
 ///                Gaussian process regression with a squared exponential kernel. Its length and
 ///                noise are those of a small grid that predict left-out samples best. Far from all
@@ -70,13 +75,20 @@ class KernelFit {
     double length = 1;  ///< octaves
     double noise = 1;   ///< variance of a sample over variance of the correction
   };
+  struct CostsAlone {};  ///< no correction
+  /// Of bytes_read.
+  struct Shares {
+    double missing = 0;  ///< in no cache
+    double beyond = 0;   ///< not in the units' own caches; as `missing` where that is not known
+  };
   KernelFit(const std::vector<KernelSample>& samples,
             const MemoryTime& memory,
             const Smoothness& smoothness);
-  [[nodiscard]] double missing_bytes(const Kernel& kernel) const;
+  KernelFit(const std::vector<KernelSample>& samples, const MemoryTime& memory, CostsAlone);
+  [[nodiscard]] Shares shares_of(const Kernel& kernel) const;
   [[nodiscard]] double memory_seconds(const Kernel& kernel, std::uint32_t units) const;
   [[nodiscard]] double work_of(double seconds, double memory) const;
-  [[nodiscard]] double context_of(const Kernel& kernel) const;
+  [[nodiscard]] std::vector<double> contexts_of(const Kernel& kernel) const;
   void set_contexts(const std::vector<KernelSample>& samples);
   [[nodiscard]] std::vector<double> place_of(const Kernel& kernel) const;
   void fit_costs_of(const std::vector<KernelSample>& samples);
@@ -87,10 +99,12 @@ class KernelFit {
   std::vector<double> costs_;  // per feature, 0 for those left out
   Smoothness smoothness_;
   MemoryTime memory_;
-  bool by_cache_ = false;     // the samples know what of their operands was in the cache
-  double usual_context_ = 0;  // mean over the samples
-  double smallest_context_ = 0;
-  double largest_context_ = 0;
+  bool by_cache_ = false;       // the samples know what of their operands was in the cache
+  bool by_unit_cache_ = false;  // ... and in the units' own
+  Shares usual_shares_;         // mean over the samples
+  std::vector<double> usual_contexts_;
+  std::vector<double> smallest_contexts_;
+  std::vector<double> largest_contexts_;
   std::vector<std::vector<double>> places_;  // of the samples
   std::vector<double> weights_;              // of each sample in the correction
 };

@@ -83,6 +83,9 @@ Json sample_json(const KernelSample& sample) {
             {"spread", number(sample.spread)},
             {"repetitions", sample.repetitions}};
   if (kernel.bytes_cached > Bytes{0}) json["bytes_cached"] = kernel.bytes_cached.count();
+  if (kernel.bytes_unit_cached > Bytes{0}) {
+    json["bytes_unit_cached"] = kernel.bytes_unit_cached.count();
+  }
   return json;
 }
 
@@ -98,6 +101,10 @@ Json profile_json(const KernelProfile& profile) {
   if (profile.last_block_wait != 0) json["last_block_wait"] = number(profile.last_block_wait);
   for (const CoRunSlowDown& one : profile.co_run) {
     json["co_run"][std::string{to_string(one.kind)}] = number(one.factor);
+  }
+  for (const CacheShare& point : profile.cache_curve) {
+    json["cache_curve"].push_back(
+        {{"distance", number(point.distance)}, {"share", number(point.share)}});
   }
   if (!profile.drift.empty()) json["drift"] = Json::array();
   json["samples"] = Json::array();

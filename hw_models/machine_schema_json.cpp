@@ -102,7 +102,9 @@ Json sample_schema() {
   properties["repetitions"] = bare_number(1, 1'000'000, true);
   std::vector<std::string> all;
   for (const auto& item : properties.items()) all.push_back(item.key());
-  properties["bytes_cached"] = bare_number(0, 1e18, true);  // not in files of older versions
+  for (const char* key : {"bytes_cached", "bytes_unit_cached"}) {
+    properties[key] = bare_number(0, 1e18, true);  // not in files of older versions
+  }
   return object(std::move(properties), all);
 }
 
@@ -115,6 +117,9 @@ Json profile_schema() {
                               {"one_unit", "all_units"});
   Json drift = Json::object();
   for (const std::string& kind : task_kind_names()) drift[kind] = factors;
+  const Json point =
+      object({{"distance", bare_number(0, 1000, false)}, {"share", bare_number(0, 1, false)}},
+             {"distance", "share"});
   Json schema =
       object({{"measured", text},
               {"date", text},
@@ -127,6 +132,7 @@ Json profile_schema() {
               {"noise", bare_number(0, std::numeric_limits<double>::infinity(), false)},
               {"last_block_wait", bare_number(0, 1, false)},
               {"co_run", object(std::move(co_run))},
+              {"cache_curve", {{"type", "array"}, {"items", point}}},
               {"drift", {{"type", "array"}, {"items", object(std::move(drift))}}},
               {"samples", {{"type", "array"}, {"items", sample_schema()}}}},
              {"measured", "date", "units", "flops_per_block", "bytes_per_block", "noise"});

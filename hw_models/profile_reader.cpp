@@ -66,6 +66,10 @@ KernelSample read_sample(MachineReader& reader, const std::string& at) {
     const auto read = static_cast<double>(kernel.bytes_read.count());
     kernel.bytes_cached = Bytes{whole(number("/bytes_cached", {0, read, true}))};
   }
+  if (std::find(keys.begin(), keys.end(), "bytes_unit_cached") != keys.end()) {
+    const auto cached = static_cast<double>(kernel.bytes_cached.count());
+    kernel.bytes_unit_cached = Bytes{whole(number("/bytes_unit_cached", {0, cached, true}))};
+  }
   kernel.grid.blocks = count(number("/blocks", any_count));
   sample.units = count(number("/units", any_count));
   sample.duration = from_us(number("/duration_us", microseconds));
@@ -122,6 +126,14 @@ std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
     expect_kind(reader, co_run, kind);
     profile->co_run.push_back(
         {task_kind_from(kind), reader.plain_number(co_run + "/" + kind, slow_down)});
+  }
+  const std::string curve = root + "/cache_curve";
+  CacheShare before{.distance = 0, .share = 1};
+  for (const std::string& index : reader.children(curve)) {
+    const std::string at = curve + "/" + index;
+    before = {.distance = reader.plain_number(at + "/distance", {before.distance, 1000, false}),
+              .share = reader.plain_number(at + "/share", {0, before.share, false})};
+    profile->cache_curve.push_back(before);
   }
   const std::string drift = root + "/drift";
   for (const std::string& index : reader.children(drift)) {

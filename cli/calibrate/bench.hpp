@@ -23,6 +23,8 @@ struct BenchCase {
   /// Without a model: what stands in for unknown kernels (ProxyWork), or else copies of their
   /// bytes, and spinning where only a duration is known.
   bool stand_ins = false;
+  /// Its kernels read their bytes, one word of every cache line, all of them the same memory.
+  bool reads = false;
   /// That each of its model's kernels is cut into; 0: it has no model.
   std::uint32_t blocks = 0;
   /// All calls are made before time 0; else the host makes them while the device works.
@@ -36,6 +38,7 @@ struct BenchDevice {
   std::string library;       ///< of matrix products
   std::string date;          ///< today
   Bytes last_level_cache{};  ///< that its workers share; 0: not known
+  Bytes unit_cache{};        ///< that each core has for itself; 0: not known
 };
 
 /// Where calibration measures: this computer's cores, or in tests a simulated machine.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/calibration.hpp"
 
+#include "cli/calibrate/cache_curve.hpp"
 #include "cli/calibrate/company.hpp"
 #include "cli/calibrate/device_times.hpp"
 #include "cli/calibrate/drift_probe.hpp"
@@ -23,13 +24,14 @@
 namespace schedlab {
 namespace {
 
-constexpr double full_seconds = 150;
-constexpr double quick_seconds = 26;
+constexpr double full_seconds = 200;
+constexpr double quick_seconds = 32;
 constexpr std::size_t full_passes = 4;
 constexpr std::size_t quick_passes = 2;
 constexpr double blocks_exponent = 0.25;  // 2^-0.25: a doubling must save a sixth
 constexpr std::uint32_t priority_levels = 8;
 constexpr std::size_t device_experiments = 5;
+constexpr double cases_per_sweep = 10;      // in time: some milliseconds of reads at each distance
 constexpr std::size_t cases_per_probe = 4;  // some 60 ms of 1.4 s // assumed: drift is slower
 
 // What disturbs a computer only makes kernels slower.
@@ -107,7 +109,7 @@ KernelProfile base_profile(const BenchDevice& device,
 std::vector<BenchCase> all_cases(std::uint32_t workers, bool quick) {
   std::vector<BenchCase> cases;
   for (const KernelCase& one : kernel_cases(workers, quick)) {
-    cases.push_back(bench_case(one, "single_stream"));
+    cases.push_back(bench_case(one));
   }
   cases.push_back(generic_case(workers));
   if (workers > 1) cases.push_back(generic_case(1));
@@ -117,6 +119,27 @@ std::vector<BenchCase> all_cases(std::uint32_t workers, bool quick) {
 void add(MachineSpec& machine, const MeasuredNumber& number, Origin origin = Origin::measured) {
   machine.sources.push_back(
       {.pointer = number.pointer, .value = number.value, .origin = origin, .text = number.how});
+}
+
+CacheLevels cache_levels(const BenchDevice& device, const KernelProfile& profile) {
+  const Bytes all_units{device.unit_cache.count() * std::int64_t{profile.units}};
+  return {.last = {.size = device.last_level_cache, .curve = profile.cache_curve},
+          .units = {.size = all_units}};
+}
+
+void add_caches(const BenchDevice& device, MachineSpec& machine) {
+  const auto put = [&](const char* pointer, Bytes size, double unit, const char* how) {
+    if (size == Bytes{0}) return;
+    add(machine, {pointer, static_cast<double>(size.count()) / unit, how}, Origin::source);
+  };
+  put("/device/l2_mib",
+      device.last_level_cache,
+      1 << 20,
+      "what the system says of the cache that the cores share");
+  put("/device/unit_cache_kib",
+      device.unit_cache,
+      1 << 10,
+      "what the system says of the cache below it, which each core has for itself");
 }
 
 /// The fastest product and the fastest other kernel, for cost models that know rates only.
@@ -154,6 +177,7 @@ struct Steps {
 struct KernelMeasurement {
   std::vector<KernelTimes> times;  ///< by case
   std::vector<ProbeTimes> probes;
+  CacheSweeps sweeps;
 };
 
 /// In turn, several times over: what disturbs the computer for a few seconds then touches a few
@@ -163,14 +187,15 @@ KernelMeasurement measure_kernels(CalibrationBench& bench,
                                   std::size_t passes,
                                   const Effort& effort,
                                   Steps& steps) {
-  KernelMeasurement measured;
+  KernelMeasurement measured{
+      .times = {}, .probes = {}, .sweeps = {bench.device().last_level_cache, bench.workers()}};
   measured.times.reserve(cases.size());
-  const Bytes cache = bench.device().last_level_cache;
-  for (const BenchCase& what : cases) {
-    measured.times.emplace_back(what.graph, bench.workers(), cache);
-  }
+  for (const BenchCase& what : cases) measured.times.emplace_back(what.graph, bench.workers());
+  Effort sweep = effort;
+  sweep.seconds /= cases_per_sweep;
   const ProbeCases probe{bench.workers()};
   for (std::size_t pass = 0; pass < passes; ++pass) {
+    measured.sweeps.measure(bench, sweep);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       steps.begin(cases[i].name);
       if (i % cases_per_probe == 0) measured.probes.push_back(measure_probe(bench, probe));
@@ -206,12 +231,15 @@ PauseFit pauses_of(const std::vector<BenchCase>& cases,
 
 void add_samples(KernelProfile& profile,
                  const std::vector<BenchCase>& cases,
-                 const KernelMeasurement& measured) {
+                 const KernelMeasurement& measured,
+                 const BenchDevice& device) {
   profile.noise = noise_of(cases, measured.times);
   const bool disturbed = profile.noise > disturbed_noise;
   profile.how += disturbed ? of_fast_runs : medians;
+  profile.cache_curve = measured.sweeps.curve();
+  const CacheLevels caches = cache_levels(device, profile);
   for (const KernelTimes& of_case : measured.times) {
-    for (KernelSample& sample : of_case.samples(disturbed ? 0.4 : 0.8)) {
+    for (KernelSample& sample : of_case.samples(disturbed ? 0.4 : 0.8, caches)) {
       profile.samples.push_back(std::move(sample));
     }
   }
@@ -234,13 +262,7 @@ void add_pauses(MachineSpec& machine, const PauseFit& pauses) {
 
 /// What the system says, or the executor is told.
 void add_given_numbers(MachineSpec& machine, const BenchDevice& device, std::uint32_t workers) {
-  if (device.last_level_cache > Bytes{0}) {
-    add(machine,
-        {"/device/l2_mib",
-         static_cast<double>(device.last_level_cache.count()) / (1 << 20),
-         "what the system says of the cache that the cores share"},
-        Origin::source);
-  }
+  add_caches(device, machine);
   add(machine,
       {"/device/unit_classes/core", static_cast<double>(workers), "workers of the executor"},
       Origin::source);
@@ -294,7 +316,7 @@ MachineSpec calibrate(CalibrationBench& bench,
   const std::vector<MeasuredNumber> bandwidth = measure_bandwidth(bench, effort);
   const KernelMeasurement measured = measure_kernels(bench, cases, passes, once, steps);
   KernelProfile profile = base_profile(device, workers, options);
-  add_samples(profile, cases, measured);
+  add_samples(profile, cases, measured, device);
   const PauseFit pauses = pauses_of(cases, measured.times, workers);
   profile.last_block_wait = pauses.last_block_share;
   profile.cut = choose_cut(profile, workers);

@@ -13,13 +13,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 namespace schedlab {
 namespace {
@@ -67,6 +75,52 @@ class CopyWork final : public CpuWork {
   std::vector<std::byte> to_;
 };
 
+/// Every kernel reads its bytes, in huge pages as the arrays of models are; all start at the first
+/// byte, and each block reads its part of them.
+class ReadWork final : public CpuWork {
+ public:
+  explicit ReadWork(const TaskGraph& graph) : graph_(graph) {
+    std::int64_t most = 0;
+    for (const Operation& operation : graph.operations()) {
+      most = std::max(most, operation.bytes_read().count());
+    }
+    const auto bytes = static_cast<std::size_t>(most);
+    words_.reset(static_cast<std::uint64_t*>(::operator new(bytes, huge_page)));
+#ifdef __linux__
+    // A wish: without it reads miss in the address translation too.
+    static_cast<void>(madvise(words_.get(), bytes, MADV_HUGEPAGE));
+#endif
+    std::fill_n(words_.get(), bytes / sizeof(std::uint64_t), 1);
+  }
+
+  [[nodiscard]] std::size_t kernel_count(TaskId /*task*/) const override {
+    return 1;
+  }
+  [[nodiscard]] std::uint32_t blocks(TaskId task, std::size_t kernel) const override {
+    return std::max(1U, graph_.operation(task).kernels[kernel].grid.blocks);
+  }
+  void run(TaskId task, std::size_t kernel, std::uint32_t block) override {
+    constexpr std::size_t words_per_line = 8;
+    const Bytes bytes = graph_.operation(task).kernels[kernel].bytes_read;
+    const auto words = static_cast<std::size_t>(bytes.count()) / sizeof(std::uint64_t);
+    const std::size_t all = blocks(task, kernel);
+    const std::size_t end = words * (block + 1) / all;
+    const std::uint64_t* const from = words_.get();
+    std::uint64_t sum = 0;
+    for (std::size_t i = words * block / all; i < end; i += words_per_line) sum += from[i];
+    sum_.fetch_add(sum, std::memory_order_relaxed);  // so that nothing of it can be left out
+  }
+
+ private:
+  const TaskGraph& graph_;
+  static constexpr std::align_val_t huge_page{std::size_t{2} << 20U};  // elsewhere only alignment
+  struct Free {
+    void operator()(std::uint64_t* words) const { ::operator delete(words, huge_page); }
+  };
+  std::unique_ptr<std::uint64_t, Free> words_;
+  std::atomic<std::uint64_t> sum_{0};
+};
+
 std::string today() {
   return fmt::format(
       "{:%Y-%m-%d}",
@@ -102,11 +156,13 @@ std::uint32_t CpuBench::workers() const {
 }
 
 BenchDevice CpuBench::device() const {
+  const SystemCaches caches = system_caches();
   return {.cpu = processor_name(),
           .compiler = compiler_name(),
           .library = std::string{gemm_library()},
           .date = today(),
-          .last_level_cache = last_level_cache()};
+          .last_level_cache = caches.last,
+          .unit_cache = caches.unit};
 }
 
 void CpuBench::run(const BenchCase& what, const std::function<bool(const Execution&)>& again) {
@@ -118,6 +174,8 @@ void CpuBench::run(const BenchCase& what, const std::function<bool(const Executi
   } else if (what.stand_ins) {
     work =
         std::make_unique<ProxyWork>(what.graph, costs, ProxyOptions{.workers = executor.workers()});
+  } else if (what.reads) {
+    work = std::make_unique<ReadWork>(what.graph);
   } else {
     work = std::make_unique<CopyWork>(what.graph);
   }

@@ -74,8 +74,7 @@ std::vector<KernelSample> measure_on(CalibrationBench& bench, const BenchCase& w
 }  // namespace
 
 ProbeCases::ProbeCases(std::uint32_t workers)
-    : one_unit(bench_case(drift_probe(1), "single_stream")),
-      all_units(bench_case(drift_probe(workers), "single_stream")) {}
+    : one_unit(bench_case(drift_probe(1))), all_units(bench_case(drift_probe(workers))) {}
 
 ProbeTimes measure_probe(CalibrationBench& bench, const ProbeCases& cases) {
   return {.one_unit = measure_on(bench, cases.one_unit),

@@ -2,9 +2,11 @@
 #include "cli/calibrate/kernel_cases.hpp"
 
 #include "policies/registry.hpp"
+#include "policies/wavefront.hpp"
 #include "sim/base/ceil_div.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
+#include "sim/plan/plan_builder.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
 
 #include <fmt/format.h>
@@ -86,6 +88,42 @@ void add_products(std::int64_t m,
   add_generic(product, blocks, builder);
   product.kind = TaskKind::convolution;
   add_generic(product, blocks, builder);
+}
+
+std::string_view words_of(TaskOrder order) {
+  switch (order) {
+    case TaskOrder::by_step:
+      return "";
+    case TaskOrder::by_layer:
+      return ", layer by layer";
+    case TaskOrder::weights_later:
+      return ", weight gradients later";
+    case TaskOrder::weights_last:
+      return ", weight gradients last";
+  }
+  return "";
+}
+
+Plan one_stream(TaskOrder order, const Problem& problem, std::int64_t steps) {
+  if (order == TaskOrder::by_step) return make_policy("single_stream")->plan(problem);
+  if (order == TaskOrder::by_layer) return make_policy("layer_by_layer")->plan(problem);
+  const TaskGraph& graph = problem.graph;
+  const auto tasks = static_cast<std::int64_t>(graph.task_count());
+  // Half of the tasks and more belong to the backward pass.
+  const std::int64_t delay = order == TaskOrder::weights_last ? tasks : tasks / (2 * steps);
+  std::vector<std::int64_t> keys(graph.task_count());
+  std::int64_t place = 0;
+  for (const TaskId task : graph.topological_order()) {
+    const bool waits = graph.operation(task).task_class == TaskClass::weight_gradient;
+    keys[task.value()] = place++ + (waits ? delay : 0);
+  }
+  PlanBuilder builder{problem};
+  const StreamId stream =
+      builder.add_stream({.device = DeviceId{0}, .priority = 0, .name = "stream"});
+  for (const TaskId task : order_by_key(graph, [&](TaskId one) { return keys[one.value()]; })) {
+    builder.place(task, stream);
+  }
+  return std::move(builder).build("calibration");
 }
 
 }  // namespace
@@ -183,26 +221,35 @@ std::vector<KernelCase> kernel_cases(std::uint32_t units, bool quick) {
     cases.push_back({spec, units});
   }
   if (!quick) add_variants(units, cases);
+  // Where the same operands come from other caches: what a schedule changes, and all else equal.
+  constexpr TaskOrder orders[] = {
+      TaskOrder::weights_last, TaskOrder::by_layer, TaskOrder::weights_later};
+  for (std::size_t i = 0; i < (quick ? points.size() / 2 : points.size()); ++i) {
+    const RecurrentSpec spec = model(points[i], Footprint::small);
+    cases.push_back({spec, units, orders[i % 3]});
+    if (!quick) cases.push_back({spec, units, orders[(i + 1) % 3]});
+  }
   return cases;
 }
 
-BenchCase bench_case(const KernelCase& what, std::string_view policy) {
+BenchCase bench_case(const KernelCase& what) {
   // One FLOP or byte is work enough for a block of its own: as many blocks as there are units.
   const CutRule everything{.flops_per_block = 1, .bytes_per_block = 1};
   const RecurrentSpec& spec = what.spec;
-  BenchCase made{.name = fmt::format("hidden {}, batch {}, {} layers, {} steps, {} blocks",
+  BenchCase made{.name = fmt::format("hidden {}, batch {}, {} layers, {} steps, {} blocks{}",
                                      spec.hidden,
                                      spec.batch,
                                      spec.layers,
                                      spec.steps,
-                                     what.blocks),
+                                     what.blocks,
+                                     words_of(what.order)),
                  .graph = CutKernels{everything, what.blocks}.apply(recurrent(spec)),
                  .plan = {},
                  .recurrent = spec,
                  .blocks = what.blocks};
   const Platform platform = ideal_platform();
   const CostTable costs{made.graph, platform};
-  made.plan = make_policy(policy)->plan({made.graph, platform, costs});
+  made.plan = one_stream(what.order, {made.graph, platform, costs}, spec.steps);
   return made;
 }
 

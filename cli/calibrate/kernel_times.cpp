@@ -6,7 +6,6 @@
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "sim/base/statistics.hpp"
-#include "sim/machine/cache_contents.hpp"
 #include "sim/machine/cost_model.hpp"
 
 #include <algorithm>
@@ -68,7 +67,7 @@ double KernelSpan::seconds(std::uint32_t workers) const {
   return to_seconds(busy) / blocks * static_cast<double>(waves);
 }
 
-std::vector<KernelSample> KernelTimes::samples(double share) const {
+std::vector<KernelSample> KernelTimes::samples(double share, const CacheLevels& caches) const {
   std::vector<double> sorted = makespans_;
   std::sort(sorted.begin(), sorted.end());
   const double longest = percentile(sorted, share);
@@ -77,13 +76,14 @@ std::vector<KernelSample> KernelTimes::samples(double share) const {
     if (makespans_[run] <= longest) kept.push_back(run);
   }
   const Bytes working_set = bytes_of_tensors(*graph_);
-  const CacheContents contents{*graph_, cache_};
-  std::vector<float> shares;
+  const CacheContents contents{*graph_, caches};
+  std::vector<CachedShare> shares;
   if (contents.known()) shares = contents.shares(order_);
   struct Group {
     KernelSample sample;
     std::size_t tasks = 0;
-    double cached = 0;           // sum of the shares
+    double cached = 0;  // sums of the shares
+    double unit_cached = 0;
     std::vector<double> by_run;  // sum over the tasks
   };
   std::vector<Group> groups;
@@ -105,18 +105,20 @@ std::vector<KernelSample> KernelTimes::samples(double share) const {
     }
     ++found->tasks;
     if (!shares.empty()) {
-      found->cached += static_cast<double>(shares[contents.first_kernel(one.task) + one.kernel]);
+      const CachedShare& there = shares[contents.first_kernel(one.task) + one.kernel];
+      found->cached += static_cast<double>(there.cached);
+      found->unit_cached += static_cast<double>(there.unit_cached);
     }
     for (std::size_t i = 0; i < kept.size(); ++i) found->by_run[i] += one.seconds[kept[i]];
   }
   std::vector<KernelSample> samples;
   for (Group& group : groups) {
     const RobustSummary runs = robust_summary(group.by_run);
-    group.sample.duration =
-        std::max(Duration{1}, round_up_seconds(runs.median / static_cast<double>(group.tasks)));
-    const auto read = static_cast<double>(group.sample.kernel.bytes_read.count());
-    group.sample.kernel.bytes_cached =
-        Bytes{std::llround(group.cached / static_cast<double>(group.tasks) * read)};
+    const auto tasks = static_cast<double>(group.tasks);
+    group.sample.duration = std::max(Duration{1}, round_up_seconds(runs.median / tasks));
+    set_cached({.cached = static_cast<float>(group.cached / tasks),
+                .unit_cached = static_cast<float>(group.unit_cached / tasks)},
+               group.sample.kernel);
     group.sample.spread = runs.spread;
     group.sample.repetitions = static_cast<std::uint32_t>(group.tasks * runs.count);
     samples.push_back(std::move(group.sample));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/calibrate/bench.hpp"
+#include "sim/machine/cache_contents.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
 #include <cstdint>
@@ -19,10 +20,8 @@ struct StreamPause {
 /// Collects repeated runs of one case.
 class KernelTimes {
  public:
-  /// `graph` must outlive this. `cache`: bytes of the last-level cache that kernels find their
-  /// operands in; 0: the samples do not know.
-  KernelTimes(const TaskGraph& graph, std::uint32_t workers, Bytes cache = Bytes{0})
-      : graph_(&graph), workers_(workers), cache_(cache) {}
+  /// `graph` must outlive this.
+  KernelTimes(const TaskGraph& graph, std::uint32_t workers) : graph_(&graph), workers_(workers) {}
 
   void add(const Execution& execution);
   [[nodiscard]] std::size_t runs() const { return makespans_.size(); }
@@ -32,8 +31,10 @@ class KernelTimes {
   /// quantile of all are left out as disturbed. The sum of what is kept is then the makespan that
   /// such runs have, which sums of single medians are not: what disturbs tasks only adds.
   /// Operations of equal names and kernels (in different layers) are one; what they found in the
-  /// cache is their mean. At least one run.
-  [[nodiscard]] std::vector<KernelSample> samples(double share) const;
+  /// caches is their mean. At least one run. `caches`: that kernels find their operands in; size 0:
+  /// the samples do not know.
+  [[nodiscard]] std::vector<KernelSample> samples(double share,
+                                                  const CacheLevels& caches = {}) const;
   /// What one worker waits for the other at a kernel's end is in them: with work in another stream
   /// that time is not lost.
   [[nodiscard]] const std::vector<StreamPause>& pauses() const { return pauses_; }
@@ -49,7 +50,6 @@ class KernelTimes {
 
   const TaskGraph* graph_;
   std::uint32_t workers_;
-  Bytes cache_;
   std::vector<TaskId> order_;  // of the first run
   std::vector<KernelOfTask> kernels_;
   std::vector<StreamPause> pauses_;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <string>
 
 namespace schedlab {
@@ -32,18 +34,19 @@ std::int64_t bytes_of(const std::string& text) {
 
 }  // namespace
 
-Bytes last_level_cache(const std::filesystem::path& folder) {
-  std::int64_t highest = 0;
-  Bytes size{0};
+SystemCaches system_caches(const std::filesystem::path& folder) {
+  std::map<std::int64_t, Bytes> levels;
+  std::error_code none;
   for (int i = 0;; ++i) {
     const std::filesystem::path cache = folder / fmt::format("index{}", i);
-    std::error_code none;
-    if (!std::filesystem::exists(cache / "level", none)) return size;
-    const std::int64_t level = bytes_of(first_word(cache / "level"));
-    if (level <= highest || first_word(cache / "type") == "Instruction") continue;
-    highest = level;
-    size = Bytes{bytes_of(first_word(cache / "size"))};
+    if (!std::filesystem::exists(cache / "level", none)) break;
+    if (first_word(cache / "type") == "Instruction") continue;
+    levels[bytes_of(first_word(cache / "level"))] = Bytes{bytes_of(first_word(cache / "size"))};
   }
+  SystemCaches caches;
+  if (!levels.empty()) caches.last = levels.rbegin()->second;
+  if (levels.size() > 1) caches.unit = std::next(levels.rbegin())->second;
+  return caches;
 }
 
 }  // namespace schedlab

@@ -7,11 +7,17 @@
 
 namespace schedlab {
 
-/// The cache of the highest level that the system names for core 0; 0 where it names none.
+/// Caches as the system names them; 0 where it names none.
+struct SystemCaches {
+  Bytes last{};  ///< of the highest level
+  Bytes unit{};  ///< of the level below it: a core's own
+};
+
+/// Of core 0, data and unified ones.
 /// `folder`: as /sys/devices/system/cpu/cpu0/cache, with a folder index0, index1, ... for each
 /// cache and in it files `level`, `type` and `size` ("32768K"). Source: Linux,
 /// Documentation/ABI/testing/sysfs-devices-system-cpu.
-[[nodiscard]] Bytes last_level_cache(
+[[nodiscard]] SystemCaches system_caches(
     const std::filesystem::path& folder = "/sys/devices/system/cpu/cpu0/cache");
 
 }  // namespace schedlab

@@ -92,6 +92,9 @@ struct Kernel {
   /// Of bytes_read what the last-level cache is expected to hold. Never part of a graph file: it
   /// follows from the graph and the device (sim/machine/cache_reuse.hpp).
   Bytes bytes_cached{};
+  /// Of bytes_cached what the units' own caches are expected to hold; like it, never part of a
+  /// graph file (sim/machine/cache_contents.hpp).
+  Bytes bytes_unit_cached{};
   /// Bytes of all tensors of the graph that the kernel belongs to, which compete for the caches; 0
   /// = not known. Never part of a graph file: the CostTable fills it in for devices with a profile.
   Bytes working_set{};

@@ -2,13 +2,14 @@
 #include "sim/machine/cache_contents.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace schedlab {
@@ -55,28 +56,72 @@ bool adds_into_result(const Kernel& kernel) {
          element * (kernel.m * kernel.k + kernel.k * kernel.n + kernel.m * kernel.n);
 }
 
+constexpr CachedShare nothing{.cached = 0, .unit_cached = 0};
+
+/// Weighted mean.
+class SumOfShares {
+ public:
+  void add(const CachedShare& share, double weight) {
+    weights_ += weight;
+    cached_ += weight * static_cast<double>(share.cached);
+    unit_cached_ += weight * static_cast<double>(share.unit_cached);
+  }
+  [[nodiscard]] std::optional<CachedShare> mean() const {
+    if (weights_ <= 0) return std::nullopt;
+    return CachedShare{.cached = static_cast<float>(cached_ / weights_),
+                       .unit_cached = static_cast<float>(unit_cached_ / weights_)};
+  }
+
+ private:
+  double weights_ = 0;
+  double cached_ = 0;
+  double unit_cached_ = 0;
+};
+
 float part_of(double moved, double all) {
   return all <= 0 ? 1.0F : static_cast<float>(std::min(1.0, moved / all));
 }
 
 }  // namespace
 
-double share_in_cache(double distance, Bytes capacity) {
-  const auto size = static_cast<double>(capacity.count());
-  return std::clamp((size * (1 + cache_edge) - distance) / (2 * cache_edge * size), 0.0, 1.0);
+double share_in_cache(double distance, const CacheLevel& cache) {
+  const auto size = static_cast<double>(cache.size.count());
+  if (size <= 0) return 0;
+  const std::vector<CacheShare>& curve = cache.curve;
+  if (curve.empty()) {
+    return std::clamp((size * (1 + cache_edge) - distance) / (2 * cache_edge * size), 0.0, 1.0);
+  }
+  const double at = distance / size;
+  const auto above = std::find_if(
+      curve.begin(), curve.end(), [&](const CacheShare& point) { return point.distance > at; });
+  if (above == curve.begin()) return 1;
+  const CacheShare& below = *(above - 1);
+  if (above == curve.end()) return below.share;
+  const double part = (at - below.distance) / (above->distance - below.distance);
+  return below.share + part * (above->share - below.share);
 }
 
-Bytes profiled_cache(const Device& device) {
-  if (device.profile == nullptr) return Bytes{0};
+CacheLevels profiled_caches(const Device& device) {
+  CacheLevels caches;
+  if (device.profile == nullptr) return caches;
   const auto& samples = device.profile->samples;
-  const bool known = std::any_of(samples.begin(), samples.end(), [](const KernelSample& sample) {
-    return sample.kernel.bytes_cached > Bytes{0};
-  });
-  return known ? device.rates.l2 : Bytes{0};
+  const auto some = [&](Bytes Kernel::*bytes) {
+    return std::any_of(samples.begin(), samples.end(), [&](const KernelSample& sample) {
+      return sample.kernel.*bytes > Bytes{0};
+    });
+  };
+  if (some(&Kernel::bytes_cached)) {
+    caches.last = {.size = device.rates.l2, .curve = device.profile->cache_curve};
+  }
+  if (some(&Kernel::bytes_unit_cached)) {
+    const Bytes one = device.rates.unit_cache;
+    caches.units.size = Bytes{one.count() * std::int64_t{device.profile->units}};
+  }
+  return caches;
 }
 
-CacheContents::CacheContents(const TaskGraph& graph, Bytes capacity)
-    : graph_(graph), capacity_(capacity) {
+CacheContents::CacheContents(const TaskGraph& graph, CacheLevels caches)
+    : graph_(graph), caches_(std::move(caches)) {
   first_kernel_.push_back(0);
   for (const TaskId task : graph.tasks()) {
     const std::size_t kernels = std::max<std::size_t>(1, graph.operation(task).kernels.size());
@@ -122,31 +167,42 @@ void CacheContents::set_parts() {
   }
 }
 
-/// Mean over the uses that count, by bytes; 1 without any.
-double CacheContents::share_of(std::span<const Use> uses,
-                               std::span<const float> found,
-                               std::span<const std::uint8_t> counted) const {
-  double all = 0;
-  double there = 0;
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    if (counted[i] == 0) continue;
-    all += bytes(uses[i]);
-    there += bytes(uses[i]) * static_cast<double>(found[i]);
-  }
-  return all > 0 ? there / all : 1.0;
+CachedShare CacheContents::found_at(double distance) const {
+  const double cached = share_in_cache(distance, caches_.last);
+  const double near = std::min(cached, share_in_cache(distance, caches_.units));
+  return {.cached = static_cast<float>(cached), .unit_cached = static_cast<float>(near)};
 }
 
-void CacheContents::share_out(TaskId task, std::span<const float> found, float* kernels) const {
+/// What was made just now.
+CachedShare CacheContents::all() const {
+  return {.cached = 1, .unit_cached = caches_.units.size > Bytes{0} ? 1.0F : 0.0F};
+}
+
+/// Mean over the uses that count, by bytes; all() without any.
+CachedShare CacheContents::share_of(std::span<const Use> uses,
+                                    std::span<const CachedShare> found,
+                                    std::span<const std::uint8_t> counted) const {
+  SumOfShares sum;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if (counted[i] != 0) sum.add(found[i], bytes(uses[i]));
+  }
+  return sum.mean().value_or(all());
+}
+
+void CacheContents::share_out(TaskId task,
+                              std::span<const CachedShare> found,
+                              CachedShare* kernels) const {
   const Operation& operation = graph_.operation(task);
   const std::span<const Use> own = uses(task);
   std::vector<std::uint8_t> counted(own.size());
   std::vector<std::uint8_t> left(own.size());  // read by none of the products
   for (std::size_t i = 0; i < own.size(); ++i) left[i] = own[i].is_read ? 1 : 0;
   if (operation.kernels.size() < 2) {
-    kernels[0] = static_cast<float>(share_of(own, found, left));
+    kernels[0] = share_of(own, found, left);
     return;
   }
-  const auto operand = [&](std::int64_t rows, std::int64_t columns, bool result, DataType type) {
+  SumOfShares sum;
+  const auto add = [&](std::int64_t rows, std::int64_t columns, bool result, DataType type) {
     const std::int64_t element = bytes_per_element(type);
     for (std::size_t i = 0; i < own.size(); ++i) {
       counted[i] =
@@ -156,38 +212,32 @@ void CacheContents::share_out(TaskId task, std::span<const float> found, float* 
               : 0;
       if (counted[i] != 0) left[i] = 0;
     }
-    const auto size = static_cast<double>(rows * columns * element);
-    return std::pair{size, size * share_of(own, found, counted)};
+    sum.add(share_of(own, found, counted), static_cast<double>(rows * columns * element));
   };
   for (std::size_t k = 0; k < operation.kernels.size(); ++k) {
     const Kernel& kernel = operation.kernels[k];
     if (!is_product(kernel)) continue;
-    auto [all, there] = operand(kernel.m, kernel.k, false, kernel.type);
-    const auto right = operand(kernel.k, kernel.n, false, kernel.type);
-    all += right.first;
-    there += right.second;
-    if (adds_into_result(kernel)) {
-      const auto result = operand(kernel.m, kernel.n, true, kernel.type);
-      all += result.first;
-      there += result.second;
-    }
-    kernels[k] = all > 0 ? static_cast<float>(there / all) : 1.0F;
+    sum = {};
+    add(kernel.m, kernel.k, false, kernel.type);
+    add(kernel.k, kernel.n, false, kernel.type);
+    if (adds_into_result(kernel)) add(kernel.m, kernel.n, true, kernel.type);
+    kernels[k] = sum.mean().value_or(all());
   }
-  const auto rest = static_cast<float>(share_of(own, found, left));
+  const CachedShare rest = share_of(own, found, left);
   for (std::size_t k = 0; k < operation.kernels.size(); ++k) {
     if (!is_product(operation.kernels[k])) kernels[k] = rest;
   }
 }
 
-std::vector<float> CacheContents::shares(std::span<const TaskId> order) const {
+std::vector<CachedShare> CacheContents::shares(std::span<const TaskId> order) const {
   SCHEDLAB_EXPECTS(order.size() == graph_.task_count(),
                    fmt::format("{} of {} tasks in order", order.size(), graph_.task_count()));
   constexpr int runs = 2;  // the first leaves in the cache what the second finds
-  std::vector<float> result(first_kernel_.back(), 1.0F);
+  std::vector<CachedShare> result(first_kernel_.back(), all());
   IdVector<TensorId, LastTouch> last(graph_.tensors().size(), LastTouch{});
   LastTouches touches(runs * uses_.size());
   std::size_t now = 0;
-  std::vector<float> found;
+  std::vector<CachedShare> found;
   for (int run = 0; run < runs; ++run) {
     for (const TaskId task : order) {
       const std::span<const Use> own = uses(task);
@@ -197,9 +247,7 @@ std::vector<float> CacheContents::shares(std::span<const TaskId> order) const {
         const LastTouch& before = last[use.tensor];
         const double since =
             before.touched() ? touches.before(begin) - touches.before(before.moment + 1) : 0.0;
-        found.push_back(before.touched()
-                            ? static_cast<float>(share_in_cache(since + bytes(use), capacity_))
-                            : 0.0F);
+        found.push_back(before.touched() ? found_at(since + bytes(use)) : nothing);
       }
       for (const Use& use : own) {
         LastTouch& touch = last[use.tensor];
@@ -213,46 +261,44 @@ std::vector<float> CacheContents::shares(std::span<const TaskId> order) const {
   return result;
 }
 
-IdVector<OperationId, std::vector<float>> mean_shares(const TaskGraph& graph,
-                                                      const CacheContents& contents,
-                                                      std::span<const float> shares) {
-  IdVector<OperationId, std::vector<double>> sums(graph.operations().size(), {});
-  IdVector<OperationId, std::size_t> tasks(graph.operations().size(), 0);
+OperationShares mean_shares(const TaskGraph& graph,
+                            const CacheContents& contents,
+                            std::span<const CachedShare> shares) {
+  IdVector<OperationId, std::vector<SumOfShares>> sums(graph.operations().size(), {});
   for (const TaskId task : graph.tasks()) {
-    const OperationId operation = graph.operation_id(task);
-    std::vector<double>& sum = sums[operation];
-    sum.resize(contents.kernel_count(task), 0.0);
-    for (std::size_t k = 0; k < sum.size(); ++k) {
-      sum[k] += static_cast<double>(shares[contents.first_kernel(task) + k]);
+    std::vector<SumOfShares>& own = sums[graph.operation_id(task)];
+    own.resize(contents.kernel_count(task));
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      own[k].add(shares[contents.first_kernel(task) + k], 1);
     }
-    ++tasks[operation];
   }
-  IdVector<OperationId, std::vector<float>> means;
+  OperationShares means;
   for (const OperationId operation : graph.operations().ids()) {
-    std::vector<float> mean;
-    for (const double sum : sums[operation]) {
-      mean.push_back(static_cast<float>(sum / static_cast<double>(tasks[operation])));
-    }
+    std::vector<CachedShare> mean;
+    for (const SumOfShares& sum : sums[operation]) mean.push_back(sum.mean().value_or(nothing));
     means.push_back(std::move(mean));
   }
   return means;
 }
 
-IdVector<OperationId, std::vector<float>> cached_shares(const TaskGraph& graph,
-                                                        const Device& device) {
-  const Bytes capacity = profiled_cache(device);
-  if (capacity == Bytes{0} || graph.tensors().empty()) return {};
-  const CacheContents contents{graph, capacity};
+OperationShares cached_shares(const TaskGraph& graph, const Device& device) {
+  CacheLevels caches = profiled_caches(device);
+  if (caches.last.size == Bytes{0} || graph.tensors().empty()) return {};
+  const CacheContents contents{graph, std::move(caches)};
   if (!contents.known()) return {};
   const auto ids = graph.tasks();
   return mean_shares(graph, contents, contents.shares(std::vector<TaskId>(ids.begin(), ids.end())));
 }
 
-void set_cached(std::vector<float>::const_iterator shares, Operation& operation) {
-  for (Kernel& kernel : operation.kernels) {
-    const auto read = static_cast<double>(kernel.bytes_read.count());
-    kernel.bytes_cached = Bytes{std::llround(static_cast<double>(*shares++) * read)};
-  }
+void set_cached(const CachedShare& share, Kernel& kernel) {
+  const auto read = static_cast<double>(kernel.bytes_read.count());
+  kernel.bytes_cached = Bytes{std::llround(static_cast<double>(share.cached) * read)};
+  kernel.bytes_unit_cached = std::min(
+      kernel.bytes_cached, Bytes{std::llround(static_cast<double>(share.unit_cached) * read)});
+}
+
+void set_cached(std::vector<CachedShare>::const_iterator shares, Operation& operation) {
+  for (Kernel& kernel : operation.kernels) set_cached(*shares++, kernel);
 }
 
 }  // namespace schedlab

@@ -43,6 +43,15 @@ struct CutRule {
   friend bool operator==(const CutRule&, const CutRule&) = default;
 };
 
+/// What of data that was used `distance` bytes of other data ago, itself included, is still in the
+/// last-level cache.
+struct CacheShare {
+  double distance = 0;  ///< over the size of the cache
+  double share = 0;     ///< 0 to 1
+
+  friend bool operator==(const CacheShare&, const CacheShare&) = default;
+};
+
 /// What was measured of a device: the durations of kernels, and how well they are known. What has
 /// a key of its own in a machine file (host calls, latencies, bandwidth) is not repeated here.
 struct KernelProfile {
@@ -57,6 +66,8 @@ struct KernelProfile {
   /// What a stream waits for the last block of a kernel of several, over the mean time of a block.
   double last_block_wait = 0;
   std::vector<CoRunSlowDown> co_run{};
+  /// By rising distance, shares that do not rise; empty: not measured.
+  std::vector<CacheShare> cache_curve{};
   std::vector<KernelSample> samples{};
   /// What its own samples missed at moments spread over the calibration, in the order of time.
   std::vector<DriftReading> drift{};

@@ -140,6 +140,7 @@ struct DeviceRates {
   std::vector<GemmTile> conv_tiles;  ///< of the convolution library; empty: as gemm_tiles
   Bytes pointwise_bytes_per_unit{};  ///< traffic of a kernel that fills one unit; 0 = always all
   Bytes l2{};                        ///< last-level cache; 0 = none
+  Bytes unit_cache{};                ///< of each unit, before the last-level cache; 0 = not known
   Bandwidth l2_bandwidth{};  ///< reads from it by all units together; 0 = its hits are not credited
   /// What a matrix unit keeps of its results for the tasks that read them next; 0 = nothing.
   Bytes output_buffer{};

@@ -126,7 +126,7 @@ TEST_CASE("a profile that knows nothing of caches has costs that do not depend o
   CHECK(made.caches == nullptr);
 }
 
-TEST_CASE("the last-level cache is the one of the highest level that the system names") {
+TEST_CASE("caches are those of the two highest levels that the system names") {
   const testing::TemporaryFolder folder;
   const auto put = [&](int index, const char* level, const char* type, const char* size) {
     const auto cache = folder.path() / ("index" + std::to_string(index));
@@ -135,13 +135,15 @@ TEST_CASE("the last-level cache is the one of the highest level that the system 
     write_file_atomically(cache / "type", std::string(type) + "\n");
     write_file_atomically(cache / "size", std::string(size) + "\n");
   };
-  CHECK(last_level_cache(folder.path()) == Bytes{0});
+  CHECK(system_caches(folder.path()).last == Bytes{0});
   put(0, "1", "Data", "48K");
   put(1, "1", "Instruction", "32K");
   put(2, "2", "Unified", "1024K");
-  CHECK(last_level_cache(folder.path()) == Bytes{1 << 20});
+  CHECK(system_caches(folder.path()).last == Bytes{1 << 20});
+  CHECK(system_caches(folder.path()).unit == Bytes{48 << 10});
   put(3, "3", "Unified", "32M");
-  CHECK(last_level_cache(folder.path()) == Bytes{32 << 20});
+  CHECK(system_caches(folder.path()).last == Bytes{32 << 20});
+  CHECK(system_caches(folder.path()).unit == Bytes{1 << 20});
 }
 
 }  // namespace schedlab

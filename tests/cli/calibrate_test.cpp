@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/calibrate/cache_curve.hpp"
 #include "cli/calibrate/calibration.hpp"
 #include "cli/calibrate/device_times.hpp"
 #include "cli/calibrate/kernel_cases.hpp"
@@ -121,6 +122,7 @@ TEST_CASE(
 TEST_CASE("samples know what of their operands the calibrated model leaves in the cache") {
   SimulatedBench bench{2, 0.0};
   bench.last_level_cache = Bytes{32 << 20};
+  bench.unit_cache = Bytes{1 << 20};
   const MachineSpec machine = quick_machine(bench);
   const Device& device = machine.platform.devices[DeviceId{0}];
   CHECK(device.rates.l2 == Bytes{32 << 20});
@@ -139,6 +141,80 @@ TEST_CASE("samples know what of their operands the calibrated model leaves in th
     CHECK((one_layer ? share > 0.8 : share < 0.2));
   }
   CHECK(seen == 2);
+  CHECK(device.rates.unit_cache == Bytes{1 << 20});
+  // The same shapes with operands near and far: hidden 384, batch 72, two layers, one step:
+  // weight_1 adds 72 x 1536 gradients of gates and 72 x 384 inputs (0.53 MiB) to a matrix of 2.3
+  // MiB, always beyond 2 MiB. Cell by cell the gradients were read just before; at the end
+  // everything else came between.
+  double least = 1;
+  double most = 0;
+  for (const KernelSample& sample : device.profile->samples) {
+    const Kernel& kernel = sample.kernel;
+    CHECK(kernel.bytes_unit_cached <= kernel.bytes_cached);
+    if (sample.operation != "weight_1" || kernel.m != 384 || kernel.k != 72) continue;
+    const double share = static_cast<double>(kernel.bytes_unit_cached.count()) /
+                         static_cast<double>(kernel.bytes_read.count());
+    least = std::min(least, share);
+    most = std::max(most, share);
+  }
+  CHECK(most > 0.1);
+  CHECK(least < 0.05);
+}
+
+TEST_CASE("orders of a calibrated model are different ones of the same tasks") {
+  const RecurrentSpec spec{.layers = 2,
+                           .steps = 3,
+                           .batch = 6,
+                           .hidden = 80,
+                           .pass = RecurrentPass::training,
+                           .granularity = Granularity::fine};
+  std::vector<std::vector<TaskId>> orders;
+  for (const TaskOrder order : {TaskOrder::by_step,
+                                TaskOrder::by_layer,
+                                TaskOrder::weights_later,
+                                TaskOrder::weights_last}) {
+    const BenchCase made = bench_case({.spec = spec, .blocks = 1, .order = order});
+    std::vector<TaskId>& tasks = orders.emplace_back();
+    for (const HostCall& call : made.plan.hosts[HostId{0}].calls) {
+      if (call.kind() == HostCallKind::launch) tasks.push_back(call.task());
+    }
+    CHECK(tasks.size() == made.graph.task_count());
+    CHECK(made.plan.streams.size() == 1);
+    if (order != TaskOrder::weights_last) continue;
+    // Nothing but updates and copies comes after the first weight gradient.
+    bool weights = false;
+    for (const TaskId task : tasks) {
+      const TaskClass of_task = made.graph.operation(task).task_class;
+      weights = weights || of_task == TaskClass::weight_gradient;
+      if (weights) CHECK_FALSE(is_critical(of_task));
+    }
+    CHECK(weights);
+  }
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) CHECK(orders[i] != orders[j]);
+  }
+}
+
+TEST_CASE("what a cache still has follows from the time of reading again and again") {
+  // 10 ps a byte from the cache and 30 from memory: 15 are a quarter of the way, 20 a half.
+  const std::vector<SweepTime> sweeps{{0.4, 10.5e-12},
+                                      {0.5, 10e-12},
+                                      {0.625, 9.5e-12},
+                                      {1.0, 15e-12},
+                                      {1.5, 20e-12},
+                                      {2.0, 19e-12},
+                                      {3.0, 30e-12}};
+  const std::vector<CacheShare> curve = cache_curve(sweeps);
+  REQUIRE(curve.size() == sweeps.size());
+  const double expected[] = {1.0, 1.0, 1.0, 0.75, 0.5, 0.5, 0.0};  // never rising
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    CHECK(curve[i].distance == sweeps[i].distance);
+    CHECK(curve[i].share == doctest::Approx(expected[i]));
+  }
+  // Memory that is hardly slower tells nothing.
+  CHECK(cache_curve({{0.5, 10e-12}, {1.0, 11e-12}, {3.0, 12e-12}}).empty());
+  CHECK(cache_curve({}).empty());
+  CHECK(CacheSweeps{Bytes{0}, 2}.curve().empty());
 }
 
 TEST_CASE("a model of another shape is predicted from a noisy calibration") {

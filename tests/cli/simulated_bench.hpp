@@ -46,10 +46,12 @@ class SimulatedBench final : public CalibrationBench {
             .compiler = "none",
             .library = "none",
             .date = "2026-11-21",
-            .last_level_cache = last_level_cache};
+            .last_level_cache = last_level_cache,
+            .unit_cache = unit_cache};
   }
   [[nodiscard]] std::size_t runs() const { return runs_; }
   Bytes last_level_cache{};  ///< as the system says; nothing that runs depends on it
+  Bytes unit_cache{};        ///< likewise
   /// Called before each run.
   std::function<void()> before_run;
 

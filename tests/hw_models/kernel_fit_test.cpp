@@ -165,6 +165,45 @@ TEST_CASE("operands that are not in the cache take the time of memory, in part w
         doctest::Approx(true_seconds(kernel, 2) + read / 4 / 10e9).epsilon(0.04));
 }
 
+TEST_CASE("the times per byte from memory and from the last-level cache are told apart") {
+  // Of each sample: operands in the unit's own cache, in the last-level cache (45 GB/s), in none
+  // (12 GB/s more).
+  std::vector<std::vector<KernelSample>> classes;
+  for (const char* operation : {"hidden_1", "input_gemm"}) {
+    std::vector<KernelSample>& samples = classes.emplace_back();
+    for (KernelSample sample : of(synthetic_profile(0.0), operation)) {
+      Kernel& kernel = sample.kernel;
+      const Bytes read = kernel.bytes_read;
+      const double of_unit = static_cast<double>(read.count()) / kernel.grid.blocks;
+      kernel.working_set = Bytes{1'000'000};
+      kernel.bytes_cached = read;
+      kernel.bytes_unit_cached = read;
+      samples.push_back(sample);
+      kernel.bytes_unit_cached = Bytes{0};
+      sample.duration += round_up_seconds(of_unit / 45e9);
+      samples.push_back(sample);
+      kernel.bytes_cached = Bytes{0};
+      sample.duration += round_up_seconds(of_unit / 12e9);
+      samples.push_back(sample);
+    }
+  }
+  const MemoryTime memory = fit_memory(classes);
+  CHECK(memory.seconds_per_byte == doctest::Approx(1 / 12e9));
+  CHECK(memory.seconds_per_cached_byte == doctest::Approx(1 / 45e9));
+  CHECK(memory.overlap == 1);
+  const KernelFit fit{classes.front(), memory};
+  Kernel kernel = with_blocks(hidden_1_kernel({.batch = 32, .hidden = 512, .width = 512}), 2);
+  kernel.working_set = Bytes{1'000'000};
+  const auto read = static_cast<double>(kernel.bytes_read.count());
+  kernel.bytes_cached = kernel.bytes_read;
+  for (const double near : {0.0, 0.5, 1.0}) {
+    CAPTURE(near);
+    kernel.bytes_unit_cached = Bytes{static_cast<std::int64_t>(near * read)};
+    CHECK(fit.seconds(kernel, 2) ==
+          doctest::Approx(true_seconds(kernel, 2) + (1 - near) * read / 2 / 45e9).epsilon(0.02));
+  }
+}
+
 TEST_CASE("samples that do not know what was in the cache have no time of memory") {
   CHECK(fit_memory({of(synthetic_profile(0.0), "hidden_1")}) == MemoryTime{});
 }

@@ -36,6 +36,8 @@ MachineSpec profiled_machine() {
   profile.cut = {.flops_per_block = 123456.789, .bytes_per_block = 65536};
   profile.noise = 0.0123;
   profile.samples.front().kernel.bytes_cached = Bytes{1000};
+  profile.samples.front().kernel.bytes_unit_cached = Bytes{500};
+  profile.cache_curve = {{0.5, 1.0}, {1.0, 0.75}, {2.0, 0.125}};
   profile.co_run = {{TaskKind::gemm, 1.05}, {TaskKind::pointwise, 1.0 / 3 + 1}};
   machine.platform.devices[DeviceId{0}].profile =
       std::make_shared<const KernelProfile>(std::move(profile));
@@ -73,6 +75,23 @@ TEST_CASE("a profile is written and read again without a difference") {
   CHECK(again == machine);
 }
 
+TEST_CASE("nearer caches have no more than farther ones, and longer distances find no more") {
+  const std::string good = write_machine(profiled_machine());
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(read_machine(
+          replaced(good, "\"bytes_unit_cached\":500", "\"bytes_unit_cached\":1001"), "m.json")),
+      doctest::Contains("/profile/samples/0/bytes_unit_cached"),
+      InputError);
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_machine(
+                           replaced(good, "\"share\": 0.125", "\"share\": 0.8"), "m.json")),
+                       doctest::Contains("/profile/cache_curve/2/share"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_machine(
+                           replaced(good, "\"distance\": 2", "\"distance\": 0.9"), "m.json")),
+                       doctest::Contains("/profile/cache_curve/2/distance"),
+                       InputError);
+}
+
 TEST_CASE("a wrong profile is refused by place") {
   const std::string good = write_machine(profiled_machine());
   const auto message = [&](const std::string& from, const std::string& to) {
@@ -92,6 +111,10 @@ TEST_CASE("a wrong profile is refused by place") {
       std::string::npos);
   CHECK(message("\"bytes_cached\":1000", "\"bytes_cached\":-1")
             .find("/profile/samples/0/bytes_cached") != std::string::npos);
+  CHECK(message("\"bytes_unit_cached\":500", "\"bytes_unit_cached\":-1")
+            .find("/profile/samples/0/bytes_unit_cached") != std::string::npos);
+  CHECK(message("\"share\": 0.75", "\"share\": 1.75").find("/profile/cache_curve/1/share") !=
+        std::string::npos);
   CHECK(message("\"blocks\":1", "\"blocks\":0").find("/profile/samples/0/blocks") !=
         std::string::npos);
   CHECK(message("\"measured\": \"made up for a test\",", "").find("/profile/measured") !=
