@@ -51,6 +51,10 @@ MachineNumber device_time(std::string_view name, std::string_view doc, Set set) 
   return {"device", name, doc, set, 0, longest_us};
 }
 
+MachineNumber device_size(std::string_view name, std::string_view doc, Set set) {
+  return {"device", name, doc, set, 0, largest_count};
+}
+
 std::vector<MachineNumber> host_call_numbers() {
   return {
       host_time("launch_us",
@@ -352,33 +356,22 @@ std::vector<MachineNumber> device_rates() {
        0,
        largest_count,
        true},
-      {"device",
-       "pointwise_kib_per_unit",
-       "Memory traffic of a point-wise kernel that fills one unit; 0 = always the whole device.",
-       [](Platform& p, double v) { rates(p).pointwise_bytes_per_unit = bytes(v, kib); },
-       0,
-       largest_count},
-      {"device",
-       "l2_mib",
-       "Size of the last-level cache.",
-       [](Platform& p, double v) { rates(p).l2 = bytes(v, mib); },
-       0,
-       largest_count},
-      {"device",
-       "unit_cache_kib",
-       "Size of the cache that each unit has for itself, before the last-level cache.",
-       [](Platform& p, double v) { rates(p).unit_cache = bytes(v, kib); },
-       0,
-       largest_count},
+      device_size(
+          "pointwise_kib_per_unit",
+          "Memory traffic of a point-wise kernel that fills one unit; 0 = always the whole device.",
+          [](Platform& p, double v) { rates(p).pointwise_bytes_per_unit = bytes(v, kib); }),
+      device_size("l2_mib",
+                  "Size of the last-level cache.",
+                  [](Platform& p, double v) { rates(p).l2 = bytes(v, mib); }),
+      device_size("unit_cache_kib",
+                  "Size of the cache that each unit has for itself, before the last-level cache.",
+                  [](Platform& p, double v) { rates(p).unit_cache = bytes(v, kib); }),
       bandwidth("l2_bandwidth_gb_per_s",
                 "Reads from the last-level cache by all units; 0 = its hits are not credited.",
                 [](Platform& p, double v) { rates(p).l2_bandwidth = gb_per_s(v); }),
-      {"device",
-       "output_buffer_kib_per_unit",
-       "Results that a matrix unit keeps for the tasks that read them next; 0 = none.",
-       [](Platform& p, double v) { rates(p).output_buffer = bytes(v, kib); },
-       0,
-       largest_count},
+      device_size("output_buffer_kib_per_unit",
+                  "Results that a matrix unit keeps for the tasks that read them next; 0 = none.",
+                  [](Platform& p, double v) { rates(p).output_buffer = bytes(v, kib); }),
   };
 }
 
