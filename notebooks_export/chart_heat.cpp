@@ -31,7 +31,10 @@ constexpr double most_factor = 2.5;
 
 class Figure {
  public:
-  explicit Figure(const HeatFigure& figure) : figure_(figure) {
+  explicit Figure(const HeatFigure& figure)
+      : figure_(figure),
+        panel_height_(panel_title + cell_height * static_cast<double>(figure.y_values.size()) +
+                      panel_foot + 14) {
     double row_value = 0;
     for (const std::string& value : figure.y_values) {
       row_value = std::max(row_value, text_width(value, 11));
@@ -49,8 +52,6 @@ class Figure {
     cell_width_ = std::min((room / static_cast<double>(per_row_) - row_label_ - gap) / columns_,
                            most_cell_width);
     panel_width_ = std::min(row_label_ + std::max(columns_ * cell_width_, title) + gap, room);
-    panel_height_ =
-        panel_title + cell_height * static_cast<double>(figure.y_values.size()) + panel_foot + 14;
     for (const HeatPanel& panel : figure.panels) {
       for (const auto& row : panel.cells) {
         for (const auto& value : row) {

@@ -24,8 +24,6 @@ class Figure {
  public:
   explicit Figure(const SpanFigure& figure) : figure_(figure) {
     double name = 60;
-    low_ = std::numeric_limits<double>::infinity();
-    high_ = -low_;
     const auto see = [&](const std::optional<double>& value) {
       if (!value || !std::isfinite(*value)) return;
       low_ = std::min(low_, *value);
@@ -105,8 +103,8 @@ class Figure {
   }
 
   const SpanFigure& figure_;
-  double low_ = 0;
-  double high_ = 1;
+  double low_ = std::numeric_limits<double>::infinity();  // nothing is seen yet
+  double high_ = -std::numeric_limits<double>::infinity();
   bool logarithmic_ = false;
   double left_ = 0;
   double right_ = 0;

@@ -83,9 +83,10 @@ class Reader {
   void read_header() {
     scan_.skip_empty_lines();
     const std::string_view word = scan_.word();
-    if (word != detail::graph_text_magic)
+    if (word != detail::graph_text_magic) {
       scan_.refuse("another first word",
                    fmt::format("\"{} {}\"", detail::graph_text_magic, detail::graph_text_version));
+    }
     (void)scan_.integer(
         detail::graph_text_version, detail::graph_text_version, "version of the format");
     scan_.next_line();

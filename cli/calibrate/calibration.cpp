@@ -167,7 +167,7 @@ std::string hull_text(const KernelProfile& profile) {
 /// What is told of a calibration as it goes on.
 struct Steps {
   const CalibrationProgress& progress;
-  std::size_t total;
+  std::size_t total = 0;
   std::size_t done = 0;
 
   void begin(std::string_view what) { progress(what, done++, total); }

@@ -8,7 +8,7 @@
 
 namespace schedlab::detail {
 BlasLibrary::BlasLibrary() {
-  const LoadedLibrary file("cuBLAS", fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR));
+  const LoadedLibrary file("cuBLAS", "cublas", CUBLAS_VER_MAJOR);
   file.find(create, "cublasCreate_v2");
   file.find(destroy, "cublasDestroy_v2");
   file.find(set_stream, "cublasSetStream_v2");

@@ -4,12 +4,11 @@
 #include "real_exec/cuda/loaded_library.hpp"
 
 #include <cublas_api.h>
-#include <fmt/format.h>
 
 namespace schedlab::detail {
 
 BlasLtLibrary::BlasLtLibrary() {
-  const LoadedLibrary file("cuBLASLt", fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR));
+  const LoadedLibrary file("cuBLASLt", "cublasLt", CUBLAS_VER_MAJOR);
   file.find(create, "cublasLtCreate");
   file.find(destroy, "cublasLtDestroy");
   file.find(make_operation, "cublasLtMatmulDescCreate");

@@ -3,13 +3,11 @@
 
 #include "real_exec/cuda/loaded_library.hpp"
 
-#include <fmt/format.h>
-
 namespace schedlab::detail {
 namespace {
 
 CudnnLibrary load() {
-  const LoadedLibrary file("cuDNN", fmt::format("libcudnn.so.{}", CUDNN_MAJOR));
+  const LoadedLibrary file("cuDNN", "cudnn", CUDNN_MAJOR);
   CudnnLibrary functions;
 #define SCHEDLAB_CUDNN_FIND(name) file.find(functions.name, #name);
   SCHEDLAB_CUDNN_FUNCTIONS(SCHEDLAB_CUDNN_FIND)

@@ -10,22 +10,25 @@
 
 namespace schedlab::detail {
 
-LoadedLibrary::LoadedLibrary(std::string what, const std::string& file)
-    : what_(std::move(what)), handle_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (handle_ != nullptr) return;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the message is the calling thread's own in glibc
-  const std::string reason = dlerror();
-  handle_ = dlopen((SCHEDLAB_CUDA_LIBRARY_DIR "/" + file).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ != nullptr) return;
+LoadedLibrary::LoadedLibrary(std::string what, std::string_view name, int major_version)
+    : what_(std::move(what)) {
+  const std::string file = fmt::format("lib{}.so.{}", name, major_version);
+  std::string reason;
+  for (const std::string& path : {file, SCHEDLAB_CUDA_LIBRARY_DIR "/" + file}) {
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) return;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the message is the calling thread's own in glibc
+    if (reason.empty()) reason = dlerror();
+  }
   throw DeviceError(
       fmt::format("{} cannot be loaded: {}\n  install it, or name its folder in LD_LIBRARY_PATH",
                   what_,
                   reason));
 }
 
-void* LoadedLibrary::address(const char* name) const {
-  void* found = dlsym(handle_, name);
-  if (found == nullptr) throw DeviceError(fmt::format("{} has no function {}", what_, name));
+void* LoadedLibrary::address(const char* function) const {
+  void* found = dlsym(handle_, function);
+  if (found == nullptr) throw DeviceError(fmt::format("{} has no function {}", what_, function));
   return found;
 }
 

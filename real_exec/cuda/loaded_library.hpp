@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace schedlab::detail {
 
@@ -9,9 +10,10 @@ namespace schedlab::detail {
 /// open: what it holds in the device's context may go later than anything here.
 class LoadedLibrary {
  public:
-  /// As the loader finds it, else in the toolkit's folder at the time of the build. `what`: the
-  /// name people know, for messages. Throws DeviceError.
-  LoadedLibrary(std::string what, const std::string& file);
+  /// Of the major version that this program was built for, as the loader finds it, else in the
+  /// toolkit's folder at the time of the build. `what`: the name people know, for messages; `name`:
+  /// of lib<name>.so. Throws DeviceError.
+  LoadedLibrary(std::string what, std::string_view name, int major_version);
 
   /// Throws DeviceError if there is no such function.
   template <class Function>
@@ -21,7 +23,7 @@ class LoadedLibrary {
   }
 
  private:
-  [[nodiscard]] void* address(const char* name) const;
+  [[nodiscard]] void* address(const char* function) const;
 
   std::string what_;
   void* handle_ = nullptr;
