@@ -116,6 +116,7 @@ std::vector<MemoryTime> memory_times(const std::vector<std::vector<KernelSample>
   std::map<bool, MemoryTime> times;
   for (const auto& [adds, of_kind] : alike) times[adds] = fit_memory(of_kind);
   std::vector<MemoryTime> result;
+  result.reserve(classes.size());
   for (const std::vector<KernelSample>& samples : classes) {
     result.push_back(knows(samples) ? times[accumulates(samples.front().kernel)] : MemoryTime{});
   }

@@ -86,11 +86,15 @@ void expect_kind(MachineReader& reader, const std::string& at, const std::string
                 fmt::format("one of {}", fmt::join(kinds, ", ")));
 }
 
+std::string below(const std::string& pointer, const std::string& key) {
+  return fmt::format("{}/{}", pointer, key);
+}
+
 DriftReading read_drift(MachineReader& reader, const std::string& at) {
   DriftReading reading;
   for (const std::string& kind : reader.children(at)) {
     expect_kind(reader, at, kind);
-    const std::string of_kind = at + "/" + kind;
+    const std::string of_kind = below(at, kind);
     reading.kinds.push_back(
         {.kind = task_kind_from(kind),
          .one_unit = reader.plain_number(of_kind + "/one_unit", drift_factor),
@@ -125,7 +129,7 @@ std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
   for (const std::string& kind : reader.children(co_run)) {
     expect_kind(reader, co_run, kind);
     profile->co_run.push_back(
-        {task_kind_from(kind), reader.plain_number(co_run + "/" + kind, slow_down)});
+        {task_kind_from(kind), reader.plain_number(below(co_run, kind), slow_down)});
   }
   const std::string curve = root + "/cache_curve";
   CacheShare before{.distance = 0, .share = 1};
@@ -137,11 +141,11 @@ std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
   }
   const std::string drift = root + "/drift";
   for (const std::string& index : reader.children(drift)) {
-    profile->drift.push_back(read_drift(reader, drift + "/" + index));
+    profile->drift.push_back(read_drift(reader, below(drift, index)));
   }
   const std::string samples = root + "/samples";
   for (const std::string& index : reader.children(samples)) {
-    profile->samples.push_back(read_sample(reader, samples + "/" + index));
+    profile->samples.push_back(read_sample(reader, below(samples, index)));
   }
   return profile;
 }
