@@ -61,7 +61,7 @@ class Reader {
   void read_documents() {
     const std::size_t list = detail::find_json_tasks(text_);
     detail::PlainJsonTask task;
-    if (list == text_.npos || !detail::PlainJsonTasks{text_, list}.next(task)) {
+    if (list == std::string_view::npos || !detail::PlainJsonTasks{text_, list}.next(task)) {
       read_root(detail::padded_json(text_, ""));
       return;
     }
