@@ -360,6 +360,7 @@ double KernelFit::seconds(const Kernel& kernel, std::uint32_t units) const {
 std::vector<double> held_out_ratios(const std::vector<KernelSample>& samples,
                                     const KernelFit& all) {
   std::vector<std::vector<double>> shapes;
+  shapes.reserve(samples.size());
   for (const KernelSample& sample : samples) shapes.push_back(uncut_place(sample.kernel));
   const std::set<std::vector<double>> different(shapes.begin(), shapes.end());
   if (different.size() < 3) return {};
