@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,10 @@ Operation input_copy(const CopiedInputs::Options& options, Bytes bytes) {
   return copy;
 }
 
+std::string copy_name(std::uint32_t number, std::uint32_t rank, std::uint32_t ranks) {
+  return ranks == 1 ? fmt::format("input({})", number) : fmt::format("input({})@{}", number, rank);
+}
+
 /// The copies of every rank, one after another; gives the last one of each.
 std::vector<TaskId> add_copies(const TaskGraph& graph,
                                const CopiedInputs::Options& options,
@@ -42,9 +47,8 @@ std::vector<TaskId> add_copies(const TaskGraph& graph,
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     for (std::uint32_t i = 0; i < options.count; ++i) {
       const bool ends = i + 1 == options.count;
-      const std::string name =
-          ranks == 1 ? fmt::format("input({})", i) : fmt::format("input({})@{}", i, rank);
-      const TaskId copy = builder.add_task(ends ? last_id : usual_id, {}, name);
+      const TaskId copy =
+          builder.add_task(ends ? last_id : usual_id, {}, copy_name(i, rank, ranks));
       if (graph.has_task_durations()) {
         builder.set_duration(copy, ends ? last.fixed_duration : usual.fixed_duration);
       }
