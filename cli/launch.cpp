@@ -99,7 +99,7 @@ DeviceGraph behind_copies(const DeviceGraph& graph,
   std::vector<TaskId> tasks;
   for (std::uint32_t i = 0; i < copies; ++i) {
     made.add_node(stream, i == 0 ? std::vector<std::uint32_t>{} : std::vector{i - 1});
-    tasks.push_back(TaskId{first.value() + i});
+    tasks.emplace_back(first.value() + i);
   }
   for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
     std::vector<std::uint32_t> needs;
