@@ -101,25 +101,11 @@ std::span<const HostCall> CriticalFirstRun::polls(const HostView& view) {
   if (state_ == State::filling) {
     if (cursor_ >= walk_.size()) return {};
     const std::size_t count = std::min(queries_left_in_round(), walk_.size() - cursor_);
-    polls_.clear();
-    for (std::size_t i = 0; i < count; ++i) {
-      polls_.push_back(HostCall::answered_query(walk_[cursor_ + i], false));
-    }
-    offered_polls_ = polls_;
+    offered_polls_ = std::span{polls_}.subspan(cursor_, count);
     return offered_polls_;
   }
   // Past the allowance the length of a sleep depends on the time it begins at.
   if (queries_ + walks_told_ahead * walk_.size() > allowed_queries()) return {};
-  if (!drain_polls_) {
-    polls_.clear();
-    for (std::size_t i = 0; i < walks_told_ahead; ++i) {
-      for (const StreamId stream : walk_) {
-        polls_.push_back(HostCall::answered_query(stream, false));
-      }
-      polls_.push_back(sleep_of(options_.sleep));
-    }
-    drain_polls_ = true;
-  }
   offered_polls_ = std::span{polls_}.subspan(cursor_);
   return offered_polls_;
 }
@@ -299,11 +285,19 @@ void CriticalFirstRun::open_secondary() {
   if (!secondary_.valid() && !lanes_.all_critical && options_.max_streams != 1) {
     secondary_ = open("secondary", 0);
   }
+  const std::size_t streams = order_.stream_count();
+  if (walk_of_ == streams) return;
+  walk_of_ = streams;
   walk_.clear();
   if (options_.drain_streams == CriticalFirstOptions::DrainStreams::all || !secondary_.valid()) {
     walk_ = primaries_;
   }
   if (secondary_.valid()) walk_.push_back(secondary_);
+  polls_.clear();
+  for (std::size_t i = 0; i < walks_told_ahead; ++i) {
+    for (const StreamId stream : walk_) polls_.push_back(HostCall::answered_query(stream, false));
+    polls_.push_back(sleep_of(options_.sleep));
+  }
 }
 
 StreamId CriticalFirstRun::open(std::string name, int priority) {

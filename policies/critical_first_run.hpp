@@ -82,8 +82,7 @@ class CriticalFirstRun final : public PollingPolicy {
   Time now_{};
   Time busy_since_{};  // when a query found an idle stream last
   std::uint64_t queries_ = 0;
-  std::vector<HostCall> polls_;              // walks in the drain, or the rest of one
-  bool drain_polls_ = false;                 // they are those of the drain
+  std::vector<HostCall> polls_;              // walks as in the drain, each with a sleep at its end
   std::span<const HostCall> offered_polls_;  // by polls()
 
   std::vector<TaskId> level_;  // of the search
@@ -94,6 +93,7 @@ class CriticalFirstRun final : public PollingPolicy {
   std::vector<Lanes> layer_lanes_;  // by layer; first is none(): not reached
   std::vector<StreamId> primaries_;
   std::vector<StreamId> walk_;  // streams that queries look at
+  std::size_t walk_of_ = 0;     // how many streams there were then
   std::uint32_t layers_reached_ = 0;
   StreamId secondary_;
 

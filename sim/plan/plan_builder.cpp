@@ -23,6 +23,7 @@ StreamId PlanBuilder::add_stream(StreamSpec spec, bool created) {
   created_.push_back(created);
   free_at_.push_back(Time{});
   last_on_.push_back(TaskId::none());
+  one_device_ = one_device_ && (streams_.empty() || streams_.begin()->device == spec.device);
   return streams_.push_back(std::move(spec));
 }
 
@@ -88,15 +89,18 @@ StreamId PlanBuilder::earliest_finish(TaskId task) const {
   const Time ready = ready_time(task);
   StreamId best;
   Time best_end = Time::max();
-  DeviceId device = DeviceId::none();
-  Duration duration{0};
-  for (const StreamId stream : streams_.ids()) {
-    if (streams_[stream].device != device) {  // mostly all are on one
-      device = streams_[stream].device;
-      duration = problem_.costs.duration(task, device);
+  if (one_device_) {  // who starts first ends first
+    for (const StreamId stream : free_at_.ids()) {
+      const Time start = std::max(ready, free_at_[stream]);
+      if (start >= best_end) continue;
+      best = stream;
+      best_end = start;
     }
-    const Time end = std::max(ready, free_at_[stream]) + duration;
-    if (end < best_end) {
+  } else {
+    for (const StreamId stream : streams_.ids()) {
+      const Time end = std::max(ready, free_at_[stream]) +
+                       problem_.costs.duration(task, streams_[stream].device);
+      if (end >= best_end) continue;
       best = stream;
       best_end = end;
     }

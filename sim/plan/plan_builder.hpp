@@ -63,6 +63,7 @@ class PlanBuilder {
   Accumulations accumulations_;
   IdVector<TensorId, TaskId> last_writer_;  // of shared accumulate tensors; empty if there are none
   IdVector<StreamId, StreamSpec> streams_;
+  bool one_device_ = true;  // all streams are on one
   IdVector<StreamId, bool> created_;
   IdVector<StreamId, Time> free_at_;
   IdVector<StreamId, TaskId> last_on_;

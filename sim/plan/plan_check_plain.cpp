@@ -43,7 +43,7 @@ class PlainWalk {
   [[nodiscard]] bool run() {
     for (const HostCall call : plan_.hosts[HostId{0}].calls) {
       // Most calls of a policy that asks whether streams are idle.
-      const bool poll = call.kind() == HostCallKind::query && exists(call.stream());
+      const bool poll = call.kind() == HostCallKind::query && surely_exists(call.stream());
       if (!poll && !step(call)) return false;
     }
     return launched_ == graph_.task_count();
@@ -93,26 +93,36 @@ class PlainWalk {
     }
   }
 
-  [[nodiscard]] bool exists(StreamId stream) const {
-    return stream.value() < life_.size() && life_[stream.value()].exists;
+  [[nodiscard]] bool surely_exists(StreamId stream) const {
+    return stream.value() < 64 && (existing_ >> stream.value() & 1U) != 0;
+  }
+  void set_existing(StreamId stream, bool exists) {
+    life_[stream.value()].exists = exists;
+    if (stream.value() >= 64) return;
+    const std::uint64_t bit = std::uint64_t{1} << stream.value();
+    existing_ = exists ? existing_ | bit : existing_ & ~bit;
   }
   /// Does the stream exist, maybe from the start?
   [[nodiscard]] bool use(StreamId stream) {
     if (stream.value() >= life_.size()) return false;
     Life& life = life_[stream.value()];
-    if (!life.touched) life = {.exists = true, .touched = true, .from_start = true};
+    if (!life.touched) {
+      life = {.exists = true, .touched = true, .from_start = true};
+      set_existing(stream, true);
+    }
     return life.exists;
   }
   [[nodiscard]] bool create(StreamId stream) {
     if (stream.value() >= life_.size()) return false;
     Life& life = life_[stream.value()];
     if (life.exists || life.from_start) return false;
-    life.exists = life.touched = true;
+    life.touched = true;
+    set_existing(stream, true);
     return true;
   }
   [[nodiscard]] bool destroy(StreamId stream) {
     if (!use(stream)) return false;
-    life_[stream.value()].exists = false;
+    set_existing(stream, false);
     return true;
   }
   [[nodiscard]] Count* row(std::uint32_t stream) { return rows_.data() + stream * width_; }
@@ -207,6 +217,7 @@ class PlainWalk {
   std::vector<Count> event_rows_;
   std::vector<std::uint8_t> recorded_;     // by event
   std::vector<Life> life_;                 // by stream
+  std::uint64_t existing_ = 0;             // of the first 64 streams: Life::exists
   std::vector<std::uint32_t> host_known_;  // by stream: host_version_ that its row has
   std::uint32_t host_version_ = 0;         // counts what the host waited for
   IdVector<TaskId, Place> place_;
