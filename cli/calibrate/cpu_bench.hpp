@@ -16,6 +16,8 @@ class CpuBench final : public CalibrationBench {
   /// `workers`: 0 = one per core. With as many as there are cores the host shares the core of
   /// worker 0. Throws InfeasibleError for more than that.
   CpuBench(std::uint32_t workers, const StopFlag* stop);
+  CpuBench(const CpuBench&) = delete;
+  CpuBench& operator=(const CpuBench&) = delete;
   ~CpuBench() override;
 
   [[nodiscard]] std::uint32_t workers() const override;
