@@ -134,7 +134,7 @@ std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
   const std::string curve = root + "/cache_curve";
   CacheShare before{.distance = 0, .share = 1};
   for (const std::string& index : reader.children(curve)) {
-    const std::string at = curve + "/" + index;
+    const std::string at = below(curve, index);
     before = {.distance = reader.plain_number(at + "/distance", {before.distance, 1000, false}),
               .share = reader.plain_number(at + "/share", {0, before.share, false})};
     profile->cache_curve.push_back(before);

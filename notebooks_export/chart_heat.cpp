@@ -75,10 +75,12 @@ class Figure {
       svg.text({margin, heading + 20}, "No values to show.", {.fill = "#666666"});
     }
     for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
+      const std::size_t row = i / per_row_;
+      const std::size_t column = i % per_row_;
       draw_panel(svg,
                  figure_.panels[i],
-                 margin + panel_width_ * static_cast<double>(i % per_row_),
-                 heading + panel_height_ * static_cast<double>(i / per_row_));
+                 margin + panel_width_ * static_cast<double>(column),
+                 heading + panel_height_ * static_cast<double>(row));
     }
     if (!figure_.panels.empty()) draw_scale(svg, height - scale_height + 8);
     return std::move(svg).finish();
