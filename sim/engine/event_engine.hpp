@@ -85,6 +85,10 @@ class EventEngine {
   /// False: the call is under way and will be continued.
   bool execute(std::uint32_t index);
   // host_calls.hpp
+  /// Makes the calls that need no look at the devices, or whose answers are known in advance.
+  void run_decided(std::uint32_t index);
+  /// The host's next call begins. False: it has none, or sleeps first.
+  bool take_call(std::uint32_t index);
   void run_ahead(std::uint32_t index);
   /// Calls that a polling policy has told, and how many of them were made by when.
   struct Polls {
@@ -247,6 +251,7 @@ bool EventEngine<Source, Sharing>::step() {
 }
 
 template <class Source, class Sharing>
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): the innermost loop, for speed
 void EventEngine<Source, Sharing>::advance_to(Time time) {
   for (;; count_step()) {
     devices_.drain();
@@ -259,7 +264,7 @@ void EventEngine<Source, Sharing>::advance_to(Time time) {
         devices_.dispatch();
         if (!devices_.settled()) continue;
         completion = devices_.next_completion(std::min(arrival, time));
-        if (completion == devices_.now() || devices_.dispatch_needed()) continue;
+        if (completion == devices_.now() || !devices_.settled()) continue;
       }
       const Time next = std::min(completion, arrival);
       if (next > time || next == Time::max()) {
@@ -281,35 +286,7 @@ void EventEngine<Source, Sharing>::run_host(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   for (;;) {
     if (!host.has_call) {
-      [[maybe_unused]] const bool ahead = single_ && !two_threads_ && !problem_.costs.has_staging();
-      if constexpr (requires { source_.rest(HostId{index}, HostView{}); }) {
-        if (ahead) run_ahead(index);
-      }
-      if constexpr (requires { source_.polls(HostId{index}, HostView{}); }) {
-        const bool polls = alone_ && !two_threads_ && !options_.record_hosts;
-        while (polls && poll_ahead(index) && ahead) run_ahead(index);
-      }
-      if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) return;
-      host.caught_up = false;
-      host.state = HostState::running;
-      const Time decided = two_threads_ ? host.front : host.clock;
-      const std::optional<HostCall> call =
-          source_.next(HostId{index}, HostView{decided, host.last_query});
-      if (!call) {
-        host.state = HostState::done;
-        return;
-      }
-      host.call = *call;
-      host.has_call = true;
-      if (two_threads_) {
-        prepare(index);
-        // Calls of several hosts are made in the order of their begins.
-        if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) {
-          host.state = HostState::preparing;
-          return;
-        }
-      }
-      begin_call(index);
+      if (!take_call(index)) return;
     } else if (host.state == HostState::preparing) {
       begin_call(index);
     }

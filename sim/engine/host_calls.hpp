@@ -9,7 +9,7 @@
 #include <cstdint>
 
 /// \file
-/// Members of EventEngine: launches, queries and synchronization.
+/// Members of EventEngine: the next call of a host; launches, queries and synchronization.
 namespace schedlab::engine {
 
 /// Makes the launches, records and waits that come next in a plan, or that a policy has decided
@@ -271,6 +271,46 @@ bool EventEngine<Source, Sharing>::synchronize(std::uint32_t index) {
     return block(index, HostState::synchronizing, end);
   }
   host.clock = end;
+  return true;
+}
+
+template <class Source, class Sharing>
+void EventEngine<Source, Sharing>::run_decided(std::uint32_t index) {
+  [[maybe_unused]] const bool ahead = single_ && !two_threads_ && !problem_.costs.has_staging();
+  if constexpr (requires { source_.rest(HostId{index}, HostView{}); }) {
+    if (ahead) run_ahead(index);
+  }
+  if constexpr (requires { source_.polls(HostId{index}, HostView{}); }) {
+    const bool polls = alone_ && !two_threads_ && !options_.record_hosts;
+    while (polls && poll_ahead(index) && ahead) run_ahead(index);
+  }
+}
+
+template <class Source, class Sharing>
+bool EventEngine<Source, Sharing>::take_call(std::uint32_t index) {
+  HostThread& host = scratch_.hosts[index];
+  run_decided(index);
+  if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) return false;
+  host.caught_up = false;
+  host.state = HostState::running;
+  const Time decided = two_threads_ ? host.front : host.clock;
+  const std::optional<HostCall> call =
+      source_.next(HostId{index}, HostView{decided, host.last_query});
+  if (!call) {
+    host.state = HostState::done;
+    return false;
+  }
+  host.call = *call;
+  host.has_call = true;
+  if (two_threads_) {
+    prepare(index);
+    // Calls of several hosts are made in the order of their begins.
+    if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) {
+      host.state = HostState::preparing;
+      return false;
+    }
+  }
+  begin_call(index);
   return true;
 }
 
