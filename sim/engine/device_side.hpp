@@ -232,7 +232,7 @@ class DeviceSide {
   }
   /// Tells the processor what the call will touch when its turn comes.
   /// False: it is a launch.
-  bool fetch(const Item& item) const {
+  [[nodiscard]] bool fetch(const Item& item) const {
     if (item.call.kind() == HostCallKind::launch) {
       __builtin_prefetch(&trace_.tasks[item.link], 1);
       problem_.costs.prefetch(item.call.task());

@@ -86,9 +86,9 @@ class EventEngine {
   bool execute(std::uint32_t index);
   // host_calls.hpp
   /// Makes the calls that need no look at the devices, or whose answers are known in advance.
-  void run_decided(std::uint32_t index);
+  [[gnu::always_inline]] void run_decided(std::uint32_t index);
   /// The host's next call begins. False: it has none, or sleeps first.
-  bool take_call(std::uint32_t index);
+  [[gnu::always_inline]] bool take_call(std::uint32_t index);
   void run_ahead(std::uint32_t index);
   /// Calls that a polling policy has told, and how many of them were made by when.
   struct Polls {

@@ -275,7 +275,7 @@ bool EventEngine<Source, Sharing>::synchronize(std::uint32_t index) {
 }
 
 template <class Source, class Sharing>
-void EventEngine<Source, Sharing>::run_decided(std::uint32_t index) {
+inline void EventEngine<Source, Sharing>::run_decided(std::uint32_t index) {
   [[maybe_unused]] const bool ahead = single_ && !two_threads_ && !problem_.costs.has_staging();
   if constexpr (requires { source_.rest(HostId{index}, HostView{}); }) {
     if (ahead) run_ahead(index);
@@ -287,7 +287,7 @@ void EventEngine<Source, Sharing>::run_decided(std::uint32_t index) {
 }
 
 template <class Source, class Sharing>
-bool EventEngine<Source, Sharing>::take_call(std::uint32_t index) {
+inline bool EventEngine<Source, Sharing>::take_call(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   run_decided(index);
   if (!single_ && host.clock > devices_.now() && !caught_up(index, host.clock)) return false;
