@@ -32,7 +32,8 @@ install() {
     as_root=(sudo)
   fi
   "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 if ! command -v dpkg-query >/dev/null; then

@@ -18,9 +18,9 @@ table=()
 
 count() { grep -cE "$1" "$2" || true; }
 
-# Adds the outcome of one ctest log to the totals.
+# Adds the outcome of one ctest log to the totals; the build took the seconds `built` of the step's.
 tally() {
-  local step=$1 log=$2 line
+  local step=$1 log=$2 built=$3 line
   local ok bad skip
   ok=$(count '^ *[0-9]+/[0-9]+ Test .* Passed ' "$log")
   skip=$(count '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped ' "$log")
@@ -32,7 +32,8 @@ tally() {
     failures+=("$step: $line")
   done < <(grep -E '^ *[0-9]+/[0-9]+ Test ' "$log" | grep -vE ' Passed |\*\*\*Skipped ' |
     sed -E 's/^.*Test +#[0-9]+: ([^ ]+) .*$/\1/')
-  table+=("$(printf '  %-12s %4d passed %4d failed %4d skipped %5d s' "$step" "$ok" "$bad" "$skip" "$SECONDS")")
+  table+=("$(printf '  %-12s %4d passed %4d failed %4d skipped %5d s build %5d s tests' \
+    "$step" "$ok" "$bad" "$skip" "$built" "$((SECONDS - built))")")
 }
 
 # A step without tests of its own counts as one test.
@@ -44,30 +45,32 @@ record() {
     failed=$((failed + 1))
     failures+=("$step")
   fi
-  table+=("$(printf '  %-12s %s %29d s' "$step" "$outcome" "$SECONDS")")
+  table+=("$(printf '  %-12s %-39s %5d s' "$step" "$outcome" "$SECONDS")")
 }
 
 build() {
   cmake --preset "$1" >"$logs/$1-configure.log" 2>&1 || { cat "$logs/$1-configure.log"; return 1; }
   grep -E '^--   SCHEDLAB_' "$logs/$1-configure.log" || true
   # Hundreds of progress lines help nobody; the errors are what matters.
+  echo "building: minutes, without a compiler cache many; how far it is stands in $logs/$1-build.log"
   cmake --build --preset "$1" >"$logs/$1-build.log" 2>&1 || { tail -n 60 "$logs/$1-build.log"; return 1; }
 }
 
 run_preset() {
-  local preset=$1
+  local preset=$1 built
   SECONDS=0
   echo "== $preset"
   if ! build "$preset"; then
     record "$preset build" failed
     return
   fi
+  built=$SECONDS
   ctest --preset "$preset" -j2 2>&1 | tee "$logs/$preset-test.log" || true
   if [ "$(count '^ *[0-9]+/[0-9]+ Test ' "$logs/$preset-test.log")" -eq 0 ]; then
     record "$preset tests" failed
     return
   fi
-  tally "$preset" "$logs/$preset-test.log"
+  tally "$preset" "$logs/$preset-test.log" "$built"
 }
 
 check_headers() {
