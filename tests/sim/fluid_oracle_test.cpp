@@ -5,6 +5,7 @@
 #include "sim/engine/sharing/fluid.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/whole_engine.hpp"
+#include "tests/sim/sharing_scene.hpp"
 #include "tests/support/plain_fluid.hpp"
 #include "tests/support/random_plan.hpp"
 
@@ -51,7 +52,18 @@ struct Scene {
   [[nodiscard]] Problem problem() const { return {graph, platform, costs}; }
 };
 
-Scene draw(std::uint64_t seed) {
+/// A factor below 1, and what kernels are on their units.
+void draw_units(Device& device, std::array<Estimate, kinds>& estimates, Rng& rng) {
+  device.co_residency_factor = 0.3 + 0.7 * rng.uniform();
+  if (rng.below(2) == 0) device.sm_limits = test::volta_limits();
+  for (Estimate& e : estimates) {
+    if (rng.below(2) == 0) e.compute_share = static_cast<float>(rng.uniform());
+    if (rng.below(3) == 0) e.block = {.threads = 256, .registers = 64, .shared_memory = 0};
+    if (rng.below(4) == 0) e.block = {.threads = 1024, .registers = 64, .shared_memory = 0};
+  }
+}
+
+Scene draw(std::uint64_t seed, bool with_factor) {
   Rng rng{seed ^ 0xF1U};
   const auto upto = [&rng](std::uint64_t n) { return static_cast<std::uint32_t>(rng.below(n)); };
   // Whole microseconds in half of the scenes: many things happen at one instant.
@@ -97,6 +109,7 @@ Scene draw(std::uint64_t seed) {
     e.bandwidth = static_cast<double>(upto(100)) * 1_GB_per_s;
     e.share = 1.0;
   }
+  if (with_factor) draw_units(device, estimates, rng);
   const bool two_devices = rng.below(4) == 0;
   if (two_devices) scene.platform.devices.push_back(Device{device});
   estimates[0].duration = Duration{static_cast<std::int64_t>(upto(3))};  // shorter than its waves
@@ -131,14 +144,15 @@ Outcome run_plainly(const Problem& problem,
   return outcome;
 }
 
-void compare_with_rules(std::uint64_t first_seed, std::uint64_t last_seed) {
+void compare_with_rules(std::uint64_t first_seed, std::uint64_t last_seed, bool with_factor) {
   Simulator simulator;  // one for all: nothing may be left over from the run before
   std::uint64_t events = 0;
   std::uint64_t tasks = 0;
   std::uint64_t collectives = 0;
+  std::uint64_t slowed = 0;  // scenes in which the factor matters
   for (std::uint64_t seed = first_seed; seed < last_seed; ++seed) {
     CAPTURE(seed);
-    const Scene scene = draw(seed);
+    const Scene scene = draw(seed, with_factor);
     const SimulationOptions options{.engine = EngineKind::event, .record_hosts = true};
     const Outcome expected = run_plainly(scene.problem(), scene.plan, options, events);
     Outcome found;
@@ -154,17 +168,34 @@ void compare_with_rules(std::uint64_t first_seed, std::uint64_t last_seed) {
     REQUIRE(found.trace.tasks == expected.trace.tasks);
     REQUIRE(found.trace.hosts == expected.trace.hosts);
     REQUIRE(found.trace.makespan() == expected.trace.makespan());
+    if (!with_factor) continue;
+    Scene full = scene;
+    for (Device& device : full.platform.devices) device.co_residency_factor = 1.0;
+    try {
+      slowed +=
+          simulator.run(full.problem(), full.plan, options).tasks == found.trace.tasks ? 0U : 1U;
+    } catch (const InfeasibleError&) {  // a collective that finds no room at other times
+    }
   }
   CHECK(events > 5 * tasks);                         // else nothing is fast-forwarded
   CHECK(15 * collectives > last_seed - first_seed);  // one in 15 scenes at least
+  if (with_factor) CHECK(3 * slowed > last_seed - first_seed);
 }
 
 }  // namespace
 
 TEST_CASE("fluid sharing is equal to its rules, wave by wave, on random plans and machines") {
-  compare_with_rules(0, 300);
+  compare_with_rules(0, 300, false);
 }
 
 TEST_CASE("fluid sharing is equal to its rules on more random plans and machines") {
-  compare_with_rules(300, 1500);
+  compare_with_rules(300, 1500, false);
+}
+
+TEST_CASE("fluid sharing is equal to its rules where units that kernels share get less done") {
+  compare_with_rules(1500, 1800, true);
+}
+
+TEST_CASE("fluid sharing is equal to its rules on more machines with a co-residency factor") {
+  compare_with_rules(1800, 3000, true);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/plain_fluid.hpp"
 
+#include "sim/machine/occupancy.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -11,6 +13,7 @@ namespace {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t unit_room = 10080;
 constexpr std::int64_t whole = std::int64_t{1} << 32U;
+constexpr std::int64_t unit_throughput = std::int64_t{1} << 20U;
 
 }  // namespace
 
@@ -43,6 +46,11 @@ PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
   kernel.footprint = kernel.units == 0 ? 0 : unit_room / per_unit;
   kernel.block_time =
       (problem_->costs.duration(request.task, request.device).count() + waves - 1) / waves;
+  const Estimate& estimate = entry.estimate;
+  kernel.unit_demand = static_cast<std::int64_t>(static_cast<double>(estimate.compute_share) *
+                                                 static_cast<double>(unit_throughput / per_unit));
+  kernel.co_resides = per_unit > 1 || (estimate.block.threads != 0 && device.sm_limits.known() &&
+                                       occupancy(estimate.block, device.sm_limits).blocks > 1);
   const double bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
   if (kernel.block_time > 0 && bandwidth > 0) {
     const double bytes = entry.estimate.bandwidth.count() * to_seconds(entry.estimate.duration);
@@ -55,25 +63,29 @@ PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
   return kernel;
 }
 
-void PlainFluid::advance(std::int64_t now) {
-  const std::int64_t elapsed = now - now_;
-  for (Kernel& kernel : kernels_) {
-    if (kernel.is_short) {
-      kernel.got += level_[kernel.request.device.value()] * elapsed;
-    } else {
-      kernel.own += elapsed;
-    }
+/// What a kernel gets in a picosecond, of what it `needs`.
+PlainFluid::Wide PlainFluid::speed(const Kernel& kernel) const {
+  switch (kernel.limit) {
+    case Limit::none:
+      return 1;
+    case Limit::units:
+      return kernel.unit_rate;
+    case Limit::bandwidth:
+      return level_[kernel.request.device.value()];
   }
+  return 0;
+}
+
+void PlainFluid::advance(std::int64_t now) {
+  for (Kernel& kernel : kernels_) kernel.got += speed(kernel) * (now - now_);
   now_ = now;
 }
 
 std::int64_t PlainFluid::next_end(const Kernel& kernel) const {
   if (kernel.running.empty()) return never;
   if (kernel.request.held) return kernel.release_at;
-  const std::int64_t left = kernel.running.front().end - kernel.own;
-  if (!kernel.is_short) return now_ + left;
-  const Wide level = level_[kernel.request.device.value()];
-  return now_ + static_cast<std::int64_t>((left * kernel.demand - kernel.got + level - 1) / level);
+  const Wide left = Wide{kernel.running.front().end - kernel.own} * kernel.needs - kernel.got;
+  return now_ + static_cast<std::int64_t>((left + speed(kernel) - 1) / speed(kernel));
 }
 
 Time PlainFluid::next_completion() {
@@ -131,6 +143,7 @@ void PlainFluid::place(Kernel& kernel, std::int64_t blocks) {
   if (!kernel.started) {
     kernel.started = true;
     kernel.own = 0;
+    kernel.got = 0;
   }
   kernel.blocks_left -= blocks;
   const auto add = [&](std::int64_t from, std::int64_t count) {
@@ -187,9 +200,38 @@ void PlainFluid::place_all(std::int64_t now) {
   for (const DeviceId device : problem_->platform.device_ids()) {
     const std::size_t classes = problem_->platform.device(device).unit_classes.size();
     for (std::size_t c = 0; c <= classes; ++c) place_class(device.value(), c);
+    for (std::size_t c = 0; c < classes; ++c) share_units(device.value(), c);
     share(device.value());
   }
   for (Kernel& kernel : kernels_) kernel.ended_now.clear();
+}
+
+/// The class as one large unit: while several kernels may share it, it gets done the co-residency
+/// factor of what it does for one.
+void PlainFluid::share_units(std::size_t device, std::size_t unit_class) {
+  const Device& d = problem_->platform.device(DeviceId{static_cast<std::uint32_t>(device)});
+  std::int64_t units = d.unit_classes[UnitClassId{static_cast<std::uint32_t>(unit_class)}].count;
+  const bool unlimited = units == 0;
+  std::vector<Kernel*> sharing;
+  std::int64_t wanted = 0;
+  for (Kernel& kernel : kernels_) {
+    if (kernel.request.device.value() != device || kernel.unit_class != unit_class) continue;
+    kernel.unit_rate = full_rate;
+    if (kernel.running.empty()) continue;
+    if (!kernel.co_resides) {
+      units -= kernel.blocks_running();
+      continue;
+    }
+    sharing.push_back(&kernel);
+    wanted += kernel.blocks_running() * kernel.unit_demand;
+  }
+  const auto of_one = static_cast<std::int64_t>(d.co_residency_factor * unit_throughput);
+  if (unlimited || sharing.size() < 2 || of_one == unit_throughput || wanted <= units * of_one) {
+    return;
+  }
+  for (Kernel* kernel : sharing) {
+    if (!kernel->request.held) kernel->unit_rate = Wide{units * of_one} * full_rate / wanted;
+  }
 }
 
 void PlainFluid::share(std::size_t device) {
@@ -212,16 +254,18 @@ void PlainFluid::share(std::size_t device) {
       break;
     }
   }
-  const auto change = [](Kernel& kernel, bool is_short) {
-    const Wide wanted = kernel.wanted();
-    if (kernel.is_short == is_short && kernel.demand == wanted) return;
+  const auto change = [](Kernel& kernel, Limit limit, Wide needs) {
+    if (kernel.limit == limit && kernel.needs == needs) return;
     kernel.own = kernel.own_time();
     kernel.got = 0;
-    kernel.demand = wanted;
-    kernel.is_short = is_short;
+    kernel.needs = needs;
+    kernel.limit = limit;
   };
-  for (Kernel* kernel : content) change(*kernel, false);
-  for (Kernel* kernel : others) change(*kernel, true);
+  for (Kernel* kernel : content) {
+    const bool slowed = kernel->unit_rate != full_rate;
+    change(*kernel, slowed ? Limit::units : Limit::none, slowed ? full_rate : 1);
+  }
+  for (Kernel* kernel : others) change(*kernel, Limit::bandwidth, kernel->demand());
   if (!others.empty()) level_[device] = left / static_cast<Wide>(others.size());
 }
 

@@ -39,6 +39,9 @@ class PlainFluid {
 
  private:
   __extension__ using Wide = __int128;
+  static constexpr std::int64_t full_rate = std::int64_t{1} << 32U;
+  /// What a kernel's progress is set by.
+  enum class Limit : std::uint8_t { none, units, bandwidth };
   struct Cohort {
     std::int64_t end = 0;  // in the kernel's own time
     std::int64_t blocks = 0;
@@ -51,26 +54,35 @@ class PlainFluid {
     std::int64_t blocks_left = 0;
     std::int64_t block_time = 0;
     std::int64_t block_demand = 0;
+    std::int64_t unit_demand = 0;  // of a block, of the throughput of a unit
+    bool co_resides = false;       // may blocks of others be on a unit beside its own?
     std::vector<Cohort> running;
     std::vector<Cohort> ended_now;
     bool started = false;
     bool done = false;
     std::int64_t release_at = std::numeric_limits<std::int64_t>::max();  // of a held kernel
-    // Own time: `own`, and what it got of the bandwidth since then by its demand if it is short.
+    // Own time: `own`, and what it got since then by what it needs for a picosecond.
     std::int64_t own = 0;
     Wide got = 0;
-    Wide demand = 0;
-    bool is_short = false;
+    Wide needs = 1;
+    Limit limit = Limit::none;
+    Wide unit_rate = full_rate;  // what its units allow
 
     [[nodiscard]] std::int64_t own_time() const {
-      return own + (is_short ? static_cast<std::int64_t>(got / demand) : 0);
+      return own + static_cast<std::int64_t>(got / needs);
     }
-    [[nodiscard]] Wide wanted() const {
-      if (request.held && release_at == std::numeric_limits<std::int64_t>::max()) return 0;
-      Wide blocks = 0;
+    [[nodiscard]] std::int64_t blocks_running() const {
+      std::int64_t blocks = 0;
       for (const Cohort& cohort : running) blocks += cohort.blocks;
-      return blocks * block_demand;
+      return blocks;
     }
+    /// Of the bandwidth, at full rate.
+    [[nodiscard]] Wide demand() const {
+      if (request.held && release_at == std::numeric_limits<std::int64_t>::max()) return 0;
+      return Wide{blocks_running()} * block_demand;
+    }
+    /// At the rate its units allow.
+    [[nodiscard]] Wide wanted() const { return demand() * unit_rate / full_rate; }
   };
 
   [[nodiscard]] Kernel make(const KernelRequest& request) const;
@@ -79,6 +91,8 @@ class PlainFluid {
   void place_all(std::int64_t now);
   void place_class(std::size_t device, std::size_t unit_class);
   void place(Kernel& kernel, std::int64_t blocks);
+  [[nodiscard]] Wide speed(const Kernel& kernel) const;
+  void share_units(std::size_t device, std::size_t unit_class);
   void share(std::size_t device);
   [[nodiscard]] std::int64_t free_room(std::size_t device, std::size_t unit_class) const;
 

@@ -80,7 +80,7 @@ void BandwidthShare::end_shortage(Share& share, Kernel& kernel, std::int64_t now
                                  : kernel.own + static_cast<std::int64_t>(divide(
                                                     share.given - kernel.given, share.demand));
   round_own_time(kernel, given_);
-  kernel.short_of_bandwidth = false;
+  kernel.slowed = false;
   kernel.own -= now;
   share.is_short = 0;
   share.time = event == never ? never : event - kernel.own;
@@ -88,7 +88,7 @@ void BandwidthShare::end_shortage(Share& share, Kernel& kernel, std::int64_t now
 
 void BandwidthShare::begin_shortage(Share& share, Kernel& kernel, std::int64_t now) const {
   const std::int64_t left = share.time == never ? never : share.time - now;
-  kernel.short_of_bandwidth = true;
+  kernel.slowed = true;
   kernel.own += now;
   kernel.given = given_;
   share.is_short = 1;

@@ -126,7 +126,7 @@ class BandwidthShare {
 inline std::int64_t BandwidthShare::own_time(const Kernel& kernel,
                                              std::int64_t now,
                                              bool& ticked) const {
-  if (!kernel.short_of_bandwidth) {
+  if (!kernel.slowed) {
     ticked = true;
     return now + kernel.own;
   }
@@ -151,11 +151,11 @@ inline void BandwidthShare::update_demand(std::uint32_t index,
   const std::uint64_t wanted = kernel.blocks_running * kernel.block_demand;
   if (wanted == before) return;
   total_ += wanted - before;
-  if (kernel.short_of_bandwidth) round_own_time(kernel, given_at(now));
+  if (kernel.slowed) round_own_time(kernel, given_at(now));
   kernel.demand = wanted;
   if (saturated_) change_place(index, kernels, before);
-  if (wanted == 0 && kernel.short_of_bandwidth) {
-    kernel.short_of_bandwidth = false;
+  if (wanted == 0 && kernel.slowed) {
+    kernel.slowed = false;
     kernel.own -= now;
   }
 }

@@ -97,7 +97,7 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
         kernel.blocks_running += blocks;
         if (pool.units != 0) pool.room -= std::int64_t{kernel.footprint} * blocks;
         touch(index, kernel);
-        if (kernel.short_of_bandwidth) {
+        if (kernel.slowed) {
           append_in_phase(kernel, blocks, device, now);
         } else {
           append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/engine/sharing/bandwidth_share.hpp"
+#include "sim/engine/sharing/device_share.hpp"
 #include "sim/engine/sharing/event_row.hpp"
 #include "sim/engine/sharing/exclusive.hpp"
 #include "sim/engine/sharing/fluid_kernel.hpp"
@@ -29,7 +29,8 @@ namespace schedlab {
 /// Blocks that start together form a cohort and end together. All running kernels share the memory
 /// bandwidth of their device max-min fairly, whatever their priority (BandwidthShare): each has one
 /// rate, at which all its blocks progress. A kernel that is not given its demand slows down in
-/// proportion.
+/// proportion. Where units get less done while several kernels share them, that slows kernels down
+/// too (CoResidentShare).
 ///
 /// A block ends at the first picosecond at which its work is done. A block that takes the place of
 /// one of its own kernel at the instant at which that ended goes on where that one left off, in the
@@ -140,7 +141,7 @@ class FluidSharing {
     std::uint32_t resident_limit = 0;    ///< 0 = none
     bool changed = false;                ///< in changed_devices_
     std::vector<std::uint32_t> running;  ///< kernels
-    fluid::BandwidthShare share;
+    fluid::DeviceShare share;
     /// Next events of all kernels whose events `share` does not keep: the end of each cohort; of
     /// kernels with rounds ahead, and held ones, one.
     fluid::EventRow events;
@@ -155,6 +156,7 @@ class FluidSharing {
   static void set_duration(Form& form, std::int64_t duration, const DeviceState& device);
   void enqueue_arrived();
   void set_up(std::uint32_t index);
+  [[nodiscard]] fluid::UnitNeed unit_need(const Kernel& kernel, const Estimate& estimate) const;
   void mark(std::uint32_t pool) {
     if (pools_[pool].dirty) return;
     pools_[pool].dirty = true;

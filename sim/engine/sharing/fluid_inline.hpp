@@ -77,7 +77,7 @@ inline void FluidSharing::end_first_cohort(Kernel& kernel) {
   const Cohort cohort = cohorts_[node];
   free_cohort(node);
   kernel.blocks_running -= cohort.blocks;
-  if (kernel.blocks_left != 0 && kernel.short_of_bandwidth) {
+  if (kernel.blocks_left != 0 && kernel.slowed) {
     append(kernel.returned, cohort.end, cohort.blocks);
   }
   Pool& pool = pools_[kernel.pool];

@@ -49,9 +49,9 @@ inline constexpr std::int64_t no_release = std::numeric_limits<std::int64_t>::ma
 /// A kernel that waits or runs.
 ///
 /// Its own time is the work done by a block that has run from its beginning, ps at full speed. A
-/// kernel that is given the bandwidth it wants has own time `now + own`. One that is short of it
+/// kernel that nothing slows down has own time `now + own`. One that is short of bandwidth
 /// has `own + (given - this given) / demand`, where `given` is what its device has handed to each
-/// such kernel so far: one number for all of them.
+/// such kernel so far: one number for all of them. (Likewise of units: CoResidentShare.)
 ///
 /// What is looked at whenever some of its blocks end stands in the first cache line; blocks_left
 /// and blocks_running not side by side, since both are then asked for in one piece, right after one
@@ -75,7 +75,7 @@ struct alignas(64) Kernel {
   StoredWide given;
   std::int64_t started_at = 0;  ///< first block
   CohortList returned;          ///< ended at this instant: who takes their place keeps their phase
-  bool short_of_bandwidth = false;
+  bool slowed = false;          ///< its own time is not `now + own`
   bool touched = false;
   bool started = false;
   std::uint64_t held_demand = 0;         ///< of a held kernel: what block_demand will be

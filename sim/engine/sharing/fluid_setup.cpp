@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/ceil_div.hpp"
 #include "sim/engine/sharing/fluid.hpp"
+#include "sim/machine/occupancy.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -56,7 +57,7 @@ void FluidSharing::reset(const Problem& problem) {
     state.resident_limit = device.resident_kernels;
     state.changed = false;
     state.running.clear();
-    state.share.reset();
+    state.share.reset(device);
     state.events.clear();
     for (const UnitClass& unit_class : device.unit_classes) {
       pools_.push_back(
@@ -113,11 +114,22 @@ void FluidSharing::set_duration(Form& form, std::int64_t duration, const DeviceS
   form.block_demand = std::min(static_cast<std::uint64_t>(wanted), form.most_demand);
 }
 
+fluid::UnitNeed FluidSharing::unit_need(const Kernel& kernel, const Estimate& estimate) const {
+  const DeviceId device = kernel.request.device;
+  const SmLimits& limits = platform_->device(device).sm_limits;
+  const std::uint32_t per_unit = std::max(1U, estimate.blocks_per_unit);
+  const double one_of = fluid::unit_throughput / per_unit;  // rounded down, as in BlocksSharing
+  return {.unit_class = kernel.pool - devices_[device.value()].first_pool,
+          .throughput = static_cast<std::uint32_t>(double{estimate.compute_share} * one_of),
+          .co_resides = per_unit > 1 || (estimate.block.threads != 0 && limits.known() &&
+                                         occupancy(estimate.block, limits).blocks > 1)};
+}
+
 /// What its request comes to.
 void FluidSharing::set_up(std::uint32_t index) {
   Kernel& kernel = kernels_[index];
   const KernelRequest& request = kernel.request;
-  const DeviceState& device = devices_[request.device.value()];
+  DeviceState& device = devices_[request.device.value()];
   const CostTable::Entry& entry = costs_->entry(request.task, request.device);
   kernel.pool =
       device.first_pool + (entry.unit_class.valid() ? entry.unit_class.value() : device.pools - 1);
@@ -128,6 +140,7 @@ void FluidSharing::set_up(std::uint32_t index) {
   kernel.blocks_left = form.blocks;
   kernel.footprint = form.footprint;
   kernel.block_time = form.block_time;
+  if (device.share.minds_units()) device.share.describe(index, unit_need(kernel, entry.estimate));
   if (!request.held) {
     kernel.block_demand = form.block_demand;
     return;

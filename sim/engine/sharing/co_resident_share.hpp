@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/engine/sharing/fluid_kernel.hpp"
+#include "sim/machine/platform.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace schedlab::fluid {
+
+/// What a unit gets done at full rate; blocks want whole parts of it.
+inline constexpr std::uint32_t unit_throughput = 1U << 20U;
+
+/// What a block does to the units of its class while kernels share them.
+struct UnitNeed {
+  std::uint32_t unit_class = 0;  ///< of the device; the number of its classes: none
+  std::uint32_t throughput = 0;  ///< that it wants, of unit_throughput
+  bool co_resides = false;       ///< may blocks of other kernels be on its unit?
+};
+
+/// How fast the kernels of one device progress where units that several kernels share get less
+/// done (Device::co_residency_factor below 1). For all other devices there is BandwidthShare.
+///
+/// Units  There is no placement, so the units of a class count as one: those that no block of a
+///   kernel takes whole. While two or more kernels that do not take whole ones run there, they get
+///   done `co_residency_factor` of what they do for one. If the running blocks want more than that,
+///   all slow down in proportion; whoever leaves throughput unused slows nobody down. Held kernels
+///   count and are not slowed: their end is given.
+/// Bandwidth  As in BandwidthShare, max-min fair; a kernel that its units slow down wants as much
+///   less of it. Who gets less than that progresses as fast as what it gets allows.
+/// Rounding  Rates of units are multiples of 2^-32, rounded down, never 0. All kernels that the
+///   units of one class slow down have one clock, as all that are short of bandwidth have: a new
+///   rate changes nothing in them. A kernel's own time is rounded (down, to a picosecond) only when
+///   what limits it changes, or the number of its blocks while it is short of bandwidth.
+///
+/// Cost of a change: O(n log n), n = running kernels of the device.
+class CoResidentShare {
+ public:
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+  void reset(const Device& device);
+  /// Before the first update_demand() of a kernel.
+  void describe(std::uint32_t index, const UnitNeed& need);
+
+  /// As of BandwidthShare, of kernels with running blocks; the events of all of them are kept here,
+  /// always.
+  [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const;
+  void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now);
+  void set_event(const Kernel& kernel, std::int64_t own_time) {
+    members_[kernel.share].event = own_time;
+  }
+  void share(std::vector<Kernel>& kernels, std::int64_t now);
+  [[nodiscard]] std::int64_t next_event() const { return next_; }
+  [[nodiscard]] std::uint32_t due_alone() const { return due_alone_; }
+  void take_due(std::vector<std::uint32_t>& due);
+
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  /// What sets a kernel's progress.
+  enum class Limit : std::uint8_t { none, units, bandwidth };
+  /// The sum of rate times time.
+  struct Clock {
+    Wide given = 0;
+    std::uint64_t rate = 0;
+    std::int64_t at = 0;
+
+    [[nodiscard]] Wide at_time(std::int64_t now) const {
+      return given + Wide{rate} * static_cast<std::uint64_t>(now - at);
+    }
+    void advance(std::int64_t now) {
+      given = at_time(now);
+      at = now;
+    }
+  };
+  struct UnitClassState {
+    Clock clock;
+    std::uint32_t units = 0;  ///< 0 = unlimited
+    // While rates are worked out.
+    std::uint32_t taken_whole = 0;
+    std::uint32_t kernels = 0;  ///< that may share units
+    std::uint64_t wanted = 0;   ///< by their blocks
+  };
+  /// A kernel with running blocks.
+  struct Member {
+    std::int64_t event = never;  ///< next, in the kernel's own time
+    std::int64_t time = never;   ///< of the event
+    std::uint64_t wanted = 0;    ///< of the bandwidth, at the rate its units allow
+    std::uint32_t kernel = nil;
+    UnitNeed need;
+    Limit limit = Limit::none;
+  };
+
+  [[nodiscard]] const Clock& clock_of(const Member& member) const {
+    return member.limit == Limit::bandwidth ? bandwidth_ : classes_[member.need.unit_class].clock;
+  }
+  /// What a picosecond of the kernel's own time takes of its clock.
+  [[nodiscard]] static std::uint64_t needs(const Member& member, const Kernel& kernel) {
+    return member.limit == Limit::bandwidth ? kernel.demand : full_rate;
+  }
+  [[nodiscard]] static std::uint64_t demand_of(const Kernel& kernel) {
+    return kernel.blocks_running * kernel.block_demand;
+  }
+  [[nodiscard]] std::uint64_t unit_rate(const Member& member, const Kernel& kernel) const;
+  void leave(Kernel& kernel, std::vector<Kernel>& kernels, std::int64_t now);
+  void share_units(const std::vector<Kernel>& kernels);
+  void share_bandwidth(std::vector<Kernel>& kernels, std::int64_t now);
+  void set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now) const;
+  [[nodiscard]] std::int64_t time_of(const Member& member, const Kernel& kernel) const;
+  void find_next(const std::vector<Kernel>& kernels);
+
+  static constexpr std::uint64_t full_rate = std::uint64_t{1} << 32U;
+
+  std::uint64_t throughput_ = 0;  // of a unit that kernels share
+  std::vector<UnitNeed> needs_;   // by kernel
+  std::vector<UnitClassState> classes_;
+  Clock bandwidth_;              // of each kernel that is short of it
+  std::vector<Member> members_;  // in no particular order
+  std::vector<std::uint32_t> by_wanted_;
+  std::int64_t next_ = never;
+  std::uint32_t due_alone_ = nil;
+};
+
+}  // namespace schedlab::fluid
