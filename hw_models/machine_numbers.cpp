@@ -207,7 +207,7 @@ std::vector<MachineNumber> device_limits() {
       {"device",
        "co_residency_factor",
        "What a unit gets done, relative to one kernel alone, while blocks of several kernels share "
-       "it; absent: 1.",
+       "it (fluid: the units of a class together; exclusive: no effect); absent: 1.",
        [](Platform& p, double v) { device(p).co_residency_factor = v; },
        0.1,
        1},
