@@ -18,18 +18,18 @@ struct CriticalFirstOptions {
   Variant variant = Variant::interleaved;
   bool priorities = true;         ///< primary streams above the secondary one
   std::uint32_t max_streams = 0;  ///< 0: no cap, two per layer and one more
-  bool fill_while_critical =
-      true;  ///< false: the first other task waits for the end of the critical phase
-  DrainStreams drain_streams =
-      DrainStreams::all;  ///< which streams take tasks that are not critical
+  /// false: the first other task waits for the end of the critical phase.
+  bool fill_while_critical = true;
+  /// Which streams take tasks that are not critical.
+  DrainStreams drain_streams = DrainStreams::all;
   Duration sleep = std::chrono::microseconds{20};  ///< after each round of queries; assumed
-  std::uint32_t queries_per_level =
-      0;  ///< of interleaved, per level of the search; 0: every stream once
+  /// Of interleaved, per level of the search; 0: every stream once.
+  std::uint32_t queries_per_level = 0;
   std::uint32_t max_queries = 400;  ///< per issued task on average, before sleeps grow; assumed
-  std::uint32_t tasks_per_fill =
-      2;  ///< what an idle stream takes; the listing: weight-1 and weight-2
-  std::uint32_t look_ahead =
-      16;  ///< entries of the queue looked at for one that need not wait; assumed
+  /// What an idle stream takes; the listing: weight-1 and weight-2.
+  std::uint32_t tasks_per_fill = 2;
+  /// Entries of the queue looked at for one that need not wait; assumed.
+  std::uint32_t look_ahead = 16;
 };
 
 /// TurboLSTM: critical tasks first, in a breadth-first search over the critical sub-graph; each

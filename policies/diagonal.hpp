@@ -8,8 +8,8 @@
 namespace schedlab {
 
 struct DiagonalOptions {
-  std::uint32_t max_streams =
-      0;  ///< 0: one per layer; without layers one per task of the widest level
+  /// 0: one per layer; without layers one per task of the widest level.
+  std::uint32_t max_streams = 0;
   bool streams_per_iteration = false;  ///< the plan creates and destroys its streams
   int priority = 0;                    ///< of all streams, as CUDA
 };

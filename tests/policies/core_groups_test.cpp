@@ -23,18 +23,8 @@ namespace schedlab {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::graph_of;
 using testing::Scene;
-
-TaskGraph graph_of(const std::vector<Duration>& durations,
-                   const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
-  TaskGraphBuilder builder;
-  const OperationId operation = builder.add_operation({.name = "task", .kernels = {}});
-  for (const Duration duration : durations) {
-    builder.set_duration(builder.add_task(operation), duration);
-  }
-  for (const auto& [from, to] : edges) builder.add_edge(TaskId{from}, TaskId{to});
-  return std::move(builder).build();
-}
 
 /// The stream of each task, by task.
 std::map<std::uint32_t, std::uint32_t> streams_of(const Plan& plan) {

@@ -20,16 +20,8 @@ namespace schedlab {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::graph_of;
 using testing::Scene;
-
-TaskGraph graph_of(const std::vector<Duration>& durations,
-                   const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
-  TaskGraphBuilder builder;
-  const OperationId operation = builder.add_operation({.name = "task"});
-  for (const Duration d : durations) builder.set_duration(builder.add_task(operation), d);
-  for (const auto& [from, to] : edges) builder.add_edge(TaskId{from}, TaskId{to});
-  return std::move(builder).build();
-}
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> launches(const Plan& plan) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> result;  // (task, stream)

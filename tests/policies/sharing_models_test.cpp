@@ -94,6 +94,24 @@ const std::vector<Candidate> candidates{
     {"heft", {}, Granularity::fine, false},
     {"single_stream", {}}};
 
+/// Of each candidate, in microseconds.
+struct Makespans {
+  std::vector<double> fluid;
+  std::vector<double> blocks;
+};
+
+Makespans makespans_under(const CostModel& model) {
+  Makespans found;
+  for (const Candidate& candidate : candidates) {
+    LstmSpec spec = shape;
+    spec.granularity = candidate.granularity;
+    const TaskGraph graph = lstm(spec);
+    found.fluid.push_back(makespan_us(graph, candidate, model, SharingModel::fluid));
+    found.blocks.push_back(makespan_us(graph, candidate, model, SharingModel::blocks));
+  }
+  return found;
+}
+
 /// How much longer the slower of two takes.
 double slower_by(double a, double b) {
   return std::max(a, b) / std::min(a, b) - 1;
@@ -114,23 +132,17 @@ TEST_CASE("fluid is near blocks for LSTM backward, and orders the published poli
   int told_by_blocks = 0;
   for (const int cell_us : {5, 15, 50}) {
     for (const int block_us : {5, 20, 50, 200}) {
-      const CellsAndWeights model{from_us(cell_us), from_us(block_us)};
-      std::vector<double> fluid;
-      std::vector<double> blocks;
-      for (const Candidate& candidate : candidates) {
-        LstmSpec spec = shape;
-        spec.granularity = candidate.granularity;
-        const TaskGraph graph = lstm(spec);
-        fluid.push_back(makespan_us(graph, candidate, model, SharingModel::fluid));
-        blocks.push_back(makespan_us(graph, candidate, model, SharingModel::blocks));
-        const double off = fluid.back() / blocks.back() - 1;
+      const auto [fluid, blocks] =
+          makespans_under(CellsAndWeights{from_us(cell_us), from_us(block_us)});
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const double off = fluid[i] / blocks[i] - 1;
         apart.push_back(std::abs(off));
         table += fmt::format("{:3} {:4} {:15} {:8.0f} {:8.0f} {:6.1f}\n",
                              cell_us,
                              block_us,
-                             candidate.name,
-                             fluid.back(),
-                             blocks.back(),
+                             candidates[i].name,
+                             fluid[i],
+                             blocks[i],
                              100 * off);
       }
       for (std::size_t a = 0; a < candidates.size(); ++a) {

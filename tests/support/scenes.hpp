@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace schedlab::testing {
 
@@ -37,6 +38,17 @@ struct Scene {
 
   [[nodiscard]] Problem problem() const { return {graph, platform, costs}; }
 };
+
+/// A task of each duration, and edges (from, to) by their numbers.
+[[nodiscard]] inline TaskGraph graph_of(
+    const std::vector<Duration>& durations,
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
+  TaskGraphBuilder builder;
+  const OperationId operation = builder.add_operation({.name = "task"});
+  for (const Duration d : durations) builder.set_duration(builder.add_task(operation), d);
+  for (const auto& [from, to] : edges) builder.add_edge(TaskId{from}, TaskId{to});
+  return std::move(builder).build();
+}
 
 /// Edges from lower to higher ids, each with the given probability; no tags, no classes.
 [[nodiscard]] inline TaskGraph random_dag(std::uint64_t seed,
