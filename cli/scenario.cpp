@@ -281,6 +281,7 @@ Samples ScenarioRunner::draw(std::uint64_t scenario, const FullRun& run, const P
   const Problem nominal = run.simulated();
   const KernelSteps* const steps = prepared.steps.get();
   const SimulationOptions options{.stop = stop_};
+  const bool decided_before = space_.planned_ahead(scenario) || prepared.single != nullptr;
   for (std::uint64_t i = 0; i < sampling->samples; ++i) {
     const Platform platform = vary_platform(sampling->variability, i, nominal.platform);
     vary_costs(
@@ -288,10 +289,9 @@ Samples ScenarioRunner::draw(std::uint64_t scenario, const FullRun& run, const P
     const Problem varied{nominal.graph, platform, varied_costs_};
     const Plan* plan = &recording_.plan;
     // Policies know what to expect, not what comes: they decide by the costs without noise. In a
-    // device graph nothing is decided while it runs.
-    const bool ahead = space_.planned_ahead(scenario);
-    if (const auto online = ahead ? std::unique_ptr<OnlinePolicy>{}
-                                  : this->online(scenario, policy, prepared.problem())) {
+    // device graph nothing is decided while it runs, and of several ranks one decides for all.
+    if (const auto online = decided_before ? std::unique_ptr<OnlinePolicy>{}
+                                           : this->online(scenario, policy, prepared.problem())) {
       record_by_kernel(simulator_, steps, varied, *online, options, sample_);
       plan = &sample_.plan;
     } else {
