@@ -41,9 +41,10 @@ map s1_h200_fp16 s1_map_h200 --policy critical_first --over cudnn_like_2 --x bat
 map s1_ascend s1_map_ascend --policy critical_first --over cann_like --x batch --y hidden --panels data_type,layers
 map s1_accumulation s1_map_accumulation --policy critical_first --over cudnn_like_2 --x accumulation_steps --y hidden \
   --panels split_k,batch
-map s1_connections s1_map_connections --policy critical_first --over cudnn_like_2 --x connections --y layers --panels hidden,batch
+map s1_connections s1_map_connections --policy critical_first --over cudnn_like_2 --x connections --y layers \
+  --panels hidden,batch --at split_k=1
 for policy in critical_first no_priorities five_streams no_filling critical_first_listing; do
   map "s1_synchronisation_$policy" s1_map_synchronisation --policy "$policy" --over cudnn_like_2 --x layers --y hidden \
-    --panels batch,machine
+    --panels batch,machine --at split_k=1
 done
 echo "$out"

@@ -95,6 +95,16 @@ def modes():
                     cells.append(f"{statistics.median(values):.2f} ({low:.2f} to {high:.2f}) | "
                                  f"{share(values, lambda v: v > 1):.0%}")
                 print(f"| {machine} | {split} | {launch} | " + " | ".join(cells) + " |")
+    print("\ngraph_launch over eager, of each policy: median (least .. most)")
+    time = {(r["machine"], r["split_k"], r["policy"], *(r[a] for a in SHAPE[:3]), r["launch"]): float(r["makespan_us"])
+            for r in table}
+    by = defaultdict(list)
+    for (*key, launch), value in time.items():
+        eager = (*key, "eager")
+        if launch == "graph_launch" and eager in time:
+            by[tuple(key[:3])].append(value / time[eager])
+    for key, values in sorted(by.items()):
+        print(*key, f"{statistics.median(values):.2f} ({min(values):.2f} .. {max(values):.2f})")
 
 
 def accumulation():
@@ -115,34 +125,43 @@ def accumulation():
                 print(f"{machine}, k = {k}, over {name}: {min(v):.2f} .. {max(v):.2f}")
 
 
+LAYERS = ("2", "4", "8", "16", "32", "64")
+SMALL_SHAPES = [(h, b) for h in ("256", "512", "1024") for b in ("16", "64")]
+
+
 def synchronisation():
-    print("\n## where synchronisation eats the gain: critical_first, free over normal\n")
     table = rows("s1_map_synchronisation")
-    times = {(r["machine"], r["policy"], r["layers"], r["hidden"], r["batch"]): float(r["makespan_us"]) for r in table}
-    for hidden in ("256", "512", "1024"):
-        for batch in ("16", "64"):
-            cells = []
-            for machine in ("free_events", "free_queries", "free_launches", "free_streams", "all_free"):
-                cells.append(" / ".join(
-                    f"{times[(machine, 'critical_first', l, hidden, batch)] / times[('p100', 'critical_first', l, hidden, batch)]:.2f}"
-                    for l in ("2", "16", "64")))
-            print(f"| {hidden}, {batch} | " + " | ".join(cells) + " |")
-    print("\nvariants over critical_first, by layers 2 4 8 16 32 64")
-    for policy in ("no_priorities", "five_streams", "nine_streams", "no_filling", "critical_first_listing"):
-        for hidden in ("256", "512", "1024"):
-            for batch in ("16", "64"):
-                print(policy, hidden, batch, " ".join(
-                    f"{times[('p100', policy, l, hidden, batch)] / times[('p100', 'critical_first', l, hidden, batch)]:.2f}"
-                    for l in ("2", "4", "8", "16", "32", "64")))
-    print("\nconnections over 64 connections, critical_first")
-    times = {(r["connections"], r["layers"], r["hidden"], r["batch"]): float(r["makespan_us"])
-             for r in rows("s1_map_connections") if r["policy"] == "critical_first"}
-    for layers in ("2", "4", "8", "16"):
-        for hidden in ("256", "1024"):
-            for batch in ("16", "64"):
-                print(layers, hidden, batch, " ".join(
-                    f"{times[(c, layers, hidden, batch)] / times[('64', layers, hidden, batch)]:.2f}"
-                    for c in ("1", "2", "4", "8", "16", "32")))
+    time = {(r["split_k"], r["machine"], r["policy"], r["layers"], r["hidden"], r["batch"]): float(r["makespan_us"])
+            for r in table}
+    for split in ("16", "1"):
+        def over(machine, policy, baseline_machine, baseline, layers, shape):
+            return time[(split, machine, policy, layers, *shape)] / time[(split, baseline_machine, baseline, layers, *shape)]
+
+        print(f"\n## where synchronisation eats the gain, split_k {split}; 2 / 16 / 64 layers\n")
+        print("| hidden, batch | over 2 in flight | the same, all free | all | "
+              "events free | queries free | launches free | all free |")
+        print("|---|---|---|---|---|---|---|---|")
+        for shape in SMALL_SHAPES:
+            cells = [[over(m, "critical_first", m, b, l, shape) for l in ("2", "16", "64")]
+                     for b, m in (("cudnn_like_2", "p100"), ("cudnn_like_2", "all_free"), ("cudnn_like_all", "p100"))]
+            cells += [[over(m, "critical_first", "p100", "critical_first", l, shape) for l in ("2", "16", "64")]
+                      for m in ("free_events", "free_queries", "free_launches", "all_free")]
+            print(f"| {', '.join(shape)} | " + " | ".join(" / ".join(f"{v:.2f}" for v in c) for c in cells) + " |")
+        print(f"\nvariants over critical_first, split_k {split}, by layers {' '.join(LAYERS)}")
+        for policy in ("no_priorities", "five_streams", "nine_streams", "no_filling", "critical_first_listing"):
+            for shape in SMALL_SHAPES:
+                print(policy, *shape, " ".join(
+                    f"{over('p100', policy, 'p100', 'critical_first', l, shape):.2f}" for l in LAYERS))
+    print("\nconnections (1 2 4 8 16 32) over 64 connections, critical_first")
+    time = {(r["split_k"], r["connections"], r["layers"], r["hidden"], r["batch"]): float(r["makespan_us"])
+            for r in rows("s1_map_connections") if r["policy"] == "critical_first"}
+    for split in ("16", "1"):
+        for layers in LAYERS[:4]:
+            for hidden in ("256", "1024"):
+                for batch in ("16", "64"):
+                    print(split, layers, hidden, batch, " ".join(
+                        f"{time[(split, c, layers, hidden, batch)] / time[(split, '64', layers, hidden, batch)]:.2f}"
+                        for c in ("1", "2", "4", "8", "16", "32")))
 
 
 def ascend():

@@ -16,15 +16,17 @@ namespace {
          kind == TaskKind::copy_device_to_host || kind == TaskKind::copy_device_to_device;
 }
 
-/// Of the device's limited classes; of those that only drive messages (management cores) none.
+/// Of the device's limited classes those that run what holds compute units: not copy engines, nor
+/// management cores that only drive messages. A class that nothing runs on counts: it stands idle.
 [[nodiscard]] bool computes(const Device& device, UnitClassId unit_class) {
-  bool drives_messages = false;
+  bool runs_something = false;
   for (std::size_t kind = 0; kind < task_kind_count; ++kind) {
     if (device.unit_class_of[kind] != unit_class) continue;
-    if (static_cast<TaskKind>(kind) != TaskKind::collective) return true;
-    drives_messages = true;
+    const auto task_kind = static_cast<TaskKind>(kind);
+    if (task_kind != TaskKind::collective && !holds_no_units(task_kind)) return true;
+    runs_something = true;
   }
-  return !drives_messages;
+  return !runs_something;
 }
 
 void expect_known_ids(const Problem& problem, const Plan& plan, const Trace& trace) {

@@ -2,8 +2,11 @@
 #include "sim/trace/lower_bounds.hpp"
 
 #include "sim/graph/levels.hpp"
+#include "sim/machine/occupancy.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace schedlab {
@@ -33,6 +36,39 @@ __extension__ using UnitTime = unsigned __int128;
   return shortest;
 }
 
+/// Under `blocks` units are not held: kernels reside side by side and share a unit's throughput
+/// (sim/engine/sharing/blocks.hpp). What the blocks of a kernel use of it, in unit-picoseconds:
+///   blocks * compute_share / blocks_per_unit * the time of a block,
+/// which is that of the kernel alone over its waves, each as much longer as its blocks want more
+/// than a unit has.
+[[nodiscard]] double throughput_used(const CostTable::Entry& entry,
+                                     const Device& device,
+                                     Duration duration) {
+  constexpr double grain = 1.0 / (1U << 19U);  // the engine rounds demands down, by less than this
+  constexpr double rounding = 1.0 - 1e-7;      // and the rates of waves
+  const Estimate& estimate = entry.estimate;
+  const double units = device.unit_classes[entry.unit_class].count;
+  const double blocks = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
+  std::uint32_t per_unit = std::max(1U, estimate.blocks_per_unit);
+  UnitResources need = part_of_unit(per_unit, device.sm_limits);
+  if (estimate.block.threads != 0 && device.sm_limits.known()) {
+    need = block_resources(estimate.block, device.sm_limits);
+    per_unit = std::min(per_unit, occupancy(estimate.block, device.sm_limits).blocks);
+  }
+  const double demand = static_cast<double>(estimate.compute_share) / per_unit;
+  const double resident =
+      unit_resources(device.sm_limits).times(need, std::numeric_limits<std::uint32_t>::max());
+  const double wave = std::min(blocks, units * std::min(resident, blocks));
+  const double last = std::fmod(blocks, wave);
+  const auto block_times = [&](double in_wave) {
+    return std::max(1.0, std::ceil(in_wave / units) * demand);
+  };
+  const double waves =
+      std::floor(blocks / wave) * block_times(wave) + (last > 0 ? block_times(last) : 0.0);
+  const double block_time = static_cast<double>(duration.count()) / waves;
+  return std::max(0.0, demand - grain) * blocks * block_time * rounding;
+}
+
 /// The least unit-time the task needs in `unit_class`, 0 if some device can run it elsewhere.
 [[nodiscard]] UnitTime least_unit_time(const Problem& problem,
                                        TaskId task,
@@ -41,14 +77,22 @@ __extension__ using UnitTime = unsigned __int128;
   for (const DeviceId device : problem.platform.devices.ids()) {
     const CostTable::Entry& entry = problem.costs.entry(task, device);
     if (entry.unit_class != unit_class) return 0;
-    const auto duration = static_cast<std::uint64_t>(duration_of(problem, task, device).count());
-    if (problem.platform.sharing == SharingModel::exclusive) {
-      least = std::min(least, UnitTime{entry.units} * duration);
-    } else {
-      // A partly filled wave leaves its units to others; rounded down, so that it stays a bound.
-      const double units =
-          entry.mean_share * problem.platform.devices[device].unit_classes[unit_class].count;
-      least = std::min(least, static_cast<UnitTime>(units * static_cast<double>(duration)));
+    const Duration duration = duration_of(problem, task, device);
+    const auto picoseconds = static_cast<std::uint64_t>(duration.count());
+    const Device& owner = problem.platform.devices[device];
+    // Rounded down, so that it stays a bound.
+    switch (problem.platform.sharing) {
+      case SharingModel::exclusive:
+        least = std::min(least, UnitTime{entry.units} * picoseconds);
+        break;
+      case SharingModel::fluid: {  // a partly filled wave leaves its units to others
+        const double units = entry.mean_share * owner.unit_classes[unit_class].count;
+        least = std::min(least, static_cast<UnitTime>(units * static_cast<double>(picoseconds)));
+        break;
+      }
+      case SharingModel::blocks:
+        least = std::min(least, static_cast<UnitTime>(throughput_used(entry, owner, duration)));
+        break;
     }
   }
   return least;

@@ -2,6 +2,7 @@
 // What must hold of blocks sharing for any kernels, checked from the log of placements.
 #include "sim/base/rng.hpp"
 #include "sim/engine/sharing/blocks.hpp"
+#include "sim/trace/lower_bounds.hpp"
 #include "tests/sim/sharing_scene.hpp"
 #include "tests/support/random_plan.hpp"
 
@@ -180,6 +181,31 @@ TEST_CASE("blocks: work is conserved: a unit is busy for the work of the blocks 
       CHECK(static_cast<double>(busy.count()) <= work + 66.0 * static_cast<double>(changes));
     }
   }
+}
+
+TEST_CASE("blocks: no run beats its lower bounds, and full units of equal kernels come close") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const RandomScene scene{seed, seed % 3 == 0};
+    const LowerBounds bounds = graph_lower_bounds(scene.problem());
+    CHECK(run(scene).trace.makespan() >= bounds.largest());
+  }
+  // Two units, twenty kernels of eight blocks of 128 threads that use half of a unit, four at a
+  // time: each runs 10 us alone; two side by side fill both units.
+  test::SharingScene s{SharingModel::blocks, 2};
+  s.device().sm_limits = test::volta_limits();
+  Estimate e = test::grid(10us, 8, 4);
+  e.block = {128, 0, 0};
+  e.compute_share = 0.5F;
+  for (int i = 0; i < 20; ++i) s.kernel("k" + std::to_string(i), e);
+  const TaskGraph graph = std::move(s.builder).build();
+  const CostTable costs{graph, s.platform, test::GivenEstimates{s.estimates}};
+  const Problem problem{graph, s.platform, costs};
+  const Duration took = simulate(problem, s.plan).makespan();
+  const Duration bound = graph_lower_bounds(problem).largest();
+  CHECK(took >= bound);
+  CHECK(to_us(bound) == doctest::Approx(20 * 10.0 / 2).epsilon(1e-4));
+  CHECK(to_us(took) == doctest::Approx(100.0).epsilon(1e-4));
 }
 
 TEST_CASE("blocks: a kernel alone lasts what its cost says, rounded up by picoseconds a wave") {

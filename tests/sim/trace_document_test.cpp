@@ -93,6 +93,21 @@ TEST_CASE("Units that run nothing but collectives do not count among those that 
   CHECK(unit_share({other, platform, costs}, OperationId{0}, DeviceId{0}) == 0.0);
 }
 
+TEST_CASE("Copy engines do not count among the units that can be used") {
+  TaskGraphBuilder builder;
+  builder.add_task(builder.add_operation({.name = "work", .kind = TaskKind::gemm}));
+  const TaskGraph graph = std::move(builder).build();
+  Platform platform = ideal_platform();
+  Device& device = platform.devices[DeviceId{0}];
+  device.unit_class_of.fill(device.unit_classes.push_back({"sm", 6}));
+  const UnitClassId engine = device.unit_classes.push_back({"copy_engine", 2});
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::copy_host_to_device)] = engine;
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::copy_device_to_host)] = engine;
+  const CostTable costs{graph, platform, OneOfSix{}};
+  CHECK(unit_share({graph, platform, costs}, OperationId{0}, DeviceId{0}) ==
+        doctest::Approx(1.0 / 6));
+}
+
 TEST_CASE("Utilization over time has a point per change and ends with the trace") {
   const TinyRun run = tiny_run();
   const auto points = utilization_over_time(make_document(run.problem(), run.plan, run.trace, ""));
