@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/calibrate/device_calibration.hpp"
 
+#include "cli/calibrate/co_residency_fit.hpp"
 #include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
@@ -258,6 +259,9 @@ DeviceCalibration calibrate_device(DeviceBench& bench,
                                   base.name);
   named.platform.devices[DeviceId{0}].name = facts.name;
   MachineSpec measured = with_measured_rules(std::move(named), made.rules);
+  if (const auto fit = fit_co_residency(measured.platform, made.rules)) {
+    set_number(measured, co_residency_source(*fit, made.rules));
+  }
   const MeasuredRule* const gap = made.rules.find("graph_node_gap");
   const double node_gap_us = gap != nullptr && gap->value ? *gap->value : 0.0;
   Device& device = measured.platform.devices[DeviceId{0}];
