@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 using namespace schedlab;
 using namespace schedlab::literals;
 using test::grid;
@@ -187,8 +189,8 @@ TEST_CASE("fluid: a kernel alone lasts what its cost says, whatever the factor")
                       static_cast<std::uint32_t>(1 + rng.below(2000)),
                       static_cast<std::uint32_t>(1 + rng.below(8)));
     e.bandwidth = Bandwidth{rng.uniform() * 100e9};
-    Duration ends[2];
-    for (const int slow : {0, 1}) {
+    std::array<Duration, 2> ends{};
+    for (const std::size_t slow : {0U, 1U}) {
       SharingScene s = scene_with(slow != 0 ? 0.5 : 1.0, units);
       s.device().rates.memory = 100_GB_per_s;
       s.kernel("k", e);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 namespace schedlab::fluid {
@@ -113,14 +114,24 @@ void CoResidentShare::set_limit(Member& member,
 }
 
 void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t now) {
-  by_wanted_.clear();
-  for (std::uint32_t i = 0; i < members_.size(); ++i) {
-    Member& member = members_[i];
+  std::uint64_t total = 0;
+  for (Member& member : members_) {
     const Kernel& kernel = kernels[member.kernel];
     const std::uint64_t rate = unit_rate(member, kernel);
     member.wanted = static_cast<std::uint64_t>(Wide{demand_of(kernel)} * rate / full_rate);
-    by_wanted_.push_back(i);
+    total += member.wanted;
   }
+  const auto give_all = [&](Member& member) {
+    Kernel& kernel = kernels[member.kernel];
+    const bool slowed = unit_rate(member, kernel) != full_rate;
+    set_limit(member, kernel, slowed ? Limit::units : Limit::none, now);
+  };
+  if (total <= whole_bandwidth) {
+    for (Member& member : members_) give_all(member);
+    return;
+  }
+  by_wanted_.resize(members_.size());
+  std::iota(by_wanted_.begin(), by_wanted_.end(), 0U);
   std::sort(by_wanted_.begin(), by_wanted_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return std::tie(members_[a].wanted, a) < std::tie(members_[b].wanted, b);
   });
@@ -128,17 +139,15 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t
   std::uint64_t others = members_.size();
   for (const std::uint32_t i : by_wanted_) {
     Member& member = members_[i];
-    Kernel& kernel = kernels[member.kernel];
     if (member.wanted * others <= left) {  // then so it was of all before
       left -= member.wanted;
       --others;
-      const bool slowed = unit_rate(member, kernel) != full_rate;
-      set_limit(member, kernel, slowed ? Limit::units : Limit::none, now);
+      give_all(member);
     } else {
-      set_limit(member, kernel, Limit::bandwidth, now);
+      set_limit(member, kernels[member.kernel], Limit::bandwidth, now);
     }
   }
-  bandwidth_.rate = others == 0 ? 0 : left / others;
+  bandwidth_.rate = left / others;
 }
 
 void CoResidentShare::share(std::vector<Kernel>& kernels, std::int64_t now) {

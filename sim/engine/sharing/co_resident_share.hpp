@@ -36,7 +36,7 @@ struct UnitNeed {
 ///   rate changes nothing in them. A kernel's own time is rounded (down, to a picosecond) only when
 ///   what limits it changes, or the number of its blocks while it is short of bandwidth.
 ///
-/// Cost of a change: O(n log n), n = running kernels of the device.
+/// Cost of a change: O(n), n = running kernels of the device; O(n log n) while bandwidth is short.
 class CoResidentShare {
  public:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();

@@ -118,9 +118,9 @@ fluid::UnitNeed FluidSharing::unit_need(const Kernel& kernel, const Estimate& es
   const DeviceId device = kernel.request.device;
   const SmLimits& limits = platform_->device(device).sm_limits;
   const std::uint32_t per_unit = std::max(1U, estimate.blocks_per_unit);
-  const double one_of = fluid::unit_throughput / per_unit;  // rounded down, as in BlocksSharing
+  const std::uint32_t most = fluid::unit_throughput / per_unit;  // as in BlocksSharing
   return {.unit_class = kernel.pool - devices_[device.value()].first_pool,
-          .throughput = static_cast<std::uint32_t>(double{estimate.compute_share} * one_of),
+          .throughput = static_cast<std::uint32_t>(double{estimate.compute_share} * most),
           .co_resides = per_unit > 1 || (estimate.block.threads != 0 && limits.known() &&
                                          occupancy(estimate.block, limits).blocks > 1)};
 }
