@@ -14,6 +14,7 @@ inline std::uint32_t DeviceSide<Sharing>::append(Stream& s,
                                                  std::uint32_t link) {
   const auto index = static_cast<std::uint32_t>(items_.size());
   Item& item = items_.emplace_back();
+  fetch_room_behind(item);
   item.call = call;
   item.link = link;
   item.time = arrival;
@@ -21,7 +22,8 @@ inline std::uint32_t DeviceSide<Sharing>::append(Stream& s,
   ++pending_;
   if (s.sync != StreamSync::non_blocking) [[unlikely]]
     enter_order(s, index);
-  if (!ranks_.empty()) ++ranks_[s.device.value()].pending;
+  if (!ranks_.empty()) [[unlikely]]
+    ++ranks_[s.device.value()].pending;
   Connection& c = scratch_.connections[s.connection];
   if (c.tail == nil) {
     c.head = index;
@@ -41,6 +43,7 @@ inline void DeviceSide<Sharing>::enqueue_launch(HostCall call,
   Stream& s = stream(call.stream());
   const auto span = static_cast<std::uint32_t>(trace_.tasks.size());
   TaskSpan& made = trace_.tasks.emplace_back();
+  fetch_room_behind(made);
   made.task = call.task();
   made.stream = call.stream();
   made.host = host;
@@ -128,7 +131,7 @@ void DeviceSide<Sharing>::complete_record(std::uint32_t connection) {
   item.next = completed_mark;
   item.time = now_;
   for (std::uint32_t waiter = item.link; waiter != nil;) {
-    if ((waiter & host_bit) != 0) {
+    if ((waiter & host_bit) != 0) [[unlikely]] {
       HostThread& host = scratch_.hosts[waiter & ~host_bit];
       host.released = true;
       scratch_.resumed.push_back(waiter & ~host_bit);

@@ -136,8 +136,8 @@ class DeviceSide {
 
   /// Before `horizon` nothing arrives: a sharing model may go on by itself until then.
   [[nodiscard]] Time next_completion(Time horizon) {
-    if constexpr (requires { sharing_.next_completion(horizon); }) {
-      return sharing_.next_completion(horizon);
+    if constexpr (requires { sharing_.next_completion(now_, horizon); }) {
+      return sharing_.next_completion(now_, horizon);
     } else {
       return sharing_.next_completion();
     }
@@ -161,23 +161,23 @@ class DeviceSide {
   [[nodiscard]] bool settled() const { return scratch_.dirty.empty() && !dispatch_needed(); }
 
  private:
-  void share(std::uint32_t connection);
+  [[gnu::noinline]] void share(std::uint32_t connection);
   [[gnu::always_inline]] std::uint32_t append(Stream& s,
                                               HostCall call,
                                               Time arrival,
                                               std::uint32_t link);
-  void enter_order(const Stream& s, std::uint32_t item);
-  void leave_order(const Stream& s);
+  [[gnu::noinline]] void enter_order(const Stream& s, std::uint32_t item);
+  [[gnu::noinline]] void leave_order(const Stream& s);
   void wake_held(std::uint32_t connection) {
     scratch_.connections[connection].waiting = false;
     touch(connection);
   }
-  bool in_order(const Stream& s, std::uint32_t connection);
+  [[gnu::noinline]] bool in_order(const Stream& s, std::uint32_t connection);
   void advance(std::uint32_t connection);
   bool begin_kernel(std::uint32_t connection, const Item& item);
   void start(std::uint32_t connection, Time when);
   /// A collective's part has all it needs; once the last has, all end together.
-  void start_part(const KernelRequest& request) {
+  [[gnu::noinline]] void start_part(const KernelRequest& request) {
     const auto complete = scratch_.collectives.start(request.task, request.stream);
     for (const StreamId stream : complete.streams) {
       sharing_.release(stream, now_ + complete.duration);
@@ -195,11 +195,11 @@ class DeviceSide {
   }
   bool pass_wait(std::uint32_t connection, Item& item);
   void complete_record(std::uint32_t connection);
-  bool begin_graph(std::uint32_t connection, const Item& item);
+  [[gnu::noinline]] bool begin_graph(std::uint32_t connection, const Item& item);
   void release_node(std::uint32_t graph, std::uint32_t node, Time ready);
-  std::uint32_t take_slot(std::uint32_t graph, std::uint32_t node);
-  void complete_node(StreamId slot);
-  void complete_graph(std::uint32_t graph);
+  [[gnu::noinline]] std::uint32_t take_slot(std::uint32_t graph, std::uint32_t node);
+  [[gnu::noinline]] void complete_node(StreamId slot);
+  [[gnu::noinline]] void complete_graph(std::uint32_t graph);
   void pop(Connection& connection) {
     const std::uint32_t popped = connection.head;
     connection.head = items_[popped].next;
@@ -252,10 +252,11 @@ class DeviceSide {
     if (stream.sync != StreamSync::non_blocking) [[unlikely]]
       leave_order(stream);
     if (--stream.pending_items == 0) release(stream.idle_waiter);
-    if (!ranks_.empty() && --ranks_[stream.device.value()].pending == 0) {
+    if (!ranks_.empty() && --ranks_[stream.device.value()].pending == 0) [[unlikely]] {
       release(ranks_[stream.device.value()].idle_waiter);
     }
-    if (pending_ == 0) release(all_idle_waiter_);
+    if (pending_ == 0) [[unlikely]]
+      release(all_idle_waiter_);
   }
   [[gnu::always_inline]] void release(std::uint32_t& list) {
     while (list != nil) [[unlikely]] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/huge_pages.hpp"
 #include "sim/engine/call_source.hpp"
 #include "sim/engine/device_side.hpp"
 
@@ -43,9 +44,10 @@ class EventEngine {
     trace.flows.clear();
     trace.ended = Time{};
     const std::size_t calls = source.plan().call_count();
-    scratch.items.reserve(calls + (source.plan().graphs.empty() ? 0 : source.plan().task_count()));
-    trace_.tasks.reserve(problem.graph.task_count());
-    if (options.record_hosts) trace_.hosts.reserve(calls);
+    reserve_large(scratch.items,
+                  calls + (source.plan().graphs.empty() ? 0 : source.plan().task_count()));
+    reserve_large(trace_.tasks, problem.graph.task_count());
+    if (options.record_hosts) reserve_large(trace_.hosts, calls);
     scratch.last_record.assign(source.plan().event_count, nil);
     scratch.hosts.assign(source.plan().hosts.size(), HostThread{});
     scratch.messages.assign(source.plan().messages.size(), Message{});

@@ -46,6 +46,7 @@ template <class Source, class Sharing>
     }
     if (options_.record_hosts) {
       HostSpan& span = trace_.hosts.emplace_back();  // see DeviceSide
+      fetch_room_behind(span);
       span.host = HostId{index};
       span.call = host.call_index + static_cast<std::uint32_t>(done);
       span.what = call;

@@ -2,6 +2,7 @@
 #include "sim/engine/in_order.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/huge_pages.hpp"
 #include "sim/engine/in_order_run.hpp"
 
 #include <fmt/format.h>
@@ -332,7 +333,7 @@ void InOrderSweep::sweep(Run& run) {
 
 void InOrderSweep::sweep_recorded(Run& run) {
   const std::vector<HostCall>& calls = run.plan.hosts[HostId{0}].calls;
-  run.trace.hosts.reserve(calls.size());
+  reserve_large(run.trace.hosts, calls.size());
   for (std::uint32_t i = 0; i < calls.size(); ++i) {
     HostCall call = calls[i];
     const Time started = run.clock;
@@ -354,7 +355,7 @@ void InOrderSweep::run_into(const Problem& problem,
   trace.hosts.clear();
   trace.flows.clear();
   trace.messages.clear();
-  trace.tasks.reserve(problem.graph.task_count());
+  reserve_large(trace.tasks, problem.graph.task_count());
   begin(problem, plan);
   const Host& host = problem.platform.host(HostId{0});
   HostCosts host_costs = host.costs;

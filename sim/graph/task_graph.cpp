@@ -2,6 +2,7 @@
 #include "sim/graph/task_graph.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/huge_pages.hpp"
 
 #include <fmt/format.h>
 
@@ -188,10 +189,10 @@ TensorId TaskGraphBuilder::add_tensor(TensorInfo info) {
 }
 
 void TaskGraphBuilder::reserve(std::size_t tasks, std::size_t edges) {
-  graph_.operation_of_.reserve(tasks);
-  graph_.tags_.reserve(tasks);
-  graph_.predecessor_offset_.reserve(tasks + 1);
-  graph_.predecessors_.reserve(edges);
+  reserve_large(graph_.operation_of_.raw(), tasks);
+  reserve_large(graph_.tags_.raw(), tasks);
+  reserve_large(graph_.predecessor_offset_, tasks + 1);
+  reserve_large(graph_.predecessors_, edges);
 }
 
 void TaskGraphBuilder::add_edge_out_of_order(TaskId from, TaskId to) {

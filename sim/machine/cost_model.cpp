@@ -2,6 +2,7 @@
 #include "sim/machine/cost_model.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/huge_pages.hpp"
 #include "sim/machine/cache_contents.hpp"
 #include "sim/machine/cache_reuse.hpp"
 #include "sim/machine/occupancy.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 IdVector<TaskId, OperationId> operations_of(const TaskGraph& graph) {
   IdVector<TaskId, OperationId> result;
-  result.reserve(graph.task_count());
+  reserve_large(result.raw(), graph.task_count());
   for (const TaskId task : graph.tasks()) result.push_back(graph.operation_id(task));
   return result;
 }
@@ -25,7 +26,7 @@ IdVector<TaskId, OperationId> operations_of(const TaskGraph& graph) {
 std::vector<Duration> own_durations(const TaskGraph& graph) {
   std::vector<Duration> result;
   if (!graph.has_task_durations()) return result;
-  result.reserve(graph.task_count());
+  reserve_large(result, graph.task_count());
   for (const TaskId task : graph.tasks()) result.push_back(graph.fixed_duration(task));
   return result;
 }

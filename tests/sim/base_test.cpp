@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
+#include "sim/base/huge_pages.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/options.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/base/units.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <set>
+#include <vector>
 
 using namespace schedlab;
 
@@ -70,6 +74,21 @@ TEST_CASE("the closest spelling is offered only when it is likely meant") {
   CHECK(closest_spelling("bacth", words) == "");  // two edits in five letters: distance 2 > 5 / 3
   CHECK(closest_spelling("zzzzzz", words) == "");
   CHECK(closest_spelling("x", {}) == "");
+}
+
+TEST_CASE("a table for which huge pages are asked keeps what it holds") {
+  std::vector<std::uint32_t> table{7, 8};
+  constexpr std::size_t count = std::size_t{3} << 20U;  // 12 MiB
+  reserve_large(table, count);
+  CHECK(table.capacity() >= count);
+  CHECK(table == std::vector<std::uint32_t>{7, 8});
+  table.resize(count, 9);
+  CHECK(std::count(table.begin(), table.end(), 9U) == count - 2);
+  const std::uint32_t* const place = table.data();
+  reserve_large(table, 10);  // less than it has
+  CHECK(table.data() == place);
+  ask_for_huge_pages(table.data() + 1, 4 * (count - 1));  // from anywhere, and of memory in use
+  CHECK(table.front() == 7);
 }
 
 TEST_CASE("random numbers are the published SplitMix64 sequence, on every machine") {

@@ -18,7 +18,7 @@ inline bool FluidSharing::holds_up(const Pool& pool) const {
 
 void FluidSharing::enqueue_arrived() {
   // All of one instant: submission order decides, whatever order their streams were looked at in.
-  if (arrived_.size() > 1) {
+  if (arrived_.size() > 1) [[unlikely]] {
     std::sort(arrived_.begin(), arrived_.end(), [this](std::uint32_t a, std::uint32_t b) {
       const KernelRequest& first = kernels_[a].request;
       const KernelRequest& second = kernels_[b].request;
@@ -47,7 +47,8 @@ void FluidSharing::enqueue_arrived() {
 }
 
 void FluidSharing::dispatch_all(std::int64_t now) {
-  if (dirty_pools_.size() > 1) std::sort(dirty_pools_.begin(), dirty_pools_.end());
+  if (dirty_pools_.size() > 1) [[unlikely]]
+    std::sort(dirty_pools_.begin(), dirty_pools_.end());
   for (const std::uint32_t pool : dirty_pools_) dispatch_pool(pool, now);
   dirty_pools_.clear();
   if (!touched_.empty() || !changed_devices_.empty()) share_bandwidth(now);
@@ -251,7 +252,7 @@ inline void FluidSharing::leave(std::uint32_t index, Kernel& kernel, DeviceState
     device.share.set_demand(kernel);
     free_kernels_.push_back(index);
   }
-  if (device.resident-- == device.resident_limit) {
+  if (device.resident-- == device.resident_limit) [[unlikely]] {
     for (std::uint32_t i = 0; i < device.pools; ++i) {
       if (pools_[device.first_pool + i].waiting != 0) mark(device.first_pool + i);
     }
@@ -298,7 +299,7 @@ inline void FluidSharing::complete_freely(std::uint32_t index,
 }
 
 bool FluidSharing::pop_completion(Time time, Completion& completed) {
-  if (!notices_.empty()) {
+  if (!notices_.empty()) [[unlikely]] {
     announced_ = true;
     dispatch_needed_ = true;
     return false;
@@ -308,7 +309,7 @@ bool FluidSharing::pop_completion(Time time, Completion& completed) {
   if (next_due_ == due_.size()) {
     const std::uint32_t number = next_device();
     DeviceState& device = devices_[number];
-    if (!device.share.saturated() && device.events.alone() && next_device_alone()) {
+    if (!device.share.saturated() && device.events.alone() && next_device_alone()) [[likely]] {
       index = device.events.pop();
       renew(number, device);
       Kernel& kernel = kernels_[index];

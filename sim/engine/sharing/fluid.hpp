@@ -73,11 +73,19 @@ class FluidSharing {
   void dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched);
 
   /// The next moment at which something ends, starts or is fully placed. Before `horizon` nothing
-  /// is submitted.
-  [[nodiscard]] Time next_completion(Time horizon) {
+  /// is submitted. If that is later than `now`, blocks are placed as in dispatch(), once nothing
+  /// more ends now: who is then to be told is an event of now.
+  [[nodiscard]] Time next_completion(Time now, Time horizon) {
     if (notices_.empty() && next_due_ == due_.size()) {
-      const Time next{Duration{next_time()}};
-      if (next >= horizon || next == Time::max() || dispatch_needed()) return next;
+      Time next{Duration{next_time()}};
+      if (dispatch_needed_) {
+        if (next <= now || horizon <= now) [[unlikely]]
+          return next;
+        event_time_ = now.time_since_epoch().count();
+        place(event_time_);
+        next = Time{Duration{next_time()}};
+      }
+      if (notices_.empty() && (next >= horizon || next == Time::max())) return next;
     }
     return pass_on_until(horizon);
   }
@@ -152,7 +160,9 @@ class FluidSharing {
     bool start;  ///< of a held kernel; else: fully placed
   };
 
-  void make_form(Form& form, const CostTable::Entry& entry, const Pool& pool) const;
+  [[gnu::noinline]] void make_form(Form& form,
+                                   const CostTable::Entry& entry,
+                                   const Pool& pool) const;
   static void set_duration(Form& form, std::int64_t duration, const DeviceState& device);
   void enqueue_arrived();
   void set_up(std::uint32_t index);
@@ -170,15 +180,27 @@ class FluidSharing {
     touched_.push_back(index);
   }
 
+  [[gnu::noinline]] void add_free_cohort() {
+    free_cohort_ = static_cast<std::uint32_t>(cohorts_.size());
+    cohorts_.emplace_back();
+  }
+  void link(CohortList& list, std::uint32_t node);
   bool append(CohortList& list, std::int64_t end, std::uint32_t blocks);
   [[nodiscard]] std::uint32_t take_first(CohortList& list);
   void drop(CohortList& list);
   void free_cohort(std::uint32_t node);
 
+  /// All that dispatch() does before it tells anybody.
+  void place(std::int64_t now) {
+    if (!arrived_.empty()) enqueue_arrived();
+    if (!dirty_pools_.empty() || !touched_.empty()) dispatch_all(now);
+    dispatched_at_ = now;
+    dispatch_needed_ = false;
+  }
   void dispatch_all(std::int64_t now);
   [[nodiscard]] bool holds_up(const Pool& pool) const;
   void dispatch_pool(std::uint32_t pool, std::int64_t now);
-  void dispatch_queues(Pool& pool, std::int64_t now);
+  [[gnu::noinline]] void dispatch_queues(Pool& pool, std::int64_t now);
   [[nodiscard]] static std::uint32_t blocks_that_fit(std::int64_t room, const Kernel& kernel);
   void begin(std::uint32_t index, Kernel& kernel, DeviceState& device, std::int64_t now);
   void append_in_phase(Kernel& kernel,
@@ -192,19 +214,20 @@ class FluidSharing {
     several_ends,  ///< more than one at one time
   };
   Stop pass_on(std::int64_t& next, std::int64_t horizon);
-  void pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now);
-  Stop pass_on_short(DeviceState& device, std::int64_t now);
+  [[gnu::noinline]] void pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now);
+  [[gnu::noinline]] Stop pass_on_short(DeviceState& device, std::int64_t now);
   Stop pass_on_free(DeviceState& device, std::int64_t now, std::int64_t horizon);
   void pass_on_freely(
       std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now);
-  bool feed_first(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now);
-  void interrupt(std::uint32_t index, DeviceState& device, std::int64_t now);
+  bool hand_over(
+      std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now);
+  [[gnu::noinline]] void interrupt(std::uint32_t index, DeviceState& device, std::int64_t now);
   void give_freely(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now);
   /// May the limit of resident kernels matter when those who wait start?
   [[nodiscard]] static bool limits(const DeviceState& device, const Pool& pool) {
     return device.resident_limit != 0 && device.resident + pool.waiting > device.resident_limit;
   }
-  bool settle(std::uint32_t index, std::int64_t now);
+  [[gnu::noinline]] bool settle(std::uint32_t index, std::int64_t now);
   void skip_rounds(Kernel& kernel, std::uint32_t rounds);
   void end_first_cohort(Kernel& kernel);
   bool end_due(std::uint32_t index);
@@ -212,22 +235,23 @@ class FluidSharing {
   void complete_freely(std::uint32_t index, Kernel& kernel, DeviceState& device);
 
   void note_change(std::uint32_t number, DeviceState& device);
-  void share_bandwidth(std::int64_t now);
-  void share_changed_devices(std::int64_t now);
+  [[gnu::noinline]] void share_bandwidth(std::int64_t now);
+  [[gnu::noinline]] void share_changed_devices(std::int64_t now);
   static void count_rounds(std::uint32_t index, Kernel& kernel, const Pool& pool);
   void schedule(std::uint32_t index, Kernel& kernel, DeviceState& device);
   [[nodiscard]] std::int64_t next_own_time(const Kernel& kernel) const;
   void list_events(std::uint32_t index, const Kernel& kernel, DeviceState& device);
   /// The device's next event may have changed.
   void renew(std::uint32_t number, const DeviceState& device) {
-    if (device_count_ != 1) renew_of_several(number, device);
+    if (device_count_ != 1) [[unlikely]]
+      renew_of_several(number, device);
   }
-  void renew_of_several(std::uint32_t number, const DeviceState& device);
+  [[gnu::noinline]] void renew_of_several(std::uint32_t number, const DeviceState& device);
   [[nodiscard]] static bool may_cycle(std::uint32_t index,
                                       const Kernel& kernel,
                                       const DeviceState& device,
                                       std::int64_t now);
-  void collect_due(std::int64_t now);
+  [[gnu::noinline]] void collect_due(std::int64_t now);
   [[nodiscard]] static bool completes(const Kernel& kernel) {
     return kernel.blocks_left == 0 &&
            (kernel.cohorts.first == kernel.cohorts.last || kernel.request.held);
@@ -276,10 +300,7 @@ class FluidSharing {
 
 template <class OnStart, class OnDispatched>
 void FluidSharing::dispatch(Time now, OnStart&& on_start, OnDispatched&& on_dispatched) {
-  if (!arrived_.empty()) enqueue_arrived();
-  if (!dirty_pools_.empty() || !touched_.empty()) dispatch_all(now.time_since_epoch().count());
-  dispatched_at_ = now.time_since_epoch().count();
-  dispatch_needed_ = false;  // by now: those who are told may touch kernels
+  place(now.time_since_epoch().count());  // before those who are told touch kernels
   for (const Notice& notice : notices_) {
     const KernelRequest& request = kernels_[notice.kernel].request;
     if (notice.start || !request.held) {

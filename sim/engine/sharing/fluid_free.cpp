@@ -21,23 +21,75 @@ FluidSharing::Stop FluidSharing::pass_on_short(DeviceState& device, std::int64_t
   return Stop::look_again;
 }
 
+/// The commonest case of pass_on_freely(): all the room goes to the first that waits, which runs,
+/// has blocks left then, and whose other events do not change. False: nothing was done.
+inline bool FluidSharing::hand_over(
+    std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now) {
+  const std::uint32_t index = pool.cycling;
+  if (index == nil || index != queues_[pool.first_queue + pool.top].head) return false;
+  Kernel& to = kernels_[index];
+  if (from.rounds != 0 || to.rounds != 0 || to.request.held) [[unlikely]]
+    return false;
+  const std::uint32_t node = from.cohorts.first;
+  const std::uint32_t given = cohorts_[node].blocks;
+  // A division less where the blocks are alike and there was no room for any.
+  const std::int64_t room = pool.room + std::int64_t{from.footprint} * given;
+  const std::uint32_t blocks = from.footprint == to.footprint && pool.room < to.footprint
+                                   ? given
+                                   : blocks_that_fit(room, to);
+  if (blocks >= to.blocks_left || blocks == 0) return false;
+  if (to.blocks_running == 0 && index != ended) [[unlikely]]
+    return false;
+  pool.room = room - std::int64_t{to.footprint} * blocks;
+  (void)take_first(from.cohorts);
+  from.blocks_running -= given;
+  to.blocks_left -= blocks;
+  to.blocks_running += blocks;
+  const std::int64_t end = now + to.own + to.block_time - to.shift;
+  if (to.cohorts.last != nil && cohorts_[to.cohorts.last].end == end) [[unlikely]] {
+    cohorts_[to.cohorts.last].blocks += blocks;
+    free_cohort(node);
+  } else {
+    cohorts_[node].end = end;
+    cohorts_[node].blocks = blocks;
+    link(to.cohorts, node);
+    device.events.insert(now + to.block_time, index);
+  }
+  device.share.set_demand(to);
+  if (index != ended) {
+    device.share.set_demand(from);
+  } else if (may_cycle(index, to, device, now)) {
+    count_rounds(index, to, pool);
+    list_events(index, to, device);
+  }
+  return true;
+}
+
 /// The next events before `horizon`, while none is short of bandwidth.
 inline FluidSharing::Stop FluidSharing::pass_on_free(DeviceState& device,
                                                      std::int64_t now,
                                                      std::int64_t horizon) {
   for (;;) {
-    if (!device.events.alone()) return Stop::several_ends;
+    if (!device.events.alone()) [[unlikely]]
+      return Stop::several_ends;
     const std::uint32_t index = device.events.next_kernel();
     Kernel& kernel = kernels_[index];
     event_time_ = now;  // of notices
     if (completes(kernel)) return Stop::completes;
     (void)device.events.pop();
     Pool& pool = pools_[kernel.pool];
-    if (limits(device, pool)) {
+    if (limits(device, pool)) [[unlikely]] {
       pass_on_sharing(index, kernel, now);
       return Stop::look_again;
     }
-    pass_on_freely(index, kernel, pool, device, now);
+    if (!hand_over(index, kernel, pool, device, now)) {
+      pass_on_freely(index, kernel, pool, device, now);
+    }
+    dispatched_at_ = now;
+    if (device.share.overbooked()) [[unlikely]] {
+      note_change(pool.device, device);
+      share_bandwidth(now);
+    }
     const std::int64_t next = device.events.next_time();
     if (next >= horizon || !notices_.empty() || device.share.saturated()) break;
     now = next;
@@ -83,7 +135,7 @@ void FluidSharing::pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int
 inline void FluidSharing::pass_on_freely(
     std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now) {
   const bool had_rounds = from.rounds != 0;
-  if (had_rounds) {
+  if (had_rounds) [[unlikely]] {
     skip_rounds(from, from.rounds);
     from.rounds = 0;
   }
@@ -92,42 +144,12 @@ inline void FluidSharing::pass_on_freely(
   free_cohort(node);
   from.blocks_running -= blocks;
   pool.room += std::int64_t{from.footprint} * blocks;
-  if (pool.waiting != 0 && !feed_first(pool, ended, device, now)) {
-    give_freely(pool, ended, device, now);
-  }
+  if (pool.waiting != 0) give_freely(pool, ended, device, now);
   device.share.set_demand(from);
   if (had_rounds || (pool.cycling == ended && may_cycle(ended, from, device, now))) {
     count_rounds(ended, from, pool);
     list_events(ended, from, device);
   }
-  dispatched_at_ = now;
-  if (device.share.overbooked()) {
-    note_change(pool.device, device);
-    share_bandwidth(now);
-  }
-}
-
-/// The commonest case of give_freely(): all room goes to one that runs, whose events do not change
-/// by that, and that has blocks left. False: it is another one.
-inline bool FluidSharing::feed_first(Pool& pool,
-                                     std::uint32_t ended,
-                                     DeviceState& device,
-                                     std::int64_t now) {
-  const std::uint32_t index = pool.cycling;
-  if (index == nil || index != queues_[pool.first_queue + pool.top].head) return false;
-  Kernel& kernel = kernels_[index];
-  if (kernel.rounds != 0 || kernel.request.held) return false;
-  if (kernel.blocks_running == 0 && index != ended) return false;
-  const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
-  if (blocks == kernel.blocks_left || blocks == 0) return false;
-  kernel.blocks_left -= blocks;
-  kernel.blocks_running += blocks;
-  pool.room -= std::int64_t{kernel.footprint} * blocks;
-  if (append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks)) {
-    device.events.insert(now + kernel.block_time, index);
-  }
-  device.share.set_demand(kernel);
-  return true;
 }
 
 /// Others come before the one whose cohorts follow upon each other by themselves: from now on each
@@ -163,7 +185,7 @@ void FluidSharing::give_freely(Pool& pool,
         return;
       }
       const bool idle = kernel.blocks_running == 0;
-      if (kernel.rounds != 0) {  // disturbed: they are counted again when it ends one
+      if (kernel.rounds != 0) [[unlikely]] {  // disturbed: they are counted again when it ends one
         (void)settle(index, now);
         kernel.rounds = 0;
         list_events(index, kernel, device);

@@ -7,26 +7,30 @@
 /// Members of FluidSharing that are part of every event.
 namespace schedlab {
 
+/// Puts the cohort, which is in no list, behind all others.
+inline void FluidSharing::link(CohortList& list, std::uint32_t node) {
+  cohorts_[node].next = nil;
+  if (list.last == nil) {
+    list.first = node;
+  } else {
+    cohorts_[list.last].next = node;
+  }
+  list.last = node;
+}
+
 /// True: the blocks are a cohort of their own.
 inline bool FluidSharing::append(CohortList& list, std::int64_t end, std::uint32_t blocks) {
   if (list.last != nil && cohorts_[list.last].end == end) {
     cohorts_[list.last].blocks += blocks;
     return false;
   }
-  std::uint32_t index = free_cohort_;
-  if (index == nil) {
-    index = static_cast<std::uint32_t>(cohorts_.size());
-    cohorts_.emplace_back();
-  } else {
-    free_cohort_ = cohorts_[index].next;
-  }
-  cohorts_[index] = {.end = end, .blocks = blocks, .next = nil};
-  if (list.last == nil) {
-    list.first = index;
-  } else {
-    cohorts_[list.last].next = index;
-  }
-  list.last = index;
+  if (free_cohort_ == nil) [[unlikely]]
+    add_free_cohort();
+  const std::uint32_t index = free_cohort_;
+  free_cohort_ = cohorts_[index].next;
+  cohorts_[index].end = end;
+  cohorts_[index].blocks = blocks;
+  link(list, index);
   return true;
 }
 
