@@ -25,9 +25,10 @@ using Features = std::array<double, feature_count>;
 // In the order in which features are dropped last: the work itself before what refines it.
 enum Feature : std::size_t { flops, bytes, fixed, written, shared };
 
+// The grid of the correction; which of them it is, left-out samples say. // assumed
 constexpr std::array<double, 5> lengths{0.35, 0.7, 1.4, 2.8, 5.6};  // octaves
 constexpr std::array<double, 5> noises{0.01, 0.1, 0.5, 2, 1e6};     // the last: no correction
-constexpr double shortest_seconds = 1e-12;
+constexpr double shortest_seconds = 1e-12;                          // the unit of time
 
 constexpr double least_work = 0.3;  // of a sample's time that memory may not explain // assumed
 constexpr double octaves_of_missing = 2;  // between all operands in the cache and none // assumed

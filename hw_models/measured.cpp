@@ -13,7 +13,7 @@
 namespace schedlab {
 namespace {
 
-constexpr double least_slow_down = 1.02;  // below it is noise
+constexpr double least_slow_down = 1.02;  // below it is noise // assumed
 
 std::uint32_t units_of(TaskKind kind, const Device& device) {
   const UnitClassId id = device.unit_class_of[static_cast<std::size_t>(kind)];

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<double, 9> memory_gb_per_s{0, 5, 8, 12, 17, 25, 35, 50, 70};  // 0: no limit
 // From the last-level cache; a core reads 60 to 130 // assumed
 constexpr std::array<double, 9> cache_gb_per_s{0, 12, 20, 30, 45, 65, 90, 130, 200};
-constexpr std::array<double, 3> overlaps{1, 2, 4};
+constexpr std::array<double, 3> overlaps{1, 2, 4};  // from none to nearly all // assumed
 
 constexpr double seconds_of(double gb_per_s) {
   return gb_per_s > 0 ? 1e-9 / gb_per_s : 0.0;

@@ -17,8 +17,9 @@
 namespace schedlab {
 namespace {
 
+// Distances between kernels, in octaves of their shapes. // assumed
 constexpr double same_work_octaves = 0.3;  // two LSTM cells differ by 0.2, LSTM and GRU by 0.4
-constexpr double bias_octaves = 0.5;
+constexpr double bias_octaves = 0.5;       // between a product with a bias and one without
 constexpr double work_weight = 10;     // other work says more of what a kernel is than another size
 constexpr double hull_slack = 0.0144;  // octaves: 1 %
 

@@ -18,6 +18,15 @@ inline void html_element(TextBuffer& out,
   out.xml(text) << "</" << tag << '>';
 }
 
+/// The same, and the end of the line.
+inline void html_line(TextBuffer& out,
+                      std::string_view tag,
+                      std::string_view text,
+                      std::string_view css_class = {}) {
+  html_element(out, tag, text, css_class);
+  out << '\n';
+}
+
 /// The look of every report: it needs nothing from outside the file.
 inline constexpr std::string_view html_style = R"(
 body { font-family: "DejaVu Sans", Verdana, Arial, sans-serif; font-size: 14px; line-height: 1.45;
@@ -39,5 +48,19 @@ pre { background: #f6f6f6; padding: 1em; overflow-x: auto; font-size: 12px; }
 @media print { body { margin: 0; max-width: none; } figure, tr { page-break-inside: avoid; }
                .scroll { overflow: visible; } }
 )";
+
+/// A page up to the begin of its body.
+inline void begin_html_page(TextBuffer& out, std::string_view title) {
+  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
+  out.xml(title) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
+}
+
+inline void end_html_page(TextBuffer& out) {
+  out << "</body>\n</html>\n";
+}
+
+inline void html_figure(TextBuffer& out, std::string_view svg) {
+  out << "<figure>\n" << svg << "</figure>\n";
+}
 
 }  // namespace schedlab

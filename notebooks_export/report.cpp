@@ -23,8 +23,7 @@ class Report {
       : options_(options), view_(table, options.view) {}
 
   [[nodiscard]] std::string write() {
-    out_ << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
-    out_.xml(options_.title) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
+    begin_html_page(out_, options_.title);
     write_heading();
     write_axes();
     write_best();
@@ -32,7 +31,7 @@ class Report {
     write_plots();
     write_results();
     write_spec();
-    out_ << "</body>\n</html>\n";
+    end_html_page(out_);
     return std::move(out_).take();
   }
 

@@ -31,6 +31,26 @@ constexpr double room_above = 18;  // 100 % of the utilization
   return scale.left + scale.width * value * unit.picoseconds / static_cast<double>(scale.end_ps);
 }
 
+/// The outline of steps a pixel wide each, from `left` on; level(i) is the height of step i, kept
+/// to a tenth of a pixel. Steps of one height are one line.
+template <class Level>
+[[nodiscard]] std::vector<Point> outline_of_steps(std::size_t steps, double left, Level level) {
+  std::vector<Point> points;
+  double last = -1;
+  for (std::size_t i = 0; i < steps; ++i) {
+    const double y = std::round(10 * level(i)) / 10;
+    const double x = left + static_cast<double>(i);
+    if (y == last) {
+      points.back().x = x + 1;
+      continue;
+    }
+    points.push_back({x, y});
+    points.push_back({x + 1, y});
+    last = y;
+  }
+  return points;
+}
+
 /// The curve inside its frame.
 class Curve {
  public:
@@ -51,19 +71,8 @@ class Curve {
   }
 
   void area(const std::vector<UtilizationSlice>& slices) {
-    std::vector<Point> points;
-    double last = -1;
-    for (std::size_t i = 0; i < slices.size(); ++i) {
-      const double level = std::round(10 * y(slices[i].utilization)) / 10;
-      const double x = scale_.left + static_cast<double>(i);
-      if (level == last) {
-        points.back().x = x + 1;
-        continue;
-      }
-      points.push_back({x, level});
-      points.push_back({x + 1, level});
-      last = level;
-    }
+    const std::vector<Point> points = outline_of_steps(
+        slices.size(), scale_.left, [&](std::size_t i) { return y(slices[i].utilization); });
     std::vector<Point> closed{{scale_.left, y(0)}};
     closed.insert(closed.end(), points.begin(), points.end());
     closed.push_back({right(), y(0)});
@@ -153,20 +162,10 @@ void draw_memory(Svg& svg,
              {.size = 9.5, .anchor = "end", .fill = "#666666"});
   }
   svg.text({22, (top + bottom) / 2}, "memory", {.size = 11, .anchor = "middle", .upright = true});
-  std::vector<Point> points;
-  double last = -1;
   const auto slices = memory_in_slices(memory.curve, end, static_cast<std::size_t>(scale.width));
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    const double level = std::round(10 * y(static_cast<double>(slices[i].count()))) / 10;
-    const double x = scale.left + static_cast<double>(i);
-    if (level == last) {
-      points.back().x = x + 1;
-      continue;
-    }
-    points.push_back({x, level});
-    points.push_back({x + 1, level});
-    last = level;
-  }
+  const std::vector<Point> points = outline_of_steps(slices.size(), scale.left, [&](std::size_t i) {
+    return y(static_cast<double>(slices[i].count()));
+  });
   if (points.empty()) return;
   std::vector<Point> closed{{scale.left, bottom}};
   closed.insert(closed.end(), points.begin(), points.end());

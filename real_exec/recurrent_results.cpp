@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way from panels back to plain arrays.
+#include "real_exec/initial_gradients.hpp"
 #include "real_exec/recurrent_state.hpp"
 
 #include <algorithm>
@@ -82,15 +83,7 @@ RecurrentChainResults<float> RecurrentState::chain_results(const ChainState& cha
   results.dwh = unpack(chain.wh_map, chain.gradients.wh.front());
   results.dbias = unpack(chain.bias_map, chain.gradients.bias.front());
   const PanelMap map{.rows = spec.batch, .block = spec.hidden, .places = {0}};
-  results.dh0 = unpack(map, chain.dh);
-  const std::vector<float> carry = unpack(map, chain.carry);
-  if (shape.cell_state) {
-    results.dc0 = carry;
-  } else {
-    // Without a product on its way: h0 itself is a part of the first h.
-    std::transform(
-        carry.begin(), carry.end(), results.dh0.begin(), results.dh0.begin(), std::plus<>{});
-  }
+  set_initial_gradients(results, unpack(map, chain.dh), unpack(map, chain.carry), shape.cell_state);
   return results;
 }
 

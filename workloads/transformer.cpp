@@ -20,6 +20,8 @@ namespace {
 using detail::GraphEmitter;
 using detail::Value;
 
+constexpr std::int64_t most_kernels_per_layer = 48;  // besides small operators
+
 /// Reads one type, writes another.
 Kernel cast_kernel(std::int64_t elements, DataType from, DataType to) {
   Kernel kernel = pointwise_kernel(elements, 1, 1, to);
@@ -52,7 +54,6 @@ class Emission {
         keys_(spec.context + spec.tokens) {}
 
   TaskGraph run() {
-    constexpr std::int64_t most_kernels_per_layer = 48;
     out_.reserve(
         static_cast<std::size_t>(shape_.layers * (most_kernels_per_layer + spec_.small_operators)));
     const std::int64_t h = shape_.hidden;
@@ -315,8 +316,7 @@ void check(const TransformerSpec& spec) {
         s.vocabulary,
         ranks));
   }
-  constexpr std::int64_t most_kernels = 48;
-  detail::check_nodes("transformer", s.layers, most_kernels + spec.small_operators);
+  detail::check_nodes("transformer", s.layers, most_kernels_per_layer + spec.small_operators);
   const auto rows = static_cast<double>(spec.batch) * static_cast<double>(spec.tokens);
   const auto keys = static_cast<double>(spec.context + spec.tokens);
   const auto width = static_cast<double>(s.hidden + s.ffn);

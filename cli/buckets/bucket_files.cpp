@@ -120,8 +120,7 @@ std::string bucket_html(const BucketStudy& study,
                         const std::vector<std::string>& more_pictures,
                         const std::string& more_html) {
   TextBuffer out;
-  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
-  out.xml(study.spec->name) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
+  begin_html_page(out, study.spec->name);
   html_element(out, "h1", study.spec->name);
   html_element(out, "p", study.spec->description, "lead");
   html_element(out,
@@ -136,9 +135,10 @@ std::string bucket_html(const BucketStudy& study,
   std::vector<std::string> pictures{
       boundaries_picture(study), pass_time_picture(study), bucket_memory_picture(study)};
   pictures.insert(pictures.end(), more_pictures.begin(), more_pictures.end());
-  for (const std::string& picture : pictures) out << "<figure>\n" << picture << "</figure>\n";
+  for (const std::string& picture : pictures) html_figure(out, picture);
   html_element(out, "h2", "All passes");
-  out << html_table(shown_table(study)) << more_html << "</body>\n</html>\n";
+  out << html_table(shown_table(study)) << more_html;
+  end_html_page(out);
   return std::move(out).take();
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t copied_bytes = std::int64_t{32} << 20U;  // per worker, beyond caches
 constexpr Duration spin_time = std::chrono::microseconds{5};
-constexpr double busy_share = 0.8;
+constexpr double busy_share = 0.8;          // assumed
 constexpr double shortest_compared = 2e-6;  // seconds; in shorter ones the clock's part is large
 
 /// Seconds, of one kind of event.

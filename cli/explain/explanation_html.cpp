@@ -26,8 +26,7 @@ class ExplanationPage {
       : all_(explanation), where_(explanation.attribution) {}
 
   [[nodiscard]] std::string write() {
-    out_ << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
-    out_.xml(all_.run.title) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
+    begin_html_page(out_, all_.run.title);
     element("h1", all_.run.title);
     element("p",
             fmt::format("{}, explained by schedlab {}: makespan {}, {} tasks.",
@@ -37,7 +36,7 @@ class ExplanationPage {
                         all_.run.trace.tasks.size()),
             "lead");
     for (const std::string& note : all_.run.notes) element("p", note, "warning");
-    out_ << "<figure>\n" << explanation_picture(all_) << "</figure>\n";
+    html_figure(out_, explanation_picture(all_));
     element(
         "p",
         "Height of the tracks: share of each slice in which the host makes calls, or the device "
@@ -47,14 +46,13 @@ class ExplanationPage {
     write_shares();
     if (all_.what_if) write_what_if(*all_.what_if);
     write_regions();
-    out_ << "</body>\n</html>\n";
+    end_html_page(out_);
     return std::move(out_).take();
   }
 
  private:
   void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    html_element(out_, tag, text, css_class);
-    out_ << '\n';
+    html_line(out_, tag, text, css_class);
   }
   void row(std::string_view cell, const std::vector<std::string>& cells, std::size_t words = 1) {
     out_ << "<tr>";

@@ -29,8 +29,7 @@ class Report {
 
   [[nodiscard]] std::string write() {
     const PublishedSystem& system = *all_.system;
-    out_ << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
-    out_.xml(system.title) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
+    begin_html_page(out_, system.title);
     element("h1", system.title);
     element("p",
             fmt::format("Published: {}. Simulated by {}{}.",
@@ -61,14 +60,13 @@ class Report {
          << ranges_picture(all_) << "</figure>\n<h2>Row by row</h2>\n";
     for (const Outcome& outcome : all_.outcomes) write_detail(outcome);
     write_grids();
-    out_ << "</body>\n</html>\n";
+    end_html_page(out_);
     return std::move(out_).take();
   }
 
  private:
   void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    html_element(out_, tag, text, css_class);
-    out_ << '\n';
+    html_line(out_, tag, text, css_class);
   }
 
   void write_reading() {

@@ -175,10 +175,9 @@ std::string markdown_section(const Reproduction& reproduction) {
 class SystemsPage {
  public:
   SystemsPage(const std::vector<Reproduction>& all, const std::string& program) : all_(all) {
-    out_ << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-            "<title>Published numbers against simulations</title>\n<style>"
-         << html_style << "</style>\n</head>\n<body>\n";
-    element("h1", "Published numbers against simulations");
+    constexpr std::string_view title = "Published numbers against simulations";
+    begin_html_page(out_, title);
+    element("h1", title);
     element("p",
             fmt::format("Simulated by {}{}.", program, all.front().quick ? ", small grids" : ""),
             "lead");
@@ -186,15 +185,14 @@ class SystemsPage {
     if (stopped(all)) element("p", "Stopped: rows show what was finished.", "warning");
     write_counts();
     for (const Reproduction& each : all) write_section(each);
-    out_ << "</body>\n</html>\n";
+    end_html_page(out_);
   }
 
   [[nodiscard]] std::string take() { return std::move(out_).take(); }
 
  private:
   void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    html_element(out_, tag, text, css_class);
-    out_ << '\n';
+    html_line(out_, tag, text, css_class);
   }
 
   void write_counts() {

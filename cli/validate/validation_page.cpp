@@ -23,19 +23,17 @@ std::string readable_us(double us) {
 }
 
 void ValidationHtml::begin(const std::string& title) {
-  out_ << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
-  out_.xml(title) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
+  begin_html_page(out_, title);
 }
 
 void ValidationHtml::element(std::string_view tag,
                              std::string_view text,
                              std::string_view css_class) {
-  html_element(out_, tag, text, css_class);
-  out_ << '\n';
+  html_line(out_, tag, text, css_class);
 }
 
 void ValidationHtml::figure(const std::string& svg) {
-  out_ << "<figure>\n" << svg << "</figure>\n";
+  html_figure(out_, svg);
 }
 
 void ValidationHtml::head(const std::vector<std::string>& names) {
@@ -55,7 +53,7 @@ void ValidationHtml::end() {
 }
 
 std::string ValidationHtml::take() {
-  out_ << "</body>\n</html>\n";
+  end_html_page(out_);
   return std::move(out_).take();
 }
 

@@ -119,8 +119,9 @@ void add_budget(std::string& text, const Validation& all) {
   text += " (medians)\n";
 }
 
+// From where on a warning is worth its line. // assumed
 constexpr std::size_t least_runs = 15;
-constexpr double much_scatter = 0.1;
+constexpr double much_scatter = 0.1;  // of repeated runs
 constexpr double much_other_load = 0.05;
 constexpr double much_drift = 0.05;
 constexpr double much_change = 0.2;

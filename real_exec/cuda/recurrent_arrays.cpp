@@ -2,6 +2,7 @@
 #include "real_exec/cuda/recurrent_arrays.hpp"
 
 #include "real_exec/cuda/array_kernels.hpp"
+#include "real_exec/initial_gradients.hpp"
 #include "real_exec/recurrent_inputs.hpp"
 
 #include <algorithm>
@@ -328,15 +329,10 @@ RecurrentChainResults<float> RecurrentArrays::chain_results(const DeviceChain& c
   results.dwh = from_device(chain.dwh.data(), wh_size);
   results.dbias = outside(chain.dbias.data(), biases, bias_order());
   const std::int64_t cell = spec.batch * spec.hidden;
-  results.dh0 = from_device(chain.dh.data(), cell);
-  const std::vector<float> carry = from_device(chain.carry.data(), cell);
-  if (shape.cell_state) {
-    results.dc0 = carry;
-  } else {
-    // Without a product on its way: h0 itself is a part of the first h.
-    std::transform(
-        carry.begin(), carry.end(), results.dh0.begin(), results.dh0.begin(), std::plus<>{});
-  }
+  set_initial_gradients(results,
+                        from_device(chain.dh.data(), cell),
+                        from_device(chain.carry.data(), cell),
+                        shape.cell_state);
   return results;
 }
 

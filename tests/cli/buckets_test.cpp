@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/support/refusal.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -73,13 +74,10 @@ Duration simulated(std::int64_t steps, std::int64_t batch, const std::string& pa
 }
 
 std::string problem(const json& study) {
-  try {
+  return testing::refusal([&] {
     const BucketSpec spec = parsed(study);
     static_cast<void>(studied(spec));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  });
 }
 
 TEST_CASE("a pass takes exactly what simulating every batch by itself takes") {

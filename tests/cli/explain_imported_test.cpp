@@ -10,12 +10,12 @@
 #include "sim/base/file.hpp"
 #include "tests/cli/imported_profile.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/cli/verb_session.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <sstream>
 #include <string>
 
 namespace schedlab {
@@ -25,18 +25,11 @@ namespace fs = std::filesystem;
 using namespace schedlab::literals;
 using nlohmann::json;
 
-struct Session {
+struct Session : testing::VerbSession {
   testing::TemporaryFolder folder;
-  std::ostringstream out;
-  std::ostringstream err;
 
   Session() { write_file_atomically(file(), testing::small_profile()); }
   [[nodiscard]] fs::path file() const { return folder.path() / "profile.json"; }
-  template <class Options>
-  int call(const Options& options) {
-    out.str({});
-    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
-  }
 };
 
 TEST_CASE("explain tells a profile from a trace of its own, and writes what it found") {

@@ -10,6 +10,7 @@
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/cli/verb_session.hpp"
 #include "tests/workloads/chakra_text.hpp"
 
 #include <doctest/doctest.h>
@@ -25,18 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::TemporaryFolder;
-
-struct Session {
-  template <class Options>
-  int call(const Options& options) {
-    out.str({});
-    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
-  }
-  [[nodiscard]] json printed() const { return json::parse(out.str()); }
-
-  std::ostringstream out;
-  std::ostringstream err;
-};
+using testing::VerbSession;
 
 std::string write(const TemporaryFolder& folder, const char* name, std::string_view bytes) {
   const fs::path path = folder.path() / name;
@@ -61,7 +51,7 @@ std::string profile(int rank) {
 TEST_CASE(
     "import: a compressed profile is counted, and its graph and plan are files for other verbs") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string trace = write(folder, "trace.json.gz", gzip(profile(0)));
   const std::string out = (folder.path() / "out").string();
   CHECK(session.call(ImportOptions{.inputs = {trace}, .out = out, .json = true}) == exit_done);
@@ -85,7 +75,7 @@ TEST_CASE(
 
 TEST_CASE("import: several profiles are ranks, with a graph each") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string one = write(folder, "one.json", profile(1));
   const std::string zero = write(folder, "zero.json", profile(0));
   const std::string out = (folder.path() / "out").string();
@@ -100,7 +90,7 @@ TEST_CASE("import: several profiles are ranks, with a graph each") {
 
 TEST_CASE("import: graphs of other programs, and our own runs") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string chakra = write(folder, "chakra.json", R"json({"workload_graph": [
     {"Id": 1, "Name": "a", "runtime": 2.5}, {"Id": 2, "Name": "b", "runtime": 4, "data_deps": [1]}]})json");
   CHECK(session.call(ImportOptions{.inputs = {chakra}, .json = true}) == exit_done);
@@ -134,7 +124,7 @@ json saved_summary(const std::string& out) {
 
 TEST_CASE("import: ranks of a binary Chakra trace become a plan for all, which simulates") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   // Both work, 10 and 25 us; the sum then takes 6 us, as on rank 1, which came last.
   const auto rank = [](std::uint64_t work_us, std::uint64_t sum_us) {
     return testing::chakra_trace({{.id = 1, .name = "work", .duration_us = work_us},
@@ -167,7 +157,7 @@ TEST_CASE("import: ranks of a binary Chakra trace become a plan for all, which s
 
 TEST_CASE("import: a profile with the execution trace of its run") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string recorded = write(folder, "profile.json", R"json({"traceEvents": [
     {"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1, "ts": 0, "dur": 9,
      "args": {"External id": 1, "Record function id": 7}},
@@ -201,7 +191,7 @@ TEST_CASE("import: a profile with the execution trace of its run") {
 TEST_CASE(
     "graph: of very many operations with very long names a terminal shows what takes longest") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   json nodes = json::array();
   for (int i = 1; i <= 50; ++i) {
     nodes.push_back({{"Id", i},

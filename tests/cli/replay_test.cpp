@@ -8,12 +8,12 @@
 #include "sim/base/file.hpp"
 #include "tests/cli/imported_profile.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/cli/verb_session.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <sstream>
 #include <string>
 
 namespace schedlab {
@@ -22,21 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Session {
+struct Session : testing::VerbSession {
   testing::TemporaryFolder folder;
-  std::ostringstream out;
-  std::ostringstream err;
 
   Session() { write_file_atomically(folder.path() / "profile.json", testing::small_profile()); }
   [[nodiscard]] ReplayOptions options() const {
     ReplayOptions options;
     options.traces = {(folder.path() / "profile.json").string()};
     return options;
-  }
-  template <class Options>
-  int call(const Options& options) {
-    out.str({});
-    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
   }
 };
 

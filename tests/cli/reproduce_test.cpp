@@ -7,6 +7,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/cli/verb_session.hpp"
 #include "tests/notebooks_export/xml_check.hpp"
 
 #include <doctest/doctest.h>
@@ -22,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::TemporaryFolder;
+using testing::VerbSession;
 
 /// 20 node times in series and 8 along diagonals: 1 us a node. Two claims are wrong on purpose.
 const std::string example = R"({
@@ -44,17 +46,6 @@ const std::string example = R"({
      "published": [{"text": "3 s"}]}
   ]})";
 
-struct Session {
-  std::ostringstream out;
-  std::ostringstream err;
-
-  int reproduce(const ReproduceOptions& options) {
-    out.str({});
-    err.str({});
-    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
-  }
-};
-
 std::string write_system(const TemporaryFolder& folder, const std::string& text) {
   const fs::path path = folder.path() / "example.json";
   write_file_atomically(path, text);
@@ -70,10 +61,10 @@ const json& row(const json& file, const std::string& id, std::size_t which = 0) 
 
 TEST_CASE("reproduce: closed forms come out, wrong claims are missed, and the exit code is done") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const fs::path out = folder.path() / "out";
-  const int code =
-      session.reproduce({.system = write_system(folder, example), .out = out.string(), .jobs = 2});
+  const int code = session.call(
+      ReproduceOptions{.system = write_system(folder, example), .out = out.string(), .jobs = 2});
   CHECK(code == exit_done);
   const std::string text = read_file(out / "reproduction.json");
   const json file = json::parse(text);
@@ -114,15 +105,17 @@ TEST_CASE("reproduce: closed forms come out, wrong claims are missed, and the ex
 
 TEST_CASE("reproduce: the same bytes for any number of threads, and quick runs less") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string system = write_system(folder, example);
   const fs::path one = folder.path() / "one";
   const fs::path two = folder.path() / "two";
   const fs::path quick = folder.path() / "quick";
-  static_cast<void>(session.reproduce({.system = system, .out = one.string(), .jobs = 1}));
-  static_cast<void>(session.reproduce({.system = system, .out = two.string(), .jobs = 2}));
   static_cast<void>(
-      session.reproduce({.system = system, .out = quick.string(), .jobs = 1, .quick = true}));
+      session.call(ReproduceOptions{.system = system, .out = one.string(), .jobs = 1}));
+  static_cast<void>(
+      session.call(ReproduceOptions{.system = system, .out = two.string(), .jobs = 2}));
+  static_cast<void>(session.call(
+      ReproduceOptions{.system = system, .out = quick.string(), .jobs = 1, .quick = true}));
   for (const char* name : {"reproduction.json", "reproduction.csv", "report.html"}) {
     CHECK(read_file(one / name) == read_file(two / name));
   }
@@ -133,26 +126,26 @@ TEST_CASE("reproduce: the same bytes for any number of threads, and quick runs l
 
 TEST_CASE("reproduce: a folder in use is refused, kept by --resume and replaced by --overwrite") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string system = write_system(folder, example);
   const fs::path out = folder.path() / "out";
   ReproduceOptions options{.system = system, .out = out.string(), .jobs = 1};
-  static_cast<void>(session.reproduce(options));
-  CHECK_THROWS_WITH_AS(static_cast<void>(session.reproduce(options)),
+  static_cast<void>(session.call(options));
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options)),
                        doctest::Contains("--resume goes on with it"),
                        InputError);
   const std::string before = read_file(out / "reproduction.json");
   options.resume = true;
-  CHECK(session.reproduce(options) == exit_done);
+  CHECK(session.call(options) == exit_done);
   CHECK(read_file(out / "reproduction.json") == before);
   options.resume = false;
   options.overwrite = true;
-  CHECK(session.reproduce(options) == exit_done);
+  CHECK(session.call(options) == exit_done);
   const fs::path other = folder.path() / "other";
   fs::create_directories(other);
   write_file_atomically(other / "mine.txt", "x");
   options.out = other.string();
-  CHECK_THROWS_WITH_AS(static_cast<void>(session.reproduce(options)),
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options)),
                        doctest::Contains("a folder that no reproduction has made"),
                        InputError);
   CHECK(fs::exists(other / "mine.txt"));

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_calibrate.hpp"
 #include "cli/cmd_validate.hpp"
-#include "cli/schema_check.hpp"
 #include "cli/validate/other_load.hpp"
-#include "cli/validate/recording.hpp"
 #include "cli/validate/validation.hpp"
-#include "cli/validate/validation_files.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "tests/cli/simulated_bench.hpp"
 #include "tests/cli/simulated_device.hpp"
-#include "tests/cli/temporary_folder.hpp"
+#include "tests/cli/validate_session.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -30,46 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::SimulatedDevice;
-using testing::TemporaryFolder;
+using testing::ValidateSession;
 using namespace schedlab::literals;
-
-const std::string small_spec = R"({
-  "name": "small <validation>",
-  "workload": {"kind": "lstm", "layers": [2, 3], "steps": 4, "batch": 64, "hidden": 1024, "granularity": "fine"},
-  "machine": "v100",
-  "policy": ["single_stream", "diagonal", "critical_first"]})";
-
-struct Session {
-  int validate(ValidateOptions options,
-               const ValidateParts& parts,
-               const StopFlag* stop = nullptr) {
-    options.spec = (folder.path() / "spec.json").string();
-    if (options.out.empty()) options.out = (folder.path() / "out").string();
-    if (!fs::exists(options.spec)) write_file_atomically(options.spec, small_spec);
-    out.str({});
-    err.str({});
-    return run(
-        options, Terminal{.out = out, .err = err, .interactive = false, .stop = stop}, parts);
-  }
-  int validate(ValidateOptions options, SimulatedDevice& device) {
-    return validate(std::move(options), ValidateParts{.measurer = &device});
-  }
-  [[nodiscard]] json results(const std::string& name = "out") const {
-    expect_fit(folder.path() / name / "validation.json", validation_schema());
-    return json::parse(read_file(folder.path() / name / "validation.json"));
-  }
-  [[nodiscard]] std::string file(const std::string& name) const {
-    return read_file(folder.path() / "out" / name);
-  }
-  static void expect_fit(const fs::path& path, const std::string& schema) {
-    const std::string text = read_file(path);
-    CHECK_NOTHROW(check_schema(parse_json_node(text, path.string()), text, schema, path.string()));
-  }
-
-  TemporaryFolder folder;
-  std::ostringstream out;
-  std::ostringstream err;
-};
 
 /// Every operation with the same three residuals, around which the device stays.
 OperationCalibration residuals_around_one(std::uint64_t, const PreparedProblem& problem) {
@@ -81,7 +40,7 @@ OperationCalibration residuals_around_one(std::uint64_t, const PreparedProblem& 
 }
 
 TEST_CASE("validate: a device that is as simulated has no error anywhere") {
-  Session session;
+  ValidateSession session;
   SimulatedDevice device({});
   CHECK(session.validate({.repetitions = 3,
                           .max_median_error = "0%",
@@ -118,7 +77,7 @@ TEST_CASE("validate: a device that is as simulated has no error anywhere") {
 }
 
 TEST_CASE("validate: what timing the tasks costs is not in the makespans") {
-  Session session;
+  ValidateSession session;
   SimulatedDevice device({.timing_cost = from_us(50)});
   CHECK(session.validate({.repetitions = 2, .max_median_error = "0%", .json = true}, device) ==
         exit_done);
@@ -126,7 +85,7 @@ TEST_CASE("validate: what timing the tasks costs is not in the makespans") {
 }
 
 TEST_CASE("validate: longer kernels are found as such, and break the bounds") {
-  Session session;
+  ValidateSession session;
   SimulatedDevice device(
       {.factor = [](const Operation&, Duration) { return 1.1; }, .task_cv = 0.01});
   CHECK(session.validate({.repetitions = 15, .max_median_error = "5%"}, device) == exit_failed);
@@ -158,7 +117,7 @@ TEST_CASE("validate: longer kernels are found as such, and break the bounds") {
 }
 
 TEST_CASE("validate: rounds are interleaved in changing order, and warm-up is not kept") {
-  Session session;
+  ValidateSession session;
   SimulatedDevice device({});
   CHECK(session.validate({.repetitions = 4, .warm_up = 1}, device) == exit_done);
   REQUIRE(device.order.size() == 2 * 5 * 3);
@@ -182,7 +141,7 @@ TEST_CASE("validate: rounds are interleaved in changing order, and warm-up is no
 }
 
 TEST_CASE("validate: intervals from residuals cover a device that keeps to them") {
-  Session session;
+  ValidateSession session;
   SimulatedDevice device(
       {.factor = [](const Operation& operation,
                     Duration) { return operation.name.starts_with("weight") ? 1.04 : 0.99; },
@@ -204,7 +163,7 @@ TEST_CASE("validate: intervals from residuals cover a device that keeps to them"
 }
 
 TEST_CASE("validate: scenarios outside the calibrated range are reported apart") {
-  Session session;
+  ValidateSession session;
   SimulatedDevice device({});
   const auto small_inside = [](std::uint64_t scenario, const PreparedProblem& problem) {
     OperationCalibration known = residuals_around_one(scenario, problem);
@@ -230,89 +189,8 @@ TEST_CASE("validate: scenarios outside the calibrated range are reported apart")
   CHECK(session.out.str().find("no scenario within the calibrated range") != std::string::npos);
 }
 
-TEST_CASE("validate: a recording replays to the same figures, without a device") {
-  Session session;
-  SimulatedDevice device(
-      {.factor = [](const Operation&, Duration) { return 1.03; }, .task_cv = 0.02});
-  const std::string recording = (session.folder.path() / "recording").string();
-  CHECK(session.validate({.record = recording}, device) == exit_done);
-  const std::size_t runs = device.order.size();
-  Session::expect_fit(fs::path{recording} / "recording.json", recording_schema());
-  const json first = session.results();
-  const std::string first_runs = session.file("runs.csv");
-  CHECK(session.validate({.recording = recording, .overwrite = true}, ValidateParts{}) ==
-        exit_done);
-  CHECK(device.order.size() == runs);
-  CHECK(session.results() == first);
-  CHECK(session.file("runs.csv") == first_runs);
-}
-
-TEST_CASE("validate: predictions alone need no device, and are those that a validation compares") {
-  Session session;
-  SimulatedDevice device({});
-  CHECK(session.validate({.predict_only = true}, device) == exit_done);
-  const std::string alone = session.file("predictions.csv");
-  CHECK_FALSE(fs::exists(session.folder.path() / "out" / "validation.json"));
-  CHECK(session.validate({.repetitions = 2, .overwrite = true}, device) == exit_done);
-  const json scenarios = session.results().at("scenarios");
-  CHECK(std::count(alone.begin(), alone.end(), '\n') == 7);  // a header and 6 scenarios
-  for (const json& scenario : scenarios) {
-    // As printed: the shortest text that reads back as the same number.
-    CHECK(alone.find("," + json(scenario.at("predicted_us")).dump() + ",") != std::string::npos);
-  }
-}
-
-TEST_CASE("validate: a recording of another spec is refused, with the place") {
-  Session session;
-  SimulatedDevice device({});
-  const std::string recording = (session.folder.path() / "recording").string();
-  CHECK(session.validate({.record = recording, .repetitions = 2}, device) == exit_done);
-  std::string other = small_spec;
-  other.replace(other.find("[2, 3]"), 6, "[2, 4]");
-  write_file_atomically(session.folder.path() / "spec.json", other);
-  CHECK_THROWS_WITH_AS(
-      session.validate({.recording = recording, .overwrite = true}, ValidateParts{}),
-      doctest::Contains("/scenarios/3/name: found \"layers=3"),
-      InputError);
-  write_file_atomically(fs::path{recording} / "recording.json", "{\"schedlab\": \"trace\"}");
-  CHECK_THROWS_WITH_AS(
-      session.validate({.recording = recording, .overwrite = true}, ValidateParts{}),
-      doctest::Contains("found no recording"),
-      InputError);
-}
-
-TEST_CASE("validate: stopped in the middle, finished rounds are used and marked incomplete") {
-  Session session;
-  StopFlag stop{false};
-  int calls = 0;
-  SimulatedDevice device({.before = [&](const MeasureRequest&) {
-    if (++calls == 3 * 3 + 2) stop.store(true);  // in the fourth round of the first group
-  }});
-  const ValidateParts parts{.measurer = &device};
-  CHECK(session.validate({.repetitions = 5, .warm_up = 1}, parts, &stop) == exit_failed);
-  const json results = session.results();
-  CHECK(results.at("summary").at("complete") == false);
-  CHECK(results.at("summary").at("compared") == 3);
-  CHECK(results.at("scenarios").at(0).at("runs") == 2);  // of three finished one was warm-up
-  CHECK(results.at("scenarios").at(5).at("note") == "not measured");
-  CHECK(session.err.str().find("Stopped before the end") != std::string::npos);
-}
-
-TEST_CASE("validate: a scenario that the device cannot run has its reason, the others go on") {
-  Session session;
-  SimulatedDevice device({.before = [](const MeasureRequest& request) {
-    if (request.scenario == 1) throw DeviceError("out of cores");
-  }});
-  const std::string recording = (session.folder.path() / "recording").string();
-  CHECK(session.validate({.record = recording, .repetitions = 2}, device) == exit_done);
-  Session::expect_fit(fs::path{recording} / "recording.json", recording_schema());
-  const json results = session.results();
-  CHECK(results.at("summary").at("compared") == 5);
-  CHECK(results.at("scenarios").at(1).at("note") == "out of cores");
-}
-
 TEST_CASE("validate: on a calibrated machine predictions hold within their intervals") {
-  Session session;
+  ValidateSession session;
   testing::SimulatedBench bench{2, 0.05};
   const std::string machine = (session.folder.path() / "machine.json").string();
   std::ostringstream ignored;
@@ -346,24 +224,6 @@ TEST_CASE("validate: on a calibrated machine predictions hold within their inter
                        ValidateParts{}),
       doctest::Contains("--workers: found 1, expected 2, as the machine was calibrated with"),
       InputError);
-}
-
-TEST_CASE("validate: real kernels on this computer's cores, recorded and replayed") {
-  Session session;
-  write_file_atomically(session.folder.path() / "spec.json", R"({
-    "workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 3, "batch": 4, "hidden": 16},
-    "machine": "manycore_cpu",
-    "policy": ["single_stream", "diagonal", "critical_first"]})");
-  const std::string recording = (session.folder.path() / "recording").string();
-  CHECK(session.validate(
-            {.device = "cpu", .pin = false, .record = recording, .repetitions = 3, .warm_up = 1},
-            ValidateParts{}) == exit_done);
-  const json measured = session.results();
-  CHECK(measured.at("summary").at("compared") == 3);
-  CHECK(measured.at("summary").at("device").get<std::string>().find("worker") != std::string::npos);
-  CHECK(session.validate({.recording = recording, .overwrite = true}, ValidateParts{}) ==
-        exit_done);
-  CHECK(session.results() == measured);
 }
 
 TEST_CASE("Draws of a median scatter less than those of a run, around the same makespan") {
@@ -425,7 +285,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
 }
 
 TEST_CASE("validate says what is wrong with its options") {
-  Session session;
+  ValidateSession session;
   SimulatedDevice device({});
   CHECK_THROWS_WITH_AS(session.validate({}, ValidateParts{}),
                        doctest::Contains("neither --device nor --recording"),

@@ -10,12 +10,12 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/cli/verb_session.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <sstream>
 #include <string>
 
 namespace schedlab {
@@ -24,20 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::TemporaryFolder;
-
-/// Runs a verb and keeps what it printed.
-struct Session {
-  template <class Options>
-  int call(const Options& options) {
-    out.str({});
-    err.str({});
-    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
-  }
-  [[nodiscard]] json printed() const { return json::parse(out.str()); }
-
-  std::ostringstream out;
-  std::ostringstream err;
-};
+using testing::VerbSession;
 
 std::string write_spec(const TemporaryFolder& folder,
                        const std::string& name,
@@ -54,7 +41,7 @@ const std::string diagonal_grid = R"({
 
 TEST_CASE("simulate: a 4 x 5 grid along diagonals takes 8 node times, and the files say so") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string out = (folder.path() / "run").string();
   const int code = session.call(SimulateOptions{
       .spec = write_spec(folder, "a.json", diagonal_grid), .out = out, .json = true});
@@ -71,7 +58,7 @@ TEST_CASE("simulate: a 4 x 5 grid along diagonals takes 8 node times, and the fi
 
 TEST_CASE("simulate: the folder is replaced as a whole or not at all") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string spec = write_spec(folder, "a.json", diagonal_grid);
   const fs::path out = folder.path() / "run";
   static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = out.string()}));
@@ -89,7 +76,7 @@ TEST_CASE("simulate: the folder is replaced as a whole or not at all") {
 
 TEST_CASE("simulate: a spec with axes names them and points to sweep") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string spec = write_spec(
       folder,
       "a.json",
@@ -103,7 +90,7 @@ TEST_CASE("simulate: a spec with axes names them and points to sweep") {
 
 TEST_CASE("sweep, export and plot work on each other's files") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string spec = write_spec(
       folder,
       "a.json",
@@ -141,7 +128,7 @@ TEST_CASE("sweep, export and plot work on each other's files") {
 
 TEST_CASE("export and plot say what is wrong with their input") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   CHECK_THROWS_AS(static_cast<void>(session.call(
                       PlotOptions{.inputs = {folder.path().string()}, .out = "x.svg"})),
                   InputError);
@@ -156,7 +143,7 @@ TEST_CASE("export and plot say what is wrong with their input") {
 
 TEST_CASE("graph: statistics of a grid, and a conversion that reads back") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   const std::string spec = write_spec(folder, "a.json", diagonal_grid);
   CHECK(session.call(GraphOptions{.input = spec, .json = true}) == exit_done);
   const json statistics = session.printed();
@@ -177,7 +164,7 @@ TEST_CASE("graph: statistics of a grid, and a conversion that reads back") {
 }
 
 TEST_CASE("list names everything a spec may name, and one thing when asked") {
-  Session session;
+  VerbSession session;
   CHECK(session.call(ListOptions{.json = true}) == exit_done);
   const json all = session.printed();
   CHECK(all.at("policies").size() >= 11);
@@ -191,7 +178,7 @@ TEST_CASE("list names everything a spec may name, and one thing when asked") {
 
 TEST_CASE("every schema is JSON, and our own files fit theirs") {
   const TemporaryFolder folder;
-  Session session;
+  VerbSession session;
   for (const char* which : {"spec", "machine", "graph", "plan", "run", "results", "explanation"}) {
     CHECK(session.call(SchemaOptions{.which = which}) == exit_done);
     CHECK(session.printed().contains("$schema"));

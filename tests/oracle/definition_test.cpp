@@ -17,6 +17,17 @@ class Half final : public CostModel {
   }
 };
 
+void check_both_engines(const Problem& problem, const Plan& plan) {
+  const Trace expected = test::trace_by_definition(problem, plan);
+  for (const EngineKind engine : {EngineKind::in_order, EngineKind::event}) {
+    CAPTURE(static_cast<int>(engine));
+    const Trace trace = simulate(problem, plan, {.engine = engine, .record_hosts = true});
+    CHECK(trace.tasks == expected.tasks);
+    CHECK(trace.hosts == expected.hosts);
+    CHECK(trace.ended == expected.ended);
+  }
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -29,15 +40,7 @@ TEST_CASE(
     const CostTable costs{graph, platform};
     const Plan plan =
         test::random_plan(graph, seed, 1 + static_cast<std::uint32_t>(seed % 7), true);
-    const Problem problem{graph, platform, costs};
-    const Trace expected = test::trace_by_definition(problem, plan);
-    for (const EngineKind engine : {EngineKind::in_order, EngineKind::event}) {
-      CAPTURE(static_cast<int>(engine));
-      const Trace trace = simulate(problem, plan, {.engine = engine, .record_hosts = true});
-      CHECK(trace.tasks == expected.tasks);
-      CHECK(trace.hosts == expected.hosts);
-      CHECK(trace.ended == expected.ended);
-    }
+    check_both_engines({graph, platform, costs}, plan);
   }
 }
 
@@ -49,15 +52,7 @@ TEST_CASE("and so they do with a legacy default stream and blocking streams") {
     const CostTable costs{graph, platform};
     Plan plan = test::random_plan(graph, seed, 2 + static_cast<std::uint32_t>(seed % 7), true);
     test::add_legacy_default_stream(plan, seed);
-    const Problem problem{graph, platform, costs};
-    const Trace expected = test::trace_by_definition(problem, plan);
-    for (const EngineKind engine : {EngineKind::in_order, EngineKind::event}) {
-      CAPTURE(static_cast<int>(engine));
-      const Trace trace = simulate(problem, plan, {.engine = engine, .record_hosts = true});
-      CHECK(trace.tasks == expected.tasks);
-      CHECK(trace.hosts == expected.hosts);
-      CHECK(trace.ended == expected.ended);
-    }
+    check_both_engines({graph, platform, costs}, plan);
   }
 }
 

@@ -4,8 +4,8 @@
 #include "real_exec/cuda_executor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "tests/real_exec/cuda_device.hpp"
 #include "tests/support/scenes.hpp"
-#include "tests/support/skip.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,15 +14,10 @@
 #include <vector>
 
 using namespace schedlab;
+using schedlab::testing::device_missing;
 using schedlab::testing::Scene;
 
 namespace {
-
-bool device_missing() {
-  const CudaAvailability found = cuda_available();
-  if (!found.available) schedlab::testing::skip(found.reason);
-  return !found.available;
-}
 
 Kernel kernel_of(TaskKind kind, std::int64_t bytes) {
   Kernel kernel;

@@ -8,9 +8,9 @@
 #include "real_exec/sequence_corpus.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "tests/real_exec/cuda_device.hpp"
 #include "tests/real_exec/recompute_scenes.hpp"
 #include "tests/support/scenes.hpp"
-#include "tests/support/skip.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,17 +19,12 @@
 #include <vector>
 
 using namespace schedlab;
+using schedlab::testing::device_missing;
 using schedlab::testing::Scene;
 
 namespace {
 
 constexpr std::uint64_t seed = 11;
-
-bool no_device() {
-  const CudaAvailability found = cuda_available();
-  if (!found.available) schedlab::testing::skip(found.reason);
-  return !found.available;
-}
 
 RecurrentSpec network(RecurrentCell cell, Bidirectional both, Granularity granularity) {
   RecurrentSpec spec = test::odd_network(cell, both);
@@ -69,7 +64,7 @@ void check_near(const std::vector<float>& found, const std::vector<float>& expec
 }  // namespace
 
 TEST_CASE("recomputed gradients on a device are those without recomputation, bit for bit") {
-  if (no_device()) return;
+  if (device_missing()) return;
   CudaExecutor executor;
   for (const RecurrentSpec& spec : test::all_networks(2, 6)) {
     DeviceRun kept(executor, spec);
@@ -93,7 +88,7 @@ TEST_CASE("recomputed gradients on a device are those without recomputation, bit
 
 TEST_CASE("memory that tensors share is never shared too early, eager or as a device graph") {
   // A plan after another, each twice: in memory taken anew, and laid out for it.
-  if (no_device()) return;
+  if (device_missing()) return;
   CudaExecutor executor;
   for (const Recompute recompute : test::recompute_choices) {
     RecurrentSpec spec = network(RecurrentCell::lstm, Bidirectional::none, Granularity::fine);
@@ -113,7 +108,7 @@ TEST_CASE("memory that tensors share is never shared too early, eager or as a de
 }
 
 TEST_CASE("sums over several steps are the same with recomputation") {
-  if (no_device()) return;
+  if (device_missing()) return;
   CudaExecutor executor;
   for (const Accumulation accumulation : {Accumulation::partial, Accumulation::batched}) {
     RecurrentSpec spec = network(RecurrentCell::gru, Bidirectional::none, Granularity::matmul);
@@ -130,7 +125,7 @@ TEST_CASE("sums over several steps are the same with recomputation") {
 }
 
 TEST_CASE("a device allocates for a stream what its simulation holds, within 5 percent") {
-  if (no_device()) return;
+  if (device_missing()) return;
   CudaExecutor executor;
   struct Case {
     RecurrentCell cell;
@@ -170,7 +165,7 @@ TEST_CASE("a device allocates for a stream what its simulation holds, within 5 p
 }
 
 TEST_CASE("training goes from bucket to bucket on a device as it does on the CPU") {
-  if (no_device()) return;
+  if (device_missing()) return;
   CudaExecutor executor;
   RecurrentSpec spec = network(RecurrentCell::lstm, Bidirectional::none, Granularity::fine);
   spec.batch = 3;
@@ -213,7 +208,7 @@ TEST_CASE("training goes from bucket to bucket on a device as it does on the CPU
 }
 
 TEST_CASE("what a device cannot take tensor by tensor is refused with what to do") {
-  if (no_device()) return;
+  if (device_missing()) return;
   CudaExecutor executor;
   const auto make = [&](const RecurrentSpec& spec, CudaPrecision precision) {
     const TaskGraph graph = recurrent(spec);

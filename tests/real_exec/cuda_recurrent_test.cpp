@@ -7,9 +7,9 @@
 #include "real_exec/recurrent_reference.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "tests/real_exec/cuda_device.hpp"
 #include "tests/real_exec/recurrent_scenes.hpp"
 #include "tests/support/scenes.hpp"
-#include "tests/support/skip.hpp"
 #include "workloads/recurrent.hpp"
 
 #include <doctest/doctest.h>
@@ -19,17 +19,12 @@
 #include <vector>
 
 using namespace schedlab;
+using schedlab::testing::device_missing;
 using schedlab::testing::Scene;
 
 namespace {
 
 constexpr std::uint64_t seed = 7;
-
-bool device_missing() {
-  const CudaAvailability found = cuda_available();
-  if (!found.available) schedlab::testing::skip(found.reason);
-  return !found.available;
-}
 
 /// Largest relative difference of a result; rounding of the factors, and how often it adds up.
 double tolerance(CudaPrecision precision) {

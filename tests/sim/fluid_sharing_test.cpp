@@ -1,68 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/simulator.hpp"
+#include "tests/sim/sharing_scene.hpp"
 #include "tests/support/random_plan.hpp"
 
-#include <map>
-
 using namespace schedlab;
+using test::grid;
+using test::SharingScene;
 
 namespace {
 
-/// Estimates by operation name.
-class Given final : public CostModel {
- public:
-  explicit Given(std::map<std::string, Estimate> estimates) : estimates_(std::move(estimates)) {}
-  [[nodiscard]] std::string_view name() const override { return "given"; }
-  [[nodiscard]] Estimate estimate(const Operation& operation, const Device&) const override {
-    return estimates_.at(operation.name);
-  }
-
- private:
-  std::map<std::string, Estimate> estimates_;
-};
-
-/// A device of `units` units with fluid sharing; kernels are launched one after another on streams
-/// of their own.
-struct Bench {
-  Platform platform = ideal_platform(3);
-  TaskGraphBuilder builder;
-  Plan plan;
-  std::map<std::string, Estimate> estimates;
-
-  explicit Bench(std::uint32_t units) {
-    platform.sharing = SharingModel::fluid;
-    Device& device = platform.devices[DeviceId{0}];
-    device.unit_class_of.fill(device.unit_classes.push_back({"sm", units}));
-  }
-  void kernel(const std::string& name,
-              Estimate estimate,
-              int priority = 0,
-              std::uint32_t at_us = 0) {
-    estimates[name] = estimate;
-    const StreamId stream = plan.streams.push_back({.device = DeviceId{0}, .priority = priority});
-    auto& calls = plan.hosts[HostId{0}].calls;
-    if (at_us > clock_) calls.push_back(HostCall::sleep_ns((at_us - clock_) * 1000));
-    clock_ = std::max(clock_, at_us);
-    calls.push_back(
-        HostCall::launch(stream, builder.add_task(builder.add_operation({.name = name}))));
-  }
-  Trace run() {
-    const TaskGraph graph = std::move(builder).build();
-    const CostTable costs{graph, platform, Given{estimates}};
-    return simulate({graph, platform, costs}, plan);
-  }
-
- private:
-  std::uint32_t clock_ = 0;
-};
-
-Estimate grid(Duration duration, std::uint32_t blocks, std::uint32_t per_unit = 1) {
-  Estimate e;
-  e.duration = duration;
-  e.blocks = blocks;
-  e.blocks_per_unit = per_unit;
-  return e;
-}
+constexpr SharingModel fluid = SharingModel::fluid;
 
 Time at(Duration d) {
   return Time{d};
@@ -73,7 +20,7 @@ Time at(Duration d) {
 TEST_CASE("a kernel alone lasts what was estimated, whatever its waves") {
   for (const std::uint32_t blocks : {1U, 3U, 4U, 5U, 8U, 9U}) {
     CAPTURE(blocks);
-    Bench b{4};
+    SharingScene b{fluid, 4};
     b.kernel("k", grid(12us, blocks));
     CHECK(b.run().makespan() == 12us);
   }
@@ -82,7 +29,7 @@ TEST_CASE("a kernel alone lasts what was estimated, whatever its waves") {
 TEST_CASE("leftover: the next kernel starts in the tail wave of the one before") {
   // 4 units. First: 6 blocks, two waves of 10 us; the second wave needs 2 units, so the next
   // kernel's 2 blocks start at 10.
-  Bench b{4};
+  SharingScene b{fluid, 4};
   b.kernel("first", grid(20us, 6));
   b.kernel("next", grid(5us, 2));
   const Trace trace = b.run();
@@ -94,7 +41,7 @@ TEST_CASE("leftover: the next kernel starts in the tail wave of the one before")
 TEST_CASE("a kernel larger than what is left starts with what there is and grows") {
   // 4 units. First: 3 blocks of 10 us. Next: 4 blocks of 10 us: one at 0, three at 10 when the
   // first has ended.
-  Bench b{4};
+  SharingScene b{fluid, 4};
   b.kernel("first", grid(10us, 3));
   b.kernel("next", grid(10us, 4));
   const Trace trace = b.run();
@@ -105,7 +52,7 @@ TEST_CASE("a kernel larger than what is left starts with what there is and grows
 TEST_CASE("the head of the queue blocks what would fit behind it") {
   // 4 units. First: 4 blocks for 10 us. Second: 8 blocks, waves 10..20 and 20..30. Third, one
   // block, waits for 20: only then is the second fully placed, and then no unit is left: 30.
-  Bench b{4};
+  SharingScene b{fluid, 4};
   b.kernel("first", grid(10us, 4));
   b.kernel("second", grid(20us, 8));
   b.kernel("third", grid(1us, 1));
@@ -116,7 +63,7 @@ TEST_CASE("an urgent kernel takes units as blocks end, never at once") {
   // 4 units. Low: 12 blocks = three waves of 10 us. Urgent, 4 blocks of 5 us, arrives at 12: the
   // wave 10..20 runs on, then the urgent kernel has all units 20..25, then the last low
   // wave 25..35.
-  Bench b{4};
+  SharingScene b{fluid, 4};
   b.kernel("low", grid(30us, 12));
   b.kernel("urgent", grid(5us, 4), -1, 12);
   const Trace trace = b.run();
@@ -128,8 +75,8 @@ TEST_CASE("an urgent kernel takes units as blocks end, never at once") {
 TEST_CASE("a kernel without a slot among the resident ones holds up nobody who has one") {
   // 4 units, one resident kernel. Low: three waves of 10 us. Urgent finds no slot before 30; if it
   // kept low from placing its second wave nobody would ever end.
-  Bench b{4};
-  b.platform.devices[DeviceId{0}].resident_kernels = 1;
+  SharingScene b{fluid, 4};
+  b.device().resident_kernels = 1;
   b.kernel("low", grid(30us, 12));
   b.kernel("urgent", grid(5us, 4), -1, 5);
   const Trace trace = b.run();
@@ -139,7 +86,7 @@ TEST_CASE("a kernel without a slot among the resident ones holds up nobody who h
 
 TEST_CASE("an urgent kernel that arrives as a wave ends takes the room of that wave") {
   // 1 unit. Low: 8 waves of 10 us. Urgent arrives at 50, at the very end of the fifth wave.
-  Bench b{1};
+  SharingScene b{fluid, 1};
   b.kernel("low", grid(80us, 8));
   b.kernel("urgent", grid(3us, 1), -1, 50);
   const Trace trace = b.run();
@@ -149,7 +96,7 @@ TEST_CASE("an urgent kernel that arrives as a wave ends takes the room of that w
 
 TEST_CASE("several blocks share a unit, up to what each kernel's blocks leave of it") {
   // One unit. Two kernels with 2 blocks per unit: one block each fits beside the other.
-  Bench b{1};
+  SharingScene b{fluid, 1};
   b.kernel("a", grid(10us, 1, 2));
   b.kernel("b", grid(10us, 1, 2));
   b.kernel("c", grid(10us, 1, 2));
@@ -162,8 +109,8 @@ TEST_CASE("bandwidth is shared max-min: the small demand is met, the large ones 
   // 100 GB/s. Alone: small wants 20 for 10 us; two large want 80 each for 10 us. Shares: 20, 40,
   // 40: the large run at half speed. At 10 us small ends; the large have 50 each: rate 50/80 on the
   // remaining 5 us of work: 8 us more, 18 us.
-  Bench b{3};
-  b.platform.devices[DeviceId{0}].rates.memory = 100_GB_per_s;
+  SharingScene b{fluid, 3};
+  b.device().rates.memory = 100_GB_per_s;
   Estimate small = grid(10us, 1);
   small.bandwidth = 20_GB_per_s;
   Estimate large = grid(10us, 1);
@@ -181,8 +128,8 @@ TEST_CASE("a block ends at the first picosecond at which its work is done") {
   // Three kernels of 1 us want 30 of 40 GB/s each. In multiples of 2^-32 of the bandwidth: demand
   // 3221225472, level floor(2^32 / 3) = 1431655765. 10^6 ps * 3221225472 / 1431655765 =
   // 2250000.0005..., so 2250001 ps.
-  Bench b{3};
-  b.platform.devices[DeviceId{0}].rates.memory = 40_GB_per_s;
+  SharingScene b{fluid, 3};
+  b.device().rates.memory = 40_GB_per_s;
   Estimate e = grid(1us, 1);
   e.bandwidth = 30_GB_per_s;
   b.kernel("a", e);
@@ -200,7 +147,7 @@ TEST_CASE("without bandwidth limits and with whole-unit kernels of one wave, flu
     device.unit_class_of.fill(device.unit_classes.push_back({"unit", 2}));
     Estimate one;
     one.share = 0.5;
-    const CostTable costs{graph, platform, Given{{{"task", one}}}};
+    const CostTable costs{graph, platform, test::GivenEstimates{{{"task", one}}}};
     const Plan plan = test::random_plan(graph, seed, 6, true);
     const Trace exclusive = simulate({graph, platform, costs}, plan);
     platform.sharing = SharingModel::fluid;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
+#include "tests/support/refusal.hpp"
 #include "workloads/buckets/boundaries.hpp"
 #include "workloads/buckets/data_pass.hpp"
 #include "workloads/buckets/lengths.hpp"
@@ -23,12 +24,7 @@ double plain_length(std::int64_t length) {
 }
 
 std::string problem(const std::string& text) {
-  try {
-    (void)read_lengths(text, "lengths.csv");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return schedlab::testing::refusal([&] { (void)read_lengths(text, "lengths.csv"); });
 }
 
 /// Every way to place `count` - 1 boundaries below the longest length.

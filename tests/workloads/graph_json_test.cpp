@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph_json.hpp"
 
-#include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/workloads/graph_equal.hpp"
 #include "workloads/lstm.hpp"
 #include "workloads/random_layered.hpp"
@@ -14,6 +14,7 @@
 
 using namespace schedlab;
 using schedlab::testing::difference;
+using schedlab::testing::has;
 
 namespace {
 
@@ -28,16 +29,7 @@ std::string file(const std::string& tasks, const std::string& more = {}) {
 }
 
 std::string problem(const std::string& text) {
-  try {
-    (void)read(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return schedlab::testing::refusal([&] { (void)read(text); });
 }
 
 }  // namespace

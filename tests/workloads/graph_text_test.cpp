@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph_text.hpp"
 
-#include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/workloads/graph_equal.hpp"
 #include "workloads/graph_dot.hpp"
 #include "workloads/graph_json.hpp"
@@ -15,20 +15,12 @@
 
 using namespace schedlab;
 using schedlab::testing::difference;
+using schedlab::testing::has;
 
 namespace {
 
 std::string problem(const std::string& text) {
-  try {
-    (void)read_graph_text(text, "g.txt");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return schedlab::testing::refusal([&] { (void)read_graph_text(text, "g.txt"); });
 }
 
 const std::string head = "schedlab-graph 1\noperations 1\nfixed unclassified 5 0 op\n";

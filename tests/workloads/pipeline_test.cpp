@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
+#include "tests/support/refusal.hpp"
 #include "workloads/pipeline/pipeline_graph.hpp"
 #include "workloads/pipeline/stage_profiles_json.hpp"
 #include "workloads/registry.hpp"
@@ -15,6 +16,7 @@ namespace schedlab {
 namespace {
 
 using namespace literals;
+using testing::has;
 
 std::string message_of(std::string_view text) {
   try {
@@ -23,10 +25,6 @@ std::string message_of(std::string_view text) {
     return error.what();
   }
   return "nothing is wrong";
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/workloads/graph_equal.hpp"
 #include "workloads/graph_dot.hpp"
 #include "workloads/graph_json.hpp"
@@ -21,20 +22,12 @@
 
 using namespace schedlab;
 using schedlab::testing::difference;
+using schedlab::testing::has;
 
 namespace {
 
 std::string problem(std::string_view name, const std::map<std::string, OptionValue>& given) {
-  try {
-    (void)make_workload(name, given);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return schedlab::testing::refusal([&] { (void)make_workload(name, given); });
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/stg.hpp"
 
-#include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
 #include "tests/cli/temporary_folder.hpp"
 #include "tests/comparisons/reference_data.hpp"
+#include "tests/support/refusal.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,20 +18,12 @@
 #include <vector>
 
 using namespace schedlab;
+using schedlab::testing::has;
 
 namespace {
 
 std::string problem(const std::string& text) {
-  try {
-    (void)read_stg(text, "g.stg");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return schedlab::testing::refusal([&] { (void)read_stg(text, "g.stg"); });
 }
 
 Duration work(const TaskGraph& graph) {

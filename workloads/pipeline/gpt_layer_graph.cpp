@@ -22,7 +22,7 @@ namespace {
 constexpr double gelu_flops = 9;            // cube (2), 2 scales, 2 sums, tanh, product, half
 constexpr double gelu_gradient_flops = 16;  // tanh again (6), 1 - t^2 (2), derivative (6), sum, dy
 constexpr double norm_gradient_flops = 11;  // as batch normalisation: sums 5, data gradient 6
-constexpr double softmax_gradient_flops = 4;
+constexpr double softmax_gradient_flops = 4;  // y (dy - sum of y dy)
 
 /// What one operator adds to a layer.
 struct GptOperator {

@@ -16,13 +16,10 @@ inline void expect_link(bool condition, const char* what) {
   if (!condition) throw std::runtime_error(what);
 }
 
-/// What every link must do, on as many ranks as it has: run by all of them.
-inline void check_link(RankLink& link) {
+/// Round the ring, receive posted first: everyone gets its left neighbour's number.
+inline void check_ring(RankLink& link) {
   const int rank = link.rank();
   const int size = link.size();
-  expect_link(rank >= 0 && rank < size, "a rank below the number of ranks");
-
-  // Round the ring, receive posted first: everyone gets its left neighbour's number.
   const int right = (rank + 1) % size;
   const int left = (rank + size - 1) % size;
   std::int32_t mine = 100 + rank;
@@ -33,8 +30,12 @@ inline void check_link(RankLink& link) {
   link.wait(receive);
   link.wait(send);
   expect_link(got == 100 + left, "the left neighbour's number");
+}
 
-  // Two messages with tags in the other order than they are received.
+/// Two messages with tags in the other order than they are received.
+inline void check_tags(RankLink& link) {
+  const int right = (link.rank() + 1) % link.size();
+  const int left = (link.rank() + link.size() - 1) % link.size();
   std::vector<float> first(50'000, 1.0F);
   std::vector<float> second(3, 2.0F);
   std::vector<float> at_first(first.size());
@@ -46,8 +47,12 @@ inline void check_link(RankLink& link) {
   link.wait(b);
   link.wait(a);
   expect_link(at_first == first && at_second == second, "messages found by their tags");
+}
 
-  // Sums over all ranks, and over those of equal parity, at the same time.
+/// Sums over all ranks, and over those of equal parity, at the same time.
+inline void check_sums(RankLink& link) {
+  const int rank = link.rank();
+  const int size = link.size();
   std::vector<int> all;
   std::vector<int> same_parity;
   for (int i = 0; i < size; ++i) {
@@ -73,6 +78,16 @@ inline void check_link(RankLink& link) {
                   over_all.back() == over_all.front(),
               "0 + 1 + ... of all ranks");
   expect_link(over_some.front() == static_cast<float>(same_parity.size()), "one of each member");
+}
+
+/// What every link must do, on as many ranks as it has: run by all of them.
+inline void check_link(RankLink& link) {
+  const int rank = link.rank();
+  const int size = link.size();
+  expect_link(rank >= 0 && rank < size, "a rank below the number of ranks");
+  check_ring(link);
+  check_tags(link);
+  check_sums(link);
 
   link.barrier();
   const auto texts = gather_texts(link, std::string(static_cast<std::size_t>(rank), 'x'));
