@@ -2,6 +2,7 @@
 #include "cli/cmd_simulate.hpp"
 
 #include "cli/auto_split.hpp"
+#include "cli/findings_text.hpp"
 #include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/run_files.hpp"
@@ -23,8 +24,6 @@
 
 namespace schedlab {
 namespace {
-
-constexpr std::size_t most_shown_findings = 10;
 
 std::string of_samples(const Samples& samples) {
   if (samples.count() == 0) return {};
@@ -70,13 +69,15 @@ void print_text(const Terminal& terminal,
                 const RunFiles& files,
                 const std::string& folder) {
   terminal.out << fmt::format(
-      "{}\n  makespan {:.3f} us, {:.2f} times the lower bound ({}, {:.3f} us)\n  utilization "
+      "{}\n  makespan {:.3f} us, {:.2f} times {} ({}, {:.3f} us)\n  utilization "
       "{:.1f} "
       "%, host busy {:.1f} %, waiting for the host {:.1f} %, overlap {:.1f} %\n  {} tasks, {} "
       "streams, {} events, {} host calls\n{}{}  {}: {}\n",
       title,
       to_us(metrics.makespan),
       metrics.gap,
+      metrics.bounds.largest_name() == "host_issue" ? "what this plan's host calls take"
+                                                    : "the lower bound",
       metrics.bounds.largest_name(),
       to_us(metrics.bounds.largest()),
       100 * metrics.utilization,
@@ -134,17 +135,6 @@ void print_json(const Terminal& terminal,
   terminal.out << summary.dump(2) << '\n';
 }
 
-void print_findings(const Terminal& terminal, const FullRun& run) {
-  const std::size_t shown = std::min(run.findings.size(), most_shown_findings);
-  for (std::size_t i = 0; i < shown; ++i) {
-    terminal.err << fmt::format(
-        "finding: {}: {}\n", to_string(run.findings[i].kind), run.findings[i].message);
-  }
-  if (shown < run.findings.size()) {
-    terminal.err << fmt::format("finding: {} more\n", run.findings.size() - shown);
-  }
-}
-
 }  // namespace
 
 CLI::App* add_to(CLI::App& app, SimulateOptions& options) {
@@ -190,7 +180,7 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
   folder.publish();
 
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
-  print_findings(terminal, run);
+  if (!run.findings.empty()) terminal.err << findings_text(run.findings, "finding: ") << '\n';
   if (options.json) {
     print_json(terminal, title, metrics, run, split.get(), files, options.out);
   } else {

@@ -90,7 +90,7 @@ ScenarioExecutor::ScenarioExecutor(ScenarioSpace& space,
     : settings_(settings),
       levels_(std::max(priority_levels, 1U)),
       executor_(executor_options(settings, levels_, stop)),
-      works_(space, {.executor = "CPU"}, stop) {}
+      works_(space, {.executor = "CPU", .refuses_findings = true}, stop) {}
 
 ScenarioExecutor::Works::MadeWork ScenarioExecutor::make_work(
     const PreparedProblem& problem, const std::optional<RecurrentSpec>& spec) const {

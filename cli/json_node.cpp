@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/json_node.hpp"
 
+#include "cli/whole_number.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -14,6 +16,7 @@ namespace schedlab {
 namespace {
 
 constexpr std::size_t deepest_nesting = 64;
+constexpr int number_overflow = 406;  // id of the parser's exception
 
 /// Builds the tree while nlohmann's parser reports what it reads.
 class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
@@ -32,6 +35,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return add(JsonKind::integer, static_cast<std::int64_t>(value));
   }
   bool number_float(number_float_t value, const string_t& /*digits*/) override {
+    if (const auto whole = whole_number(value)) return add(JsonKind::integer, *whole);
     return add(JsonKind::number, value);
   }
   bool string(string_t& value) override { return add(JsonKind::string, std::move(value)); }
@@ -51,8 +55,11 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool parse_error(std::size_t position,
-                   const std::string& /*token*/,
+                   const std::string& token,
                    const nlohmann::json::exception& error) override {
+    if (error.id == number_overflow) {
+      reject(next_pointer(), token, "a number of at most 1.8e308 in size");
+    }
     const std::size_t at = std::min(position == 0 ? 0 : position - 1, text_.size());
     const std::string_view before = text_.substr(0, at);
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;

@@ -35,9 +35,12 @@ std::vector<ResultColumn> number_columns() {
   return {
       {"makespan_us", real, "length of the run"},
       {"makespan_ps", integer, "the same, exact"},
-      {"bound_us", real, "the largest lower bound on the makespan of any schedule or of this host"},
-      {"bound", text, "which bound that is: critical_path, work or host_issue"},
-      {"gap", real, "makespan over the bound; 1 is optimal"},
+      {"bound_us", real, "the largest lower bound on the makespan"},
+      {"bound",
+       text,
+       "which bound that is: critical_path or work, of any schedule; or host_issue, of the host "
+       "calls of this plan, which another plan can beat"},
+      {"gap", real, "makespan over the bound"},
       {"utilization", real, "compute units in use, time-weighted"},
       {"busy_share", real, "share of the makespan in which some task runs"},
       {"mean_concurrency", real, "tasks running at once, on average"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/scenario.hpp"
 
+#include "cli/findings_text.hpp"
 #include "cli/problem_costs.hpp"
 #include "policies/data_parallel.hpp"
 #include "policies/plan_file.hpp"
@@ -27,6 +28,30 @@ constexpr std::size_t object_cache_entries = 1U << 16U;
 constexpr std::uint64_t known_launches = 1U << 12U;
 constexpr std::size_t recent_problems = 16;  // more than granularities times machines of most specs
 constexpr std::size_t recent_policies = 4096;
+
+/// Runs the plan of `recording`. Where the run breaks off, the user hears from the plan checker
+/// what is wrong with the plan.
+void run_explained(const PreparedProblem& prepared,
+                   Simulator& simulator,
+                   const SimulationOptions& options,
+                   Simulator::Recording& recording) {
+  const Plan& plan = recording.plan;
+  const auto explain = [&](const std::string& reason) {
+    const Problem problem = prepared.problem();
+    const CheckOptions checks{.check_memory = false};
+    expect_runnable(check(problem.graph, problem.platform, plan, checks), reason);
+  };
+  try {
+    run_by_kernel(
+        simulator, prepared.steps.get(), prepared.simulated(), plan, options, recording.trace);
+  } catch (const InfeasibleError& error) {
+    explain(error.what());
+    throw;
+  } catch (const ContractViolation&) {
+    explain({});  // what the engine demands of plans means nothing to users
+    throw;
+  }
+}
 
 }  // namespace
 
@@ -231,12 +256,7 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
     recording_.plan = launched_plan(
         std::move(recording_.plan), space_.launch_choice(scenario), once.graph->task_count());
   }
-  run_by_kernel(simulator_,
-                prepared.steps.get(),
-                prepared.simulated(),
-                recording_.plan,
-                options,
-                recording_.trace);
+  run_explained(prepared, simulator_, options, recording_);
   settle_costs(scenario, prepared, policy, options, false);
 }
 

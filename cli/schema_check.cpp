@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/schema_check.hpp"
 
+#include "cli/whole_number.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <valijson/validator.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -85,6 +87,27 @@ bool any_type_fits(JsonKind kind, const Words& types) {
       types.begin(), types.end(), [&](const std::string& type) { return type_fits(kind, type); });
 }
 
+/// An integer that no integer type holds, so that it was read as a number.
+bool is_huge_integer(const JsonNode& node) {
+  if (node.kind != JsonKind::number) return false;
+  const double value = std::get<double>(node.scalar);
+  return value == std::trunc(value);
+}
+
+bool could_fit(const JsonNode& node, const Words& types) {
+  return any_type_fits(node.kind, types) ||
+         (is_huge_integer(node) && any_type_fits(JsonKind::integer, types));
+}
+
+/// Whole numbers as integers, as parse_json_node() reads them.
+void make_integers(json& value) {
+  if (value.is_number_float()) {
+    if (const auto whole = whole_number(value.get<double>())) value = *whole;
+  } else if (value.is_structured()) {
+    for (json& item : value) make_integers(item);
+  }
+}
+
 /// Says why a value does not fit a schema made of the keywords that spec_schema.cpp uses.
 class Explainer {
  public:
@@ -95,6 +118,11 @@ class Explainer {
     if (schema.contains("anyOf")) return explain_choice(node, branches(schema));
     const Words types = types_of(schema);
     if (!types.empty() && !any_type_fits(node.kind, types)) {
+      if (could_fit(node, types)) {
+        const Verdict range = explain_number(node, schema);
+        return range ? range
+                     : problem(node.pointer, describe(node), "an integer of at most 63 bits");
+      }
       return problem(node.pointer, describe(node), expectation(schema));
     }
     if (node.kind == JsonKind::string) return explain_word(node, schema);
@@ -144,7 +172,7 @@ class Explainer {
     Words expected;
     for (const json* branch : choice) {
       if (!explain(node, *branch)) return std::nullopt;
-      if (any_type_fits(node.kind, types_of(*branch))) fitting.push_back(branch);
+      if (could_fit(node, types_of(*branch))) fitting.push_back(branch);
       const std::string words = expectation(*branch);
       if (std::find(expected.begin(), expected.end(), words) == expected.end()) {
         expected.push_back(words);
@@ -327,7 +355,8 @@ PreparedSchema::~PreparedSchema() = default;
 void PreparedSchema::check(const JsonNode& root,
                            std::string_view text,
                            const std::string& file) const {
-  const json target = json::parse(text.begin(), text.end());
+  json target = json::parse(text.begin(), text.end());
+  make_integers(target);
   valijson::Validator validator;
   valijson::ValidationResults results;
   const valijson::adapters::NlohmannJsonAdapter target_adapter(target);

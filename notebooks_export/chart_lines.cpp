@@ -86,7 +86,7 @@ class Figure {
       }
     }
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (shown.contains(names_[i]))
+      if (!names_[i].empty() && shown.contains(names_[i]))
         legend_.add({fitted(names_[i], 320, 11), {}, LegendMark::line, i});
     }
     const std::size_t panels = std::max<std::size_t>(figure.panels.size(), 1);

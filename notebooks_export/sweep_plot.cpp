@@ -3,14 +3,13 @@
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/chart.hpp"
+#include "notebooks_export/sweep_bars.hpp"
 #include "notebooks_export/sweep_heat.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -60,27 +59,37 @@ class Plots {
 
   [[nodiscard]] std::vector<SweepPlot> all() {
     if (view_.cases().empty()) return {};
-    if (view_.policies().size() > 1) add_speed_up_bars();
+    if (view_.policies().size() > 1) plots_.push_back(speed_up_bars(view_));
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (is_numeric(values_[i])) add_lines_over(i);
     }
     for (const std::size_t axis : view_.policy_axes()) add_lines_over_knob(axis);
+    for (SweepPlot& bars : value_bars(view_)) {
+      bars.file_name = file_name_of(bars.file_name);
+      plots_.push_back(std::move(bars));
+    }
     for (SweepPlot& map : heat_maps(view_)) plots_.push_back(std::move(map));
     return std::move(plots_);
   }
 
  private:
+  [[nodiscard]] static bool is_absent(const Cell& cell) {
+    return std::holds_alternative<std::monostate>(cell);
+  }
+  /// Two numbers and more, and no words; some cases may be without a value.
   [[nodiscard]] static bool is_numeric(const std::set<Cell>& values) {
-    return values.size() > 1 && std::all_of(values.begin(), values.end(), [](const Cell& cell) {
-             return cell_number(cell).has_value();
-           });
+    const auto absent = std::count_if(values.begin(), values.end(), &is_absent);
+    const auto numbers = std::count_if(values.begin(), values.end(), [](const Cell& cell) {
+      return cell_number(cell).has_value();
+    });
+    return numbers > 1 && static_cast<std::size_t>(numbers + absent) == values.size();
   }
   [[nodiscard]] const std::string& axis_name(std::size_t axis) const {
     return view_.name(view_.case_axes()[axis]);
   }
 
   /// Panels for the other axes that vary: words first; numbers as long as there is room, of the
-  /// rest the largest value.
+  /// rest the largest values.
   [[nodiscard]] Selection select(std::size_t x, std::size_t most) const {
     Selection selection;
     selection.x = x;
@@ -92,17 +101,32 @@ class Plots {
           panels *= values_[i].size();
           selection.panels.push_back(i);
         } else {
-          selection.fixed[i] = *values_[i].rbegin();
+          selection.fixed[i] = {};
         }
       }
     }
     std::sort(selection.panels.begin(), selection.panels.end());
+    fix(selection);
     return selection;
+  }
+
+  /// To the largest values that stand together in a case with a value to be drawn: not all grids
+  /// are full.
+  void fix(Selection& selection) const {
+    std::map<std::size_t, Cell> largest;
+    for (const SweepCase& one : view_.cases()) {
+      if (selection.x < one.values.size() && !cell_number(one.values[selection.x])) continue;
+      std::map<std::size_t, Cell> here;
+      for (const auto& [axis, value] : selection.fixed) here[axis] = one.values[axis];
+      largest = std::max(largest, here);
+    }
+    selection.fixed = std::move(largest);
   }
 
   [[nodiscard]] std::string panel_title(const Selection& selection, const SweepCase& one) const {
     std::string title;
     for (const std::size_t axis : selection.panels) {
+      if (is_absent(one.values[axis])) continue;
       const std::string value = cell_text(one.values[axis]);
       const bool number = cell_number(one.values[axis]).has_value();
       title += fmt::format("{}{}",
@@ -115,11 +139,15 @@ class Plots {
   [[nodiscard]] std::string subtitle(const Selection& selection) const {
     std::string text;
     for (const auto& [axis, value] : selection.fixed) {
+      if (is_absent(value)) continue;
       text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", axis_name(axis), cell_text(value));
     }
     if (!text.empty()) text = "at " + text + "; ";
-    return text + (view_.policy_axes().empty() ? "one line per policy"
-                                               : "one line per policy, its best variant");
+    const bool variants = !view_.policy_axes().empty();
+    if (view_.policies().size() > 1) {
+      return text + (variants ? "one line per policy, its best variant" : "one line per policy");
+    }
+    return text + (variants ? "the policy's best variant" : "one policy");
   }
 
   [[nodiscard]] static bool shown(const Selection& selection, const SweepCase& one) {
@@ -135,7 +163,8 @@ class Plots {
     std::vector<std::string> titles;
     std::vector<std::map<std::size_t, Series>> lines;  // per panel: policy -> line
     for (const SweepCase& one : view_.cases()) {
-      if (!shown(selection, one)) continue;
+      const auto x = cell_number(one.values[selection.x]);
+      if (!x || !shown(selection, one)) continue;
       const std::string title = panel_title(selection, one);
       const auto found = std::find(titles.begin(), titles.end(), title);
       const auto panel = static_cast<std::size_t>(found - titles.begin());
@@ -149,7 +178,7 @@ class Plots {
         if (!y) continue;
         Series& line = lines[panel][policy];
         line.name = view_.policies()[policy];
-        line.points.push_back({*cell_number(one.values[selection.x]), *y});
+        line.points.push_back({*x, *y});
       }
     }
     std::vector<LinePanel> panels;
@@ -296,6 +325,7 @@ class Plots {
                       .shared_y = false,
                       .reference_y = 0};
     for (const auto& [axis_index, value] : selection.fixed) {
+      if (is_absent(value)) continue;
       figure.subtitle += fmt::format("{}{} = {}",
                                      figure.subtitle.empty() ? "at " : ", ",
                                      axis_name(axis_index),
@@ -311,64 +341,6 @@ class Plots {
       add_panels(figure.panels, view_.policies()[policy], series);
     }
     add_figure("makespan_over_" + x, figure);
-  }
-
-  void add_speed_up_bars() {
-    std::size_t machine = values_.size();
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const bool fits = values_[i].size() > 1 && values_[i].size() <= most_panels;
-      if (axis_name(i) == "machine" && fits) machine = i;
-    }
-    BarFigure figure{.title = fmt::format("Speed-up over {}", view_.baseline()),
-                     .subtitle =
-                         "geometric mean over all cases; the line spans the smallest and the "
-                         "largest",
-                     .x_label = "speed-up",
-                     .panels = {},
-                     .reference = 1};
-    std::vector<Cell> machines;
-    for (const SweepCase& one : view_.cases()) {
-      const Cell value = machine < values_.size() ? one.values[machine] : Cell{};
-      if (std::find(machines.begin(), machines.end(), value) == machines.end()) {
-        machines.push_back(value);
-      }
-    }
-    for (const Cell& value : machines) {
-      BarPanel panel{cell_text(value), {}};
-      for (std::size_t policy = 0; policy < view_.policies().size(); ++policy) {
-        add_bar(panel, policy, machine, value);
-      }
-      const auto best = std::max_element(
-          panel.bars.begin(), panel.bars.end(), [](const NamedBar& a, const NamedBar& b) {
-            return a.value < b.value;
-          });
-      if (best != panel.bars.end()) best->emphasized = true;
-      figure.panels.push_back(std::move(panel));
-    }
-    plots_.push_back({"speed_up", figure.title, bar_figure_svg(figure)});
-  }
-
-  void add_bar(BarPanel& panel, std::size_t policy, std::size_t machine, const Cell& value) const {
-    double logarithms = 0;
-    std::size_t count = 0;
-    double low = std::numeric_limits<double>::infinity();
-    double high = 0;
-    for (const SweepCase& one : view_.cases()) {
-      if (machine < values_.size() && one.values[machine] != value) continue;
-      const SweepRun* run = SweepView::shortest(one, policy);
-      const auto speed_up = run == nullptr ? std::nullopt : view_.speed_up(one, *run);
-      if (!speed_up) continue;
-      logarithms += std::log(*speed_up);
-      low = std::min(low, *speed_up);
-      high = std::max(high, *speed_up);
-      ++count;
-    }
-    if (count == 0) return;
-    panel.bars.push_back({.name = view_.policies()[policy],
-                          .value = std::exp(logarithms / static_cast<double>(count)),
-                          .low = low,
-                          .high = high,
-                          .emphasized = false});
   }
 
   const SweepView& view_;

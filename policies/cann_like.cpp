@@ -7,7 +7,39 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 namespace schedlab {
+
+std::uint32_t deepest_stack(const TaskGraph& graph) {
+  const std::uint32_t layers = layer_count(graph);
+  std::vector<std::uint32_t> stack(layers);  // of a layer: another one of its stack, or itself
+  std::iota(stack.begin(), stack.end(), 0U);
+  const auto root = [&](std::uint32_t layer) {
+    while (stack[layer] != layer) layer = stack[layer] = stack[stack[layer]];
+    return layer;
+  };
+  std::vector<bool> used(layers, false);
+  for (const TaskId task : graph.tasks()) {
+    const Tags tags = graph.tags(task);
+    if (tags.layer < 0) continue;
+    used[static_cast<std::uint32_t>(tags.layer)] = true;
+    for (const TaskId before : graph.predecessors(task)) {
+      const Tags other = graph.tags(before);
+      if (other.layer < 0 || other.step != tags.step) continue;
+      stack[root(static_cast<std::uint32_t>(other.layer))] =
+          root(static_cast<std::uint32_t>(tags.layer));
+    }
+  }
+  std::vector<std::uint32_t> count(layers, 0);
+  std::uint32_t deepest = 0;
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    if (used[layer]) deepest = std::max(deepest, ++count[root(layer)]);
+  }
+  return deepest;
+}
 
 std::uint32_t cann_stream_count(std::uint32_t layers) {
   if (layers >= 16) return 6;
@@ -18,7 +50,7 @@ std::uint32_t cann_stream_count(std::uint32_t layers) {
 Plan CannLike::plan(const Problem& problem) const {
   const TaskGraph& graph = problem.graph;
   const std::uint32_t streams =
-      max_streams_ > 0 ? max_streams_ : cann_stream_count(layer_count(graph));
+      max_streams_ > 0 ? max_streams_ : cann_stream_count(deepest_stack(graph));
   PlanBuilder builder{problem};
   for (std::uint32_t i = 0; i < streams; ++i) {
     builder.add_stream({.device = DeviceId{0}, .priority = 0, .name = fmt::format("stream_{}", i)});
@@ -43,7 +75,9 @@ PolicyInfo cann_like_info() {
           .summary = "Several streams, but all matrix tasks one after another.",
           .source = "TurboLSTM's baseline CANN, section 2.3 and table 2",
           .options = {max_streams_option(
-              0, "Number of streams; 0 = 1, 2, 3, 6 from 1, 4, 8, 16 layers on.")},
+              0,
+              "Number of streams; 0 = 1, 2, 3, 6 from 1, 4, 8, 16 layers on (of encoder and "
+              "decoder those of the deeper one).")},
           .make = [](const Options& options) {
             return std::make_unique<CannLike>(count_of(options, "max_streams"));
           }};

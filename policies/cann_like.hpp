@@ -7,6 +7,12 @@
 
 namespace schedlab {
 
+/// Layers of the deepest stack of the graph. Layers are in one stack if some task of the one needs
+/// one of the other at the same step: the layers of an LSTM are one, those of an encoder and its
+/// decoder two, as what the latter reads of the former passes through attention or is another
+/// step's. Cost: O(tasks + edges).
+[[nodiscard]] std::uint32_t deepest_stack(const TaskGraph& graph);
+
 /// Streams a graph of so many layers gets: 1, 2, 3, 6 for 2, 4, 8, 16 layers (TurboLSTM, table 2,
 /// GNMT on Ascend 910B). Between these the smaller entry holds, above 16 it stays at 6.
 [[nodiscard]] std::uint32_t cann_stream_count(std::uint32_t layers);

@@ -30,6 +30,15 @@ TEST_CASE("a value remembers its pointer in the file") {
   CHECK(root.find("z") == nullptr);
 }
 
+TEST_CASE("a whole number is an integer however it is written") {
+  const JsonNode root = parse_json_node("[2.0, 3e2, -0.0, 2.5, 1e300]", "a.json");
+  CHECK(root.items[0].scalar == OptionValue{std::int64_t{2}});
+  CHECK(root.items[1].scalar == OptionValue{std::int64_t{300}});
+  CHECK(root.items[2].scalar == OptionValue{std::int64_t{0}});
+  CHECK(root.items[3].scalar == OptionValue{2.5});
+  CHECK(root.items[4].kind == JsonKind::number);  // beyond 2^53 not every integer is a double
+}
+
 TEST_CASE("a syntax error is reported with line and column") {
   // Line 2 is `  "b" 2}`: the unexpected 2 stands in column 7.
   CHECK(error_of("{\"a\": 1,\n  \"b\" 2}").find("a.json: line 2, column 7: ") == 0);
@@ -50,6 +59,8 @@ TEST_CASE("hostile nesting and integers are refused, not crashed on") {
   CHECK(error_of(R"({"a": 9223372036854775808})") ==
         "a.json: /a: found 9223372036854775808, expected an integer of at most 63 bits");
   CHECK(error_of(R"({"a": 9223372036854775807})") == "no error");
+  CHECK(error_of(R"({"a": [1, 1e999]})") ==
+        "a.json: /a/1: found 1e999, expected a number of at most 1.8e308 in size");
   CHECK(error_of("\"\xff\"").find("a syntax error") != std::string::npos);  // no UTF-8
 }
 

@@ -2,6 +2,7 @@
 #include "notebooks_export/report.hpp"
 
 #include "notebooks_export/sweep_plot.hpp"
+#include "notebooks_export/sweep_bars.hpp"
 #include "tests/notebooks_export/xml_check.hpp"
 
 #include <doctest/doctest.h>
@@ -90,7 +91,8 @@ TEST_CASE("A sweep gets bars, lines along its numeric axes, and lines along its 
   CHECK(names == std::vector<std::string>{"speed_up",
                                           "makespan_over_layers",
                                           "speed_up_over_layers",
-                                          "makespan_over_max_streams"});
+                                          "makespan_over_max_streams",
+                                          "makespan_by_machine"});
   // Geometric mean of equal speed-ups; a panel per machine.
   CHECK(occurrences(plots[0].svg, ">4<") >= 2);
   CHECK(occurrences(plots[0].svg, ">slow<") == 1);
@@ -103,6 +105,70 @@ TEST_CASE("A sweep gets bars, lines along its numeric axes, and lines along its 
   // The baseline is the dashed line; the other policy keeps its colour, dashes and markers.
   CHECK(occurrences(plots[2].svg, "<circle") == 0);
   CHECK(occurrences(plots[2].svg, "<polygon") == 2 * (2 * 3 + 1));
+}
+
+/// "critical_first" with a knob of words in two cases; makespans in us: 100 and 80 with
+/// priorities, 150 and 90 without.
+[[nodiscard]] Table sweep_of_words() {
+  Table table;
+  table.columns = {{"accumulation", ColumnRole::axis},
+                   {"k", ColumnRole::axis},
+                   {"priorities", ColumnRole::axis},
+                   {"makespan_us", ColumnRole::metric}};
+  const auto row = [&](const char* accumulation, Cell k, const char* priorities, double makespan) {
+    table.rows.push_back(
+        {std::string{accumulation}, std::move(k), std::string{priorities}, makespan});
+  };
+  row("ordered", {}, "true", 100);
+  row("ordered", {}, "false", 150);
+  row("batched", std::int64_t{2}, "true", 80);
+  row("batched", std::int64_t{2}, "false", 90);
+  row("batched", std::int64_t{5}, "true", 70);
+  return table;
+}
+
+TEST_CASE("An axis of words gets bars, relative to its first value, of runs equal in all else") {
+  const auto plots =
+      value_bars(SweepView{sweep_of_words(), {.baseline = {}, .policy_axes = {"priorities"}}});
+  // No two runs differ in accumulation alone: k differs, too.
+  REQUIRE(plots.size() == 1);
+  CHECK(plots[0].file_name == "makespan_by_priorities");
+  CHECK(xml_problem(plots[0].svg) == "");
+  CHECK(occurrences(plots[0].svg, ">true<") == 1);
+  CHECK(occurrences(plots[0].svg, ">false<") == 1);
+  // sqrt(150 / 100 * 90 / 80) = 1.299; the run with k = 5 has no other to be compared with.
+  CHECK(occurrences(plots[0].svg, ">1.299<") == 1);
+  CHECK(occurrences(plots[0].svg, "priorities = true") >= 1);
+}
+
+TEST_CASE("A numeric axis that only some cases have gets its lines, without a nameless legend") {
+  const auto plots = sweep_plots(sweep_of_words(), {.baseline = {}, .policy_axes = {"priorities"}});
+  REQUIRE(plots.size() == 2);
+  CHECK(plots[0].file_name == "makespan_over_k");
+  // The best at k = 2 and at k = 5 in one panel, called by its accumulation, and no legend.
+  CHECK(occurrences(plots[0].svg, "<circle") == 2);
+  CHECK(occurrences(plots[0].svg, ">batched<") == 1);
+  CHECK(occurrences(plots[0].svg, ">ordered<") == 0);
+}
+
+TEST_CASE("Axes without room for panels are fixed at values that stand together in some case") {
+  Table table;
+  table.columns = {{"k", ColumnRole::axis},
+                   {"a", ColumnRole::axis},
+                   {"b", ColumnRole::axis},
+                   {"makespan_us", ColumnRole::metric}};
+  // 20 values of a without b, and 20 of b without a: neither fits into 12 panels.
+  for (const std::int64_t k : {1, 2}) {
+    for (std::int64_t i = 1; i <= 20; ++i) {
+      table.rows.push_back({k, i, Cell{}, 10.0});
+      table.rows.push_back({k, Cell{}, i, 10.0});
+    }
+  }
+  const auto plots = sweep_plots(table);
+  REQUIRE(!plots.empty());
+  CHECK(plots[0].file_name == "makespan_over_k");
+  CHECK(occurrences(plots[0].svg, "<circle") == 2);  // k = 1 and k = 2, at a = 20
+  CHECK(occurrences(plots[0].svg, "at a = 20; ") == 1);
 }
 
 TEST_CASE("A sweep whose hosts scatter shows what that costs and how long ranks wait") {
@@ -119,7 +185,8 @@ TEST_CASE("A sweep whose hosts scatter shows what that costs and how long ranks 
     for (const SweepPlot& plot : plots) names.push_back(plot.file_name);
     return names;
   };
-  CHECK(names_of(sweep_plots(table)) == std::vector<std::string>{"makespan_over_ranks"});
+  CHECK(names_of(sweep_plots(table)) ==
+        std::vector<std::string>{"makespan_over_ranks", "makespan_by_launch"});
   for (const char* metric : {"makespan_us_mean", "collective_wait_us_mean"}) {
     table.columns.push_back({metric, ColumnRole::metric});
   }
@@ -131,11 +198,13 @@ TEST_CASE("A sweep whose hosts scatter shows what that costs and how long ranks 
   const auto plots = sweep_plots(table);
   CHECK(names_of(plots) == std::vector<std::string>{"makespan_over_ranks",
                                                     "slow_down_over_ranks",
-                                                    "collective_wait_over_ranks"});
+                                                    "collective_wait_over_ranks",
+                                                    "makespan_by_launch"});
   for (const SweepPlot& plot : plots) {
     CAPTURE(plot.file_name);
     CHECK(xml_problem(plot.svg) == "");
-    CHECK(occurrences(plot.svg, "<circle") == 1 + 4);  // legend; two points in each of two panels
+    if (plot.file_name == "makespan_by_launch") continue;  // bars
+    CHECK(occurrences(plot.svg, "<circle") == 4);          // two points in each of two panels
   }
   // The axis reaches to 125 us over 100 us, the other to 21 us.
   CHECK(occurrences(plots[1].svg, ">1.25<") + occurrences(plots[1].svg, ">1.2<") > 0);

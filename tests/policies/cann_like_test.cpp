@@ -5,6 +5,7 @@
 #include "sim/engine/simulator.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/lstm.hpp"
+#include "workloads/models.hpp"
 
 #include <doctest/doctest.h>
 
@@ -31,6 +32,38 @@ TEST_CASE("2, 4, 8, 16 layers have 1, 2, 3, 6 streams, as published") {
     CHECK(cann_stream_count(layers) == streams);
     CHECK(CannLike{}.plan(scene.problem()).streams.size() == streams);
     CHECK(CannLike{5}.plan(scene.problem()).streams.size() == 5);
+  }
+}
+
+TEST_CASE(
+    "GNMT of 2, 4, 8, 16 layers has the published streams: encoder and decoder do not add up") {
+  const std::vector<std::pair<std::int64_t, std::size_t>> published{
+      {2, 1}, {4, 2}, {8, 3}, {16, 6}};  // TurboLSTM, table 2
+  for (const auto& [layers, streams] : published) {
+    for (const std::int64_t attention_steps : {0, 1}) {
+      CAPTURE(layers);
+      CAPTURE(attention_steps);
+      GnmtSpec spec{.layers = layers, .hidden = 4, .batch = 2, .source_steps = 3};
+      spec.target_steps = 2;
+      spec.vocabulary = 9;
+      spec.attention_steps = attention_steps;
+      const Scene scene{gnmt(spec), Rng{1}};
+      // The encoder's lowest layer has two directions.
+      CHECK(deepest_stack(scene.graph) == layers + 1);
+      CHECK(CannLike{}.plan(scene.problem()).streams.size() == streams);
+    }
+  }
+}
+
+TEST_CASE("a graph without layers is no stack, and an LSTM is one at any number of steps") {
+  CHECK(deepest_stack(TaskGraph{}) == 0);
+  for (const std::int64_t steps : {1, 2, 5}) {
+    LstmSpec spec{.layers = 6, .steps = steps, .batch = 2, .hidden = 8};
+    for (const RecurrentPass pass :
+         {RecurrentPass::forward, RecurrentPass::backward, RecurrentPass::training}) {
+      spec.pass = pass;
+      CHECK(deepest_stack(lstm(spec)) == 6);
+    }
   }
 }
 
