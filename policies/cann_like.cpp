@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <vector>
 
@@ -21,11 +22,11 @@ std::uint32_t deepest_stack(const TaskGraph& graph) {
     while (stack[layer] != layer) layer = stack[layer] = stack[stack[layer]];
     return layer;
   };
-  std::vector<bool> used(layers, false);
+  std::vector<std::uint8_t> used(layers, 0);
   for (const TaskId task : graph.tasks()) {
     const Tags tags = graph.tags(task);
     if (tags.layer < 0) continue;
-    used[static_cast<std::uint32_t>(tags.layer)] = true;
+    used[static_cast<std::size_t>(tags.layer)] = 1;
     for (const TaskId before : graph.predecessors(task)) {
       const Tags other = graph.tags(before);
       if (other.layer < 0 || other.step != tags.step) continue;
@@ -36,7 +37,7 @@ std::uint32_t deepest_stack(const TaskGraph& graph) {
   std::vector<std::uint32_t> count(layers, 0);
   std::uint32_t deepest = 0;
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
-    if (used[layer]) deepest = std::max(deepest, ++count[root(layer)]);
+    if (used[layer] != 0) deepest = std::max(deepest, ++count[root(layer)]);
   }
   return deepest;
 }

@@ -351,8 +351,10 @@ bool EventEngine<Source, Sharing>::execute(std::uint32_t index) {
     case HostCallKind::synchronize:
       return synchronize(index);
     case HostCallKind::create_stream:
-      SCHEDLAB_EXPECTS(!devices_.is_open(call.stream()),
+      SCHEDLAB_EXPECTS(!devices_.is_usable(call.stream()),
                        fmt::format("stream {} is created while it exists", call.stream().value()));
+      // Created again it keeps its connection and is behind what was in it.
+      if (devices_.is_open(call.stream())) devices_.stream(call.stream()).destroyed = false;
       open_on_first_use(call.stream());
       host.clock += costs(index).create_stream;
       return true;

@@ -176,9 +176,14 @@ inline void InOrderSweep::execute(Run& run, HostCall& call) {
       return synchronize(run, call);
     case HostCallKind::create_stream: {
       const std::uint32_t id = call.stream().value();
-      SCHEDLAB_EXPECTS(id < streams_.size() && !streams_[id].open && !streams_[id].destroyed,
+      SCHEDLAB_EXPECTS(id < streams_.size() && !streams_[id].open,
                        fmt::format("stream {} is created while it exists", id));
-      open(run, call.stream());
+      if (streams_[id].destroyed) {  // again: it keeps its connection, behind what was in it
+        streams_[id].destroyed = false;
+        streams_[id].open = true;
+      } else {
+        open(run, call.stream());
+      }
       run.clock += run.costs.create_stream;
       return;
     }

@@ -264,6 +264,14 @@ bool Clocks::posted_before(HostId host, std::uint32_t lane) const {
          value_of(foreign_posted_[host.value()], position) == last_[position];
 }
 
+bool Clocks::completed(HostId host, std::uint32_t lane, std::uint32_t number) const {
+  const std::uint32_t position = position_[lane];
+  const std::uint32_t known = host_of(lane) == host
+                                  ? host_rows_[position]
+                                  : value_of(foreign_host_rows_[host.value()], position);
+  return known >= number;
+}
+
 Clocks::Slot Clocks::save_host(HostId host) {
   Slot slot = 0;
   if (free_letters_.empty()) {

@@ -59,6 +59,9 @@ class Clocks {
   /// `host`?
   [[nodiscard]] bool posted_before(HostId host, std::uint32_t lane) const;
 
+  /// Does the host know that operation `number` of the lane is complete? Always of 0.
+  [[nodiscard]] bool completed(HostId host, std::uint32_t lane, std::uint32_t number) const;
+
   /// Keeps what the host knows now, as a message carries it.
   [[nodiscard]] Slot save_host(HostId host);
   void release_host(Slot slot) { free_letters_.push_back(slot); }

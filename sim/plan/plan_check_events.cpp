@@ -119,7 +119,23 @@ void Walk::create_stream(HostId host, std::uint32_t call, StreamId stream) {
                          call_name(plan(), state.host, state.call));
     });
   }
+  if (!state.alive && state.host.valid()) check_created_again(host, call, stream);
   state = {true, host, call};
+}
+
+/// On a device the new stream is not behind what was in the old one.
+void Walk::check_created_again(HostId host, std::uint32_t call, StreamId stream) {
+  for (std::uint32_t lane = index_.first_lane(stream); lane < index_.last_lane(stream); ++lane) {
+    if (clocks_.completed(host, lane, last_launch_[lane])) continue;
+    unordered_ = true;
+    findings_.add(FindingKind::stream_not_alive, host, call, [&] {
+      return fmt::format(
+          "{} creates {} again, whose work before its destruction may still run: the "
+          "host does not wait for that with a synchronize",
+          call_name(plan(), host, call),
+          plan().stream_name(stream));
+    });
+  }
 }
 
 void Walk::destroy_stream(HostId host, std::uint32_t call, StreamId stream) {

@@ -59,6 +59,7 @@ void Walk::launch_graph(HostId host, std::uint32_t call, HostCall c) {
     launch_order_.push_back(task);
   }
   const std::uint32_t number = clocks_.advance(lane);
+  last_launch_[lane] = number;
   for (const TaskId task : tasks) {
     number_[task] = number;
     lane_[task] = lane;

@@ -116,6 +116,8 @@ class PlainWalk {
     if (stream.value() >= life_.size()) return false;
     Life& life = life_[stream.value()];
     if (life.exists || life.from_start) return false;
+    const std::uint32_t number = stream.value();
+    if (life.touched && host_row()[number] < row(number)[number]) return false;  // created again
     life.touched = true;
     set_existing(stream, true);
     return true;

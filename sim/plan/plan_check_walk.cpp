@@ -13,6 +13,7 @@ Walk::Walk(const PlanIndex& index, FindingList& findings, bool exact)
       clocks_(index, exact),
       number_(index.graph().task_count(), 0),
       lane_(index.graph().task_count(), 0),
+      last_launch_(index.lane_count(), 0),
       events_(index.plan().event_count),
       streams_(index.plan().streams.size()),
       graphs_(index.plan().graphs.size()),
@@ -127,6 +128,7 @@ void Walk::launch(HostId host, std::uint32_t call, HostCall c) {
   check_predecessors(host, call, task, ordered);
   check_accumulations(host, call, task, ordered);
   number_[task] = clocks_.advance(lane);
+  last_launch_[lane] = number_[task];
   lane_[task] = lane;
   launch_order_.push_back(task);
 }

@@ -91,6 +91,7 @@ class Walk {
   /// To be called after the slot was used: frees it if it was the last use.
   void end_use(EventId id);
   void create_stream(HostId host, std::uint32_t call, StreamId stream);
+  void check_created_again(HostId host, std::uint32_t call, StreamId stream);
   void destroy_stream(HostId host, std::uint32_t call, StreamId stream);
   void expect_alive(HostId host, std::uint32_t call, HostCall c) {
     const StreamState& state = streams_[c.stream()];
@@ -117,6 +118,7 @@ class Walk {
   std::vector<TaskId> launch_order_;
   IdVector<TaskId, std::uint32_t> number_;  // within its lane; 0: not launched yet
   IdVector<TaskId, std::uint32_t> lane_;
+  std::vector<std::uint32_t> last_launch_;  // by lane: the number of its last launch so far
   IdVector<EventId, EventState> events_;
   std::vector<std::vector<Use>> event_uses_;  // by event; empty unless there are several hosts
   IdVector<StreamId, StreamState> streams_;

@@ -17,7 +17,18 @@ namespace {
 class Repetition {
  public:
   Repetition(const Plan& once, const RepeatOptions& options, Plan& made)
-      : once_(once), options_(options), made_(made) {}
+      : once_(once),
+        options_(options),
+        made_(made),
+        created_(once.streams.size(), false),
+        destroyed_(once.streams.size(), false) {
+    for (const HostProgram& host : once.hosts) {
+      for (const HostCall call : host.calls) {
+        if (call.kind() == HostCallKind::create_stream) created_[call.stream()] = true;
+        if (call.kind() == HostCallKind::destroy_stream) destroyed_[call.stream()] = true;
+      }
+    }
+  }
 
   void run(std::uint32_t number) {
     number_ = number;
@@ -67,10 +78,10 @@ class Repetition {
         calls.push_back(HostCall::launch(call.stream(), shifted(call.task())));
         return;
       case HostCallKind::create_stream:
-        if (number_ == 0) calls.push_back(call);
+        if (number_ == 0 || destroyed_[call.stream()]) calls.push_back(call);
         return;
       case HostCallKind::destroy_stream:
-        if (number_ + 1 == options_.runs) calls.push_back(call);
+        if (number_ + 1 == options_.runs || created_[call.stream()]) calls.push_back(call);
         return;
       case HostCallKind::graph_load:
         if (number_ == 0) calls.push_back(call);
@@ -89,6 +100,8 @@ class Repetition {
   const Plan& once_;
   const RepeatOptions& options_;
   Plan& made_;
+  IdVector<StreamId, bool> created_;  // by a call of the plan
+  IdVector<StreamId, bool> destroyed_;
   std::uint32_t number_ = 0;
   bool first_of_shape_ = true;
   std::uint32_t first_graph_ = 0;  // of this run's shape

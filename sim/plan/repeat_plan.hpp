@@ -15,7 +15,8 @@ struct RepeatOptions {
 };
 
 /// The same plan several times: after each run every host waits until the devices are idle, as one
-/// that reads the result. Streams are created by the first run and destroyed by the last. A graph
+/// that reads the result. Streams that the plan creates and destroys are made anew by each run; of
+/// others the first run creates and the last destroys what the plan does. A graph
 /// is launched once more by each run; with reload_every its copy for the next runs is loaded
 /// first (graph_load), whether the plan loads the first or not.
 ///

@@ -211,6 +211,30 @@ TEST_CASE("every launch mode runs a workload several times, run after run") {
   }
 }
 
+TEST_CASE("streams of an iteration are made anew by every run, other streams once") {
+  const auto plan_of = [](const std::string& policy) {
+    const Spec spec = parse_spec(
+        fmt::format(R"({{"workload": {{"kind": "lstm", "layers": 4, "steps": 3}}, "machine": "v100",
+                         "policy": {}, "launch": {{"name": "eager", "runs": 3}}}})",
+                    policy),
+        "a.json");
+    const Grid grid(spec);
+    ScenarioSpace space(spec, grid);
+    FullRun run = ScenarioRunner(space).run_fully(0);
+    CHECK(run.findings.empty());
+    return run.plan;
+  };
+  // One stream per layer and run; two for cudnn_like, whose default they are.
+  const Plan anew = plan_of(R"({"name": "diagonal", "streams_per_iteration": true})");
+  CHECK(anew.streams.size() == 4);
+  CHECK(anew.count(HostCallKind::create_stream) == 3 * 4);
+  CHECK(anew.count(HostCallKind::destroy_stream) == 3 * 4);
+  CHECK(plan_of(R"("cudnn_like")").count(HostCallKind::create_stream) == 3 * 2);
+  // Created as the search reaches their layers and never destroyed: 2 L + 1.
+  CHECK(plan_of(R"("critical_first")").count(HostCallKind::create_stream) == 9);
+  CHECK(plan_of(R"("diagonal")").count(HostCallKind::create_stream) == 0);
+}
+
 TEST_CASE("an operator of several device tasks is launched as often and has gaps inside") {
   const auto runs = run_all(
       fmt::format(R"({{"workload": {{"kind": "lstm", "pass": "forward", "layers": 1, "steps": 1,

@@ -43,7 +43,11 @@ TEST_CASE(
     for (const std::int64_t attention_steps : {0, 1}) {
       CAPTURE(layers);
       CAPTURE(attention_steps);
-      GnmtSpec spec{.layers = layers, .hidden = 4, .batch = 2, .source_steps = 3};
+      GnmtSpec spec;
+      spec.layers = layers;
+      spec.hidden = 4;
+      spec.batch = 2;
+      spec.source_steps = 3;
       spec.target_steps = 2;
       spec.vocabulary = 9;
       spec.attention_steps = attention_steps;

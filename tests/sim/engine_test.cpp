@@ -309,6 +309,24 @@ TEST_CASE("calls on what does not exist are refused by name") {
   CHECK_THROWS_AS(b.run(), ContractViolation);
 }
 
+TEST_CASE("a stream that was destroyed can be created again, and each creation costs the host") {
+  Bench b;
+  b.costs().create_stream = 3us;
+  b.costs().destroy_stream = 2us;
+  const StreamId s = b.stream();
+  for (int run = 0; run < 3; ++run) {
+    b.call(HostCall::create_stream(s));
+    b.launch(s, b.task(10us));
+    b.call(HostCall::destroy_stream(s));
+    b.call(HostCall::synchronize_all());
+  }
+  const Trace trace = b.run();
+  // The host creates for 3 us and launches at once; the task ends 10 us later, when the stream has
+  // long been destroyed.
+  CHECK(trace.tasks[2].started == Time{2 * (3us + 10us) + 3us});
+  CHECK(trace.makespan() == 3 * (3us + 10us));
+}
+
 namespace {
 
 /// Launches two tasks, polls the first stream and sleeps until it is idle, then launches a third.

@@ -243,6 +243,7 @@ TEST_CASE("a stream that the plan creates may be used only between its creation 
                     {C::create_stream(s1),
                      C::launch(s1, a),
                      C::destroy_stream(s1),
+                     C::synchronize_all(),
                      C::create_stream(s1),
                      C::launch(s1, b)})
             .empty());
@@ -256,6 +257,28 @@ TEST_CASE("a stream that the plan creates may be used only between its creation 
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].kind == FindingKind::stream_not_alive);
   CHECK(mentions(findings[0], "uses stream 1, which was destroyed by call 1"));
+
+  // On a device the second stream would not be behind the first.
+  findings = check_chain(2,
+                         {C::create_stream(s1),
+                          C::launch(s1, a),
+                          C::destroy_stream(s1),
+                          C::create_stream(s1),
+                          C::launch(s1, b)});
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].kind == FindingKind::stream_not_alive);
+  CHECK(
+      mentions(findings[0], "creates stream 1 again, whose work before its destruction may still"));
+  // A wait for the last task is enough, whatever else the stream held.
+  CHECK(check_chain(2,
+                    {C::create_stream(s1),
+                     C::launch(s1, a),
+                     C::record(s1, e0),
+                     C::synchronize_event(e0),
+                     C::destroy_stream(s1),
+                     C::create_stream(s1),
+                     C::launch(s1, b)})
+            .empty());
 
   findings = check_chain(1, {C::create_stream(s1), C::create_stream(s1), C::launch(s1, a)});
   REQUIRE(findings.size() == 1);
