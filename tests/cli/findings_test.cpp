@@ -65,8 +65,9 @@ TEST_CASE("simulate: a stream that is used after its destruction is the plan's f
   CHECK(plan.says(error,
                   "the plan cannot be run to its end; the plan checker says what is wrong:\n"
                   "  stream_not_alive: "));
-  CHECK(plan.says(error, "second"));
-  CHECK(plan.says(error, "call 2"));  // where it was destroyed
+  CHECK(plan.says(error, "call 3 (launch) uses a, which was destroyed by call 2"));
+  CHECK_FALSE(plan.says(error, "bug"));
+  CHECK_FALSE(plan.says(error, "broke off"));
 }
 
 TEST_CASE("simulate: of hosts that wait for each other the cycle is printed") {
