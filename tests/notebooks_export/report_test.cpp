@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/report.hpp"
 
-#include "notebooks_export/sweep_plot.hpp"
 #include "notebooks_export/sweep_bars.hpp"
+#include "notebooks_export/sweep_plot.hpp"
 #include "tests/notebooks_export/xml_check.hpp"
 
 #include <doctest/doctest.h>
