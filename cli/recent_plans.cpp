@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/recent_plans.hpp"
 
-#include <algorithm>
+#include "sim/plan/placing_policy.hpp"
+
+#include <string>
 #include <utility>
 
 namespace schedlab {
 namespace {
-
-constexpr std::size_t most_plans = 4096;
-constexpr std::size_t most_tasks = 4096;
-constexpr std::size_t most_plan_bytes = std::size_t{32} << 20U;
 
 bool lasts_as_long(const std::vector<Duration>& durations, const CostTable& costs) {
   for (std::uint32_t i = 0; i < durations.size(); ++i) {
@@ -20,31 +18,36 @@ bool lasts_as_long(const std::vector<Duration>& durations, const CostTable& cost
 
 }  // namespace
 
-void RecentPlans::make_room(std::size_t bytes) {
-  if (entries_.empty() || bytes_ + bytes > most_plan_bytes) {
-    entries_.assign(most_plans, Entry{});
-    bytes_ = 0;
-  }
-  bytes_ += bytes;  // what is replaced is not taken off: that only empties the table sooner
-}
+const Plan& RecentPlans::plan(std::uint64_t number,
+                              const Policy& policy,
+                              const std::shared_ptr<const TaskGraph>& graph,
+                              const Problem& problem) {
+  if (graph->task_count() > most_recent_tasks) return unkept_ = policy.plan(problem);
+  Entry* const last = entries_.find(number);
+  const bool same_graph = last != nullptr && last->graph == graph && last->number == number;
+  if (same_graph && lasts_as_long(last->durations, problem.costs)) return last->plan;
 
-Plan RecentPlans::plan(std::uint64_t number,
-                       const Policy& policy,
-                       const std::shared_ptr<const TaskGraph>& graph,
-                       const Problem& problem) {
-  if (graph->task_count() > most_tasks) return policy.plan(problem);
-  if (!entries_.empty()) {
-    const Entry& entry = entries_[number % most_plans];
-    if (entry.graph == graph && entry.number == number &&
-        lasts_as_long(entry.durations, problem.costs)) {
-      return entry.plan;
+  Placement placement;
+  Plan plan;
+  if (const auto* placing = dynamic_cast<const PlacingPolicy*>(&policy)) {
+    PlanBuilder builder = placing->place(problem);
+    if (same_graph && last->placement == builder.placement()) {
+      last->durations = problem.costs.durations().raw();
+      return last->plan;
     }
+    placement = builder.placement();
+    plan = std::move(builder).build(std::string{policy.name()});
+  } else {
+    plan = policy.plan(problem);
   }
-  Plan plan = policy.plan(problem);
-  make_room(plan.memory_bytes() + graph->task_count() * sizeof(Duration));
-  entries_[number % most_plans] = {
-      .number = number, .graph = graph, .durations = problem.costs.durations().raw(), .plan = plan};
-  return plan;
+  const std::size_t bytes =
+      plan.memory_bytes() + placement.memory_bytes() + graph->task_count() * sizeof(Duration);
+  Entry& entry = entries_.make_room(number, bytes);
+  entry.graph = graph;
+  entry.durations = problem.costs.durations().raw();
+  entry.placement = std::move(placement);
+  entry.plan = std::move(plan);
+  return entry.plan;
 }
 
 }  // namespace schedlab

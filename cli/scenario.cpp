@@ -29,21 +29,20 @@ constexpr std::uint64_t known_launches = 1U << 12U;
 constexpr std::size_t recent_problems = 16;  // more than granularities times machines of most specs
 constexpr std::size_t recent_policies = 4096;
 
-/// Runs the plan of `recording`. Where the run breaks off, the user hears from the plan checker
+/// Runs the plan. Where the run breaks off, the user hears from the plan checker
 /// what is wrong with the plan.
 void run_explained(const PreparedProblem& prepared,
                    Simulator& simulator,
+                   const Plan& plan,
                    const SimulationOptions& options,
-                   Simulator::Recording& recording) {
-  const Plan& plan = recording.plan;
+                   Trace& trace) {
   const auto explain = [&](const std::string& reason) {
     const Problem problem = prepared.problem();
     const CheckOptions checks{.check_memory = false};
     expect_runnable(check(problem.graph, problem.platform, plan, checks), reason);
   };
   try {
-    run_by_kernel(
-        simulator, prepared.steps.get(), prepared.simulated(), plan, options, recording.trace);
+    run_by_kernel(simulator, prepared.steps.get(), prepared.simulated(), plan, options, trace);
   } catch (const InfeasibleError& error) {
     explain(error.what());
     throw;
@@ -234,6 +233,7 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
   const PreparedProblem& decided = several ? *once.single : once;
   const Problem planned = decided.problem();
   settled_ = nullptr;
+  plan_ = &recording_.plan;
   if (const auto online = this->online(scenario, policy, planned)) {
     record_by_kernel(
         simulator_, decided.steps.get(), decided.simulated(), *online, options, recording_);
@@ -244,9 +244,16 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
     }
   } else {
     const RecentPolicy& recent = policy_of(scenario);
-    recording_.plan = recent.plans_by_durations
-                          ? plans_.plan(recent.index, policy, decided.graph, planned)
-                          : policy.plan(planned);
+    if (recent.plans_by_durations) {
+      plan_ = &plans_.plan(recent.index, policy, decided.graph, planned);
+    } else {
+      recording_.plan = policy.plan(planned);
+    }
+  }
+  const bool stays = !several && !ahead && !space_.legacy_default_stream(scenario);
+  if (!stays && plan_ != &recording_.plan) {
+    recording_.plan = *plan_;
+    plan_ = &recording_.plan;
   }
   if (several) {
     recording_.plan = data_parallel_plan(recording_.plan, *once.graph, once.overlap);
@@ -256,7 +263,7 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
     recording_.plan = launched_plan(
         std::move(recording_.plan), space_.launch_choice(scenario), once.graph->task_count());
   }
-  run_explained(prepared, simulator_, options, recording_);
+  run_explained(prepared, simulator_, *plan_, options, recording_.trace);
   settle_costs(scenario, prepared, policy, options, false);
 }
 
@@ -279,8 +286,7 @@ void ScenarioRunner::slow_for_shared_core(const FullRun& run, const SimulationOp
   CostTable slowed = nominal.costs;
   slowed.set_task_durations(std::move(durations));
   const Problem problem{nominal.graph, nominal.platform, slowed};
-  run_by_kernel(
-      simulator_, run.prepared->steps.get(), problem, recording_.plan, options, recording_.trace);
+  run_by_kernel(simulator_, run.prepared->steps.get(), problem, *plan_, options, recording_.trace);
 }
 
 void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
@@ -307,7 +313,7 @@ Samples ScenarioRunner::draw(std::uint64_t scenario, const FullRun& run, const P
     vary_costs(
         sampling->variability, i, nominal.graph, nominal.platform, nominal.costs, varied_costs_);
     const Problem varied{nominal.graph, platform, varied_costs_};
-    const Plan* plan = &recording_.plan;
+    const Plan* plan = plan_;
     // Policies know what to expect, not what comes: they decide by the costs without noise. In a
     // device graph nothing is decided while it runs, and of several ranks one decides for all.
     if (const auto online = decided_before ? std::unique_ptr<OnlinePolicy>{}
@@ -344,8 +350,7 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
               .stop = stop_});
     const FullRun run = settled_run(prepared);
     const Problem problem = run.problem();
-    result.summary =
-        summarizer_.summarize(problem, recording_.plan, recording_.trace, run.bounds());
+    result.summary = summarizer_.summarize(problem, *plan_, recording_.trace, run.bounds());
     expect_memory(problem, result.summary.peak_memory);
     result.samples = draw(scenario, run, policy);
     if (slices_ == 0) {
@@ -353,10 +358,11 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
       if (split != nullptr) result.found_split = split->chosen;
     }
     if (check && problem.graph.task_count() <= largest_checked_graph) {
-      const auto findings = schedlab::check(problem.graph,
-                                            problem.platform,
-                                            recording_.plan,
-                                            {.check_memory = space_.checks_memory()});
+      const auto findings = checks_.check(policy_of(scenario).index,
+                                          prepared->graph,
+                                          problem.platform,
+                                          *plan_,
+                                          {.check_memory = space_.checks_memory()});
       result.checked = true;
       result.findings = static_cast<std::int64_t>(findings.size());
       if (!findings.empty()) result.note = findings.front().message;
@@ -382,11 +388,10 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
   FullRun run = settled_run(prepared);
   const Problem problem = run.problem();
   slow_for_shared_core(run, options);
-  const Summary summary =
-      summarizer_.summarize(problem, recording_.plan, recording_.trace, run.bounds());
+  const Summary summary = summarizer_.summarize(problem, *plan_, recording_.trace, run.bounds());
   expect_memory(problem, summary.peak_memory);
   if (with_samples) run.samples = draw(scenario, run, policy);
-  run.plan = std::move(recording_.plan);
+  run.plan = plan_ == &recording_.plan ? std::move(recording_.plan) : *plan_;
   run.trace = std::move(recording_.trace);
   run.findings = schedlab::check(
       problem.graph, problem.platform, run.plan, {.check_memory = space_.checks_memory()});

@@ -6,6 +6,7 @@
 #include "cli/components.hpp"
 #include "cli/grid.hpp"
 #include "cli/kernel_steps.hpp"
+#include "cli/recent_checks.hpp"
 #include "cli/recent_plans.hpp"
 #include "cli/result_columns.hpp"
 #include "cli/shared_cache.hpp"
@@ -201,7 +202,7 @@ class ScenarioRunner {
   [[nodiscard]] std::unique_ptr<OnlinePolicy> online(std::uint64_t scenario,
                                                      const Policy& policy,
                                                      const Problem& problem) const;
-  // Leaves plan and trace in recording_, whose memory is used again.
+  // Leaves the trace in recording_, whose memory is used again, and plan_.
   void simulate(std::uint64_t scenario,
                 const PreparedProblem& prepared,
                 const Policy& policy,
@@ -214,17 +215,17 @@ class ScenarioRunner {
                     const Policy& policy,
                     const SimulationOptions& options,
                     bool decides_again);
-  // Costs of what recording_ holds.
+  // Costs of the last run.
   [[nodiscard]] FullRun settled_run(const std::shared_ptr<const PreparedProblem>& prepared) const;
 
-  // Simulates the plan in recording_ once more with tasks as much longer as the host that shares
+  // Simulates plan_ once more with tasks as much longer as the host that shares
   // their core makes them, if it does.
   void slow_for_shared_core(const FullRun& run, const SimulationOptions& options);
   // Throws InfeasibleError if the policy schedules one device only.
   void expect_all_ranks(std::uint64_t scenario, const TaskGraph& graph) const;
   // Throws InfeasibleError if the tensors of the run in recording_ do not fit.
   void expect_memory(const Problem& problem, Bytes peak) const;
-  // Runs the plan in recording_ (an online policy: decides anew) on every draw of the machine.
+  // Runs plan_ (an online policy: decides anew) on every draw of the machine.
   [[nodiscard]] Samples draw(std::uint64_t scenario, const FullRun& run, const Policy& policy);
 
   ScenarioSpace& space_;
@@ -235,8 +236,10 @@ class ScenarioRunner {
   std::vector<RecentProblem> problems_;
   std::vector<RecentPolicy> policies_;
   RecentPlans plans_;
+  RecentChecks checks_;
   std::size_t recent_bytes_ = 0;
   Simulator::Recording recording_;
+  const Plan* plan_ = nullptr;  // of the last run: that of recording_, or one of plans_
   std::shared_ptr<const SettledCosts> settled_;  // of recording_
   Simulator::Recording sample_;
   CostTable varied_costs_;

@@ -21,7 +21,7 @@ void ScenarioRunner::settle_costs(std::uint64_t scenario,
       record_by_kernel(simulator_, steps, problem, *online, options, recording_);
       recording_.plan.policy = policy.name();
     } else {
-      run_by_kernel(simulator_, steps, problem, recording_.plan, options, recording_.trace);
+      run_by_kernel(simulator_, steps, problem, *plan_, options, recording_.trace);
     }
     return recording_.trace;
   };

@@ -64,38 +64,56 @@ std::int64_t largest_split(const Kernel& kernel,
   return own && operation.task_class != TaskClass::weight_gradient ? 1 : max_split;
 }
 
-TileChoice evaluate(const Kernel& kernel,
-                    const Device& device,
-                    const GemmTile& tile,
-                    std::int64_t split) {
-  const std::int64_t units = device.rates.matrix_units;
-  const std::int64_t spread = spread_units(units, device);
-  const std::int64_t products = product_count(kernel);
+/// What all tiles of a kernel on a device have in common.
+struct TiledKernel {
+  TiledKernel(const Kernel& the_kernel, const Device& the_device)
+      : kernel(the_kernel),
+        device(the_device),
+        spread(spread_units(device.rates.matrix_units, device)),
+        products(product_count(kernel)),
+        element(static_cast<double>(bytes_per_element(kernel.type))),
+        unit_peak(peak_rate(kernel, device) *
+                  (1.0 / static_cast<double>(device.rates.matrix_units))),
+        results(static_cast<double>(kernel.m) * static_cast<double>(kernel.n) *
+                static_cast<double>(products)),
+        memory(memory_time(kernel, device)) {}
+
+  const Kernel& kernel;
+  const Device& device;
+  std::int64_t spread;    ///< units it may spread over
+  std::int64_t products;  ///< side by side
+  double element;         ///< bytes
+  FlopRate unit_peak;
+  double results;   ///< elements
+  Duration memory;  ///< without partial sums
+};
+
+TileChoice evaluate(const TiledKernel& common, const GemmTile& tile, std::int64_t split) {
+  const Kernel& kernel = common.kernel;
+  const Device& device = common.device;
   TileChoice choice;
   choice.tile = tile;
   choice.split_k = split;
   choice.tiles = saturating_product(ceil_div(kernel.m, tile.m) * ceil_div(kernel.n, tile.n),
-                                    saturating_product(split, products));
-  choice.waves = ceil_div(choice.tiles, spread);
-  choice.busy_units = std::min(choice.tiles, spread);
+                                    saturating_product(split, common.products));
+  choice.waves = ceil_div(choice.tiles, common.spread);
+  choice.busy_units = std::min(choice.tiles, common.spread);
 
   const auto m = static_cast<double>(tile.m);
   const auto n = static_cast<double>(tile.n);
   const auto k = static_cast<double>(ceil_div(kernel.k, split));
-  const auto element = static_cast<double>(bytes_per_element(kernel.type));
-  const FlopRate unit_peak = peak_rate(kernel, device) * (1.0 / static_cast<double>(units));
-  const double tile_seconds = std::max(2.0 * m * n * k / (unit_peak * tile.efficiency).count(),
-                                       unit_seconds(((m + n) * k + m * n) * element, device));
+  const double tile_seconds =
+      std::max(2.0 * m * n * k / (common.unit_peak * tile.efficiency).count(),
+               unit_seconds(((m + n) * k + m * n) * common.element, device));
   // Whole waves of a rounded tile: exact multiples, so that the tail effect is to the picosecond.
   const Duration one = bounded_seconds(tile_seconds);
   const bool too_long = one.count() > 0 && choice.waves > longest_operation / one;
   choice.compute = too_long ? longest_operation : one * choice.waves;
 
-  const double results =
-      static_cast<double>(kernel.m) * static_cast<double>(kernel.n) * static_cast<double>(products);
-  const double sums = split > 1 ? partial_sum_bytes * static_cast<double>(split) * results : 0.0;
+  const double sums =
+      split > 1 ? partial_sum_bytes * static_cast<double>(split) * common.results : 0.0;
   const bool cached = stay_in_cache(sums, device);
-  choice.memory = memory_time(kernel, device, cached ? 0.0 : sums);
+  choice.memory = cached || split == 1 ? common.memory : memory_time(kernel, device, sums);
   choice.duration = device.kernel_floor + std::max(choice.compute, choice.memory);
   if (split > 1) {
     const Bandwidth rate = cached ? device.rates.l2_bandwidth : reachable_bandwidth(device);
@@ -241,20 +259,23 @@ TileChoice choose_tile(const Kernel& kernel, const Device& device, std::int64_t 
       kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && max_split >= 1 &&
           device.rates.matrix_units > 0 && !tiles_for(kernel, device).empty(),
       fmt::format("gemm {} x {} x {} on device \"{}\"", kernel.m, kernel.n, kernel.k, device.name));
+  const TiledKernel common{kernel, device};
   TileChoice best;
   best.duration = Duration::max();
-  for (const GemmTile& listed : tiles_for(kernel, device)) {
-    GemmTile turned = listed;
-    std::swap(turned.m, turned.n);
-    for (const GemmTile& tile : {listed, turned}) {
-      for (std::int64_t split = 1; split <= std::min(max_split, kernel.k); split *= 2) {
-        const TileChoice choice = evaluate(kernel, device, tile, split);
-        if (std::tie(choice.duration, choice.busy_units) <
-            std::tie(best.duration, best.busy_units)) {
-          best = choice;
-        }
+  const auto try_tile = [&](const GemmTile& tile) {
+    for (std::int64_t split = 1; split <= std::min(max_split, kernel.k); split *= 2) {
+      const TileChoice choice = evaluate(common, tile, split);
+      if (std::tie(choice.duration, choice.busy_units) < std::tie(best.duration, best.busy_units)) {
+        best = choice;
       }
     }
+  };
+  for (const GemmTile& listed : tiles_for(kernel, device)) {
+    try_tile(listed);
+    if (listed.m == listed.n) continue;
+    GemmTile turned = listed;
+    std::swap(turned.m, turned.n);
+    try_tile(turned);
   }
   return best;
 }

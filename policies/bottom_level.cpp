@@ -6,9 +6,9 @@
 
 namespace schedlab {
 
-Plan BottomLevel::plan(const Problem& problem) const {
+PlanBuilder BottomLevel::place(const Problem& problem) const {
   const Urgency rank = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
-  return dispatch_when_idle(problem, "bottom_level", max_streams_, rank);
+  return dispatch_when_idle(problem, max_streams_, rank);
 }
 
 PolicyInfo bottom_level_info() {

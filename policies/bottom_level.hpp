@@ -3,6 +3,7 @@
 
 #include "policies/list_schedule.hpp"
 #include "policies/policy_info.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 namespace schedlab {
 
@@ -12,12 +13,12 @@ namespace schedlab {
 /// Source: Hu, Operations Research 9(6), 1961, doi 10.1287/opre.9.6.841 (levels), as list
 /// scheduling for any durations in Adam, Chandy, Dickson, CACM 17(12), 1974,
 /// doi 10.1145/361604.361619 (HLFET).
-class BottomLevel final : public Policy {
+class BottomLevel final : public PlacingPolicy {
  public:
   explicit BottomLevel(std::uint32_t max_streams = default_list_streams)
       : max_streams_(max_streams) {}
   [[nodiscard]] std::string_view name() const override { return "bottom_level"; }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 
  private:
   std::uint32_t max_streams_;

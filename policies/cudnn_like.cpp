@@ -4,7 +4,6 @@
 #include "policies/option_specs.hpp"
 #include "policies/wavefront.hpp"
 #include "sim/graph/levels.hpp"
-#include "sim/plan/plan_builder.hpp"
 
 #include <fmt/format.h>
 
@@ -87,7 +86,7 @@ class WavefrontKey {
 
 }  // namespace
 
-Plan CudnnLike::plan(const Problem& problem) const {
+PlanBuilder CudnnLike::place(const Problem& problem) const {
   const TaskGraph& graph = problem.graph;
   const std::uint32_t layers = std::max(layer_count(graph), 1U);
   const std::uint32_t streams =
@@ -119,7 +118,7 @@ Plan CudnnLike::plan(const Problem& problem) const {
     builder.place(task, StreamId{next}, join);
     next = (next + 1) % weight_streams;
   }
-  return std::move(builder).build("cudnn_like");
+  return builder;
 }
 
 PolicyInfo cudnn_like_info() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "policies/policy_info.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 #include <cstdint>
 
@@ -26,7 +27,7 @@ struct CudnnLikeOptions {
 /// Blunsom, arXiv 1604.01946, 2016; streams made anew in every iteration as TurboLSTM (section 2.2)
 /// observes. The bound on layers in flight is a parameter because the library does not state it;
 /// its default is // assumed.
-class CudnnLike final : public Policy {
+class CudnnLike final : public PlacingPolicy {
  public:
   explicit CudnnLike(CudnnLikeOptions options = {}) : options_(options) {}
   [[nodiscard]] std::string_view name() const override { return "cudnn_like"; }
@@ -34,7 +35,7 @@ class CudnnLike final : public Policy {
     return options_.separate_kernels ? Granularity::kernel_and_weight
                                      : Granularity::data_and_weight;
   }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 
  private:
   CudnnLikeOptions options_;

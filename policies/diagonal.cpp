@@ -3,7 +3,6 @@
 
 #include "policies/option_specs.hpp"
 #include "policies/wavefront.hpp"
-#include "sim/plan/plan_builder.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +10,7 @@
 
 namespace schedlab {
 
-Plan Diagonal::plan(const Problem& problem) const {
+PlanBuilder Diagonal::place(const Problem& problem) const {
   const TaskGraph& graph = problem.graph;
   std::uint32_t streams = options_.max_streams;
   if (streams == 0) streams = layer_count(graph);
@@ -31,7 +30,7 @@ Plan Diagonal::plan(const Problem& problem) const {
                   layer >= 0 ? StreamId{static_cast<std::uint32_t>(layer) % streams}
                              : builder.earliest_free());
   }
-  return std::move(builder).build("diagonal");
+  return builder;
 }
 
 PolicyInfo diagonal_info() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "policies/policy_info.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 #include <cstdint>
 
@@ -20,12 +21,12 @@ struct DiagonalOptions {
 /// Ties: lower task id, then lower stream id, first. Source: wavefront of Appleyard, Kocisky,
 /// Blunsom, arXiv 1604.01946, 2016; one task per whole node and streams made anew in every
 /// iteration as TurboLSTM observes of cuDNN.
-class Diagonal final : public Policy {
+class Diagonal final : public PlacingPolicy {
  public:
   explicit Diagonal(DiagonalOptions options = {}) : options_(options) {}
   [[nodiscard]] std::string_view name() const override { return "diagonal"; }
   [[nodiscard]] Granularity granularity() const override { return Granularity::coarse; }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 
  private:
   DiagonalOptions options_;

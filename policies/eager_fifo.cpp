@@ -5,8 +5,8 @@
 
 namespace schedlab {
 
-Plan EagerFifo::plan(const Problem& problem) const {
-  return dispatch_when_idle(problem, "eager_fifo", max_streams_, {});
+PlanBuilder EagerFifo::place(const Problem& problem) const {
+  return dispatch_when_idle(problem, max_streams_, {});
 }
 
 PolicyInfo eager_fifo_info() {

@@ -3,6 +3,7 @@
 
 #include "policies/list_schedule.hpp"
 #include "policies/policy_info.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 namespace schedlab {
 
@@ -11,12 +12,12 @@ namespace schedlab {
 /// Cost: O((tasks + edges) log tasks). Ties: lower task id; the stream that has been idle longest.
 /// Source: list scheduling of Graham, SIAM J. Appl. Math. 17(2), 1969, doi 10.1137/0117039, with
 /// the list in order of arrival (the "eager" scheduler of StarPU).
-class EagerFifo final : public Policy {
+class EagerFifo final : public PlacingPolicy {
  public:
   explicit EagerFifo(std::uint32_t max_streams = default_list_streams)
       : max_streams_(max_streams) {}
   [[nodiscard]] std::string_view name() const override { return "eager_fifo"; }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 
  private:
   std::uint32_t max_streams_;

@@ -6,9 +6,9 @@
 
 namespace schedlab {
 
-Plan Heft::plan(const Problem& problem) const {
+PlanBuilder Heft::place(const Problem& problem) const {
   const Urgency rank = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
-  return place_on_earliest_finish(problem, "heft", max_streams_, rank);
+  return place_on_earliest_finish(problem, max_streams_, rank);
 }
 
 PolicyInfo heft_info() {

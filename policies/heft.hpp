@@ -3,6 +3,7 @@
 
 #include "policies/list_schedule.hpp"
 #include "policies/policy_info.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 namespace schedlab {
 
@@ -11,11 +12,11 @@ namespace schedlab {
 /// reproducible. Source: Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002, doi 10.1109/71.993206;
 /// without insertion into gaps, since a stream is a FIFO that no later task can overtake. Transfers
 /// are tasks of the graph.
-class Heft final : public Policy {
+class Heft final : public PlacingPolicy {
  public:
   explicit Heft(std::uint32_t max_streams = default_list_streams) : max_streams_(max_streams) {}
   [[nodiscard]] std::string_view name() const override { return "heft"; }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 
  private:
   std::uint32_t max_streams_;

@@ -2,7 +2,6 @@
 #include "policies/layer_by_layer.hpp"
 
 #include "policies/wavefront.hpp"
-#include "sim/plan/plan_builder.hpp"
 
 #include <cstdint>
 #include <map>
@@ -10,7 +9,7 @@
 
 namespace schedlab {
 
-Plan LayerByLayer::plan(const Problem& problem) const {
+PlanBuilder LayerByLayer::place(const Problem& problem) const {
   const TaskGraph& graph = problem.graph;
   // By operation and layer: the place in the graph of the first such task.
   std::map<std::pair<OperationId, std::int64_t>, std::int64_t> places;
@@ -25,7 +24,7 @@ Plan LayerByLayer::plan(const Problem& problem) const {
   for (const TaskId task : order_by_key(graph, [&](TaskId one) { return places.at(group(one)); })) {
     builder.place(task, stream);
   }
-  return std::move(builder).build("layer_by_layer");
+  return builder;
 }
 
 PolicyInfo layer_by_layer_info() {

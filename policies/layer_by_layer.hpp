@@ -2,6 +2,7 @@
 #pragma once
 
 #include "policies/policy_info.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 namespace schedlab {
 
@@ -12,11 +13,11 @@ namespace schedlab {
 /// tasks + edges). Ties: lower task id first.
 /// Source: the order in which libraries run stacked layers without a wavefront (the first steps of
 /// Appleyard, Kocisky, Blunsom, arXiv 1604.01946).
-class LayerByLayer final : public Policy {
+class LayerByLayer final : public PlacingPolicy {
  public:
   [[nodiscard]] std::string_view name() const override { return "layer_by_layer"; }
   [[nodiscard]] Granularity granularity() const override { return Granularity::fine; }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 };
 
 [[nodiscard]] PolicyInfo layer_by_layer_info();

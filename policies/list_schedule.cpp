@@ -4,7 +4,6 @@
 #include "policies/option_specs.hpp"
 #include "policies/wavefront.hpp"
 #include "sim/plan/accumulations.hpp"
-#include "sim/plan/plan_builder.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -49,7 +48,7 @@ class Dispatcher {
     }
   }
 
-  [[nodiscard]] Plan run(std::string policy_name) {
+  [[nodiscard]] PlanBuilder run() && {
     for (const TaskId task : graph_.tasks()) {
       missing_[task] = static_cast<std::uint32_t>(graph_.predecessors(task).size());
       if (missing_[task] == 0) arrive(task);
@@ -65,7 +64,7 @@ class Dispatcher {
       }
       dispatch(now);
     }
-    return std::move(builder_).build(std::move(policy_name));
+    return std::move(builder_);
   }
 
  private:
@@ -137,23 +136,21 @@ Urgency urgency_of(const IdVector<TaskId, Duration>& rank) {
   return urgency;
 }
 
-Plan dispatch_when_idle(const Problem& problem,
-                        std::string policy_name,
-                        std::uint32_t streams,
-                        const Urgency& urgency) {
-  return Dispatcher{problem, streams, urgency}.run(std::move(policy_name));
+PlanBuilder dispatch_when_idle(const Problem& problem,
+                               std::uint32_t streams,
+                               const Urgency& urgency) {
+  return Dispatcher{problem, streams, urgency}.run();
 }
 
-Plan place_on_earliest_finish(const Problem& problem,
-                              std::string policy_name,
-                              std::uint32_t streams,
-                              const Urgency& urgency) {
+PlanBuilder place_on_earliest_finish(const Problem& problem,
+                                     std::uint32_t streams,
+                                     const Urgency& urgency) {
   PlanBuilder builder{problem};
   builder.add_streams(streams);
   for (const TaskId task : order_by_key(problem.graph, [&](TaskId t) { return -urgency[t]; })) {
-    builder.place(task, builder.earliest_finish(task));
+    builder.place_on_earliest_finish(task);
   }
-  return std::move(builder).build(std::move(policy_name));
+  return builder;
 }
 
 std::vector<OptionSpec> list_options() {

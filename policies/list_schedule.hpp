@@ -3,10 +3,9 @@
 
 #include "policies/policy_info.hpp"
 #include "sim/graph/task_graph.hpp"
-#include "sim/plan/policy.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace schedlab {
@@ -27,17 +26,15 @@ using Urgency = IdVector<TaskId, std::int64_t>;
 /// `urgency` (empty) tasks are taken in the order in which they became ready. Cost O((tasks +
 /// edges) log tasks). The makespan is at most (2 - 1/streams) times the optimum (Graham, SIAM J.
 /// Appl. Math. 17(2), 1969, doi 10.1137/0117039).
-[[nodiscard]] Plan dispatch_when_idle(const Problem& problem,
-                                      std::string policy_name,
-                                      std::uint32_t streams,
-                                      const Urgency& urgency);
+[[nodiscard]] PlanBuilder dispatch_when_idle(const Problem& problem,
+                                             std::uint32_t streams,
+                                             const Urgency& urgency);
 
 /// In order of urgency, but never before a predecessor, each task goes to the stream on which it
 /// ends first (no insertion into gaps). Cost O(tasks (log tasks + streams) + edges).
-[[nodiscard]] Plan place_on_earliest_finish(const Problem& problem,
-                                            std::string policy_name,
-                                            std::uint32_t streams,
-                                            const Urgency& urgency);
+[[nodiscard]] PlanBuilder place_on_earliest_finish(const Problem& problem,
+                                                   std::uint32_t streams,
+                                                   const Urgency& urgency);
 
 /// The knob all list schedulers have.
 [[nodiscard]] std::vector<OptionSpec> list_options();

@@ -6,11 +6,11 @@
 
 namespace schedlab {
 
-Plan Peft::plan(const Problem& problem) const {
+PlanBuilder Peft::place(const Problem& problem) const {
   const IdVector<TaskId, Duration> duration = problem.costs.durations();
   IdVector<TaskId, Duration> rank_oct = upward_rank(problem.graph, duration);
   for (const TaskId task : rank_oct.ids()) rank_oct[task] -= duration[task];
-  return place_on_earliest_finish(problem, "peft", max_streams_, urgency_of(rank_oct));
+  return place_on_earliest_finish(problem, max_streams_, urgency_of(rank_oct));
 }
 
 PolicyInfo peft_info() {

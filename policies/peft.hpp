@@ -3,6 +3,7 @@
 
 #include "policies/list_schedule.hpp"
 #include "policies/policy_info.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 namespace schedlab {
 
@@ -14,11 +15,11 @@ namespace schedlab {
 /// stream: it is the upward rank without the task itself, and the stream is the one of the earliest
 /// finish. Cost: O(tasks * streams + edges). Ties: lower task id, then lower stream id. Source:
 /// Arabnejad, Barbosa, IEEE TPDS 25(3), 2014, doi 10.1109/TPDS.2013.57; without insertion.
-class Peft final : public Policy {
+class Peft final : public PlacingPolicy {
  public:
   explicit Peft(std::uint32_t max_streams = default_list_streams) : max_streams_(max_streams) {}
   [[nodiscard]] std::string_view name() const override { return "peft"; }
-  [[nodiscard]] Plan plan(const Problem& problem) const override;
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 
  private:
   std::uint32_t max_streams_;

@@ -6,11 +6,11 @@
 
 namespace schedlab {
 
-Plan RandomOrder::plan(const Problem& problem) const {
+PlanBuilder RandomOrder::place(const Problem& problem) const {
   Rng rng{seed_};
   Urgency urgency(problem.graph.task_count(), 0);
   for (std::int64_t& rank : urgency) rank = static_cast<std::int64_t>(rng.next() >> 1U);
-  return dispatch_when_idle(problem, "random", max_streams_, urgency);
+  return dispatch_when_idle(problem, max_streams_, urgency);
 }
 
 PolicyInfo random_order_info() {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/single_stream.hpp"
 
-#include "sim/plan/plan_builder.hpp"
-
 namespace schedlab {
 
-Plan SingleStream::plan(const Problem& problem) const {
+PlanBuilder SingleStream::place(const Problem& problem) const {
   PlanBuilder builder{problem};
   const StreamId stream =
       builder.add_stream({.device = DeviceId{0}, .priority = 0, .name = "stream"});
   for (const TaskId task : problem.graph.topological_order()) builder.place(task, stream);
-  return std::move(builder).build("single_stream");
+  return builder;
 }
 
 PolicyInfo single_stream_info() {

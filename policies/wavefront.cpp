@@ -2,6 +2,7 @@
 #include "policies/wavefront.hpp"
 
 #include "sim/graph/levels.hpp"
+#include "sim/trace/time_order.hpp"
 
 #include <algorithm>
 #include <queue>
@@ -23,13 +24,33 @@ bool is_topological(const TaskGraph& graph, const std::vector<TaskId>& order) {
   return true;
 }
 
+/// By rising key, equal ones by rising id.
+std::vector<TaskId> sorted_by(const std::vector<std::int64_t>& keys) {
+  std::vector<TaskId> order(keys.size());
+  constexpr std::int64_t far = std::int64_t{1} << 61U;  // differences fit into 64 bits
+  if (std::all_of(keys.begin(), keys.end(), [](std::int64_t k) { return k > -far && k < far; })) {
+    TimeOrder by_key;
+    const auto indices = by_key.by_time(keys);
+    std::transform(indices.begin(), indices.end(), order.begin(), [](std::uint32_t index) {
+      return TaskId{index};
+    });
+    return order;
+  }
+  for (std::uint32_t i = 0; i < keys.size(); ++i) order[i] = TaskId{i};
+  std::stable_sort(order.begin(), order.end(), [&](TaskId a, TaskId b) {
+    return keys[a.value()] < keys[b.value()];
+  });
+  return order;
+}
+
 /// Of the ready tasks always the one with the lowest key.
-std::vector<TaskId> order_of_ready(const TaskGraph& graph, const std::vector<Keyed>& by_task) {
+std::vector<TaskId> order_of_ready(const TaskGraph& graph, const std::vector<std::int64_t>& keys) {
+  const auto keyed = [&](TaskId task) { return Keyed{keys[task.value()], task}; };
   std::priority_queue<Keyed, std::vector<Keyed>, std::greater<>> ready;
   IdVector<TaskId, std::uint32_t> missing(graph.task_count(), 0);
   for (const TaskId task : graph.tasks()) {
     missing[task] = static_cast<std::uint32_t>(graph.predecessors(task).size());
-    if (missing[task] == 0) ready.push(by_task[task.value()]);
+    if (missing[task] == 0) ready.push(keyed(task));
   }
   std::vector<TaskId> order;
   order.reserve(graph.task_count());
@@ -38,7 +59,7 @@ std::vector<TaskId> order_of_ready(const TaskGraph& graph, const std::vector<Key
     ready.pop();
     order.push_back(task);
     for (const TaskId after : graph.successors(task)) {
-      if (--missing[after] == 0) ready.push(by_task[after.value()]);
+      if (--missing[after] == 0) ready.push(keyed(after));
     }
   }
   return order;
@@ -78,16 +99,12 @@ std::uint32_t widest_level(const TaskGraph& graph) {
 
 std::vector<TaskId> order_by_key(const TaskGraph& graph,
                                  const std::function<std::int64_t(TaskId)>& key) {
-  std::vector<Keyed> sorted;
-  sorted.reserve(graph.task_count());
-  for (const TaskId task : graph.tasks()) sorted.emplace_back(key(task), task);
-  const std::vector<Keyed> by_task = sorted;
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<TaskId> order;
-  order.reserve(graph.task_count());
-  for (const auto& [key_of_task, task] : sorted) order.push_back(task);
+  std::vector<std::int64_t> keys(graph.task_count());
+  for (const TaskId task : graph.tasks()) keys[task.value()] = key(task);
+  std::vector<TaskId> order = sorted_by(keys);
   // If nobody stands before a predecessor, the task with the lowest key is always a ready one.
-  return is_topological(graph, order) ? order : order_of_ready(graph, by_task);
+  if (!is_topological(graph, order)) order = order_of_ready(graph, keys);
+  return order;
 }
 
 }  // namespace schedlab

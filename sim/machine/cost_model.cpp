@@ -247,9 +247,8 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform)
 }
 
 IdVector<TaskId, Duration> CostTable::durations(DeviceId device) const {
-  IdVector<TaskId, Duration> result;
-  result.reserve(task_count());
-  for (const TaskId task : operation_of_.ids()) result.push_back(duration(task, device));
+  IdVector<TaskId, Duration> result(task_count());
+  for (const TaskId task : operation_of_.ids()) result[task] = duration(task, device);
   return result;
 }
 

@@ -13,6 +13,20 @@
 
 namespace schedlab {
 
+/// Where tasks are placed and in which order: all that a PlanBuilder's plan follows from, besides
+/// the graph.
+struct Placement {
+  IdVector<StreamId, StreamSpec> streams;
+  IdVector<StreamId, bool> created;      ///< by the plan; false: it exists from the start
+  IdVector<TaskId, StreamId> stream_of;  ///< none(): not placed
+  std::vector<TaskId> order;
+  /// Needs beyond the graph's edges: (position of the consumer in order, producer), by position.
+  std::vector<std::pair<std::uint32_t, TaskId>> extra;
+
+  [[nodiscard]] std::size_t memory_bytes() const;
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
 /// Makes a Plan for one host thread from "this task next, on that stream": every dependency across
 /// streams becomes an event recorded right after the producer and a wait right before the consumer.
 /// Waits that earlier waits already imply are left out, and an event is recorded only if somebody
@@ -26,14 +40,18 @@ class PlanBuilder {
   StreamId add_stream(StreamSpec spec, bool created = false);
   /// `count` equal streams on device 0, default priority.
   void add_streams(std::uint32_t count);
-  [[nodiscard]] std::size_t stream_count() const { return streams_.size(); }
+  [[nodiscard]] std::size_t stream_count() const { return placement_.streams.size(); }
 
   /// Tasks must be placed after all their predecessors (ContractViolation names the task
   /// otherwise). `also_after`: further placed tasks to wait for, which the graph does not ask for
   /// (a join).
   void place(TaskId task, StreamId stream, std::span<const TaskId> also_after = {});
-  [[nodiscard]] bool placed(TaskId task) const { return placed_[task].valid(); }
-  [[nodiscard]] StreamId stream_of(TaskId task) const { return placed_[task]; }
+  /// On its earliest_finish().
+  void place_on_earliest_finish(TaskId task);
+  [[nodiscard]] bool placed(TaskId task) const { return placement_.stream_of[task].valid(); }
+  [[nodiscard]] StreamId stream_of(TaskId task) const { return placement_.stream_of[task]; }
+  /// Of everything placed so far.
+  [[nodiscard]] const Placement& placement() const { return placement_; }
   /// The last task of each stream that has any: what a join waits for.
   [[nodiscard]] std::vector<TaskId> last_tasks() const;
 
@@ -59,19 +77,18 @@ class PlanBuilder {
   void for_each_need(std::size_t position, std::size_t& extra, Visitor visit) const;
   [[nodiscard]] Waits needed_waits() const;
 
+  void expect_placeable(TaskId task) const;
+  [[nodiscard]] StreamId earliest_finish(TaskId task, Time ready) const;
+  void place_ready(TaskId task, StreamId stream, Time ready);
+
   Problem problem_;
+  Placement placement_;
   Accumulations accumulations_;
   IdVector<TensorId, TaskId> last_writer_;  // of shared accumulate tensors; empty if there are none
-  IdVector<StreamId, StreamSpec> streams_;
-  bool one_device_ = true;  // all streams are on one
-  IdVector<StreamId, bool> created_;
+  bool one_device_ = true;                  // all streams are on one
   IdVector<StreamId, Time> free_at_;
   IdVector<StreamId, TaskId> last_on_;
-  IdVector<TaskId, StreamId> placed_;
   IdVector<TaskId, Time> finish_;
-  std::vector<TaskId> order_;
-  // Needs beyond the graph's edges: (position of the consumer in order_, producer), by position.
-  std::vector<std::pair<std::uint32_t, TaskId>> extra_;
 };
 
 }  // namespace schedlab

@@ -229,34 +229,41 @@ class PlainWalk {
   IdVector<TensorId, TaskId> last_writer_;
 };
 
-[[nodiscard]] bool is_plain(const TaskGraph& graph, const Platform& platform, const Plan& plan) {
+[[nodiscard]] bool is_plain(const TaskGraph& graph, const PlainFacts& facts, const Plan& plan) {
   return plan.hosts.size() == 1 && plan.messages.empty() && plan.graphs.empty() &&
-         platform.ranks <= 1 && !graph.has_ranks() && graph.task_count() <= most_launches &&
+         facts.ranks <= 1 && !graph.has_ranks() && graph.task_count() <= most_launches &&
          graph.collectives().empty() &&
          row_width(plan) * (plan.streams.size() + plan.event_count + 1) <= most_cells &&
          std::all_of(plan.streams.begin(), plan.streams.end(), [&](const StreamSpec& stream) {
-           return stream.sync != StreamSync::legacy_default && platform.has_device(stream.device);
+           return stream.sync != StreamSync::legacy_default &&
+                  stream.device.value() < facts.devices;
          });
 }
 
-[[nodiscard]] bool surely_fits(const TaskGraph& graph, const Platform& platform) {
-  std::int64_t together = 0;
-  for (const TensorId tensor : graph.tensors().ids()) {
-    together += graph.tensors().bytes(tensor).count();
-  }
-  return std::all_of(platform.devices.begin(), platform.devices.end(), [&](const Device& device) {
-    return device.memory_capacity.count() == 0 || together <= device.memory_capacity.count();
+[[nodiscard]] bool surely_fits(const TaskGraph& graph, const std::vector<Bytes>& capacities) {
+  Bytes together{0};
+  for (const TensorId tensor : graph.tensors().ids()) together += graph.tensors().bytes(tensor);
+  return std::all_of(capacities.begin(), capacities.end(), [&](Bytes capacity) {
+    return capacity == Bytes{0} || together <= capacity;
   });
 }
 
 }  // namespace
 
-bool is_surely_right(const TaskGraph& graph,
-                     const Platform& platform,
-                     const Plan& plan,
-                     const CheckOptions& options) {
-  return is_plain(graph, platform, plan) &&
-         (!options.check_memory || surely_fits(graph, platform)) && PlainWalk{graph, plan}.run();
+PlainFacts plain_facts(const Platform& platform, const CheckOptions& options) {
+  PlainFacts facts{
+      .ranks = platform.ranks, .devices = platform.device_count(), .memory_capacity = {}};
+  if (!options.check_memory) return facts;
+  facts.memory_capacity.reserve(platform.devices.size());
+  for (const Device& device : platform.devices) {
+    facts.memory_capacity.push_back(device.memory_capacity);
+  }
+  return facts;
+}
+
+bool is_surely_right(const TaskGraph& graph, const PlainFacts& facts, const Plan& plan) {
+  return is_plain(graph, facts, plan) && surely_fits(graph, facts.memory_capacity) &&
+         PlainWalk{graph, plan}.run();
 }
 
 }  // namespace schedlab::checker

@@ -7,9 +7,21 @@
 #include "sim/plan/plan.hpp"
 #include "sim/plan/plan_check.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace schedlab::checker {
+
+/// What is_surely_right() looks at besides graph and plan: where this is equal, so is its answer.
+struct PlainFacts {
+  std::uint32_t ranks = 0;
+  std::size_t devices = 0;
+  std::vector<Bytes> memory_capacity;  ///< of each kind of device; empty: memory is not checked
+
+  friend bool operator==(const PlainFacts&, const PlainFacts&) = default;
+};
+[[nodiscard]] PlainFacts plain_facts(const Platform& platform, const CheckOptions& options);
 
 /// Is this surely a plan in which check_fully() finds nothing? `false` says nothing: the plan may
 /// be wrong, or of a kind that is not looked at here. Looked at are small plans of one host without
@@ -20,9 +32,8 @@ namespace schedlab::checker {
 /// Cost  O(calls + edges + tensor uses + (records, waits, synchronizations) * streams), in one
 /// pass.
 [[nodiscard]] bool is_surely_right(const TaskGraph& graph,
-                                   const Platform& platform,
-                                   const Plan& plan,
-                                   const CheckOptions& options);
+                                   const PlainFacts& facts,
+                                   const Plan& plan);
 
 /// What check() does with plans for which is_surely_right() does not speak.
 [[nodiscard]] std::vector<Finding> check_fully(const TaskGraph& graph,

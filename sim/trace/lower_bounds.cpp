@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace schedlab {
@@ -98,7 +99,40 @@ __extension__ using UnitTime = unsigned __int128;
   return least;
 }
 
+/// Does every task last as long as its operation?
+[[nodiscard]] bool last_as_operations(const Problem& problem) {
+  if (!problem.graph.collectives().empty()) return false;
+  const auto tasks = problem.graph.tasks();
+  const auto kinds = problem.platform.devices.ids();
+  return std::all_of(kinds.begin(), kinds.end(), [&](DeviceId device) {
+    return std::all_of(tasks.begin(), tasks.end(), [&](TaskId task) {
+      return problem.costs.duration(task, device) ==
+             problem.costs.entry(task, device).estimate.duration;
+    });
+  });
+}
+
+/// Tasks that differ in what they need, each with how many are like it: one per operation where
+/// tasks of one operation last equally long, else all.
+[[nodiscard]] std::vector<std::pair<TaskId, std::uint64_t>> different_tasks(
+    const Problem& problem) {
+  const TaskGraph& graph = problem.graph;
+  std::vector<std::pair<TaskId, std::uint64_t>> different;
+  if (!last_as_operations(problem)) {
+    for (const TaskId task : graph.tasks()) different.emplace_back(task, 1);
+    return different;
+  }
+  different.resize(graph.operations().size(), {TaskId::none(), 0});
+  for (const TaskId task : graph.tasks()) {
+    auto& [first, count] = different[graph.operation_id(task).value()];
+    if (count++ == 0) first = task;
+  }
+  std::erase_if(different, [](const auto& one) { return one.second == 0; });
+  return different;
+}
+
 [[nodiscard]] Duration work_bound(const Problem& problem) {
+  const auto tasks = different_tasks(problem);
   std::size_t classes = 0;
   for (const Device& device : problem.platform.devices) {
     classes = std::max(classes, device.unit_classes.size());
@@ -118,8 +152,8 @@ __extension__ using UnitTime = unsigned __int128;
     }
     if (!limited || units == 0) continue;
     UnitTime work = 0;
-    for (const TaskId task : problem.graph.tasks()) {
-      work += least_unit_time(problem, task, unit_class);
+    for (const auto& [task, count] : tasks) {
+      work += count * least_unit_time(problem, task, unit_class);
     }
     // Whole units: the last of them ends no earlier than the quotient, rounded up.
     const bool whole = problem.platform.sharing == SharingModel::exclusive;

@@ -2,6 +2,7 @@
 #include "sim/trace/memory_use.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/trace/tensor_life.hpp"
 #include "sim/trace/time_order.hpp"
 
 #include <fmt/format.h>
@@ -201,27 +202,7 @@ TensorLife tensor_life(const TensorTable& tensors,
                        std::span<const std::uint32_t> span_of,
                        std::span<const std::int64_t> starts,
                        std::span<const std::int64_t> ends) {
-  const auto first_of = [&](std::span<const TaskId> tasks) {
-    std::uint32_t first = never;
-    for (const TaskId task : tasks) {
-      const std::uint32_t i = span_of[task.value()];
-      if (i != never && (first == never || starts[i] < starts[first])) first = i;
-    }
-    return first;
-  };
-  const auto last_of = [&](std::span<const TaskId> tasks) {
-    std::uint32_t last = never;
-    for (const TaskId task : tasks) {
-      const std::uint32_t i = span_of[task.value()];
-      if (i != never && (last == never || ends[i] > ends[last])) last = i;
-    }
-    return last;
-  };
-  TensorLife life{.first = first_of(tensors.writers(tensor)),
-                  .last = last_of(tensors.readers(tensor))};
-  if (life.first == never) life.first = first_of(tensors.readers(tensor));
-  if (life.last == never) life.last = last_of(tensors.writers(tensor));
-  return life;
+  return inlined_tensor_life(tensors, tensor, span_of, starts, ends);
 }
 
 std::vector<DeviceMemory> memory_use(const Problem& problem, const Trace& trace) {

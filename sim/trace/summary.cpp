@@ -5,7 +5,7 @@
 #include "sim/graph/matmul.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
 #include "sim/trace/document.hpp"
-#include "sim/trace/memory_use.hpp"
+#include "sim/trace/tensor_life.hpp"
 
 #include <algorithm>
 #include <array>
@@ -250,7 +250,7 @@ void Summarizer::mark_life_times(const Problem& problem, const Trace& trace) {
   }
 
   for (const TensorId tensor : tensors.ids()) {
-    const auto [first, last] = tensor_life(tensors, tensor, span_of_, starts_, ends_);
+    const auto [first, last] = inlined_tensor_life(tensors, tensor, span_of_, starts_, ends_);
     const std::int64_t bytes = tensors.bytes(tensor).count();
     if (tensors.persistent(tensor)) {
       const DeviceId device = first != not_run ? trace.tasks[first].device : DeviceId{0};

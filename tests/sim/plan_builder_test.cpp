@@ -39,6 +39,23 @@ const Calls& calls_of(const Plan& plan) {
   return plan.hosts[HostId{0}].calls;
 }
 
+TEST_CASE("placing on the earliest finish is asking for it and placing there") {
+  const Scene scene{diamond(), 10us};
+  PlanBuilder asked{scene.problem()};
+  PlanBuilder placed{scene.problem()};
+  asked.add_streams(3);
+  placed.add_streams(3);
+  for (const TaskId task : scene.graph.tasks()) {
+    asked.place(task, asked.earliest_finish(task));
+    placed.place_on_earliest_finish(task);
+    CHECK(placed.placement() == asked.placement());
+  }
+  // 0 and 1 one after the other, 2 beside 1, and 3, for which two streams are free, on the first.
+  const std::vector<StreamId> expected{s0, s0, s1, s0};
+  CHECK(placed.placement().stream_of.raw() == expected);
+  CHECK(std::move(placed).build("test") == std::move(asked).build("test"));
+}
+
 TEST_CASE("each edge across streams becomes a record and a wait") {
   const Scene scene{diamond(), 10us};
   PlanBuilder builder{scene.problem()};
