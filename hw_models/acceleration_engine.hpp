@@ -74,7 +74,7 @@ struct CostTerms {
 /// Valid for: machines whose units are core groups (sharing exclusive). An operator on the
 /// management core holds its group too: the thread that is bound to the group runs it.
 /// Source: swFLOWpro (see engine_class); a class's cost is linear in its work by assumption.
-class AccelerationEngine final : public CostModel {
+class AccelerationEngine final : public NetworkCostModel {
  public:
   struct Options {
     EngineCosts costs{};
@@ -94,13 +94,6 @@ class AccelerationEngine final : public CostModel {
 
   [[nodiscard]] std::string_view name() const override { return "acceleration_engine"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;
-  [[nodiscard]] Estimate estimate_collective(const Operation& operation,
-                                             const CollectiveSpec& spec,
-                                             std::span<const std::uint32_t> ranks,
-                                             const Platform& platform,
-                                             DeviceId kind) const override {
-    return collective_cost(operation, spec, ranks, platform, kind);
-  }
   [[nodiscard]] Processor processor(const Operation& operation) const {
     return options_.array && suits_array(operation, options_.array_from_bytes)
                ? Processor::array

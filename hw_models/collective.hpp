@@ -56,4 +56,16 @@ struct CollectiveTime {
                                        const Platform& platform,
                                        DeviceId kind);
 
+/// A cost model of devices whose collectives cost what collective_cost() says.
+class NetworkCostModel : public CostModel {
+ public:
+  [[nodiscard]] Estimate estimate_collective(const Operation& operation,
+                                             const CollectiveSpec& spec,
+                                             std::span<const std::uint32_t> ranks,
+                                             const Platform& platform,
+                                             DeviceId kind) const final {
+    return collective_cost(operation, spec, ranks, platform, kind);
+  }
+};
+
 }  // namespace schedlab

@@ -36,8 +36,7 @@ struct MemoryTime {
 ///   seconds = (sum of costs x features, together with MemoryTime) * 2^(smooth correction)
 ///
 ///   features     1; FLOPs, bytes and bytes written of the blocks on the fullest unit; 1 where
-///   other
-///                units take part. Costs are non-negative and make the relative errors least
+///                other units take part. Costs are non-negative and make the relative errors least
 ///                (hw_models/linear_fit.hpp); features that the samples cannot tell apart are left
 ///                out.
 ///   correction   what the costs miss at the samples, as log2, interpolated over log2 of the shape

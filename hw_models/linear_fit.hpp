@@ -9,7 +9,7 @@ namespace schedlab {
 /// counts from a model's structure (launches, cells, bytes), often simulated makespans.
 struct FitRow {
   std::vector<double> features;
-  double measured = 0;
+  double measured = 0;  ///< in any unit; coefficients are in it per feature
 };
 
 struct LinearFit {

@@ -16,7 +16,7 @@ struct MachineNumber {
   std::string_view name;     ///< with its unit
   std::string_view doc;      ///< one sentence; what absence means, where it is not "none"
   void (*set)(Platform&, double);
-  double minimum = 0;
+  double minimum = 0;  ///< in the unit of the name, as the maximum; both are allowed
   double maximum = std::numeric_limits<double>::infinity();
   bool integer = false;
 };

@@ -43,19 +43,12 @@ struct PredictionQuality {
 ///
 /// Valid for: the device and the kernels that the profile was measured with, inside its range of
 /// shapes; quality() says whether an operation is.
-class Measured final : public CostModel {
+class Measured final : public NetworkCostModel {
  public:
   [[nodiscard]] std::string_view name() const override { return "measured"; }
   /// Throws InfeasibleError if the device has no profile, or a kernel no class in it; names the
   /// kind and the operation.
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;
-  [[nodiscard]] Estimate estimate_collective(const Operation& operation,
-                                             const CollectiveSpec& spec,
-                                             std::span<const std::uint32_t> ranks,
-                                             const Platform& platform,
-                                             DeviceId kind) const override {
-    return collective_cost(operation, spec, ranks, platform, kind);
-  }
 
   /// Throws as estimate().
   [[nodiscard]] PredictionQuality quality(const Operation& operation, const Device& device) const;

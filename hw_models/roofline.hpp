@@ -18,20 +18,13 @@ namespace schedlab {
 /// (sim/machine/cache_reuse.hpp).
 ///
 /// Source: Williams, Waterman, Patterson, CACM 52(4), 2009, doi 10.1145/1498765.1498785.
-class Roofline final : public CostModel {
+class Roofline final : public NetworkCostModel {
  public:
   /// `efficiency` in (0, 1]: share of the arithmetic peak that kernels reach.
   explicit Roofline(double efficiency = 1.0) : efficiency_(efficiency) {}
 
   [[nodiscard]] std::string_view name() const override { return "roofline"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;
-  [[nodiscard]] Estimate estimate_collective(const Operation& operation,
-                                             const CollectiveSpec& spec,
-                                             std::span<const std::uint32_t> ranks,
-                                             const Platform& platform,
-                                             DeviceId kind) const override {
-    return collective_cost(operation, spec, ranks, platform, kind);
-  }
 
  private:
   double efficiency_;

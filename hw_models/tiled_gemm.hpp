@@ -20,6 +20,7 @@ struct TileChoice {
 
 /// Largest number of parts of k that is tried by default. Libraries split k when there are fewer
 /// tiles than units; beyond 16 parts the sums cost more than is gained on the machines we ship.
+/// What a library does is not published. // assumed
 inline constexpr std::int64_t default_max_split = 16;
 
 /// The tile with the shortest duration; at a tie the one on fewer units, then the first listed.
@@ -82,20 +83,13 @@ inline constexpr std::int64_t default_max_split = 16;
 /// all its units to its end.
 ///
 /// Source: NVIDIA, "Matrix Multiplication Background User's Guide" (tiles, waves and the tail).
-class TiledGemm final : public CostModel {
+class TiledGemm final : public NetworkCostModel {
  public:
   /// `max_split` >= 1: largest number of parts k may be split into; 1 = no split-k.
   explicit TiledGemm(std::int64_t max_split = default_max_split) : max_split_(max_split) {}
 
   [[nodiscard]] std::string_view name() const override { return "tiled_gemm"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;
-  [[nodiscard]] Estimate estimate_collective(const Operation& operation,
-                                             const CollectiveSpec& spec,
-                                             std::span<const std::uint32_t> ranks,
-                                             const Platform& platform,
-                                             DeviceId kind) const override {
-    return collective_cost(operation, spec, ranks, platform, kind);
-  }
 
  private:
   std::int64_t max_split_;

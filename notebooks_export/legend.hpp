@@ -21,7 +21,7 @@ struct LegendEntry {
   std::size_t series = 0;  ///< index of a line or of points
 };
 
-/// A legend that is set in lines between `left` and `right`.
+/// A legend that is set in lines between `left` and `right` (pixels).
 class Legend {
  public:
   Legend(double left, double right) : left_(left), right_(right) {}

@@ -9,6 +9,7 @@
 
 namespace schedlab {
 
+/// Pixels from the left and from above, as all sizes here.
 struct Point {
   double x = 0;
   double y = 0;

@@ -14,8 +14,8 @@ namespace schedlab {
 
 /// Where time lies on the picture.
 struct TimeScale {
-  double left = 0;
-  double width = 1;
+  double left = 0;   ///< where time 0 is, in pixels
+  double width = 1;  ///< of the whole run, in pixels
   std::int64_t end_ps = 1;
 
   [[nodiscard]] double x(Time time) const {

@@ -54,8 +54,8 @@ void squared_error(const SquaredError& args);
 /// also writes its transpose; sgd: w -= rate * g.
 struct WeightUpdate {
   float* w = nullptr;
-  float* transposed =
-      nullptr;  ///< W^T[n, rows] in panels; nullptr: none (biases, one row of tiles)
+  /// W^T[n, rows] in panels; nullptr: none (biases, one row of tiles).
+  float* transposed = nullptr;
   const float* gradient = nullptr;
   float* mean = nullptr;      ///< adam: m
   float* variance = nullptr;  ///< adam: v; both nullptr: sgd
