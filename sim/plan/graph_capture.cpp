@@ -129,13 +129,14 @@ class Capture {
     if (event.graph != graph_number_) return;
     const StreamId lane = this->lane(call.stream());
     Front& front = fronts_[lane.value()];
-    front.erase(std::remove_if(front.begin(),
-                               front.end(),
-                               [&](const Place& place) {
-                                 return order_.covered(event.snapshot, place.lane) >=
-                                        place.position;
-                               }),
-                front.end());
+    // What the event implies goes, but for what it names itself: that is known and not added again.
+    const auto implied = [&](const Place& place) {
+      return order_.covered(event.snapshot, place.lane) >= place.position &&
+             std::none_of(event.front.begin(), event.front.end(), [&](const Place& own) {
+               return own.node == place.node;
+             });
+    };
+    front.erase(std::remove_if(front.begin(), front.end(), implied), front.end());
     for (const Place& place : event.front) {
       if (order_.known(lane, place.lane) < place.position) front.push_back(place);
     }

@@ -57,6 +57,37 @@ TEST_CASE("capture: stream order and events become needs, and what others imply 
   expect_well_formed(made, 5);
 }
 
+TEST_CASE("capture: waiting again for what a stream has waited for changes nothing") {
+  Plan eager;
+  eager.streams.resize(2);
+  eager.event_count = 2;
+  eager.hosts[HostId{0}].calls = {C::launch(s0, TaskId{0}),
+                                  C::record(s0, EventId{0}),
+                                  C::record(s0, EventId{1}),
+                                  C::wait(s1, EventId{0}),
+                                  C::wait(s1, EventId{0}),
+                                  C::wait(s1, EventId{1}),  // recorded at the same place
+                                  C::launch(s1, TaskId{1})};
+  const Plan made = capture_graphs(eager);
+  REQUIRE(made.graphs.size() == 1);
+  REQUIRE(made.graphs[0].needs(1).size() == 1);
+  CHECK(made.graphs[0].needs(1)[0] == 0);
+
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const Plan plan = test::random_plan(test::random_graph(seed), seed, 5, true);
+    Plan again = plan;
+    Rng rng{seed};
+    auto& calls = again.hosts[HostId{0}].calls;
+    calls.clear();
+    for (const HostCall call : plan.hosts[HostId{0}].calls) {
+      calls.push_back(call);
+      if (call.kind() == HostCallKind::wait && rng.below(2) == 0) calls.push_back(call);
+    }
+    CHECK(capture_graphs(again).graphs == capture_graphs(plan).graphs);
+  }
+}
+
 TEST_CASE("capture: a synchronize ends a graph and stays, with the stream of the launch") {
   Plan eager;
   eager.streams.resize(2);
