@@ -2,7 +2,6 @@
 #include "sim/engine/in_order.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/base/huge_pages.hpp"
 #include "sim/engine/in_order_run.hpp"
 
 #include <fmt/format.h>
@@ -338,7 +337,7 @@ void InOrderSweep::sweep(Run& run) {
 
 void InOrderSweep::sweep_recorded(Run& run) {
   const std::vector<HostCall>& calls = run.plan.hosts[HostId{0}].calls;
-  reserve_large(run.trace.hosts, calls.size());
+  run.trace.hosts.reserve(calls.size());
   for (std::uint32_t i = 0; i < calls.size(); ++i) {
     HostCall call = calls[i];
     const Time started = run.clock;
@@ -360,7 +359,7 @@ void InOrderSweep::run_into(const Problem& problem,
   trace.hosts.clear();
   trace.flows.clear();
   trace.messages.clear();
-  reserve_large(trace.tasks, problem.graph.task_count());
+  trace.tasks.reserve(problem.graph.task_count());
   begin(problem, plan);
   const Host& host = problem.platform.host(HostId{0});
   HostCosts host_costs = host.costs;
