@@ -81,15 +81,16 @@ endfunction()
 set(schedlab_optional_libraries schedlab::app schedlab::profiler schedlab::real_exec)
 
 # schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>] [COST <seconds>]
-#                   [UNSANITIZED <test case>...])
+#                   [RANKS <n>] [UNSANITIZED <test case>...])
 #
 # One doctest program with its ctest entry. LABELS are unit, property, golden, reference, gpu, mpi; 77 as exit code means
 # skipped. With SCHEDLAB_TEST_LABELS set, tests without one of those labels are not even built.
 # COST         of the long ones, roughly: they are started first, so that none is left running alone at the end.
+# RANKS        started by mpirun on so many ranks.
 # UNSANITIZED  cases that run code which others run too, only more of it: left out under a sanitizer, where they take
 #              minutes. Commas of their names stand as "?".
 function(schedlab_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "SOURCES;DEPENDS;LABELS;UNSANITIZED")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST;RANKS" "SOURCES;DEPENDS;LABELS;UNSANITIZED")
   schedlab_refuse_unknown_arguments(schedlab_add_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_LABELS)
     message(FATAL_ERROR "schedlab_add_test(${name}): LABELS is missing (unit, property, golden, reference, gpu)")
@@ -119,7 +120,12 @@ function(schedlab_add_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} schedlab_test_support schedlab_warnings)
   target_precompile_headers(${name} REUSE_FROM schedlab_test_support)
-  add_test(NAME ${name} COMMAND ${name} ${case_filter} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+  set(launcher "")
+  if(arg_RANKS)
+    set(launcher ${SCHEDLAB_MPIRUN} -n ${arg_RANKS})
+  endif()
+  add_test(NAME ${name} COMMAND ${launcher} "$<TARGET_FILE:${name}>" ${case_filter} WORKING_DIRECTORY
+                                                                                    "${CMAKE_CURRENT_BINARY_DIR}")
   set_tests_properties(
     ${name}
     PROPERTIES LABELS "${arg_LABELS}"
@@ -128,6 +134,9 @@ function(schedlab_add_test name)
                ENVIRONMENT "${SCHEDLAB_TEST_ENVIRONMENT}")
   if(arg_COST)
     set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+  endif()
+  if(arg_RANKS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS 2)
   endif()
 endfunction()
 

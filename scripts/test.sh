@@ -15,6 +15,8 @@ failed=0
 skipped=0
 failures=()
 table=()
+reasons=$logs/skipped.txt
+: >"$reasons"
 
 count() { grep -cE "$1" "$2" || true; }
 
@@ -27,6 +29,7 @@ tally() {
   bad=$(($(count '^ *[0-9]+/[0-9]+ Test ' "$log") - ok - skip))
   passed=$((passed + ok))
   skipped=$((skipped + skip))
+  grep '^skipped: ' "build/$step/Testing/Temporary/LastTest.log" >>"$reasons" || true
   failed=$((failed + bad))
   while read -r line; do
     failures+=("$step: $line")
@@ -97,7 +100,8 @@ echo
 echo "== summary"
 printf '%s\n' "${table[@]}"
 if [ "$skipped" -gt 0 ]; then
-  echo "$skipped tests skipped: a tool, a data set or a device they need is not here (named above)"
+  echo "$skipped tests skipped (named above). What they, and cases of others, found missing:"
+  sort -u "$reasons" | sed 's/^skipped: /  /'
 fi
 if [ "$failed" -gt 0 ]; then
   echo "The following tests FAILED:"

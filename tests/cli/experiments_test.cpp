@@ -3,6 +3,7 @@
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
 #include "sim/graph/matmul.hpp"
+#include "tests/support/checkout.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 /// Specs whose whole grid takes longer than a test should.
 std::vector<std::string> large_specs() {
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(SCHEDLAB_EXPERIMENTS)) {
+  for (const auto& entry : fs::directory_iterator(testing::checkout() / "experiments")) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("s1_map_")) files.push_back(entry.path().string());
   }

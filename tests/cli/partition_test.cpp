@@ -6,6 +6,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/support/checkout.hpp"
 #include "workloads/pipeline/layer_file.hpp"
 
 #include <doctest/doctest.h>
@@ -117,7 +118,7 @@ TEST_CASE("the verb writes layers that can be read, a checked result and picture
   std::ostringstream text;
   std::ostringstream notes;
   PartitionOptions options;
-  options.spec = SCHEDLAB_EXPERIMENTS "/partition_gpt.json";
+  options.spec = (testing::checkout() / "experiments/partition_gpt.json").string();
   options.out = out.string();
   REQUIRE(run(options, Terminal{.out = text, .err = notes}) == exit_done);
   CHECK(says(text.str(), "shared parameters \"words\""));

@@ -3,6 +3,7 @@
 // docs/sharing_models.md says what was published where.
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
+#include "tests/support/checkout.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -16,8 +17,8 @@ namespace {
 class Experiment {
  public:
   explicit Experiment(const std::string& name)
-      : spec_(
-            load_spec(fmt::format("{}/experiments/published_{}.json", SCHEDLAB_SOURCE_DIR, name))),
+      : spec_(load_spec(
+            (testing::checkout() / fmt::format("experiments/published_{}.json", name)).string())),
         grid_(spec_),
         space_(spec_, grid_) {
     space_.components().check_all();

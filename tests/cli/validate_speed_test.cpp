@@ -7,6 +7,7 @@
 #include "sim/base/file.hpp"
 #include "tests/cli/simulated_device.hpp"
 #include "tests/cli/temporary_folder.hpp"
+#include "tests/support/checkout.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -132,7 +133,7 @@ TEST_CASE("validate: a recording keeps the probes") {
 
 TEST_CASE("recordings of CPUs that come with the program replay on any computer") {
   namespace fs = std::filesystem;
-  const fs::path recordings = fs::path{SCHEDLAB_EXPERIMENTS} / "recordings";
+  const fs::path recordings = testing::checkout() / "experiments/recordings";
   if (!fs::exists(recordings)) return;
   for (const auto& entry : fs::directory_iterator(recordings)) {
     const std::string name = entry.path().filename().string();

@@ -8,6 +8,7 @@
 #include "tests/cli/simulated_bench.hpp"
 #include "tests/cli/simulated_device.hpp"
 #include "tests/cli/validate_session.hpp"
+#include "tests/support/checkout.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -270,7 +271,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
                            "gpu_numerics.json",
                            "campaign_timeline.json"}) {
     CAPTURE(std::string{name});
-    const Spec spec = load_spec((fs::path{SCHEDLAB_EXPERIMENTS} / name).string());
+    const Spec spec = load_spec((testing::checkout() / "experiments" / name).string());
     const Grid grid(spec);
     ScenarioSpace space(spec, grid);
     REQUIRE_NOTHROW(space.components().check_all());

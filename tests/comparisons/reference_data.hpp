@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "tests/support/checkout.hpp"
 #include "tests/support/skip.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -18,12 +18,8 @@ namespace schedlab::testing {
 
 /// A file of the published measurements; nullopt, and the test noted as skipped, if it is absent.
 inline std::optional<std::filesystem::path> reference_data(const std::string& name) {
-  const char* given =
-      std::getenv("SCHEDLAB_REFERENCE_DATA");  // NOLINT(concurrency-mt-unsafe): reads
-  const std::filesystem::path base =
-      given != nullptr ? std::filesystem::path{given}
-                       : std::filesystem::path{SCHEDLAB_SOURCE_DIR} / ".." / "shared" / "data";
-  if (std::filesystem::exists(base / name)) return base / name;
+  const std::filesystem::path file = reference_data_folder() / name;
+  if (std::filesystem::exists(file)) return file;
   skip("the reference data is absent (set SCHEDLAB_REFERENCE_DATA)");
   return std::nullopt;
 }

@@ -4,13 +4,13 @@
 // the test reports the error and fails only when the estimate has lost touch with the device.
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/registry.hpp"
+#include "tests/support/checkout.hpp"
 #include "tests/support/skip.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -24,12 +24,7 @@ struct Row {
 };
 
 std::filesystem::path reference_file() {
-  const char* given =
-      std::getenv("SCHEDLAB_REFERENCE_DATA");  // NOLINT(concurrency-mt-unsafe): reads
-  const std::filesystem::path base =
-      given != nullptr ? std::filesystem::path{given}
-                       : std::filesystem::path{SCHEDLAB_SOURCE_DIR} / ".." / "shared" / "data";
-  return base / "deepbench" / "gemm.csv";
+  return testing::reference_data_folder() / "deepbench" / "gemm.csv";
 }
 
 // Columns: device, mode, precision, app, M, N, K, transA, transB, time_ms, padded_kernels.

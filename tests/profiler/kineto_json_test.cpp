@@ -2,6 +2,7 @@
 #include "profiler/kineto_json.hpp"
 
 #include "tests/profiler/profiled_scene.hpp"
+#include "tests/support/checkout.hpp"
 #include "tests/support/skip.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +10,6 @@
 #include <zlib.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -133,13 +133,6 @@ TEST_CASE("an empty log is an empty trace") {
 
 namespace {
 
-std::filesystem::path reference_data() {
-  const char* given =
-      std::getenv("SCHEDLAB_REFERENCE_DATA");  // NOLINT(concurrency-mt-unsafe): reads
-  return given != nullptr ? std::filesystem::path{given}
-                          : std::filesystem::path{SCHEDLAB_SOURCE_DIR} / "../shared/data";
-}
-
 std::string unzipped(const std::filesystem::path& path) {
   std::string text;
   gzFile file = gzopen(path.c_str(), "rb");
@@ -161,7 +154,8 @@ std::set<std::string> keys(const json& object) {
 }  // namespace
 
 TEST_CASE("fields are named as in a trace of PyTorch's profiler") {
-  const auto path = reference_data() / "hta/critical_path_event_sync_multi_stream.json.gz";
+  const auto path =
+      testing::reference_data_folder() / "hta/critical_path_event_sync_multi_stream.json.gz";
   if (!std::filesystem::exists(path)) {
     schedlab::testing::skip("the reference data is absent (set SCHEDLAB_REFERENCE_DATA)");
     return;
