@@ -341,13 +341,11 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
   try {
     const Policy& policy = *policy_of(scenario).value;
     const auto prepared = this->prepared(scenario, policy);
-    simulate(scenario,
-             *prepared,
-             policy,
-             {.engine = EngineKind::automatic,
-              .record_hosts = false,
-              .record_flows = false,
-              .stop = stop_});
+    const SimulationOptions options{.engine = EngineKind::automatic,
+                                    .record_hosts = false,
+                                    .record_flows = false,
+                                    .stop = stop_};
+    simulate(scenario, *prepared, policy, options);
     const FullRun run = settled_run(prepared);
     const Problem problem = run.problem();
     result.summary = summarizer_.summarize(problem, *plan_, recording_.trace, run.bounds());
