@@ -104,7 +104,8 @@ void append_samples(std::vector<Cell>& cells, const Samples& samples) {
   cells.push_back(number(samples.count()));
   for (const SampleSummary& summary : samples.summaries()) {
     for (const SampleColumn& column : sample_columns) {
-      cells.push_back(summary.count > 0 ? Cell{summary.*column.value} : Cell{});
+      cells.emplace_back();
+      if (summary.count > 0) cells.back() = summary.*column.value;
     }
   }
 }

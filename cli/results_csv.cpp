@@ -40,7 +40,8 @@ class RowShape {
     row.insert(row.end(), cells.begin(), metrics);
     if (baseline_) {
       const double value = baseline_->speed_up(makespan_ps_, scenario);
-      row.push_back(value > 0 ? Cell{value} : Cell{});
+      row.emplace_back();
+      if (value > 0) row.back() = value;
     }
     row.insert(row.end(), metrics, cells.end());
     return row;

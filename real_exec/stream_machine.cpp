@@ -58,7 +58,8 @@ void StreamMachine::create_stream(StreamId stream, const StreamSpec& spec) {
         "default_stream",
         stream.value()));
   }
-  if (streams_.size() <= stream.value()) streams_.resize(stream.value() + 1);
+  const Stream closed;
+  if (streams_.size() <= stream.value()) streams_.resize(stream.value() + 1, closed);
   Stream& opened = streams_[stream];
   opened.spec = spec;
   opened.level = level_of(spec.priority);
