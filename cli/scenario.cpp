@@ -389,7 +389,7 @@ FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
   const Summary summary = summarizer_.summarize(problem, *plan_, recording_.trace, run.bounds());
   expect_memory(problem, summary.peak_memory);
   if (with_samples) run.samples = draw(scenario, run, policy);
-  run.plan = plan_ == &recording_.plan ? std::move(recording_.plan) : *plan_;
+  run.plan = *plan_;
   run.trace = std::move(recording_.trace);
   run.findings = schedlab::check(
       problem.graph, problem.platform, run.plan, {.check_memory = space_.checks_memory()});

@@ -105,7 +105,8 @@ class Figure {
     if (y_.empty()) svg.text({30, top_ + 40}, "nothing to show: no scenario has a result");
     for (std::size_t i = 0; i < figure_.panels.size() && !y_.empty(); ++i) {
       const double left = static_cast<double>(i % columns_) * panel_width_;
-      const double top = top_ + static_cast<double>(i / columns_) * panel_height_;
+      const std::size_t row = i / columns_;
+      const double top = top_ + static_cast<double>(row) * panel_height_;
       draw_panel(svg, figure_.panels[i], left, top);
     }
     return std::move(svg).finish();

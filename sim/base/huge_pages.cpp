@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/huge_pages.hpp"
 
+#include <bit>
 #include <cstdint>
 
 #ifdef __linux__
@@ -22,7 +23,7 @@ void ask_for_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   if (bytes < least_bytes) return;
   // Whole huge pages only: what lies before and behind belongs to others.
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const auto begin = std::bit_cast<std::uintptr_t>(data);
   const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page;
   const std::uintptr_t last = (begin + bytes) / huge_page * huge_page;
   auto* const aligned = static_cast<char*>(data) + (first - begin);
