@@ -2,11 +2,10 @@
 #include "sim/trace/lower_bounds.hpp"
 
 #include "sim/graph/levels.hpp"
-#include "sim/machine/occupancy.hpp"
+#include "sim/machine/residency.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -37,66 +36,69 @@ __extension__ using UnitTime = unsigned __int128;
   return shortest;
 }
 
-/// Under `blocks` units are not held: kernels reside side by side and share a unit's throughput
-/// (sim/engine/sharing/blocks.hpp). What the blocks of a kernel use of it, in unit-picoseconds:
-///   blocks * compute_share / blocks_per_unit * the time of a block,
-/// which is that of the kernel alone over its waves, each as much longer as its blocks want more
-/// than a unit has.
-[[nodiscard]] double throughput_used(const CostTable::Entry& entry,
+/// What is used up: a unit has one of each at a time.
+enum class Resource : std::uint8_t {
+  room,        ///< for blocks; under `exclusive` the unit itself
+  throughput,  ///< under `fluid` and `blocks`
+};
+
+/// Where units are shared block by block, kernels reside side by side: what the blocks of a kernel
+/// alone take, in unit-picoseconds,
+///   blocks * their room or throughput * the time of a block at full rate.
+/// Beside others a block takes longer, and never less of either.
+[[nodiscard]] double taken_by_blocks(const CostTable::Entry& entry,
                                      const Device& device,
-                                     Duration duration) {
-  constexpr double grain = 1.0 / (1U << 19U);  // the engine rounds demands down, by less than this
-  constexpr double rounding = 1.0 - 1e-7;      // and the rates of waves
+                                     Duration duration,
+                                     Resource resource) {
+  constexpr double rounding = 1.0 - 1e-7;  // of the rates of waves
   const Estimate& estimate = entry.estimate;
-  const double units = device.unit_classes[entry.unit_class].count;
-  const double blocks = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
-  std::uint32_t per_unit = std::max(1U, estimate.blocks_per_unit);
-  UnitResources need = part_of_unit(per_unit, device.sm_limits);
-  if (estimate.block.threads != 0 && device.sm_limits.known()) {
-    need = block_resources(estimate.block, device.sm_limits);
-    per_unit = std::min(per_unit, occupancy(estimate.block, device.sm_limits).blocks);
+  const std::uint32_t units = device.unit_classes[entry.unit_class].count;
+  const Residency residency = schedlab::residency(estimate, device.sm_limits);
+  if (resource == Resource::room && residency.residents == std::max(1U, estimate.blocks_per_unit)) {
+    return entry.mean_share * units * static_cast<double>(duration.count());
   }
-  const double demand = static_cast<double>(estimate.compute_share) / per_unit;
-  const double resident =
-      unit_resources(device.sm_limits).times(need, std::numeric_limits<std::uint32_t>::max());
-  const double wave = std::min(blocks, units * std::min(resident, blocks));
-  const double last = std::fmod(blocks, wave);
-  const auto block_times = [&](double in_wave) {
-    return std::max(1.0, std::ceil(in_wave / units) * demand);
-  };
-  const double waves =
-      std::floor(blocks / wave) * block_times(wave) + (last > 0 ? block_times(last) : 0.0);
-  const double block_time = static_cast<double>(duration.count()) / waves;
-  return std::max(0.0, demand - grain) * blocks * block_time * rounding;
+  const std::uint32_t blocks = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
+  const double block_time = static_cast<double>(duration.count()) * unit_throughput /
+                            static_cast<double>(waves_alone(residency, blocks, units).whole);
+  const double of_a_unit = resource == Resource::room
+                               ? 1.0 / residency.residents
+                               : static_cast<double>(residency.throughput) / unit_throughput;
+  return of_a_unit * blocks * block_time * rounding;
 }
 
-/// The least unit-time the task needs in `unit_class`, 0 if some device can run it elsewhere.
+/// The least of the resource that the task needs in `unit_class`, 0 if some device can run it
+/// elsewhere.
 [[nodiscard]] UnitTime least_unit_time(const Problem& problem,
                                        TaskId task,
-                                       UnitClassId unit_class) {
+                                       UnitClassId unit_class,
+                                       Resource resource) {
   UnitTime least = ~UnitTime{0};
   for (const DeviceId device : problem.platform.devices.ids()) {
     const CostTable::Entry& entry = problem.costs.entry(task, device);
     if (entry.unit_class != unit_class) return 0;
     const Duration duration = duration_of(problem, task, device);
-    const auto picoseconds = static_cast<std::uint64_t>(duration.count());
     const Device& owner = problem.platform.devices[device];
     // Rounded down, so that it stays a bound.
-    switch (problem.platform.sharing) {
-      case SharingModel::exclusive:
-        least = std::min(least, UnitTime{entry.units} * picoseconds);
-        break;
-      case SharingModel::fluid: {  // a partly filled wave leaves its units to others
-        const double units = entry.mean_share * owner.unit_classes[unit_class].count;
-        least = std::min(least, static_cast<UnitTime>(units * static_cast<double>(picoseconds)));
-        break;
-      }
-      case SharingModel::blocks:
-        least = std::min(least, static_cast<UnitTime>(throughput_used(entry, owner, duration)));
-        break;
-    }
+    const UnitTime needed =
+        problem.platform.sharing == SharingModel::exclusive
+            ? UnitTime{entry.units} * static_cast<std::uint64_t>(duration.count())
+            : static_cast<UnitTime>(taken_by_blocks(entry, owner, duration, resource));
+    least = std::min(least, needed);
   }
   return least;
+}
+
+/// What limits the runs of a machine. Under `blocks` room is several resources, and none counts.
+[[nodiscard]] std::vector<Resource> resources_of(SharingModel sharing) {
+  switch (sharing) {
+    case SharingModel::exclusive:
+      return {Resource::room};
+    case SharingModel::fluid:
+      return {Resource::room, Resource::throughput};
+    case SharingModel::blocks:
+      return {Resource::throughput};
+  }
+  return {};
 }
 
 /// Does every task last as long as its operation?
@@ -152,8 +154,12 @@ __extension__ using UnitTime = unsigned __int128;
     }
     if (!limited || units == 0) continue;
     UnitTime work = 0;
-    for (const auto& [task, count] : tasks) {
-      work += count * least_unit_time(problem, task, unit_class);
+    for (const Resource resource : resources_of(problem.platform.sharing)) {
+      UnitTime needed = 0;
+      for (const auto& [task, count] : tasks) {
+        needed += count * least_unit_time(problem, task, unit_class, resource);
+      }
+      work = std::max(work, needed);
     }
     // Whole units: the last of them ends no earlier than the quotient, rounded up.
     const bool whole = problem.platform.sharing == SharingModel::exclusive;

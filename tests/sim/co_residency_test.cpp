@@ -55,10 +55,11 @@ struct Company {
       fluid::Kernel& kernel = kernels.emplace_back();
       kernel.blocks_running = blocks;
       kernel.block_demand = rng.below(fluid::whole_bandwidth / blocks);
+      const double part = 0.5 + 0.5 * rng.uniform();
       needs.push_back({.unit_class = 0,
-                       .throughput = static_cast<std::uint32_t>((0.5 + 0.5 * rng.uniform()) *
-                                                                fluid::unit_throughput / per_unit),
-                       .co_resides = per_unit > 1});
+                       .residency = {.residents = per_unit,
+                                     .throughput = static_cast<std::uint32_t>(
+                                         part * unit_throughput / per_unit)}});
     }
     for (std::uint32_t i = 0; i < kernels.size(); ++i) {
       share.describe(i, needs[i]);
@@ -262,16 +263,16 @@ TEST_CASE("fluid: units and memory do no more than there is, and nobody is slowe
       a_kernel_is_slow = a_kernel_is_slow || own < span - 1;
       const double blocks = c.kernels[i].blocks_running;
       moved += static_cast<double>(c.kernels[i].block_demand) * blocks * own;
-      if (!c.needs[i].co_resides) {
+      if (!c.needs[i].co_resides()) {
         units -= blocks;
         continue;
       }
       ++sharing;
-      wanted += c.needs[i].throughput * blocks;
-      worked += c.needs[i].throughput * blocks * own;
+      wanted += c.needs[i].residency.throughput * blocks;
+      worked += c.needs[i].residency.throughput * blocks * own;
     }
     const double bandwidth = static_cast<double>(fluid::whole_bandwidth) * span;
-    const double there_is = units * c.device.co_residency_factor * fluid::unit_throughput * span;
+    const double there_is = units * c.device.co_residency_factor * unit_throughput * span;
     // What each wants at the rate its units allow is rounded down to 2^-32 of all.
     CHECK(moved <= bandwidth + span * static_cast<double>(c.kernels.size()));
     if (sharing > 1) CHECK(worked <= there_is * (1 + 1e-12));
@@ -289,17 +290,22 @@ TEST_CASE("fluid: units and memory do no more than there is, and nobody is slowe
   CHECK(slowed_by_bandwidth > 30);
 }
 
-TEST_CASE("fluid: at factor 1 nobody minds units") {
+TEST_CASE("fluid: at factor 1 nobody minds units that run all blocks that reside") {
   Device device;
   fluid::DeviceShare share;
-  share.reset(device);
+  share.reset(device, false);
   CHECK_FALSE(share.minds_units());
   CHECK_FALSE(share.saturated());
-  device.co_residency_factor = 0.9;
-  share.reset(device);
+  share.reset(device, true);
   CHECK(share.minds_units());
   CHECK(share.saturated());
-  device.co_residency_factor = 1.0;  // the same engine, another machine
-  share.reset(device);
+  share.reset(device, false);  // the same engine, another machine
+  CHECK_FALSE(share.minds_units());
+  device.co_residency_factor = 0.9;
+  share.reset(device, false);
+  CHECK(share.minds_units());
+  CHECK(share.saturated());
+  device.co_residency_factor = 1.0;
+  share.reset(device, false);
   CHECK_FALSE(share.minds_units());
 }

@@ -11,7 +11,7 @@ namespace schedlab::test {
 namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t unit_room = 10080;
+constexpr std::int64_t unit_room = 1441440;
 constexpr std::int64_t whole = std::int64_t{1} << 32U;
 constexpr std::int64_t unit_throughput = std::int64_t{1} << 20U;
 
@@ -36,21 +36,35 @@ PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
   kernel.unit_class =
       entry.unit_class.valid() ? entry.unit_class.value() : device.unit_classes.size();
   if (entry.unit_class.valid()) kernel.units = device.unit_classes[entry.unit_class].count;
-  const std::int64_t per_unit = std::max(1U, entry.estimate.blocks_per_unit);
-  kernel.blocks_left =
-      entry.estimate.blocks != 0 ? entry.estimate.blocks : std::max(1U, entry.units);
+  const Estimate& estimate = entry.estimate;
+  kernel.residents = std::max(1U, estimate.blocks_per_unit);
+  std::int64_t at_full_rate = kernel.residents;
+  if (estimate.block.threads != 0 && device.sm_limits.known()) {
+    kernel.residents = occupancy(estimate.block, device.sm_limits).blocks;
+    at_full_rate = std::min(at_full_rate, kernel.residents);
+  }
+  kernel.unit_demand =
+      static_cast<std::int64_t>(static_cast<double>(estimate.compute_share) *
+                                static_cast<double>(unit_throughput / at_full_rate));
+  kernel.blocks_left = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
+  kernel.footprint = kernel.units == 0 ? 0 : unit_room / kernel.residents;
+  // Alone: full waves and a last one, each as much slower than its blocks as the fullest unit is
+  // asked for more than it gets done.
   const std::int64_t wave = kernel.units == 0
                                 ? kernel.blocks_left
-                                : std::min(kernel.blocks_left, kernel.units * per_unit);
-  const std::int64_t waves = (kernel.blocks_left + wave - 1) / wave;
-  kernel.footprint = kernel.units == 0 ? 0 : unit_room / per_unit;
+                                : std::min(kernel.blocks_left, kernel.units * kernel.residents);
+  const auto time_of = [&](std::int64_t blocks) {
+    if (kernel.units == 0) return unit_throughput;
+    const std::int64_t on_one = (blocks + kernel.units - 1) / kernel.units;
+    return std::max(unit_throughput, on_one * kernel.unit_demand);
+  };
+  std::int64_t alone = 0;
+  for (std::int64_t left = kernel.blocks_left; left > 0; left -= wave) {
+    alone += time_of(std::min(left, wave));
+  }
+  const std::int64_t duration = problem_->costs.duration(request.task, request.device).count();
   kernel.block_time =
-      (problem_->costs.duration(request.task, request.device).count() + waves - 1) / waves;
-  const Estimate& estimate = entry.estimate;
-  kernel.unit_demand = static_cast<std::int64_t>(static_cast<double>(estimate.compute_share) *
-                                                 static_cast<double>(unit_throughput / per_unit));
-  kernel.co_resides = per_unit > 1 || (estimate.block.threads != 0 && device.sm_limits.known() &&
-                                       occupancy(estimate.block, device.sm_limits).blocks > 1);
+      static_cast<std::int64_t>((Wide{duration} * unit_throughput + alone - 1) / alone);
   const double bandwidth = device.rates.memory.count() * device.rates.memory_efficiency;
   if (kernel.block_time > 0 && bandwidth > 0) {
     const double bytes = entry.estimate.bandwidth.count() * to_seconds(entry.estimate.duration);
@@ -58,7 +72,8 @@ PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
     const double block_share =
         bytes / (static_cast<double>(kernel.blocks_left) * seconds) / bandwidth;
     kernel.block_demand = std::min(
-        whole / wave, static_cast<std::int64_t>(std::min(1.0, block_share) * double{whole}));
+        static_cast<std::int64_t>(Wide{whole} * time_of(wave) / (Wide{wave} * unit_throughput)),
+        static_cast<std::int64_t>(std::min(1.0, block_share) * double{whole}));
   }
   return kernel;
 }
@@ -206,31 +221,41 @@ void PlainFluid::place_all(std::int64_t now) {
   for (Kernel& kernel : kernels_) kernel.ended_now.clear();
 }
 
-/// The class as one large unit: while several kernels may share it, it gets done the co-residency
-/// factor of what it does for one.
+/// Units that no block takes whole are asked for by the blocks of all others, spread evenly in
+/// whole blocks; the fullest of them sets the rate of all. While several kernels share them, they
+/// get done the co-residency factor of what they do for one.
 void PlainFluid::share_units(std::size_t device, std::size_t unit_class) {
   const Device& d = problem_->platform.device(DeviceId{static_cast<std::uint32_t>(device)});
   std::int64_t units = d.unit_classes[UnitClassId{static_cast<std::uint32_t>(unit_class)}].count;
   const bool unlimited = units == 0;
   std::vector<Kernel*> sharing;
   std::int64_t wanted = 0;
+  std::int64_t largest = 0;
+  std::int64_t most = 0;
   for (Kernel& kernel : kernels_) {
     if (kernel.request.device.value() != device || kernel.unit_class != unit_class) continue;
     kernel.unit_rate = full_rate;
     if (kernel.running.empty()) continue;
-    if (!kernel.co_resides) {
+    if (kernel.residents == 1) {
       units -= kernel.blocks_running();
       continue;
     }
     sharing.push_back(&kernel);
     wanted += kernel.blocks_running() * kernel.unit_demand;
+    largest = std::max(largest, kernel.unit_demand);
+    most = std::max(most, kernel.unit_demand * kernel.residents);
   }
+  if (unlimited || wanted == 0) return;
+  Wide rate = full_rate;
+  const std::int64_t blocks = (wanted + units * largest - 1) / (units * largest);
+  const std::int64_t fullest = std::min(blocks * largest, most);
+  if (fullest > unit_throughput) rate = Wide{full_rate} * unit_throughput / fullest;
   const auto of_one = static_cast<std::int64_t>(d.co_residency_factor * unit_throughput);
-  if (unlimited || sharing.size() < 2 || of_one == unit_throughput || wanted <= units * of_one) {
-    return;
+  if (sharing.size() > 1 && of_one != unit_throughput && wanted > units * of_one) {
+    rate = std::min(rate, Wide{units * of_one} * full_rate / wanted);
   }
   for (Kernel* kernel : sharing) {
-    if (!kernel->request.held) kernel->unit_rate = Wide{units * of_one} * full_rate / wanted;
+    if (!kernel->request.held) kernel->unit_rate = rate;
   }
 }
 

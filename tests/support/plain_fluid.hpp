@@ -55,7 +55,7 @@ class PlainFluid {
     std::int64_t block_time = 0;
     std::int64_t block_demand = 0;
     std::int64_t unit_demand = 0;  // of a block, of the throughput of a unit
-    bool co_resides = false;       // may blocks of others be on a unit beside its own?
+    std::int64_t residents = 1;    // blocks that fit on an empty unit
     std::vector<Cohort> running;
     std::vector<Cohort> ended_now;
     bool started = false;

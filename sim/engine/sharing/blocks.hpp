@@ -6,6 +6,7 @@
 #include "sim/engine/sharing/exclusive.hpp"
 #include "sim/engine/sharing/most_room.hpp"
 #include "sim/machine/occupancy.hpp"
+#include "sim/machine/residency.hpp"
 #include "sim/plan/policy.hpp"
 
 #include <cstddef>
@@ -70,8 +71,6 @@ class BlocksSharing {
 
  private:
   static constexpr std::uint32_t rate_one = 1U << 30U;
-  /// Throughput of a unit; blocks want whole parts of it.
-  static constexpr std::uint32_t unit_throughput = 1U << 20U;
   static constexpr std::uint32_t nil = 0xFFFFFFFFU;
 
   struct Cohort {

@@ -11,8 +11,8 @@
 namespace schedlab::fluid {
 
 void CoResidentShare::reset(const Device& device) {
-  throughput_ = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(std::floor(device.co_residency_factor * unit_throughput)));
+  throughput_ = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::floor(device.co_residency_factor * unit_throughput)));
   needs_.clear();
   classes_.clear();
   for (const UnitClass& unit_class : device.unit_classes) {
@@ -68,7 +68,7 @@ void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::i
 }
 
 std::uint64_t CoResidentShare::unit_rate(const Member& member, const Kernel& kernel) const {
-  if (!member.need.co_resides || kernel.request.held) return full_rate;
+  if (!member.need.co_resides() || kernel.request.held) return full_rate;
   return classes_[member.need.unit_class].clock.rate;
 }
 
@@ -77,24 +77,41 @@ void CoResidentShare::share_units(const std::vector<Kernel>& kernels) {
     units.taken_whole = 0;
     units.kernels = 0;
     units.wanted = 0;
+    units.block = 0;
+    units.most = 0;
   }
   for (const Member& member : members_) {
     UnitClassState& units = classes_[member.need.unit_class];
     const std::uint32_t blocks = kernels[member.kernel].blocks_running;
-    if (!member.need.co_resides) {
+    if (!member.need.co_resides()) {
       units.taken_whole += blocks;
       continue;
     }
+    const Residency& residency = member.need.residency;
     ++units.kernels;
-    units.wanted += std::uint64_t{blocks} * member.need.throughput;
+    units.wanted += std::int64_t{blocks} * residency.throughput;
+    units.block = std::max<std::int64_t>(units.block, residency.throughput);
+    units.most = std::max(units.most, residency.most());
   }
-  for (UnitClassState& units : classes_) {
-    units.clock.rate = full_rate;
-    if (units.units == 0 || units.kernels < 2) continue;
-    const std::uint64_t there_is = (units.units - units.taken_whole) * throughput_;
-    if (units.wanted <= there_is) continue;
-    units.clock.rate = std::max<std::uint64_t>(1, divide(Wide{there_is} * full_rate, units.wanted));
+  for (UnitClassState& units : classes_) units.clock.rate = rate_of(units);
+}
+
+/// Of the kernels that share units of the class.
+std::uint64_t CoResidentShare::rate_of(const UnitClassState& units) const {
+  if (units.units <= units.taken_whole) return full_rate;  // without limit, or nobody shares any
+  const std::int64_t shared = units.units - units.taken_whole;
+  std::uint64_t rate = full_rate;
+  const std::int64_t fullest = on_fullest_unit(units.wanted, shared, units.block, units.most);
+  if (fullest > unit_throughput) {
+    rate = full_rate * unit_throughput / static_cast<std::uint64_t>(fullest);
   }
+  const std::int64_t there_is = shared * throughput_;
+  if (units.kernels > 1 && throughput_ < unit_throughput && units.wanted > there_is) {
+    rate = std::min(rate,
+                    divide(Wide{full_rate} * static_cast<std::uint64_t>(there_is),
+                           static_cast<std::uint64_t>(units.wanted)));
+  }
+  return std::max<std::uint64_t>(1, rate);
 }
 
 void CoResidentShare::set_limit(Member& member,

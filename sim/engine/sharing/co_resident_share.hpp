@@ -3,6 +3,7 @@
 
 #include "sim/engine/sharing/fluid_kernel.hpp"
 #include "sim/machine/platform.hpp"
+#include "sim/machine/residency.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,24 +12,28 @@
 
 namespace schedlab::fluid {
 
-/// What a unit gets done at full rate; blocks want whole parts of it.
-inline constexpr std::uint32_t unit_throughput = 1U << 20U;
-
-/// What a block does to the units of its class while kernels share them.
+/// What blocks of a kernel do to the units of its class.
 struct UnitNeed {
   std::uint32_t unit_class = 0;  ///< of the device; the number of its classes: none
-  std::uint32_t throughput = 0;  ///< that it wants, of unit_throughput
-  bool co_resides = false;       ///< may blocks of other kernels be on its unit?
+  Residency residency;
+
+  /// May others be on a unit beside one of its blocks?
+  [[nodiscard]] bool co_resides() const { return residency.residents > 1; }
 };
 
-/// How fast the kernels of one device progress where units that several kernels share get less
-/// done (Device::co_residency_factor below 1). For all other devices there is BandwidthShare.
+/// How fast the kernels of one device progress where units may be asked for more than they get
+/// done: more blocks reside on one than it runs at full rate, or it gets less done while several
+/// kernels share it (Device::co_residency_factor below 1). For all other devices there is
+/// BandwidthShare.
 ///
-/// Units  There is no placement, so the units of a class count as one: those that no block of a
-///   kernel takes whole. While two or more kernels that do not take whole ones run there, they get
-///   done `co_residency_factor` of what they do for one. If the running blocks want more than that,
-///   all slow down in proportion; whoever leaves throughput unused slows nobody down. Held kernels
-///   count and are not slowed: their end is given.
+/// Units  There is no placement. Of a class count those units that no block takes whole, and the
+///   kernels that share them. Their blocks are taken to be spread evenly, in whole blocks as large
+///   as the largest (on_fullest_unit()), and each kernel to have some on the fullest unit: if those
+///   want more than a unit gets done, all these kernels slow down in proportion. So does a kernel
+///   alone, whose cost says how long it takes then (waves_alone()). While two or more share units,
+///   these get done `co_residency_factor` of what they do for one; if all running blocks together
+///   want more than that, all slow down in that proportion, if it is less. Held kernels count and
+///   are not slowed: their end is given.
 /// Bandwidth  As in BandwidthShare, max-min fair; a kernel that its units slow down wants as much
 ///   less of it. Who gets less than that progresses as fast as what it gets allows.
 /// Rounding  Rates of units are multiples of 2^-32, rounded down, never 0. All kernels that the
@@ -82,7 +87,9 @@ class CoResidentShare {
     // While rates are worked out.
     std::uint32_t taken_whole = 0;
     std::uint32_t kernels = 0;  ///< that may share units
-    std::uint64_t wanted = 0;   ///< by their blocks
+    std::int64_t wanted = 0;    ///< by their blocks
+    std::int64_t block = 0;     ///< by the one of them that wants most
+    std::int64_t most = 0;      ///< that those on one unit can want
   };
   /// A kernel with running blocks.
   struct Member {
@@ -107,6 +114,7 @@ class CoResidentShare {
   [[nodiscard]] std::uint64_t unit_rate(const Member& member, const Kernel& kernel) const;
   void leave(Kernel& kernel, std::vector<Kernel>& kernels, std::int64_t now);
   void share_units(const std::vector<Kernel>& kernels);
+  [[nodiscard]] std::uint64_t rate_of(const UnitClassState& units) const;
   void share_bandwidth(std::vector<Kernel>& kernels, std::int64_t now);
   void set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now) const;
   [[nodiscard]] std::int64_t time_of(const Member& member, const Kernel& kernel) const;
@@ -114,8 +122,8 @@ class CoResidentShare {
 
   static constexpr std::uint64_t full_rate = std::uint64_t{1} << 32U;
 
-  std::uint64_t throughput_ = 0;  // of a unit that kernels share
-  std::vector<UnitNeed> needs_;   // by kernel
+  std::int64_t throughput_ = 0;  // of a unit that kernels share
+  std::vector<UnitNeed> needs_;  // by kernel
   std::vector<UnitClassState> classes_;
   Clock bandwidth_;              // of each kernel that is short of it
   std::vector<Member> members_;  // in no particular order

@@ -10,15 +10,16 @@
 namespace schedlab::fluid {
 
 /// How fast the kernels of one device progress: BandwidthShare, which minds nothing as long as all
-/// are given the bandwidth they want; where units get less done while kernels share them,
+/// are given the bandwidth they want; where units may be asked for more than they get done,
 /// CoResidentShare, which minds all running kernels at all times.
 ///
 /// The members are BandwidthShare's.
 class DeviceShare {
  public:
-  void reset(const Device& device) {
+  /// `oversubscribed`: may more blocks reside on a unit than it runs at full rate?
+  void reset(const Device& device, bool oversubscribed) {
     bandwidth_.reset();
-    saturated_ = device.co_residency_factor < 1.0;
+    saturated_ = oversubscribed || device.co_residency_factor < 1.0;
     if (!saturated_) {
       units_.reset();
       return;

@@ -6,6 +6,7 @@
 #include "sim/engine/sharing/exclusive.hpp"
 #include "sim/engine/sharing/fluid_kernel.hpp"
 #include "sim/engine/sharing/kernel_heap.hpp"
+#include "sim/machine/residency.hpp"
 #include "sim/plan/policy.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace schedlab {
 /// Compute sharing by slots, without placement: fast, and exact where placement does not matter.
 ///
 /// A kernel is `blocks` thread blocks of equal time. Blocks take room on the units of their class:
-/// a block of a kernel of which `per_unit` fit on a unit takes 1/per_unit of one. Room is given by
+/// a block of which n reside on an empty unit takes 1/n of one (Residency). Room is given by
 /// priority level, then in the order in which kernels reached the head of their streams; the first
 /// kernel with a block left to place blocks all behind it and all lower levels, even what would fit
 /// (Amert et al., RTSS 2017, rules X1 and P2). What the last wave of a kernel leaves is for the
@@ -29,8 +30,8 @@ namespace schedlab {
 /// Blocks that start together form a cohort and end together. All running kernels share the memory
 /// bandwidth of their device max-min fairly, whatever their priority (BandwidthShare): each has one
 /// rate, at which all its blocks progress. A kernel that is not given its demand slows down in
-/// proportion. Where units get less done while several kernels share them, that slows kernels down
-/// too (CoResidentShare).
+/// proportion. Where more blocks reside on a unit than it runs at full rate, or it gets less done
+/// while several kernels share it, that slows kernels down too (CoResidentShare).
 ///
 /// A block ends at the first picosecond at which its work is done. A block that takes the place of
 /// one of its own kernel at the instant at which that ended goes on where that one left off, in the
@@ -107,9 +108,9 @@ class FluidSharing {
   using Cohort = fluid::Cohort;
   using CohortList = fluid::CohortList;
   static constexpr std::uint32_t nil = fluid::nil;
-  /// Room of one unit; divisible by every number of blocks per unit up to 10, 12, 14, 15, 16, 18,
-  /// 20, 24, 28, 30, 32...
-  static constexpr std::uint32_t unit_room = 10080;
+  /// Room of one unit; divisible by every number of residents up to 16, by 18, 20, 21, 22, 24, 26,
+  /// 28, 30, 32. What is left over of the others is less than a block's on a thousand units.
+  static constexpr std::uint32_t unit_room = 1441440;
 
   struct Queue {
     std::uint32_t head = nil;
@@ -125,8 +126,9 @@ class FluidSharing {
     std::int64_t block_time = 0;     ///< ps
     std::uint64_t block_demand = 0;  ///< as Kernel's
     std::uint32_t blocks = 0;
-    std::uint32_t wave = 0;  ///< blocks that run at once when it is alone
-    std::uint32_t waves = 0;
+    std::uint32_t waves = 0;  ///< block times that it takes alone; 0: no whole number
+    WavesAlone alone;
+    Residency residency;
     std::uint32_t footprint = 0;  ///< room of one block
   };
   /// The units of one class of one device.
@@ -166,7 +168,7 @@ class FluidSharing {
   static void set_duration(Form& form, std::int64_t duration, const DeviceState& device);
   void enqueue_arrived();
   void set_up(std::uint32_t index);
-  [[nodiscard]] fluid::UnitNeed unit_need(const Kernel& kernel, const Estimate& estimate) const;
+  [[nodiscard]] bool may_oversubscribe(DeviceId id) const;
   void mark(std::uint32_t pool) {
     if (pools_[pool].dirty) return;
     pools_[pool].dirty = true;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/ceil_div.hpp"
 #include "sim/engine/sharing/fluid.hpp"
-#include "sim/machine/occupancy.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -48,6 +47,8 @@ void FluidSharing::reset(const Problem& problem) {
   forms_.assign(std::bit_ceil(std::min(operations, most_forms)), Form{});
   devices_.resize(platform_->device_count());  // keeps the memory of an earlier run
   device_count_ = static_cast<std::uint32_t>(devices_.size());
+  DeviceId kind{0};
+  bool oversubscribed = false;
   for (const DeviceId id : platform_->device_ids()) {
     const Device& device = platform_->device(id);
     DeviceState& state = devices_[id.value()];
@@ -57,7 +58,12 @@ void FluidSharing::reset(const Problem& problem) {
     state.resident_limit = device.resident_kernels;
     state.changed = false;
     state.running.clear();
-    state.share.reset(device);
+    // Of equal devices, which follow each other, one tells.
+    if (id == DeviceId{0} || platform_->kind_of(id) != kind) {
+      kind = platform_->kind_of(id);
+      oversubscribed = may_oversubscribe(id);
+    }
+    state.share.reset(device, oversubscribed);
     state.events.clear();
     for (const UnitClass& unit_class : device.unit_classes) {
       pools_.push_back(
@@ -75,19 +81,37 @@ void FluidSharing::reset(const Problem& problem) {
   }
 }
 
+/// May blocks on a unit of the device want more than it gets done?
+bool FluidSharing::may_oversubscribe(DeviceId id) const {
+  const SmLimits& limits = platform_->device(id).sm_limits;
+  if (!limits.known()) return false;
+  const auto operations = graph_->operations().ids();
+  return std::any_of(operations.begin(), operations.end(), [&](OperationId operation) {
+    return residency(costs_->entry(operation, id).estimate, limits).oversubscribes();
+  });
+}
+
 void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Pool& pool) const {
   form.entry = &entry;
   const Estimate& estimate = entry.estimate;
-  const std::uint32_t units = pool.units;
-  const std::uint32_t per_unit = std::max(1U, estimate.blocks_per_unit);
+  const Device& device = platform_->device(DeviceId{pool.device});
   form.blocks = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
-  const std::int64_t most = std::int64_t{units} * per_unit;
-  form.wave = units == 0 ? form.blocks
-                         : static_cast<std::uint32_t>(std::min<std::int64_t>(form.blocks, most));
-  form.waves = static_cast<std::uint32_t>(ceil_div(form.blocks, form.wave));
-  form.footprint = units == 0 ? 0 : unit_room / per_unit;
+  form.residency = residency(estimate, device.sm_limits);
+  if (pool.units == 0) {
+    form.alone = {.wave = form.blocks, .first = unit_throughput, .whole = unit_throughput};
+    form.footprint = 0;
+  } else {
+    form.alone = waves_alone(form.residency, form.blocks, pool.units);
+    form.footprint = unit_room / form.residency.residents;
+  }
+  form.waves = form.alone.whole % unit_throughput == 0
+                   ? static_cast<std::uint32_t>(form.alone.whole / unit_throughput)
+                   : 0;
   form.bytes = estimate.bandwidth.count() * to_seconds(estimate.duration);
-  form.most_demand = fluid::whole_bandwidth / form.wave;
+  // Of its waves the first wants most.
+  form.most_demand = static_cast<std::uint64_t>(fluid::Wide{fluid::whole_bandwidth} *
+                                                static_cast<std::uint64_t>(form.alone.first) /
+                                                (std::uint64_t{form.alone.wave} * unit_throughput));
   const double bandwidth = devices_[pool.device].bandwidth;
   form.demand_times =
       bandwidth > 0.0 ? demand_of_block(form.bytes, form.blocks, 1.0, bandwidth) : 0.0;
@@ -96,7 +120,16 @@ void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Po
 
 void FluidSharing::set_duration(Form& form, std::int64_t duration, const DeviceState& device) {
   form.duration = duration;
-  form.block_time = form.waves == 1 ? duration : ceil_div(duration, form.waves);
+  if (form.waves == 1) {
+    form.block_time = duration;
+  } else if (form.waves != 0) {
+    form.block_time = ceil_div(duration, form.waves);
+  } else {
+    __extension__ using Wide = __int128;
+    const Wide whole = form.alone.whole;
+    form.block_time =
+        static_cast<std::int64_t>((Wide{duration} * unit_throughput + whole - 1) / whole);
+  }
   form.block_demand = 0;
   if (form.block_time == 0 || device.bandwidth <= 0.0) return;
   const auto block_time = static_cast<double>(form.block_time);
@@ -114,17 +147,6 @@ void FluidSharing::set_duration(Form& form, std::int64_t duration, const DeviceS
   form.block_demand = std::min(static_cast<std::uint64_t>(wanted), form.most_demand);
 }
 
-fluid::UnitNeed FluidSharing::unit_need(const Kernel& kernel, const Estimate& estimate) const {
-  const DeviceId device = kernel.request.device;
-  const SmLimits& limits = platform_->device(device).sm_limits;
-  const std::uint32_t per_unit = std::max(1U, estimate.blocks_per_unit);
-  const std::uint32_t most = fluid::unit_throughput / per_unit;  // as in BlocksSharing
-  return {.unit_class = kernel.pool - devices_[device.value()].first_pool,
-          .throughput = static_cast<std::uint32_t>(double{estimate.compute_share} * most),
-          .co_resides = per_unit > 1 || (estimate.block.threads != 0 && limits.known() &&
-                                         occupancy(estimate.block, limits).blocks > 1)};
-}
-
 /// What its request comes to.
 void FluidSharing::set_up(std::uint32_t index) {
   Kernel& kernel = kernels_[index];
@@ -140,7 +162,9 @@ void FluidSharing::set_up(std::uint32_t index) {
   kernel.blocks_left = form.blocks;
   kernel.footprint = form.footprint;
   kernel.block_time = form.block_time;
-  if (device.share.minds_units()) device.share.describe(index, unit_need(kernel, entry.estimate));
+  if (device.share.minds_units()) {
+    device.share.describe(index, {kernel.pool - device.first_pool, form.residency});
+  }
   if (!request.held) {
     kernel.block_demand = form.block_demand;
     return;
