@@ -143,7 +143,7 @@ std::vector<RuleReading> measure_copies(DeviceBench& bench, const ProbeEffort& e
 }
 
 std::vector<RuleReading> measure_co_runs(DeviceBench& bench, const ProbeEffort& effort) {
-  constexpr std::int64_t side = 1024;  // 64 tiles of 128 x 128: half of a large device
+  constexpr std::int64_t side = 1152;  // 81 tiles of 128 x 128: two of them fill most devices alike
   constexpr std::int64_t elements = std::int64_t{16} << 20U;  // 128 MiB of traffic, beyond caches
   const Kernel compute = gemm_kernel(side, side, side, DataType::fp32, false);
   const Kernel memory{.kind = TaskKind::pointwise,
