@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/residency.hpp"
 
-#include "sim/base/ceil_div.hpp"
-
 #include <algorithm>
 
 namespace schedlab {
@@ -17,14 +15,6 @@ Residency residency(const Estimate& estimate, const SmLimits& limits) {
   const std::uint32_t whole_share = unit_throughput / at_full_rate;
   result.throughput = static_cast<std::uint32_t>(double{estimate.compute_share} * whole_share);
   return result;
-}
-
-std::int64_t on_fullest_unit(std::int64_t wanted,
-                             std::int64_t units,
-                             std::int64_t block,
-                             std::int64_t most) {
-  if (block == 0) return 0;
-  return std::min(ceil_div(wanted, units * block) * block, most);
 }
 
 WavesAlone waves_alone(const Residency& residency, std::uint32_t blocks, std::uint32_t units) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/ceil_div.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/occupancy.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace schedlab {
@@ -34,10 +36,12 @@ struct Residency {
 /// can want more than `most`.
 ///
 /// Shapes  units >= 1.
-[[nodiscard]] std::int64_t on_fullest_unit(std::int64_t wanted,
-                                           std::int64_t units,
-                                           std::int64_t block,
-                                           std::int64_t most);
+[[nodiscard]] inline std::int64_t on_fullest_unit(std::int64_t wanted,
+                                                  std::int64_t units,
+                                                  std::int64_t block,
+                                                  std::int64_t most) {
+  return block == 0 ? 0 : std::min(ceil_div(wanted, units * block) * block, most);
+}
 
 /// What a kernel alone takes, in 1 / unit_throughput of the time of a block at full rate: wave
 /// after wave of as many blocks as reside, each as much slower as the fullest unit is asked for

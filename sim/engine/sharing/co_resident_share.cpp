@@ -19,7 +19,9 @@ void CoResidentShare::reset(const Device& device) {
     classes_.emplace_back().units = unit_class.count;
   }
   classes_.emplace_back();  // kernels of no class
+  for (UnitClassState& units : classes_) units.clock.rate = full_rate;
   bandwidth_ = {};
+  demand_ = 0;
   members_.clear();
   next_ = never;
   due_alone_ = nil;
@@ -37,11 +39,14 @@ std::int64_t CoResidentShare::own_time(const Kernel& kernel, std::int64_t now, b
   }
   const Member& member = members_[kernel.share];
   const Clock& clock = clock_of(member);
-  const std::uint64_t one = needs(member, kernel);
   const Wide progress = clock.at_time(now) - kernel.given;
-  const std::uint64_t done = divide(progress, one);
   // A picosecond ago the progress was less by the rate.
-  ticked = progress - Wide{done} * one < clock.rate;
+  if (member.limit == Limit::units) {
+    ticked = progress % full_rate < clock.rate;
+    return kernel.own + static_cast<std::int64_t>(progress / full_rate);
+  }
+  const std::uint64_t done = divide(progress, kernel.demand);
+  ticked = progress - Wide{done} * kernel.demand < clock.rate;
   return kernel.own + static_cast<std::int64_t>(done);
 }
 
@@ -51,49 +56,82 @@ void CoResidentShare::update_demand(std::uint32_t index,
   Kernel& kernel = kernels[index];
   if (kernel.blocks_running == 0) {
     if (kernel.share != nil) leave(kernel, kernels, now);
-  } else if (kernel.share == nil) {
-    kernel.share = static_cast<std::uint32_t>(members_.size());
-    Member& member = members_.emplace_back();
-    member.kernel = index;
-    member.need = needs_[index];
+    return;
   }
+  Member& member = kernel.share == nil ? join(index, kernel) : members_[kernel.share];
+  count(member, kernel.blocks_running, kernel.blocks_running * kernel.block_demand);
+}
+
+CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kernel) {
+  kernel.share = static_cast<std::uint32_t>(members_.size());
+  Member& member = members_.emplace_back();
+  member.kernel = index;
+  member.need = needs_[index];
+  member.follows_units = member.need.co_resides() && !kernel.request.held;
+  if (member.need.co_resides()) {
+    const Residency& residency = member.need.residency;
+    UnitClassState& units = classes_[member.need.unit_class];
+    ++units.kernels;
+    units.block = std::max<std::int64_t>(units.block, residency.throughput);
+    units.most = std::max(units.most, residency.most());
+  }
+  return member;
 }
 
 void CoResidentShare::leave(Kernel& kernel, std::vector<Kernel>& kernels, std::int64_t now) {
-  set_limit(members_[kernel.share], kernel, Limit::none, now);
-  members_[kernel.share] = members_.back();
-  kernels[members_.back().kernel].share = kernel.share;
+  Member& member = members_[kernel.share];
+  count(member, 0, 0);
+  set_limit(member, kernel, Limit::none, now);
+  if (member.need.co_resides()) {
+    UnitClassState& units = classes_[member.need.unit_class];
+    --units.kernels;
+    units.smaller = true;
+  }
+  member = members_.back();
+  kernels[member.kernel].share = kernel.share;
   members_.pop_back();
   kernel.share = nil;
 }
 
-std::uint64_t CoResidentShare::unit_rate(const Member& member, const Kernel& kernel) const {
-  if (!member.need.co_resides() || kernel.request.held) return full_rate;
-  return classes_[member.need.unit_class].clock.rate;
+/// What it does to others.
+void CoResidentShare::count(Member& member, std::uint32_t blocks, std::uint64_t demand) {
+  demand_ += demand - member.demand;
+  member.demand = demand;
+  if (member.blocks == blocks) return;
+  UnitClassState& units = classes_[member.need.unit_class];
+  units.changed = true;
+  if (member.need.co_resides()) {
+    units.wanted +=
+        (std::int64_t{blocks} - member.blocks) * std::int64_t{member.need.residency.throughput};
+  } else {
+    units.taken_whole += blocks - member.blocks;
+  }
+  member.blocks = blocks;
 }
 
-void CoResidentShare::share_units(const std::vector<Kernel>& kernels) {
-  for (UnitClassState& units : classes_) {
-    units.taken_whole = 0;
-    units.kernels = 0;
-    units.wanted = 0;
-    units.block = 0;
-    units.most = 0;
-  }
-  for (const Member& member : members_) {
-    UnitClassState& units = classes_[member.need.unit_class];
-    const std::uint32_t blocks = kernels[member.kernel].blocks_running;
-    if (!member.need.co_resides()) {
-      units.taken_whole += blocks;
-      continue;
+void CoResidentShare::share_units(std::int64_t now) {
+  for (std::uint32_t number = 0; number < classes_.size(); ++number) {
+    UnitClassState& units = classes_[number];
+    if (!units.changed) continue;
+    units.changed = false;
+    if (units.smaller) find_largest(number);
+    if (!units.clock.set_rate(rate_of(units), now)) continue;
+    for (Member& member : members_) {
+      if (member.need.unit_class == number) member.stale = true;
     }
-    const Residency& residency = member.need.residency;
-    ++units.kernels;
-    units.wanted += std::int64_t{blocks} * residency.throughput;
-    units.block = std::max<std::int64_t>(units.block, residency.throughput);
-    units.most = std::max(units.most, residency.most());
   }
-  for (UnitClassState& units : classes_) units.clock.rate = rate_of(units);
+}
+
+void CoResidentShare::find_largest(std::uint32_t unit_class) {
+  UnitClassState& units = classes_[unit_class];
+  units.smaller = false;
+  units.block = 0;
+  units.most = 0;
+  for (const Member& member : members_) {
+    if (member.need.unit_class != unit_class || !member.need.co_resides()) continue;
+    units.block = std::max<std::int64_t>(units.block, member.need.residency.throughput);
+    units.most = std::max(units.most, member.need.residency.most());
+  }
 }
 
 /// Of the kernels that share units of the class.
@@ -101,9 +139,11 @@ std::uint64_t CoResidentShare::rate_of(const UnitClassState& units) const {
   if (units.units <= units.taken_whole) return full_rate;  // without limit, or nobody shares any
   const std::int64_t shared = units.units - units.taken_whole;
   std::uint64_t rate = full_rate;
-  const std::int64_t fullest = on_fullest_unit(units.wanted, shared, units.block, units.most);
-  if (fullest > unit_throughput) {
-    rate = full_rate * unit_throughput / static_cast<std::uint64_t>(fullest);
+  if (units.most > unit_throughput) {
+    const std::int64_t fullest = on_fullest_unit(units.wanted, shared, units.block, units.most);
+    if (fullest > unit_throughput) {
+      rate = full_rate * unit_throughput / static_cast<std::uint64_t>(fullest);
+    }
   }
   const std::int64_t there_is = shared * throughput_;
   if (units.kernels > 1 && throughput_ < unit_throughput && units.wanted > there_is) {
@@ -118,31 +158,32 @@ void CoResidentShare::set_limit(Member& member,
                                 Kernel& kernel,
                                 Limit limit,
                                 std::int64_t now) const {
-  const std::uint64_t demand = demand_of(kernel);
-  if (member.limit != limit || (limit == Limit::bandwidth && kernel.demand != demand)) {
+  if (member.limit != limit || (limit == Limit::bandwidth && kernel.demand != member.demand)) {
     bool ticked = false;
     const std::int64_t own = own_time(kernel, now, ticked);
     member.limit = limit;
+    member.stale = true;
     kernel.slowed = limit != Limit::none;
     kernel.own = kernel.slowed ? own : own - now;
-    if (kernel.slowed) kernel.given = clock_of(member).given;
+    if (kernel.slowed) kernel.given = clock_of(member).at_time(now);
   }
-  kernel.demand = demand;
+  kernel.demand = member.demand;
 }
 
 void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t now) {
-  std::uint64_t total = 0;
-  for (Member& member : members_) {
-    const Kernel& kernel = kernels[member.kernel];
-    const std::uint64_t rate = unit_rate(member, kernel);
-    member.wanted = static_cast<std::uint64_t>(Wide{demand_of(kernel)} * rate / full_rate);
-    total += member.wanted;
-  }
   const auto give_all = [&](Member& member) {
-    Kernel& kernel = kernels[member.kernel];
-    const bool slowed = unit_rate(member, kernel) != full_rate;
-    set_limit(member, kernel, slowed ? Limit::units : Limit::none, now);
+    const bool slowed = unit_rate(member) != full_rate;
+    set_limit(member, kernels[member.kernel], slowed ? Limit::units : Limit::none, now);
   };
+  std::uint64_t total = demand_;
+  if (total > whole_bandwidth) {
+    total = 0;
+    for (Member& member : members_) {
+      member.wanted =
+          static_cast<std::uint64_t>(Wide{member.demand} * unit_rate(member) / full_rate);
+      total += member.wanted;
+    }
+  }
   if (total <= whole_bandwidth) {
     for (Member& member : members_) give_all(member);
     return;
@@ -164,33 +205,39 @@ void CoResidentShare::share_bandwidth(std::vector<Kernel>& kernels, std::int64_t
       set_limit(member, kernels[member.kernel], Limit::bandwidth, now);
     }
   }
-  bandwidth_.rate = left / others;
+  if (!bandwidth_.set_rate(left / others, now)) return;
+  for (Member& member : members_) member.stale = member.stale || member.limit == Limit::bandwidth;
 }
 
 void CoResidentShare::share(std::vector<Kernel>& kernels, std::int64_t now) {
-  bandwidth_.advance(now);
-  for (UnitClassState& units : classes_) units.clock.advance(now);
-  share_units(kernels);
+  share_units(now);
   share_bandwidth(kernels, now);
-  find_next(kernels);
+  find_next(kernels, now);
 }
 
 /// Of the member's event, as of the last sharing.
-std::int64_t CoResidentShare::time_of(const Member& member, const Kernel& kernel) const {
+std::int64_t CoResidentShare::time_of(const Member& member,
+                                      const Kernel& kernel,
+                                      std::int64_t now) const {
   if (member.event == never) return never;
   if (member.limit == Limit::none) return member.event - kernel.own;
   const Clock& clock = clock_of(member);
-  const Wide due = kernel.given + Wide{needs(member, kernel)} *
-                                      static_cast<std::uint64_t>(member.event - kernel.own);
-  const Wide needed = due > clock.given ? due - clock.given : Wide{0};
-  return clock.at + static_cast<std::int64_t>(divide(needed + (clock.rate - 1), clock.rate));
+  const std::uint64_t one = member.limit == Limit::bandwidth ? kernel.demand : full_rate;
+  const Wide due = kernel.given + Wide{one} * static_cast<std::uint64_t>(member.event - kernel.own);
+  if (due <= clock.given) return now;
+  const Wide needed = due - clock.given;
+  return std::max(
+      now, clock.at + static_cast<std::int64_t>(divide(needed + (clock.rate - 1), clock.rate)));
 }
 
-void CoResidentShare::find_next(const std::vector<Kernel>& kernels) {
+void CoResidentShare::find_next(const std::vector<Kernel>& kernels, std::int64_t now) {
   next_ = never;
   due_alone_ = nil;
   for (Member& member : members_) {
-    member.time = time_of(member, kernels[member.kernel]);
+    if (member.stale) {
+      member.time = time_of(member, kernels[member.kernel], now);
+      member.stale = false;
+    }
     if (member.time < next_) {
       next_ = member.time;
       due_alone_ = member.kernel;

@@ -41,7 +41,9 @@ struct UnitNeed {
 ///   rate changes nothing in them. A kernel's own time is rounded (down, to a picosecond) only when
 ///   what limits it changes, or the number of its blocks while it is short of bandwidth.
 ///
-/// Cost of a change: O(n), n = running kernels of the device; O(n log n) while bandwidth is short.
+/// Cost of a change: O(n), n = running kernels of the device, without a division but for those
+/// whose
+///   rate has changed; O(n log n) while bandwidth is short.
 class CoResidentShare {
  public:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
@@ -55,7 +57,10 @@ class CoResidentShare {
   [[nodiscard]] std::int64_t own_time(const Kernel& kernel, std::int64_t now, bool& ticked) const;
   void update_demand(std::uint32_t index, std::vector<Kernel>& kernels, std::int64_t now);
   void set_event(const Kernel& kernel, std::int64_t own_time) {
-    members_[kernel.share].event = own_time;
+    Member& member = members_[kernel.share];
+    if (member.event == own_time) return;
+    member.event = own_time;
+    member.stale = true;
   }
   void share(std::vector<Kernel>& kernels, std::int64_t now);
   [[nodiscard]] std::int64_t next_event() const { return next_; }
@@ -76,49 +81,58 @@ class CoResidentShare {
     [[nodiscard]] Wide at_time(std::int64_t now) const {
       return given + Wide{rate} * static_cast<std::uint64_t>(now - at);
     }
-    void advance(std::int64_t now) {
+    /// True: it is another rate.
+    bool set_rate(std::uint64_t new_rate, std::int64_t now) {
+      if (new_rate == rate) return false;
       given = at_time(now);
       at = now;
+      rate = new_rate;
+      return true;
     }
   };
   struct UnitClassState {
     Clock clock;
     std::uint32_t units = 0;  ///< 0 = unlimited
-    // While rates are worked out.
     std::uint32_t taken_whole = 0;
     std::uint32_t kernels = 0;  ///< that may share units
     std::int64_t wanted = 0;    ///< by their blocks
     std::int64_t block = 0;     ///< by the one of them that wants most
     std::int64_t most = 0;      ///< that those on one unit can want
+    bool changed = false;       ///< since the rate was worked out
+    bool smaller = false;       ///< a kernel has left: block and most may be those of that one
   };
   /// A kernel with running blocks.
   struct Member {
     std::int64_t event = never;  ///< next, in the kernel's own time
     std::int64_t time = never;   ///< of the event
-    std::uint64_t wanted = 0;    ///< of the bandwidth, at the rate its units allow
+    std::uint64_t demand = 0;    ///< of the bandwidth, at full rate
+    std::uint64_t wanted = 0;    ///< of it, at the rate its units allow
     std::uint32_t kernel = nil;
+    std::uint32_t blocks = 0;  ///< that run
     UnitNeed need;
     Limit limit = Limit::none;
+    bool follows_units = false;  ///< their rate is its own
+    bool stale = true;           ///< its time is not that of its event
   };
 
   [[nodiscard]] const Clock& clock_of(const Member& member) const {
     return member.limit == Limit::bandwidth ? bandwidth_ : classes_[member.need.unit_class].clock;
   }
-  /// What a picosecond of the kernel's own time takes of its clock.
-  [[nodiscard]] static std::uint64_t needs(const Member& member, const Kernel& kernel) {
-    return member.limit == Limit::bandwidth ? kernel.demand : full_rate;
+  [[nodiscard]] std::uint64_t unit_rate(const Member& member) const {
+    return member.follows_units ? classes_[member.need.unit_class].clock.rate : full_rate;
   }
-  [[nodiscard]] static std::uint64_t demand_of(const Kernel& kernel) {
-    return kernel.blocks_running * kernel.block_demand;
-  }
-  [[nodiscard]] std::uint64_t unit_rate(const Member& member, const Kernel& kernel) const;
+  Member& join(std::uint32_t index, Kernel& kernel);
   void leave(Kernel& kernel, std::vector<Kernel>& kernels, std::int64_t now);
-  void share_units(const std::vector<Kernel>& kernels);
+  void count(Member& member, std::uint32_t blocks, std::uint64_t demand);
+  void share_units(std::int64_t now);
+  void find_largest(std::uint32_t unit_class);
   [[nodiscard]] std::uint64_t rate_of(const UnitClassState& units) const;
   void share_bandwidth(std::vector<Kernel>& kernels, std::int64_t now);
   void set_limit(Member& member, Kernel& kernel, Limit limit, std::int64_t now) const;
-  [[nodiscard]] std::int64_t time_of(const Member& member, const Kernel& kernel) const;
-  void find_next(const std::vector<Kernel>& kernels);
+  [[nodiscard]] std::int64_t time_of(const Member& member,
+                                     const Kernel& kernel,
+                                     std::int64_t now) const;
+  void find_next(const std::vector<Kernel>& kernels, std::int64_t now);
 
   static constexpr std::uint64_t full_rate = std::uint64_t{1} << 32U;
 
@@ -126,6 +140,7 @@ class CoResidentShare {
   std::vector<UnitNeed> needs_;  // by kernel
   std::vector<UnitClassState> classes_;
   Clock bandwidth_;              // of each kernel that is short of it
+  std::uint64_t demand_ = 0;     // of all members
   std::vector<Member> members_;  // in no particular order
   std::vector<std::uint32_t> by_wanted_;
   std::int64_t next_ = never;
