@@ -111,7 +111,7 @@ void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Po
   // Of its waves the first wants most.
   form.most_demand = static_cast<std::uint64_t>(fluid::Wide{fluid::whole_bandwidth} *
                                                 static_cast<std::uint64_t>(form.alone.first) /
-                                                (std::uint64_t{form.alone.wave} * unit_throughput));
+                                                (fluid::Wide{form.alone.wave} * unit_throughput));
   const double bandwidth = devices_[pool.device].bandwidth;
   form.demand_times =
       bandwidth > 0.0 ? demand_of_block(form.bytes, form.blocks, 1.0, bandwidth) : 0.0;
