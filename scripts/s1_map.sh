@@ -36,6 +36,7 @@ done
 map s1_modes s1_map_modes --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels machine,split_k --at launch=eager
 map s1_modes_graph s1_map_modes --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels machine,split_k \
   --at launch=graph_launch
+map s1_blocks s1_map_blocks --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels machine,sharing --at split_k=1
 map s1_p100_steps s1_map_p100 --policy critical_first --over cudnn_like_2 --x steps --y layers --panels hidden,split_k
 map s1_h200_fp16 s1_map_h200 --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels layers --at data_type=fp16
 map s1_ascend s1_map_ascend --policy critical_first --over cann_like --x batch --y hidden --panels data_type,layers

@@ -126,6 +126,7 @@ def accumulation():
 
 
 LAYERS = ("2", "4", "8", "16", "32", "64")
+SHAPE_LAYERS = LAYERS[:4]
 SMALL_SHAPES = [(h, b) for h in ("256", "512", "1024") for b in ("16", "64")]
 
 
@@ -156,12 +157,59 @@ def synchronisation():
     time = {(r["split_k"], r["connections"], r["layers"], r["hidden"], r["batch"]): float(r["makespan_us"])
             for r in rows("s1_map_connections") if r["policy"] == "critical_first"}
     for split in ("16", "1"):
-        for layers in LAYERS[:4]:
+        for layers in SHAPE_LAYERS:
             for hidden in ("256", "1024"):
                 for batch in ("16", "64"):
                     print(split, layers, hidden, batch, " ".join(
                         f"{time[(split, c, layers, hidden, batch)] / time[(split, '64', layers, hidden, batch)]:.2f}"
                         for c in ("1", "2", "4", "8", "16", "32")))
+
+
+def spread(values):
+    """median (least .. most)"""
+    return f"{statistics.median(values):.2f} ({min(values):.2f} .. {max(values):.2f})"
+
+
+def sharing_models():
+    """The map under `blocks`, the reference for sharing, beside `fluid`, which everything else was made with."""
+    table = rows("s1_map_blocks")
+    models = ("fluid", "blocks")
+    baselines = ("cudnn_like_1", "cudnn_like_2", "cudnn_like_all")
+
+    def part(machine, split, sharing):
+        return [r for r in table if r["machine"] == machine and r["split_k"] == split and r["sharing"] == sharing]
+
+    print("\n## fluid and blocks: critical_first over ..., median (loses); 50 steps\n")
+    for machine in ("p100", "v100", "h200"):
+        for split in ("16", "1"):
+            cells = []
+            for baseline in baselines:
+                for model in models:
+                    values = list(ratios(part(machine, split, model), "critical_first", baseline, SHAPE[:3]).values())
+                    cells.append(f"{statistics.median(values):.2f} ({share(values, lambda v: v > 1):.0%})")
+            print(f"| {machine} | {split} | " + " | ".join(cells) + " |")
+    print("\nmakespan under fluid over that under blocks, less 1: median of the amounts, least, most, share above 10 %")
+    time = {(r["machine"], r["split_k"], r["policy"], *(r[a] for a in SHAPE[:3]), r["sharing"]): float(r["makespan_us"])
+            for r in table}
+    for split in ("16", "1"):
+        for policy in (*baselines, "critical_first", "no_filling"):
+            for which, layers in (("2 layers", ("2",)), ("4 to 16", ("4", "8", "16"))):
+                off = [value / time[(*key, "blocks")] - 1 for (*key, model), value in time.items()
+                       if model == "fluid" and key[1] == split and key[2] == policy and key[3] in layers
+                       and (*key, "blocks") in time]
+                amounts = [abs(v) for v in off]
+                print(f"split_k {split}, {policy}, {which}: {statistics.median(amounts):.1%}, {min(off):+.1%}, "
+                      f"{max(off):+.1%}, {share(amounts, lambda v: v > 0.1):.0%}")
+    print("\np100, by layers")
+    for split in ("16", "1"):
+        for layers in SHAPE_LAYERS:
+            cells = []
+            for of, over in (*(("critical_first", b) for b in baselines), ("no_filling", "critical_first")):
+                for model in models:
+                    found = ratios(part("p100", split, model), of, over, SHAPE[:3])
+                    cells.append(f"{model} {spread([v for k, v in found.items() if k[0] == layers])}")
+            print(f"split_k {split}, {layers} layers; over 1, over 2, over all, no_filling over critical_first: "
+                  + "; ".join(cells))
 
 
 def ascend():
@@ -185,4 +233,5 @@ maps()
 modes()
 accumulation()
 synchronisation()
+sharing_models()
 ascend()
