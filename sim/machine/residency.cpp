@@ -21,8 +21,7 @@ WavesAlone waves_alone(const Residency& residency, std::uint32_t blocks, std::ui
   const auto time_of = [&](std::int64_t in_wave) {
     return std::max<std::int64_t>(
         unit_throughput,
-        on_fullest_unit(
-            in_wave * residency.throughput, units, residency.throughput, residency.most()));
+        on_fullest_unit(in_wave, in_wave * residency.throughput, units, residency.most()));
   };
   WavesAlone result;
   result.wave = static_cast<std::uint32_t>(

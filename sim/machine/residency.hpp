@@ -31,16 +31,16 @@ struct Residency {
 /// Shapes  a known shape fits at least once, which the cost table has checked.
 [[nodiscard]] Residency residency(const Estimate& estimate, const SmLimits& limits);
 
-/// Throughput that the blocks on the fullest of `units` want, in unit_throughput, when blocks that
-/// want `wanted` together are spread evenly, in whole blocks of at most `block` each, and no unit
-/// can want more than `most`.
+/// Throughput that the blocks on the fullest of `units` want, in unit_throughput, when `blocks`
+/// that want `wanted` together are spread evenly, so that it has as many as any unit, of average
+/// want, and no unit can want more than `most`.
 ///
-/// Shapes  units >= 1.
-[[nodiscard]] inline std::int64_t on_fullest_unit(std::int64_t wanted,
+/// Shapes  blocks >= 1, units >= 1.
+[[nodiscard]] inline std::int64_t on_fullest_unit(std::int64_t blocks,
+                                                  std::int64_t wanted,
                                                   std::int64_t units,
-                                                  std::int64_t block,
                                                   std::int64_t most) {
-  return block == 0 ? 0 : std::min(ceil_div(wanted, units * block) * block, most);
+  return std::min(ceil_div(ceil_div(blocks, units) * wanted, blocks), most);
 }
 
 /// What a kernel alone takes, in 1 / unit_throughput of the time of a block at full rate: wave

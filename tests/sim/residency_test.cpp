@@ -98,16 +98,17 @@ TEST_CASE("as many blocks reside as their shape allows, whatever runs at full ra
   CHECK_FALSE(residency(half, limits).oversubscribes());
 }
 
-TEST_CASE("the fullest unit has whole blocks, and no more than can reside") {
-  CHECK(on_fullest_unit(80 * one, 80, one, 2 * one) == one);
-  CHECK(on_fullest_unit(81 * one, 80, one, 2 * one) == 2 * one);
-  CHECK(on_fullest_unit(160 * one, 80, one, 2 * one) == 2 * one);
-  CHECK(on_fullest_unit(0, 80, one, 2 * one) == 0);
-  CHECK(on_fullest_unit(5, 80, 0, 0) == 0);
-  // 2.5 units' worth of halves on 2: three halves on one.
-  CHECK(on_fullest_unit(5 * one / 2, 2, one / 2, 4 * one) == 3 * one / 2);
-  // Where blocks are rounded up past what can reside, that counts.
-  CHECK(on_fullest_unit(9 * one / 10 * 2, 2, 7 * one / 10, one) == one);
+TEST_CASE("the fullest unit has whole blocks of average want, and no more than can reside") {
+  CHECK(on_fullest_unit(80, 80 * one, 80, 2 * one) == one);
+  CHECK(on_fullest_unit(81, 81 * one, 80, 2 * one) == 2 * one);
+  CHECK(on_fullest_unit(160, 160 * one, 80, 2 * one) == 2 * one);
+  CHECK(on_fullest_unit(3, 0, 80, 2 * one) == 0);
+  // Five halves on 2 units: three on one.
+  CHECK(on_fullest_unit(5, 5 * one / 2, 2, 4 * one) == 3 * one / 2);
+  // A whole one and two quarters on 2 units: two blocks of 1/2 on one.
+  CHECK(on_fullest_unit(3, 3 * one / 2, 2, 4 * one) == one);
+  // Where that is more than can reside, what can reside counts.
+  CHECK(on_fullest_unit(3, 3 * 7 * one / 10, 2, one) == one);
 }
 
 TEST_CASE("a kernel alone takes its waves, each as long as the fullest unit makes it") {

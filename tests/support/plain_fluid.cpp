@@ -230,7 +230,7 @@ void PlainFluid::share_units(std::size_t device, std::size_t unit_class) {
   const bool unlimited = units == 0;
   std::vector<Kernel*> sharing;
   std::int64_t wanted = 0;
-  std::int64_t largest = 0;
+  std::int64_t blocks = 0;
   std::int64_t most = 0;
   for (Kernel& kernel : kernels_) {
     if (kernel.request.device.value() != device || kernel.unit_class != unit_class) continue;
@@ -241,14 +241,14 @@ void PlainFluid::share_units(std::size_t device, std::size_t unit_class) {
       continue;
     }
     sharing.push_back(&kernel);
+    blocks += kernel.blocks_running();
     wanted += kernel.blocks_running() * kernel.unit_demand;
-    largest = std::max(largest, kernel.unit_demand);
     most = std::max(most, kernel.unit_demand * kernel.residents);
   }
   if (unlimited || wanted == 0) return;
   Wide rate = full_rate;
-  const std::int64_t blocks = (wanted + units * largest - 1) / (units * largest);
-  const std::int64_t fullest = std::min(blocks * largest, most);
+  const std::int64_t on_one = (blocks + units - 1) / units;
+  const std::int64_t fullest = std::min((on_one * wanted + blocks - 1) / blocks, most);
   if (fullest > unit_throughput) rate = Wide{full_rate} * unit_throughput / fullest;
   const auto of_one = static_cast<std::int64_t>(d.co_residency_factor * unit_throughput);
   if (sharing.size() > 1 && of_one != unit_throughput && wanted > units * of_one) {

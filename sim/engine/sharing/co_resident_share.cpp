@@ -72,7 +72,6 @@ CoResidentShare::Member& CoResidentShare::join(std::uint32_t index, Kernel& kern
     const Residency& residency = member.need.residency;
     UnitClassState& units = classes_[member.need.unit_class];
     ++units.kernels;
-    units.block = std::max<std::int64_t>(units.block, residency.throughput);
     units.most = std::max(units.most, residency.most());
   }
   return member;
@@ -101,8 +100,9 @@ void CoResidentShare::count(Member& member, std::uint32_t blocks, std::uint64_t 
   UnitClassState& units = classes_[member.need.unit_class];
   units.changed = true;
   if (member.need.co_resides()) {
-    units.wanted +=
-        (std::int64_t{blocks} - member.blocks) * std::int64_t{member.need.residency.throughput};
+    const std::int64_t more = std::int64_t{blocks} - member.blocks;
+    units.blocks += more;
+    units.wanted += more * member.need.residency.throughput;
   } else {
     units.taken_whole += blocks - member.blocks;
   }
@@ -125,11 +125,9 @@ void CoResidentShare::share_units(std::int64_t now) {
 void CoResidentShare::find_largest(std::uint32_t unit_class) {
   UnitClassState& units = classes_[unit_class];
   units.smaller = false;
-  units.block = 0;
   units.most = 0;
   for (const Member& member : members_) {
     if (member.need.unit_class != unit_class || !member.need.co_resides()) continue;
-    units.block = std::max<std::int64_t>(units.block, member.need.residency.throughput);
     units.most = std::max(units.most, member.need.residency.most());
   }
 }
@@ -139,8 +137,8 @@ std::uint64_t CoResidentShare::rate_of(const UnitClassState& units) const {
   if (units.units <= units.taken_whole) return full_rate;  // without limit, or nobody shares any
   const std::int64_t shared = units.units - units.taken_whole;
   std::uint64_t rate = full_rate;
-  if (units.most > unit_throughput) {
-    const std::int64_t fullest = on_fullest_unit(units.wanted, shared, units.block, units.most);
+  if (units.most > unit_throughput && units.blocks != 0) {
+    const std::int64_t fullest = on_fullest_unit(units.blocks, units.wanted, shared, units.most);
     if (fullest > unit_throughput) {
       rate = full_rate * unit_throughput / static_cast<std::uint64_t>(fullest);
     }

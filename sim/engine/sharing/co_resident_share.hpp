@@ -27,13 +27,13 @@ struct UnitNeed {
 /// BandwidthShare.
 ///
 /// Units  There is no placement. Of a class count those units that no block takes whole, and the
-///   kernels that share them. Their blocks are taken to be spread evenly, in whole blocks as large
-///   as the largest (on_fullest_unit()), and each kernel to have some on the fullest unit: if those
-///   want more than a unit gets done, all these kernels slow down in proportion. So does a kernel
-///   alone, whose cost says how long it takes then (waves_alone()). While two or more share units,
-///   these get done `co_residency_factor` of what they do for one; if all running blocks together
-///   want more than that, all slow down in that proportion, if it is less. Held kernels count and
-///   are not slowed: their end is given.
+///   kernels that share them. Their blocks are taken to be spread evenly, in whole blocks
+///   (on_fullest_unit()), and each kernel to have some on the fullest unit: if those there want
+///   more than a unit gets done, all these kernels slow down in proportion. So does a kernel alone,
+///   whose cost says how long it takes then (waves_alone()). While two or more share units, these
+///   get done `co_residency_factor` of what they do for one; if all running blocks together want
+///   more than that, all slow down in that proportion, if it is less. Held kernels count and are
+///   not slowed: their end is given.
 /// Bandwidth  As in BandwidthShare, max-min fair; a kernel that its units slow down wants as much
 ///   less of it. Who gets less than that progresses as fast as what it gets allows.
 /// Rounding  Rates of units are multiples of 2^-32, rounded down, never 0. All kernels that the
@@ -95,11 +95,11 @@ class CoResidentShare {
     std::uint32_t units = 0;  ///< 0 = unlimited
     std::uint32_t taken_whole = 0;
     std::uint32_t kernels = 0;  ///< that may share units
-    std::int64_t wanted = 0;    ///< by their blocks
-    std::int64_t block = 0;     ///< by the one of them that wants most
+    std::int64_t blocks = 0;    ///< of theirs
+    std::int64_t wanted = 0;    ///< by them
     std::int64_t most = 0;      ///< that those on one unit can want
     bool changed = false;       ///< since the rate was worked out
-    bool smaller = false;       ///< a kernel has left: block and most may be those of that one
+    bool smaller = false;       ///< a kernel has left: most may be what its blocks could want
   };
   /// A kernel with running blocks.
   struct Member {
