@@ -177,7 +177,9 @@ class Figure {
     svg.polyline(points, {.stroke = style.color, .width = 2, .dash = style.dash});
     double last = -std::numeric_limits<double>::infinity();
     for (const Point point : points) {
-      if (point.x - last < marker_distance && points.size() > 2) continue;
+      // A curve that turns back is no crowd of points.
+      const bool crowded = point.x >= last && point.x - last < marker_distance;
+      if (crowded && points.size() > 2) continue;
       draw_marker(svg, point, style.marker, style.color);
       last = point.x;
     }

@@ -39,5 +39,18 @@ TEST_CASE("Markers of a line with many points keep their distance") {
   CHECK(occurrences(svg, "<circle") <= 73 + 1);
 }
 
+TEST_CASE("A curve that turns back keeps the markers of its way back") {
+  // Four points, the last two left of the one before, by less than markers keep between them.
+  LineFigure figure;
+  figure.panels = {{"",
+                    {{"a",
+                      {{.x = 0.0, .y = 1.0},
+                       {.x = 100.0, .y = 2.0},
+                       {.x = 99.9, .y = 3.0},
+                       {.x = 99.8, .y = 4.0}}}}}};
+  figure.continuous_x = true;
+  CHECK(occurrences(line_figure_svg(figure), "<circle") == 4 + 1);  // and one in the legend
+}
+
 }  // namespace
 }  // namespace schedlab
