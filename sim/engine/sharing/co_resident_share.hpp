@@ -41,8 +41,7 @@ struct UnitNeed {
 ///   rate changes nothing in them. A kernel's own time is rounded (down, to a picosecond) only when
 ///   what limits it changes, or the number of its blocks while it is short of bandwidth.
 ///
-/// Cost of a change: O(n), n = running kernels of the device, without a division but for those
-/// whose
+/// Cost of a change: O(n), n = running kernels of the device, with a division for those alone whose
 ///   rate has changed; O(n log n) while bandwidth is short.
 class CoResidentShare {
  public:
