@@ -6,11 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace schedlab {
 
 Estimate FixedCost::estimate(const Operation& operation, const Device& device) const {
   Estimate result = fixed_cost(operation, device);
-  if (result.blocks == 0) result.share = share_;
+  if (result.blocks == 0) result.share = std::min(result.share, share_);
   if (duration_ > Duration{0}) {
     result.duration = duration_;
     return result;

@@ -8,8 +8,8 @@ namespace schedlab {
 /// Theory: durations are given, not estimated.
 ///
 ///   duration = the same for every operation if set, else the operation's own fixed duration
-///   share    = as set; with the grid of a single kernel: its units over all
-///   blocks   those of the grid, as many to a unit as can reside there
+///   share    = as set, at most units_per_kernel; with the grid of a single kernel: its units over
+///   all blocks   those of the grid, as many to a unit as can reside there
 ///
 /// Valid for: graphs with durations (unit-cost grids, task graph sets). An operation with kernels
 /// and without a duration is an InfeasibleError that names it.

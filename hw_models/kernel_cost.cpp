@@ -120,10 +120,12 @@ bool has_only_a_duration(const Operation& operation) {
 Estimate fixed_cost(const Operation& operation, const Device& device) {
   Estimate result{
       .duration = operation.fixed_duration, .share = 1.0, .bandwidth = {}, .bound = Bound::fixed};
-  if (operation.kernels.size() != 1 || operation.kernels[0].grid.blocks == 0) return result;
-  const KernelGrid& grid = operation.kernels[0].grid;
   const UnitClassId unit_class = device.unit_class_of[static_cast<std::size_t>(operation.kind)];
   const double units = unit_class.valid() ? device.unit_classes[unit_class].count : 0;
+  const double most = device.rates.units_per_kernel;
+  if (most > 0 && units > most) result.share = most / units;
+  if (operation.kernels.size() != 1 || operation.kernels[0].grid.blocks == 0) return result;
+  const KernelGrid& grid = operation.kernels[0].grid;
   const double resident = resident_blocks(grid.block, device);
   const double alone =  // blocks on the fullest unit
       units > 0 ? std::min(resident, std::ceil(double{1} * grid.blocks / units)) : resident;

@@ -2,6 +2,7 @@
 #include "hw_models/host_spec.hpp"
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_spec.hpp"
+#include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view unlimited_units = "unlimited_units";
+constexpr std::string_view units_word = "units";
 constexpr std::string_view host_word = "host";
 constexpr std::string_view sharing = "sharing";
 constexpr std::string_view topology = "topology";
@@ -44,6 +46,26 @@ void lift_unit_limits(MachineSpec& machine) {
   }
 }
 
+/// The number of units that matrix products run on.
+void set_units(MachineSpec& machine, std::uint32_t count) {
+  Device& device = machine.platform.devices[DeviceId{0}];
+  const UnitClassId units = device.unit_class_of[static_cast<std::size_t>(TaskKind::gemm)];
+  if (!units.valid()) {
+    throw InputError(
+        {.file = {},
+         .pointer = fmt::format("/{}", units_word),
+         .found = fmt::format("machine {}, whose matrix products run on no units", machine.name),
+         .expected = "a machine with units",
+         .hint = "use the machine \"processors\", or give unit_classes and runs_on in a file"});
+  }
+  device.unit_classes[units].count = count;
+  device.rates.matrix_units = count;
+  if (device.unit_class_of[static_cast<std::size_t>(TaskKind::pointwise)] == units) {
+    device.rates.vector_units = count;
+  }
+  note(machine, "/device/unit_classes/" + device.unit_classes[units].name, count);
+}
+
 }  // namespace
 
 void note_source(MachineSpec& machine, NumberSource source) {
@@ -69,6 +91,13 @@ const std::vector<OptionSpec>& machine_options() {
            .minimum = field.minimum,
            .maximum = field.maximum});
     }
+    result.push_back({.name = std::string{units_word},
+                      .default_value = std::int64_t{1},
+                      .doc =
+                          "Units that matrix products run on (SMs, cores, processors); rates are "
+                          "those of the whole device and stay.",
+                      .minimum = 1,
+                      .maximum = 1'000'000});
     result.push_back(
         {.name = std::string{unlimited_units},
          .default_value = false,
@@ -104,6 +133,9 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
                                        : options.number(field.name);
     field.set(machine.platform, value);
     note(machine, fmt::format("/{}/{}", field.section, field.name), value);
+  }
+  if (is_given(given, units_word)) {
+    set_units(machine, static_cast<std::uint32_t>(options.integer(units_word)));
   }
   if (is_given(given, unlimited_units) && options.flag(unlimited_units)) {
     lift_unit_limits(machine);

@@ -61,9 +61,9 @@ struct MachineSpec {
 void note_source(MachineSpec& machine, NumberSource source);
 
 /// What a scenario may change in a machine: every number of the sections "host" and "device", by
-/// its name in the file, "host" (host_spec.hpp; single numbers are changed after it),
-/// "unlimited_units" and "sharing". The defaults only fix the types: what is
-/// not given is kept.
+/// its name in the file, "host" (host_spec.hpp; single numbers are changed after it), "units" (that
+/// matrix products run on), "unlimited_units" and "sharing". The defaults only fix the types: what
+/// is not given is kept.
 [[nodiscard]] const std::vector<OptionSpec>& machine_options();
 
 /// Changes some numbers of a machine; their origin becomes `assumed`, "set by the scenario".

@@ -7,21 +7,29 @@
 
 namespace schedlab {
 
-/// HEFT: highest upward rank first, each task on the stream that finishes it earliest.
-/// Cost: O(tasks * streams + edges). Ties: lower task id, then lower stream id, so plans are
-/// reproducible. Source: Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002, doi 10.1109/71.993206;
-/// without insertion into gaps, since a stream is a FIFO that no later task can overtake. Transfers
-/// are tasks of the graph.
+/// HEFT: highest upward rank first, each task on the stream that finishes it earliest, in an idle
+/// gap between tasks that are there already if one is long enough. Transfers are tasks of the graph
+/// and the streams of a device are equal, so ranks need no averages.
+/// Cost: see place_on_earliest_finish(). Ties: lower task id, then lower stream id, so plans are
+/// reproducible.
+/// Source: Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002, doi 10.1109/71.993206. Without insertion
+/// ("heft_no_insertion") a task never starts before one of a higher rank on its stream.
 class Heft final : public PlacingPolicy {
  public:
-  explicit Heft(std::uint32_t max_streams = default_list_streams) : max_streams_(max_streams) {}
-  [[nodiscard]] std::string_view name() const override { return "heft"; }
+  explicit Heft(std::uint32_t max_streams = default_list_streams,
+                Insertion insertion = Insertion::idle_gaps)
+      : max_streams_(max_streams), insertion_(insertion) {}
+  [[nodiscard]] std::string_view name() const override {
+    return insertion_ == Insertion::none ? "heft_no_insertion" : "heft";
+  }
   [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 
  private:
   std::uint32_t max_streams_;
+  Insertion insertion_;
 };
 
 [[nodiscard]] PolicyInfo heft_info();
+[[nodiscard]] PolicyInfo heft_no_insertion_info();
 
 }  // namespace schedlab

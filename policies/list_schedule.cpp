@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/list_schedule.hpp"
 
+#include "policies/idle_gaps.hpp"
 #include "policies/option_specs.hpp"
 #include "policies/wavefront.hpp"
 #include "sim/plan/accumulations.hpp"
+#include "sim/trace/time_order.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -128,6 +131,87 @@ class Dispatcher {
   EarliestFirst<TaskId> running_;
 };
 
+/// Works out when each task starts on which stream, before anything is put into a stream.
+class Inserter {
+ public:
+  Inserter(const Problem& problem, std::uint32_t streams)
+      : graph_(problem.graph),
+        duration_(problem.costs.durations()),
+        accumulations_(problem.graph),
+        finish_(problem.graph.task_count()) {
+    const auto shortest = std::min_element(duration_.begin(), duration_.end());
+    shortest_ = shortest == duration_.end() ? Duration{0} : *shortest;
+    for (std::uint32_t i = 0; i < streams; ++i) idle_.push_back(IdleGaps{shortest_});
+    if (!accumulations_.empty()) free_.resize(graph_.tensors().size());
+    placed_.reserve(graph_.task_count());
+  }
+
+  void place(TaskId task) {
+    const Time ready = ready_time(task);
+    StreamId best{0};
+    Time start = Time::max();
+    for (const StreamId stream : idle_.ids()) {  // equal streams: who starts first ends first
+      const Time here = idle_[stream].earliest_start(ready, duration_[task]);
+      if (here >= start) continue;
+      best = stream;
+      start = here;
+      if (start == ready) break;  // none can start earlier
+    }
+    idle_[best].occupy(start, duration_[task]);
+    finish_[task] = start + duration_[task];
+    for (const TensorId tensor : accumulations_.of(task)) free_[tensor] = finish_[task];
+    placed_.push_back({task, best, start});
+  }
+
+  /// By start; where a task takes no time, it comes before what starts when it ends.
+  void emit(PlanBuilder& builder) const {
+    std::vector<std::uint32_t> order(placed_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    if (shortest_ == Duration{0}) {
+      sort_by(order, [&](const Placed& p) { return finish_[p.task]; });
+    }
+    sort_by(order, [](const Placed& p) { return p.start; });
+    for (const std::uint32_t i : order) builder.place(placed_[i].task, placed_[i].stream);
+  }
+
+ private:
+  struct Placed {
+    TaskId task;
+    StreamId stream;
+    Time start;
+  };
+
+  [[nodiscard]] Time ready_time(TaskId task) const {
+    Time ready{};
+    for (const TaskId before : graph_.predecessors(task)) ready = std::max(ready, finish_[before]);
+    for (const TensorId tensor : accumulations_.of(task)) ready = std::max(ready, free_[tensor]);
+    return ready;
+  }
+
+  /// Stable.
+  template <class TimeOf>
+  void sort_by(std::vector<std::uint32_t>& order, TimeOf time_of) const {
+    std::vector<std::int64_t> times(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      times[i] = time_of(placed_[order[i]]).time_since_epoch().count();
+    }
+    TimeOrder sorter;
+    std::vector<std::uint32_t> sorted(order.size());
+    std::size_t to = 0;
+    for (const std::uint32_t from : sorter.by_time(times)) sorted[to++] = order[from];
+    order = std::move(sorted);
+  }
+
+  const TaskGraph& graph_;
+  IdVector<TaskId, Duration> duration_;
+  Duration shortest_{0};
+  Accumulations accumulations_;
+  IdVector<StreamId, IdleGaps> idle_;
+  IdVector<TaskId, Time> finish_;
+  IdVector<TensorId, Time> free_;  ///< when the last that adds into it ends
+  std::vector<Placed> placed_;
+};
+
 }  // namespace
 
 Urgency urgency_of(const IdVector<TaskId, Duration>& rank) {
@@ -144,12 +228,18 @@ PlanBuilder dispatch_when_idle(const Problem& problem,
 
 PlanBuilder place_on_earliest_finish(const Problem& problem,
                                      std::uint32_t streams,
-                                     const Urgency& urgency) {
+                                     const Urgency& urgency,
+                                     Insertion insertion) {
+  const auto order = order_by_key(problem.graph, [&](TaskId task) { return -urgency[task]; });
   PlanBuilder builder{problem};
   builder.add_streams(streams);
-  for (const TaskId task : order_by_key(problem.graph, [&](TaskId t) { return -urgency[t]; })) {
-    builder.place_on_earliest_finish(task);
+  if (insertion == Insertion::none) {
+    for (const TaskId task : order) builder.place_on_earliest_finish(task);
+    return builder;
   }
+  Inserter inserter{problem, streams};
+  for (const TaskId task : order) inserter.place(task);
+  inserter.emit(builder);
   return builder;
 }
 

@@ -30,11 +30,24 @@ using Urgency = IdVector<TaskId, std::int64_t>;
                                              std::uint32_t streams,
                                              const Urgency& urgency);
 
+/// May a task start before one that was placed on its stream earlier?
+enum class Insertion : std::uint8_t {
+  none,       ///< each task goes behind all that its stream has
+  idle_gaps,  ///< it may go into a gap between them that is long enough for it
+};
+
 /// In order of urgency, but never before a predecessor, each task goes to the stream on which it
-/// ends first (no insertion into gaps). Cost O(tasks (log tasks + streams) + edges).
+/// ends first, the lowest id among equals. With insertion the whole schedule is worked out first,
+/// and its tasks are then put into their streams in order of their start: a stream is a FIFO. As
+/// long as durations come true and the host is free, the plan runs exactly as it was worked out;
+/// where an inserted task is late, what is behind it in its stream waits for it. Tasks that add
+/// into one tensor keep the order in which they were placed.
+/// Cost  O(tasks (log tasks + streams) + edges) without insertion; with it times O(log gaps), at
+///       worst O(sqrt(gaps)).
 [[nodiscard]] PlanBuilder place_on_earliest_finish(const Problem& problem,
                                                    std::uint32_t streams,
-                                                   const Urgency& urgency);
+                                                   const Urgency& urgency,
+                                                   Insertion insertion);
 
 /// The knob all list schedulers have.
 [[nodiscard]] std::vector<OptionSpec> list_options();

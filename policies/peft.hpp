@@ -8,23 +8,31 @@
 namespace schedlab {
 
 /// PEFT: ranks tasks by the optimistic cost table OCT and picks the stream with the least
-/// optimistic end.
+/// optimistic end, in an idle gap between tasks that are there already if one is long enough.
 ///   OCT(t, p) = max over successors s of min over streams q of OCT(s, q) + w(s, q) + transfer
 ///   rank_oct(t) = mean over p of OCT(t, p);  the stream minimizes finish(t, p) + OCT(t, p)
 /// The streams of one device are equal and transfers are tasks, so OCT does not depend on the
 /// stream: it is the upward rank without the task itself, and the stream is the one of the earliest
-/// finish. Cost: O(tasks * streams + edges). Ties: lower task id, then lower stream id. Source:
-/// Arabnejad, Barbosa, IEEE TPDS 25(3), 2014, doi 10.1109/TPDS.2013.57; without insertion.
+/// finish.
+/// Cost: see place_on_earliest_finish(). Ties: lower task id, then lower stream id.
+/// Source: Arabnejad, Barbosa, IEEE TPDS 25(3), 2014, doi 10.1109/TPDS.2013.57. Without insertion
+/// ("peft_no_insertion") a task always goes behind what its stream has.
 class Peft final : public PlacingPolicy {
  public:
-  explicit Peft(std::uint32_t max_streams = default_list_streams) : max_streams_(max_streams) {}
-  [[nodiscard]] std::string_view name() const override { return "peft"; }
+  explicit Peft(std::uint32_t max_streams = default_list_streams,
+                Insertion insertion = Insertion::idle_gaps)
+      : max_streams_(max_streams), insertion_(insertion) {}
+  [[nodiscard]] std::string_view name() const override {
+    return insertion_ == Insertion::none ? "peft_no_insertion" : "peft";
+  }
   [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
 
  private:
   std::uint32_t max_streams_;
+  Insertion insertion_;
 };
 
 [[nodiscard]] PolicyInfo peft_info();
+[[nodiscard]] PolicyInfo peft_no_insertion_info();
 
 }  // namespace schedlab

@@ -215,7 +215,9 @@ std::vector<ReferencePage> registry_pages(const std::string& list_json,
       page_head(
           "Policies",
           "`\"policy\": NAME` in a spec, or `{\"name\": NAME, ...}` with some of the keys. How "
-          "to add one: [adding_a_policy.md](../adding_a_policy.md).") +
+          "to add one: [adding_a_policy.md](../adding_a_policy.md). Where tasks tie, their order "
+          "in "
+          "the file decides ([how much](../list_scheduling.md#ties)).") +
       named_objects(definitions["policy"], "name", listed["policies"]);
   std::string cost_models =
       page_head(

@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace schedlab {
 namespace {
 
@@ -45,7 +47,7 @@ TEST_CASE("a kernel holds as many whole units as its share of them, rounded up")
   CHECK(entry_of(gemm(1, 1, 1), platform, FixedCost{1us, 0.01}).units == 1);
 }
 
-TEST_CASE("every tile count gives exactly that many units on every machine") {
+TEST_CASE("every share gives exactly that many units on every machine, up to units_per_kernel") {
   for (const std::string& name : machine_names()) {
     const MachineSpec machine = load_machine(name);
     const Device& device = machine.platform.devices[DeviceId{0}];
@@ -54,7 +56,9 @@ TEST_CASE("every tile count gives exactly that many units on every machine") {
       CAPTURE(name);
       CAPTURE(busy);
       const double share = double(busy) / double(units);
-      CHECK(entry_of(gemm(1, 1, 1), machine.platform, FixedCost{1us, share}).units == busy);
+      const std::uint32_t most = device.rates.units_per_kernel;
+      CHECK(entry_of(gemm(1, 1, 1), machine.platform, FixedCost{1us, share}).units ==
+            (most > 0 ? std::min(busy, most) : busy));
     }
   }
 }

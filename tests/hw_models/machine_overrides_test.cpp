@@ -8,6 +8,27 @@
 #include <algorithm>
 
 namespace schedlab {
+namespace {
+
+/// Of a task that has a duration and no kernels.
+CostTable::Entry entry_of_a_task(const MachineSpec& machine) {
+  TaskGraphBuilder builder;
+  builder.set_duration(builder.add_task(builder.add_operation({.name = "task"})), Duration{1});
+  const TaskGraph graph = std::move(builder).build();
+  return CostTable{graph, machine.platform, TiledGemm{}}.entry(TaskId{0});
+}
+
+CostTable::Entry entry_of_a_product(const MachineSpec& machine) {
+  TaskGraphBuilder builder;
+  builder.add_task(
+      builder.add_operation({.name = "product",
+                             .kind = TaskKind::gemm,
+                             .kernels = {gemm_kernel(8192, 8192, 64, DataType::fp32, false)}}));
+  const TaskGraph graph = std::move(builder).build();
+  return CostTable{graph, machine.platform, TiledGemm{}}.entry(TaskId{0});
+}
+
+}  // namespace
 
 TEST_CASE("an override changes its number, keeps the others and is recorded as assumed") {
   const MachineSpec before = load_machine("v100");
@@ -53,6 +74,7 @@ TEST_CASE("the sharing model can be chosen; graphics cards come with the fluid o
 TEST_CASE("every number of the file format can be overridden under its name") {
   for (const OptionSpec& option : machine_options()) {
     if (!option.allowed.empty()) continue;  // a word
+    if (option.name == "units") continue;   // ideal has none
     CAPTURE(option.name);
     MachineSpec machine = load_machine("ideal");
     std::map<std::string, OptionValue> given{{option.name, true}};
@@ -76,6 +98,24 @@ TEST_CASE("unlimited units run each kernel as if alone and leave its duration as
   for (const UnitClass& unit_class : device.unit_classes) CHECK(unit_class.count == 0);
   CHECK(TiledGemm{}.estimate(gemm, device) ==
         TiledGemm{}.estimate(gemm, limited.platform.devices[DeviceId{0}]));
+}
+
+TEST_CASE("units counts those that matrix products run on, of which a task holds one or all") {
+  MachineSpec machine = load_machine("processors");
+  CHECK(entry_of_a_task(machine).units == 1);
+  apply_overrides(machine, {{"units", std::int64_t{16}}});
+  CHECK(machine.platform.devices[DeviceId{0}].unit_classes.begin()->count == 16);
+  CHECK(entry_of_a_task(machine).units == 1);
+  MachineSpec card = load_machine("v100");
+  CHECK(entry_of_a_product(card).units == 80);
+  apply_overrides(card, {{"units", std::int64_t{40}}});
+  CHECK(card.platform.devices[DeviceId{0}].rates.matrix_units == 40);
+  CHECK(entry_of_a_product(card).units == 40);
+  MachineSpec none = load_machine("ideal");
+  CHECK_THROWS_WITH_AS(
+      apply_overrides(none, {{"units", std::int64_t{40}}}),
+      doctest::Contains("/units: found machine ideal, whose matrix products run on no units"),
+      InputError);
 }
 
 TEST_CASE("a wrong override names the machine's number that was meant") {

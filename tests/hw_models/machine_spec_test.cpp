@@ -47,6 +47,7 @@ TEST_CASE("every machine that the library carries loads under its own name") {
                                                     "manycore_cpu",
                                                     "mt_3000",
                                                     "p100",
+                                                    "processors",
                                                     "sw26010_pro",
                                                     "v100"});
   for (const std::string& name : machine_names()) {

@@ -94,7 +94,7 @@ inline const std::vector<Candidate>& candidates() {
       {"critical_first", {}},
       {"cudnn_like", {{"separate_kernels", true}}, Granularity::kernel_and_weight},
       {"eager_fifo", {}, Granularity::fine, false},
-      {"heft", {}, Granularity::fine, false},
+      {"heft_no_insertion", {}, Granularity::fine, false},
       {"single_stream", {}}};
   return all;
 }
