@@ -6,6 +6,7 @@
 #include "cli/explain/top_kernels.hpp"
 #include "cli/import/input_content.hpp"
 #include "cli/output_folder.hpp"
+#include "cli/progress.hpp"
 #include "cli/run_files.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
@@ -109,7 +110,12 @@ int run(const ExplainOptions& options, const Terminal& terminal) {
   const std::optional<Imported> imported = load_imported(options);
   Explanation explanation = explain(
       imported ? explained_run(imported->run) : load_explained_run(options.input), options.bins);
-  if (options.what_if) explanation.what_if = what_if(explanation.run, terminal.stop);
+  if (options.what_if) {
+    Progress progress(terminal, what_if_count, 0, "changes");
+    explanation.what_if =
+        what_if(explanation.run, terminal.stop, [&](std::uint32_t done) { progress.update(done); });
+    progress.finish();
+  }
   RunFiles files;
   if (!options.out.empty()) {
     OutputFolder folder(options.out, options.overwrite);

@@ -2,9 +2,11 @@
 #include "cli/cmd_simulate.hpp"
 
 #include "cli/auto_split.hpp"
+#include "cli/explain/decision.hpp"
 #include "cli/findings_text.hpp"
 #include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
+#include "cli/printable.hpp"
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
@@ -40,26 +42,19 @@ std::string of_samples(const Samples& samples) {
       makespan.p95);
 }
 
-/// Where the makespan went: the tasks of the critical path, and what they waited for most.
+/// Where the makespan went: the tasks of the critical path, and who decides how long it is.
 std::string of_path(const Metrics& metrics) {
   const TraceCriticalPath& path = metrics.critical_path;
   const auto percent = [&](Duration part) {
     return metrics.makespan == Duration{0} ? 0.0 : 100 * to_us(part) / to_us(metrics.makespan);
   };
-  std::string text = fmt::format("  critical path: {} tasks run {:.1f} % of the makespan",
-                                 path.steps.size(),
+  std::string text = fmt::format("  critical path: {} on it, running {:.1f} % of the makespan",
+                                 counted(path.steps.size(), "task"),
                                  percent(path.running));
   if (path.slowed > Duration{0}) {
     text += fmt::format(" ({:.1f} % because others run beside them)", percent(path.slowed));
   }
-  const auto most = static_cast<std::size_t>(
-      std::max_element(path.waited.begin(), path.waited.end()) - path.waited.begin());
-  if (path.waited.at(most) > Duration{0}) {
-    text += fmt::format(", wait most for {} ({:.1f} %)",
-                        to_string(static_cast<PathCause>(most)),
-                        percent(path.waited.at(most)));
-  }
-  return text + "\n";
+  return fmt::format("{}\n  {}\n", text, who_decides(path));
 }
 
 void print_text(const Terminal& terminal,
@@ -71,8 +66,8 @@ void print_text(const Terminal& terminal,
   terminal.out << fmt::format(
       "{}\n  makespan {:.3f} us, {:.2f} times {} ({}, {:.3f} us)\n  utilization "
       "{:.1f} "
-      "%, host busy {:.1f} %, waiting for the host {:.1f} %, overlap {:.1f} %\n  {} tasks, {} "
-      "streams, {} events, {} host calls\n{}{}  {}: {}\n",
+      "%, host busy {:.1f} %, idle before a launch {:.1f} %, overlap {:.1f} %\n  {}, {}, {}, "
+      "{}\n{}{}  {}: {}\n",
       title,
       to_us(metrics.makespan),
       metrics.gap,
@@ -84,10 +79,10 @@ void print_text(const Terminal& terminal,
       100 * metrics.host_busy_share,
       100 * metrics.host_bound_share,
       100 * metrics.overlap_share,
-      metrics.tasks,
-      metrics.streams,
-      metrics.events,
-      metrics.host_calls,
+      counted(metrics.tasks, "task"),
+      counted(metrics.streams, "stream"),
+      counted(metrics.events, "event"),
+      counted(metrics.host_calls, "host call"),
       of_path(metrics),
       of_samples(samples),
       folder,

@@ -31,4 +31,8 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+std::string counted(std::uint64_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
+
 }  // namespace schedlab

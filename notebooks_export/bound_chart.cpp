@@ -125,7 +125,7 @@ class BoundChart {
   void shade(Svg& svg) const {
     std::array<Slices, 2> decides{Slices{attribution_.makespan}, Slices{attribution_.makespan}};
     for (const PathSpan& span : attribution_.path) {
-      if (span.bound == PathBound::dependency) continue;
+      if (span.bound != PathBound::host && span.bound != PathBound::device) continue;
       decides[span.bound == PathBound::host ? 0 : 1].cover(span.begin, span.end);
     }
     const double step = inner() / slices;

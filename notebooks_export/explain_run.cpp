@@ -54,7 +54,16 @@ std::string explain_run(const SweepView& view, const SweepCase& one, const Sweep
   }
   const auto host_bound = number("host_bound_share");
   if (host_bound && *host_bound >= much_host_bound) {
-    add(fmt::format("the device waits for the host {} of the time", readable_share(*host_bound)));
+    // A host that is idle more than the device lacks launches waits for others itself.
+    const auto busy = number("host_busy_share");
+    const bool hosts_wait = busy && *busy + clearly_different < *host_bound;
+    add(hosts_wait
+            ? fmt::format("the device is idle before a launch {} of the time, while the host "
+                          "waits for something else (busy {})",
+                          readable_share(*host_bound),
+                          readable_share(*busy))
+            : fmt::format("the device waits for the host {} of the time",
+                          readable_share(*host_bound)));
   }
   add(compared("utilization", number("utilization"), of_baseline("utilization")));
   const auto overlap = number("overlap_share");

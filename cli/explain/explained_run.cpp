@@ -68,8 +68,53 @@ TaskGraph labelled_graph(const TraceDocument& document) {
   return std::move(builder).build();
 }
 
-/// The host calls as they were recorded.
-Plan recorded_plan(const TraceDocument& document) {
+/// Numbers from 0 on in the place of those that a file gives, in the same order: lists of what they
+/// number are then no longer than the file.
+class Renumbering {
+ public:
+  void add(std::uint32_t number) { numbers_.emplace(number, 0); }
+  void finish() {
+    std::uint32_t next = 0;
+    for (auto& [number, place] : numbers_) place = next++;
+  }
+  [[nodiscard]] std::uint32_t of(std::uint32_t number) const { return numbers_.at(number); }
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
+
+ private:
+  std::map<std::uint32_t, std::uint32_t> numbers_;
+};
+
+bool of_event(HostCall call) {
+  const HostCallKind kind = call.kind();
+  return kind == HostCallKind::record || kind == HostCallKind::wait ||
+         (kind == HostCallKind::synchronize && !call.stream().valid() && call.event().valid());
+}
+
+bool of_graph(HostCall call) {
+  return call.kind() == HostCallKind::graph_load || call.kind() == HostCallKind::graph_launch;
+}
+
+HostCall renumbered(HostCall call, const Renumbering& events, const Renumbering& graphs) {
+  switch (call.kind()) {
+    case HostCallKind::record:
+      return HostCall::record(call.stream(), EventId{events.of(call.argument())});
+    case HostCallKind::wait:
+      return HostCall::wait(call.stream(), EventId{events.of(call.argument())});
+    case HostCallKind::synchronize:
+      return of_event(call) ? HostCall::synchronize_event(EventId{events.of(call.argument())})
+                            : call;
+    case HostCallKind::graph_load:
+      return HostCall::graph_load(graphs.of(call.argument()));
+    case HostCallKind::graph_launch:
+      return HostCall::graph_launch(call.stream(), graphs.of(call.argument()));
+    default:
+      return call;
+  }
+}
+
+/// The host calls as they were recorded; in the trace they get their places in this plan. Device
+/// graphs are there without what they hold, as a trace does not tell it.
+Plan recorded_plan(const TraceDocument& document, Trace& trace) {
   Plan plan;
   plan.policy = document.policy;
   plan.streams = document.streams;
@@ -77,20 +122,29 @@ Plan recorded_plan(const TraceDocument& document) {
   for (const HostId host : plan.hosts.ids()) {
     if (document.hosts.size() > host.value()) plan.hosts[host].name = document.hosts[host];
   }
-  std::vector<const HostSpan*> calls;
-  for (const HostSpan& span : document.trace.hosts) calls.push_back(&span);
+  Renumbering events;
+  Renumbering graphs;
+  std::vector<HostSpan*> calls;
+  for (HostSpan& span : trace.hosts) {
+    calls.push_back(&span);
+    if (of_event(span.what)) events.add(span.what.argument());
+    if (of_graph(span.what)) graphs.add(span.what.argument());
+  }
+  for (const EventFlow& flow : trace.flows) events.add(flow.event.value());
+  events.finish();
+  graphs.finish();
   std::stable_sort(calls.begin(), calls.end(), [](const HostSpan* a, const HostSpan* b) {
     return a->call < b->call;
   });
-  for (const HostSpan* span : calls) {
-    plan.hosts[span->host].calls.push_back(span->what);
-    const HostCallKind kind = span->what.kind();
-    const bool of_event = kind == HostCallKind::record || kind == HostCallKind::wait ||
-                          (kind == HostCallKind::synchronize && !span->what.stream().valid());
-    if (of_event && span->what.event().valid()) {
-      plan.event_count = std::max(plan.event_count, span->what.event().value() + 1);
-    }
+  for (HostSpan* span : calls) {
+    std::vector<HostCall>& program = plan.hosts[span->host].calls;
+    span->what = renumbered(span->what, events, graphs);
+    span->call = static_cast<std::uint32_t>(program.size());
+    program.push_back(span->what);
   }
+  for (EventFlow& flow : trace.flows) flow.event = EventId{events.of(flow.event.value())};
+  plan.event_count = events.count();
+  plan.graphs.resize(graphs.count());
   return plan;
 }
 
@@ -102,14 +156,19 @@ std::string why_not_replayed(const ExplainedRun& run) {
     });
   };
   if (run.plan.call_count() == 0) return "the trace has no host calls";
-  if (has([](HostCallKind kind) {
-        return kind == HostCallKind::graph_launch || kind == HostCallKind::graph_load;
-      }) &&
-      run.plan.graphs.empty()) {
+  const bool hollow = std::any_of(run.plan.graphs.begin(),
+                                  run.plan.graphs.end(),
+                                  [](const DeviceGraph& graph) { return graph.node_count() == 0; });
+  if (hollow) {
     return "the trace does not say what its device graphs hold";
   }
   if (has(concerns_message)) return "the trace does not say what its messages cost";
   if (run.trace.tasks.size() != run.graph.task_count()) return "some tasks did not run";
+  try {
+    expect_well_formed(run.plan, run.graph.task_count());
+  } catch (const ContractViolation&) {
+    return "its host calls do not launch each task once";
+  }
   return {};
 }
 
@@ -229,6 +288,24 @@ void make_again(ExplainedRun& run, const RunOrigin& origin, const fs::path& fold
   run.plan = plan_from_json(read_file(plan), run.graph, plan.string());
 }
 
+/// That times can be summed over all that a trace has.
+void expect_sums(const TraceDocument& document, const fs::path& file) {
+  const std::size_t rows = document.tasks.size() + document.streams.size() +
+                           document.devices.size() + document.trace.hosts.size();
+  const std::int64_t most = Duration::max().count() / static_cast<std::int64_t>(rows + 1);
+  const std::int64_t ended = document.trace.makespan().count();
+  if (ended <= most) return;
+  throw InputError(
+      {.file = file.string(),
+       .pointer = "/otherData/ended_ps",
+       .found = fmt::format("{}", ended),
+       .expected = fmt::format("at most {}, as times of {} tasks, streams, devices and "
+                               "calls are added up",
+                               most,
+                               rows),
+       .hint = ""});
+}
+
 }  // namespace
 
 Platform measured_platform(const TaskGraph& graph,
@@ -269,7 +346,8 @@ Platform measured_platform(const TaskGraph& graph,
   if (units > 0) {
     device.unit_class_of.fill(device.unit_classes.push_back({.name = "unit", .count = units}));
   }
-  while (platform.devices.size() < devices) platform.devices.push_back(device);
+  const Device other = device;
+  while (platform.devices.size() < devices) platform.devices.push_back(other);
   return platform;
 }
 
@@ -278,8 +356,8 @@ ExplainedRun run_of_trace(const TraceDocument& document) {
   run.title = document.title;
   run.origin = document.origin;
   run.graph = labelled_graph(document);
-  run.plan = recorded_plan(document);
   run.trace = document.trace;
+  run.plan = recorded_plan(document, run.trace);
   use_measured_costs(run, document, shown_units(document));
   run.notes.emplace_back(
       "of a trace alone: dependencies are the waits it shows, the machine is what it measured");
@@ -289,6 +367,7 @@ ExplainedRun run_of_trace(const TraceDocument& document) {
 ExplainedRun load_explained_run(const fs::path& path) {
   const bool folder = fs::is_directory(path);
   const TraceDocument document = load_trace(path);
+  expect_sums(document, path);
   const auto origin = folder ? read_run_origin(path) : std::nullopt;
   if (!origin) return run_of_trace(document);
   ExplainedRun run;

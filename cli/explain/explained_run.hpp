@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct ExplainedRun {
   bool measured = false;         ///< costs are the trace's own: durations, host calls, latencies
   bool sleeps_are_work = false;  ///< what the host does between its calls is in the plan's sleeps
   bool front_end_known = true;   ///< the framework's part of a launch is told from the driver's
+  /// Of a profile: its plan with everything launched at once, as launch_at_once() makes it, and
+  /// what that assumes.
+  std::optional<Plan> at_once{};
+  std::string at_once_note{};
   /// Why it cannot be simulated again; empty: it can.
   std::string no_replay;
   std::vector<std::string> notes;  ///< what is not known, for the reader

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/decision.hpp"
 #include "cli/explain/explanation.hpp"
+#include "cli/printable.hpp"
 #include "cli/version.hpp"
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/html_style.hpp"
@@ -29,12 +31,13 @@ class ExplanationPage {
     begin_html_page(out_, all_.run.title);
     element("h1", all_.run.title);
     element("p",
-            fmt::format("{}, explained by schedlab {}: makespan {}, {} tasks.",
+            fmt::format("{}, explained by schedlab {}: makespan {}, {}.",
                         all_.run.origin,
                         program_version(),
                         readable(where_.makespan),
-                        all_.run.trace.tasks.size()),
+                        counted(all_.run.trace.tasks.size(), "task")),
             "lead");
+    element("p", who_decides(all_.metrics.critical_path) + ".", "lead");
     for (const std::string& note : all_.run.notes) element("p", note, "warning");
     html_figure(out_, explanation_picture(all_));
     element(
@@ -80,10 +83,10 @@ class ExplanationPage {
   }
 
   void write_shares() {
+    share_table<PathBound>("Who decides", where_.path_bound, where_.makespan);
     share_table<DeviceBound>("What the devices do",
                              where_.bound,
                              where_.makespan * static_cast<std::int64_t>(where_.devices));
-    share_table<PathBound>("Who decides", where_.path_bound, where_.makespan);
     Duration idle{0};
     for (const Duration part : where_.idle_by_cause) idle += part;
     share_table<WaitCause>("Idle time of streams, by cause", where_.idle_by_cause, idle);
@@ -93,7 +96,7 @@ class ExplanationPage {
     const auto line = [&](const std::string& name, Duration time) {
       row("td", {name, readable_share(fraction(time, where_.makespan)), readable(time)});
     };
-    line(fmt::format("{} tasks run", path.steps.size()), path.running);
+    line(counted(path.steps.size(), "task") + " running", path.running);
     for (std::size_t i = 0; i < path_cause_count; ++i) {
       line(fmt::format("waits: {}", to_string(static_cast<PathCause>(i))), path.waited.at(i));
     }
@@ -112,13 +115,16 @@ class ExplanationPage {
         fmt::format("Simulated again, unchanged: {}, {:+.2f} % from the run. Gains refer to it.",
                     readable(table.replay),
                     100 * table.replay_error()));
+    if (!table.warning.empty()) {
+      element("p", "The run's own plan loses an order: " + table.warning, "warning");
+    }
     begin({"change", "what", "makespan", "speed-up", "saved"}, 2);
     for (const WhatIf& change : table.changes) {
       const bool known = change.makespan && *change.makespan > Duration{0};
       row("td",
           {change.name,
-           change.note.empty() ? change.description
-                               : fmt::format("{} ({})", change.description, change.note),
+           change.makespan ? change.text()
+                           : fmt::format("{}: {}", change.description, change.text()),
            known ? readable(*change.makespan) : "",
            known ? fmt::format("{:.3f}", to_us(table.replay) / to_us(*change.makespan)) : "",
            known ? signed_time(table.replay - *change.makespan) : ""},

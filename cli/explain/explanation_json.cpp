@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/decision.hpp"
 #include "cli/explain/explanation.hpp"
 #include "cli/schema_parts.hpp"
 
@@ -79,6 +80,7 @@ ExplainJson what_if_json(const WhatIfTable& table) {
   }
   put_time(json, "replay", table.replay);
   json["replay_error"] = table.replay_error();
+  if (!table.warning.empty()) json["warning"] = table.warning;
   ExplainJson changes = ExplainJson::array();
   for (const WhatIf& change : table.changes) {
     ExplainJson one{{"name", change.name}, {"description", change.description}};
@@ -126,6 +128,7 @@ ExplainJson what_if_schema() {
                          {"replay_ps", time},
                          {"replay_error", number},
                          {"note", text},
+                         {"warning", text},
                          {"changes", {{"type", "array"}, {"items", change}}},
                          {"break_even", times}},
                         {"trace_us", "trace_ps"});
@@ -145,6 +148,7 @@ std::string explanation_json(const Explanation& explanation) {
                    {"notes", explanation.run.notes},
                    {"devices", where.devices}};
   put_time(json, "makespan", where.makespan);
+  json["decision"] = who_decides(explanation.metrics.critical_path);
   json["bound"] = shares_json<DeviceBound>(where.bound, all_devices);
   json["path_bound"] = shares_json<PathBound>(where.path_bound, where.makespan);
   json["idle_by_cause"] = shares_json<WaitCause>(where.idle_by_cause, idle);
@@ -194,6 +198,7 @@ std::string explanation_schema() {
                       {"devices", count},
                       {"makespan_us", number},
                       {"makespan_ps", time},
+                      {"decision", text},
                       {"bound", of_words(DeviceBound{}, device_bound_count)},
                       {"path_bound", of_words(PathBound{}, path_bound_count)},
                       {"idle_by_cause", of_words(WaitCause{}, wait_cause_count)},

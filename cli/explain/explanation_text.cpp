@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/decision.hpp"
 #include "cli/explain/explanation.hpp"
+#include "cli/printable.hpp"
 #include "notebooks_export/axis.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +32,7 @@ std::string share_lines(const char* title, const Times& times, Duration whole) {
 std::string path_lines(const Explanation& explanation) {
   const TraceCriticalPath& path = explanation.metrics.critical_path;
   const Duration whole = explanation.attribution.makespan;
-  std::string text = fmt::format("critical path, {} tasks\n", path.steps.size());
+  std::string text = fmt::format("critical path, {}\n", counted(path.steps.size(), "task"));
   const auto line = [&](std::string_view name, Duration time) {
     if (time == Duration{0}) return;
     text += fmt::format("  {:<25} {:6.1f} %  {:>12}\n", name, part_of(time, whole), readable(time));
@@ -51,7 +53,7 @@ std::string change_line(const WhatIfTable& table, const WhatIf& change) {
       readable(*change.makespan),
       *change.makespan == Duration{0} ? 0.0 : to_us(table.replay) / to_us(*change.makespan),
       signed_time(table.replay - *change.makespan),
-      change.note.empty() ? change.description : change.note);
+      change.text());
 }
 
 std::string what_if_lines(const WhatIfTable& table) {
@@ -59,6 +61,8 @@ std::string what_if_lines(const WhatIfTable& table) {
   std::string text = fmt::format("what if (replay {}, {:+.2f} % from the run)\n",
                                  readable(table.replay),
                                  100 * table.replay_error());
+  if (!table.warning.empty())
+    text += fmt::format("  the run's own plan loses an order: {}\n", table.warning);
   for (const WhatIf& change : table.changes) text += change_line(table, change);
   if (table.break_even) {
     text += fmt::format(
@@ -80,16 +84,18 @@ std::string explanation_text(const Explanation& explanation) {
   const Attribution& where = explanation.attribution;
   Duration idle{0};
   for (const Duration part : where.idle_by_cause) idle += part;
-  std::string text = fmt::format("{} ({})\nmakespan {}, {} tasks\n",
+  std::string text = fmt::format("{} ({})\nmakespan {}, {}\n{}\n",
                                  explanation.run.title,
                                  explanation.run.origin,
                                  readable(where.makespan),
-                                 explanation.run.trace.tasks.size());
+                                 counted(explanation.run.trace.tasks.size(), "task"),
+                                 who_decides(explanation.metrics.critical_path));
   for (const std::string& note : explanation.run.notes) text += fmt::format("note: {}\n", note);
-  text += share_lines<DeviceBound>(where.devices == 1 ? "the device" : "the devices, on average",
-                                   where.bound,
-                                   where.makespan * static_cast<std::int64_t>(where.devices));
   text += share_lines<PathBound>("who decides", where.path_bound, where.makespan);
+  text += share_lines<DeviceBound>(
+      where.devices == 1 ? "what the device does" : "what the devices do, on average",
+      where.bound,
+      where.makespan * static_cast<std::int64_t>(where.devices));
   text += path_lines(explanation);
   text += share_lines<WaitCause>("idle time of streams, by cause", where.idle_by_cause, idle);
   if (explanation.what_if) text += what_if_lines(*explanation.what_if);

@@ -12,6 +12,7 @@ namespace schedlab {
 namespace {
 
 using Group = std::vector<TaskId>;
+constexpr auto closed = static_cast<std::size_t>(-1);
 
 /// Copies run on engines of their own, and host work on none.
 bool can_be_fused(TaskKind kind) {
@@ -21,22 +22,29 @@ bool can_be_fused(TaskKind kind) {
 
 /// Which tasks become one, in the order of their launches.
 std::vector<Group> groups_of(const Problem& problem, const Plan& plan, std::uint32_t most) {
-  constexpr auto closed = static_cast<std::size_t>(-1);
+  // The open group of a stream, unless everything was closed since.
+  struct Open {
+    std::size_t group = closed;
+    std::size_t era = 0;
+  };
   std::vector<Group> groups;
-  std::vector<std::size_t> open(plan.streams.size(), closed);
+  std::vector<Open> open(plan.streams.size());
+  std::size_t era = 0;
   for (const HostCall call : plan.hosts[HostId{0}].calls) {
     if (call.kind() != HostCallKind::launch) {
       // The host may decide by what it learns; a call of one stream concerns that stream alone.
       const bool of_stream =
           call.kind() == HostCallKind::record || call.kind() == HostCallKind::wait;
       if (of_stream) {
-        open[call.stream().value()] = closed;
+        open[call.stream().value()].group = closed;
       } else {
-        std::fill(open.begin(), open.end(), closed);
+        ++era;
       }
       continue;
     }
-    std::size_t& group = open[call.stream().value()];
+    Open& last = open[call.stream().value()];
+    std::size_t& group = last.group;
+    if (std::exchange(last.era, era) != era) group = closed;
     const bool fits = can_be_fused(problem.graph.operation(call.task()).kind);
     if (group == closed || groups[group].size() == most || !fits) {
       group = groups.size();

@@ -4,6 +4,7 @@
 #include "cli/import/input_content.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/import/kineto.hpp"
+#include "workloads/import/replay_changes.hpp"
 
 #include <fmt/format.h>
 
@@ -45,6 +46,30 @@ std::vector<std::string> notes_of(const ImportedTrace& trace, const Reconstructe
   return notes;
 }
 
+/// When tasks were submitted: with the return of the call that launched them, but with its begin if
+/// they started, or the host waited for them, before it returned. Of what nobody is seen to launch
+/// nothing is known: nobody waited for its submission.
+void tell_submissions(const ImportedTrace& imported,
+                      const ReconstructedTrace& order,
+                      const IdVector<TaskId, ReplayModel::Origin>& origins,
+                      Trace& trace) {
+  std::vector<StreamItemId> item_of(imported.device_rows.size());
+  for (const StreamItemId item : order.items.ids()) {
+    for (const std::uint32_t row : order.rows_of(item)) item_of[row] = item;
+  }
+  for (TaskSpan& span : trace.tasks) {
+    const StreamItemId id = item_of[origins[span.task].row];
+    if (!id.valid() || !order.items[id].launched()) {
+      span.submitted = Time{};
+      continue;
+    }
+    const StreamItem& item = order.items[id];
+    const CallRow& call = imported.calls[item.call];
+    const bool early = item.holds_host || item.started < call.ended;
+    span.submitted = std::clamp(early ? call.started : call.ended, Time{}, span.started);
+  }
+}
+
 void expect_profile(const std::string& file) {
   const InputContent content = input_content(file);
   if (content == InputContent::profile) return;
@@ -80,6 +105,8 @@ ExplainedRun explained_run(const ImportedRun& run) {
   const auto ranks = run.ranks();
   ReplayModel model = make_replay({ranks.data(), 1}, ReplayStrength::copied_host_work);
   ExplainedRun result;
+  result.at_once = launch_at_once(model, Time::min(), Time::max()).plan;
+  result.at_once_note = said_of_launching_at_once(model);
   result.title = std::filesystem::path(run.traces.front().file).filename().string();
   result.origin = "imported";
   result.graph = std::move(model.graph);
@@ -87,11 +114,18 @@ ExplainedRun explained_run(const ImportedRun& run) {
   result.costs = std::move(model.costs);
   result.plan = std::move(model.plan);
   result.trace = std::move(model.measured);
+  tell_submissions(run.traces.front(), run.orders.front(), model.origins, result.trace);
   result.measured = true;
   result.front_end_known = false;
   result.sleeps_are_work = true;
   result.notes = notes_of(run.traces.front(), run.orders.front());
   return result;
+}
+
+std::string said_of_launching_at_once(const ReplayModel& model) {
+  return model.delays.front().graph_call > Duration{0}
+             ? "each graph costs the host what graphs of the profile do"
+             : "each graph costs the host what the first of its launches did";
 }
 
 TraceWindow find_window(const ImportedTrace& trace,

@@ -25,6 +25,9 @@ struct ImportedRun {
 /// with its work as sleeps, and the machine is what the trace shows.
 [[nodiscard]] ExplainedRun explained_run(const ImportedRun& run);
 
+/// What launch_at_once() assumes of such a model, for readers.
+[[nodiscard]] std::string said_of_launching_at_once(const ReplayModel& model);
+
 /// A stretch of a trace's time.
 struct TraceWindow {
   Time from = Time::min();

@@ -7,6 +7,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/machine/variability.hpp"
 #include "sim/plan/graph_capture.hpp"
+#include "sim/plan/plan_check.hpp"
 #include "sim/plan/stream_merge.hpp"
 #include "sim/trace/lower_bounds.hpp"
 
@@ -23,15 +24,23 @@ namespace {
 
 constexpr double most_scaling = 1e6;  // of durations, when looking for the break-even
 constexpr int scaling_steps = 60;     // halvings; the interval ends below a picosecond
+/// Assumed: what the checker may look at, calls times streams, and bytes of clocks: streams
+/// squared.
+constexpr std::size_t most_checked_calls = 1'000'000'000;
+constexpr std::size_t most_checked_streams = 4000;
 
 class WhatIfStudy {
  public:
-  WhatIfStudy(const ExplainedRun& run, const StopFlag* stop) : run_(run), stop_(stop) {}
+  WhatIfStudy(const ExplainedRun& run,
+              const StopFlag* stop,
+              const std::function<void(std::uint32_t)>& changed)
+      : run_(run), stop_(stop), changed_(changed) {}
 
   [[nodiscard]] WhatIfTable table() {
     table_.trace = run_.trace.makespan();
     table_.note = run_.no_replay;
     if (!table_.note.empty()) return std::move(table_);
+    table_.warning = objection(run_.graph, run_.platform, run_.plan);
     table_.replay = makespan(run_.problem(), run_.plan);
     change_host();
     change_launch();
@@ -50,11 +59,36 @@ class WhatIfStudy {
     return makespan({run_.graph, platform, run_.costs}, plan);
   }
 
+  /// What the checker says of a plan first; empty: nothing.
+  [[nodiscard]] std::string objection(const TaskGraph& graph,
+                                      const Platform& platform,
+                                      const Plan& plan) {
+    const std::size_t streams = plan.streams.size();
+    unchecked_ = streams > most_checked_streams ||
+                 streams * (plan.call_count() + graph.edge_count()) > most_checked_calls;
+    if (unchecked_) return {};
+    const auto found = check(graph, platform, plan, {.max_findings = 1, .check_memory = false});
+    return found.empty() ? std::string{} : found.front().message;
+  }
+  /// Of another plan: refused if the checker has an objection that it does not have to the run's.
+  [[nodiscard]] Duration checked(const Problem& problem, const Plan& plan) {
+    if (table_.warning.empty()) {
+      const std::string found = objection(problem.graph, problem.platform, plan);
+      if (!found.empty()) throw InfeasibleError("refused, the plan loses an order: " + found);
+    }
+    return makespan(problem, plan);
+  }
+  [[nodiscard]] Duration checked(const Platform& platform, const Plan& plan) {
+    return checked({run_.graph, platform, run_.costs}, plan);
+  }
+
   /// A change that cannot be simulated says why.
   void add(std::string name, std::string description, const std::function<Duration()>& simulate) {
     WhatIf change{std::move(name), std::move(description), {}, {}};
+    unchecked_ = false;
     try {
       change.makespan = simulate();
+      if (unchecked_) change.note = "too many streams to check its order";
     } catch (const Interrupted&) {
       throw;
     } catch (const std::runtime_error& error) {  // InfeasibleError, InputError
@@ -62,6 +96,11 @@ class WhatIfStudy {
       change.note = message.substr(0, message.find('\n'));
     }
     table_.changes.push_back(std::move(change));
+    if (changed_) changed_(static_cast<std::uint32_t>(table_.changes.size()));
+  }
+  void remark(const std::string& text) {
+    std::string& note = table_.changes.back().note;
+    note += (note.empty() ? "" : "; ") + text;
   }
 
   /// The plan of a host that does its own work in so much of the time.
@@ -122,13 +161,15 @@ class WhatIfStudy {
           return on_platform(platform, run_.plan);
         });
     add("graph_launch", "one call for all tasks between two synchronizations", [&] {
+      if (run_.at_once) return checked(run_.platform, *run_.at_once);
       expect_eager();
       Platform platform = run_.platform;
       apply_launch_mode({.mode = LaunchMode::graph_launch}, platform);
-      return on_platform(platform, capture_graphs(run_.plan));
+      return checked(platform, capture_graphs(run_.plan));
     });
     if (run_.measured && table_.changes.back().makespan) {
-      table_.changes.back().note = "a trace does not tell what launching a graph costs: free here";
+      remark(run_.at_once ? run_.at_once_note
+                          : "a trace does not tell what launching a graph costs: free here");
     }
     add("sink", "the whole model on the device's streams, run by one task", [&] { return sink(); });
   }
@@ -143,7 +184,7 @@ class WhatIfStudy {
     const LaunchChoice choice{.mode = LaunchMode::sink};
     apply_launch_mode(choice, platform);
     apply_sink(choice.sink, run_.graph, platform);
-    return on_platform(platform, launched_plan(run_.plan, choice, run_.graph.task_count()));
+    return checked(platform, launched_plan(run_.plan, choice, run_.graph.task_count()));
   }
 
   void fuse() {
@@ -154,12 +195,11 @@ class WhatIfStudy {
           [&] {
             const FusedRun fused = fuse_operators(run_.problem(), run_.plan, count);
             saved = fused.saved_traffic;
-            return makespan({fused.graph, run_.platform, fused.costs}, fused.plan);
+            return checked({fused.graph, run_.platform, fused.costs}, fused.plan);
           });
       if (table_.changes.back().makespan && saved > Bytes{0}) {
-        table_.changes.back().note = fmt::format("{}, {:.3g} MB of memory traffic less",
-                                                 table_.changes.back().description,
-                                                 static_cast<double>(saved.count()) / 1e6);
+        remark(fmt::format("{:.3g} MB of memory traffic less",
+                           static_cast<double>(saved.count()) / 1e6));
       }
     }
   }
@@ -169,7 +209,7 @@ class WhatIfStudy {
     const auto on = [&](const char* name, std::uint32_t count) {
       add(name, fmt::format("the same calls on {} of {} streams", count, streams), [&] {
         if (streams <= count) throw InfeasibleError("the run uses one stream");
-        return on_platform(run_.platform, merge_streams(run_.plan, count));
+        return checked(run_.platform, merge_streams(run_.plan, count));
       });
     };
     if (streams > 2) on("streams_half", streams / 2);
@@ -219,6 +259,8 @@ class WhatIfStudy {
 
   const ExplainedRun& run_;
   const StopFlag* stop_;
+  const std::function<void(std::uint32_t)>& changed_;
+  bool unchecked_ = false;  // the last plan that was to be checked
   Simulator simulator_;
   Trace trace_;
   WhatIfTable table_;
@@ -230,8 +272,15 @@ double WhatIfTable::replay_error() const {
   return trace == Duration{0} ? 0.0 : to_us(replay) / to_us(trace) - 1.0;
 }
 
-WhatIfTable what_if(const ExplainedRun& run, const StopFlag* stop) {
-  return WhatIfStudy{run, stop}.table();
+std::string WhatIf::text() const {
+  if (note.empty()) return description;
+  return makespan ? fmt::format("{} ({})", description, note) : note;
+}
+
+WhatIfTable what_if(const ExplainedRun& run,
+                    const StopFlag* stop,
+                    const std::function<void(std::uint32_t)>& changed) {
+  return WhatIfStudy{run, stop, changed}.table();
 }
 
 }  // namespace schedlab

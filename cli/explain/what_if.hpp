@@ -5,6 +5,8 @@
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +18,10 @@ struct WhatIf {
   std::string name;         ///< "host_twice_as_fast", "fused_4", ...
   std::string description;  ///< for readers
   std::optional<Duration> makespan;
-  std::string note;  ///< why there is no makespan, or what was assumed
+  std::string note;  ///< why there is no makespan, or what else is to be known of it
+
+  /// For readers: what it is and what is to be known of it; why not, if it was not simulated.
+  [[nodiscard]] std::string text() const;
 };
 
 /// The device time per operator at which host and device cost meet: with shorter operators the
@@ -37,7 +42,8 @@ struct WhatIfTable {
   std::vector<WhatIf> changes;
   /// Of one device and one host, if operators of any size meet the host's time.
   std::optional<BreakEven> break_even;
-  std::string note;  ///< why nothing was simulated; empty: it was
+  std::string note;     ///< why nothing was simulated; empty: it was
+  std::string warning;  ///< what is wrong with the run's own plan; empty: nothing that is known
 
   /// replay / trace - 1: how far the replay is from the run. 0 of a simulated run.
   [[nodiscard]] double replay_error() const;
@@ -50,8 +56,16 @@ struct WhatIfTable {
 ///   fused_2, _4, _8     so many consecutive operators of one stream launched as one
 ///   streams_half, _1    the same calls on fewer streams
 ///   ideal_host          calls cost nothing
-/// A policy that decides while it runs is not asked again: its recorded decisions stay.
-/// Throws Interrupted.
-[[nodiscard]] WhatIfTable what_if(const ExplainedRun& run, const StopFlag* stop = nullptr);
+/// A policy that decides while it runs is not asked again: its recorded decisions stay. A plan that
+/// the checker objects to has no makespan, but the objection; see `warning` where it objects to the
+/// run's own. Plans of very many streams are not checked, and say so.
+///
+/// `changed`: called with the number of changes that are done, of what_if_count.
+/// Cost     that of so many simulations. Throws Interrupted.
+[[nodiscard]] WhatIfTable what_if(const ExplainedRun& run,
+                                  const StopFlag* stop = nullptr,
+                                  const std::function<void(std::uint32_t)>& changed = {});
+/// Changes, the break-even among them, at most.
+inline constexpr std::uint32_t what_if_count = 12;
 
 }  // namespace schedlab

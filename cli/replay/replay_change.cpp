@@ -145,9 +145,7 @@ class ChangeMaker {
   void launch_region() {
     const TraceWindow window = find_window(trace_, words_.object, 0, "--what-if");
     result_.replay = launch_at_once(model_, window.from, window.to);
-    const bool known = model_.delays.front().graph_call > Duration{0};
-    result_.note = known ? "each graph costs the host what graphs of the profile do"
-                         : "each graph costs the host what the first of its launches did";
+    result_.note = said_of_launching_at_once(model_);
   }
 
   void straggle() {

@@ -264,6 +264,7 @@ class RecordingReader {
       }
       const Plan& plan = plan_of(measured, *run, measured.traces.size());
       if (document.streams.size() > plan.streams.size() ||
+          document.devices.size() > run->prepared->machine->platform.device_count() ||
           document.hosts.size() > plan.hosts.size()) {
         file_.fail(pointer + "/traces", "a trace of another plan", "one of the plan beside it");
       }

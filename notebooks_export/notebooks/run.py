@@ -29,7 +29,7 @@ pd.DataFrame([
     ("some task runs (busy share)", f"{metrics['busy_share']:.1%}"),
     ("critical and other tasks overlap", f"{metrics['overlap_share']:.1%}"),
     ("host busy", f"{metrics['host_busy_share']:.1%}"),
-    ("device waits for the host", f"{metrics['host_bound_share']:.1%}"),
+    ("idle before a launch", f"{metrics['host_bound_share']:.1%}"),
     ("tasks, streams, events", f"{metrics['tasks']}, {metrics['streams']}, {metrics['events']}"),
     ("peak memory", f"{metrics['peak_memory_bytes'] / 2**20:.1f} MiB"),
 ], columns=["", "value"]).set_index("")

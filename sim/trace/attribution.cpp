@@ -48,7 +48,8 @@ class Attributor {
   [[nodiscard]] Attribution attribute(const TraceCriticalPath& path, std::size_t bins) {
     follow_devices();
     follow_streams();
-    follow_path(path);
+    result_.path = path.spans;
+    result_.path_bound = path.bound;
     fill_bins(bins);
     fill_regions();
     return std::move(result_);
@@ -113,30 +114,6 @@ class Attributor {
   void add_gap(const StreamGap& gap) {
     result_.gaps.push_back(gap);
     for (std::size_t i = 0; i < wait_cause_count; ++i) result_.idle_by_cause[i] += gap.by_cause[i];
-  }
-
-  void add_path(PathBound bound, Time end) {
-    const Time begin = result_.path.empty() ? Time{} : result_.path.back().end;
-    if (end <= begin) return;
-    add(result_.path_bound, bound, end - begin);
-    if (!result_.path.empty() && result_.path.back().bound == bound) {
-      result_.path.back().end = end;
-    } else {
-      result_.path.push_back({bound, begin, end});
-    }
-  }
-
-  void follow_path(const TraceCriticalPath& path) {
-    for (const PathStep& step : path.steps) {
-      const std::uint32_t span = index_.span_of(step.task);
-      SCHEDLAB_EXPECTS(span != ReleaseIndex::nobody, problem_.graph.name(step.task));
-      const PathBound waits = step.cause == PathCause::host         ? PathBound::host
-                              : step.cause == PathCause::dependency ? PathBound::dependency
-                                                                    : PathBound::device;
-      add_path(waits, trace_.tasks[span].started);
-      add_path(PathBound::device, trace_.tasks[span].ended);
-    }
-    add_path(PathBound::host, trace_.ended);
   }
 
   /// Calls visit(bin, begin, end) for the bins that [begin, end) lies in.
@@ -235,11 +212,6 @@ std::string_view to_string(DeviceBound bound) {
                                                                    "latency_bound",
                                                                    "other_bound",
                                                                    "nothing_left"};
-  return words.at(static_cast<std::size_t>(bound));
-}
-
-std::string_view to_string(PathBound bound) {
-  constexpr std::array<std::string_view, path_bound_count> words{"device", "host", "dependency"};
   return words.at(static_cast<std::size_t>(bound));
 }
 

@@ -62,21 +62,6 @@ struct BoundSpan {
   TaskId task;  ///< that runs or comes next; none() when nothing is left
 };
 
-/// What the critical path does at an instant: who would have to be faster.
-enum class PathBound : std::uint8_t {
-  device,      ///< a task of the path runs, or waits for what other tasks of the device hold
-  host,        ///< the path waits for a submission, or only hosts are active any more
-  dependency,  ///< the path goes from one stream to another and nothing of it runs
-};
-inline constexpr std::size_t path_bound_count = 3;
-[[nodiscard]] std::string_view to_string(PathBound bound);
-
-struct PathSpan {
-  PathBound bound = PathBound::device;
-  Time begin{};
-  Time end{};
-};
-
 /// A slice of the makespan; times of all devices.
 struct BoundBin {
   Time begin{};

@@ -37,6 +37,7 @@ class Reader {
            std::string{our_trace});
     }
     expect_all_labels();
+    expect_times();
     return std::move(document_);
   }
 
@@ -169,7 +170,7 @@ class Reader {
     span.submitted = time(fields["submitted_ps"]);
     span.started = time(fields["started_ps"]);
     span.ended = time(fields["ended_ps"]);
-    if (span.ended < span.started) fail("an end before the start", "started_ps <= ended_ps");
+    expect_order(span.started, span.ended);
     document_.trace.tasks.push_back(span);
   }
 
@@ -187,9 +188,14 @@ class Reader {
       argument = id<StreamId>(value, HostCall::none, "argument").value();
     }
     span.what = host_call(kind, stream, argument);
+    expect_arguments(span.what);
     span.started = time(fields["started_ps"]);
     span.ended = time(fields["ended_ps"]);
     span.blocked = time(fields["blocked_ps"]).time_since_epoch();
+    expect_order(span.started, span.ended);
+    if (span.blocked < Duration{0} || span.blocked > span.ended - span.started) {
+      fail(fmt::format("blocked_ps {}", span.blocked.count()), "0 to the length of the call");
+    }
     document_.trace.hosts.push_back(span);
   }
 
@@ -235,6 +241,33 @@ class Reader {
     return {};
   }
 
+  void expect_order(Time started, Time ended) const {
+    if (started < Time{}) fail("a start before the run", "started_ps >= 0");
+    if (ended < started) fail("an end before the start", "started_ps <= ended_ps");
+  }
+
+  /// That a call says what it is about.
+  void expect_arguments(HostCall call) const {
+    const HostCallKind kind = call.kind();
+    const bool into_stream = kind == HostCallKind::create_stream ||
+                             kind == HostCallKind::destroy_stream || kind == HostCallKind::launch ||
+                             kind == HostCallKind::record || kind == HostCallKind::wait ||
+                             kind == HostCallKind::query || kind == HostCallKind::graph_launch;
+    if (into_stream && !call.stream().valid()) {
+      fail(fmt::format("a {} without a stream", to_string(kind)), "a stream");
+    }
+    const bool of_something = kind == HostCallKind::launch || kind == HostCallKind::record ||
+                              kind == HostCallKind::wait || kind == HostCallKind::graph_load ||
+                              kind == HostCallKind::graph_launch || concerns_message(kind);
+    if (of_something && call.argument() == HostCall::none) {
+      fail(fmt::format("a {} without an argument", to_string(kind)), "an argument");
+    }
+    if (kind == HostCallKind::launch && call.task().value() >= document_.tasks.size()) {
+      fail(fmt::format("a launch of task {}", call.task().value()),
+           fmt::format("less than {}", document_.tasks.size()));
+    }
+  }
+
   void read_flow(json::object& fields) {
     EventFlow flow;
     flow.event = id<EventId>(fields["event"], HostCall::none, "event");
@@ -264,6 +297,20 @@ class Reader {
       if (has_label_[task] == 0) {
         fail(fmt::format("task {} nowhere", task.value()), "every task in traceEvents or not_run");
       }
+    }
+  }
+
+  /// That the run lasts as long as what it holds.
+  void expect_times() {
+    in_events_ = false;
+    where_ = "/otherData/ended_ps";
+    const Trace& trace = document_.trace;
+    Time last{};
+    for (const TaskSpan& span : trace.tasks) last = std::max(last, span.ended);
+    for (const HostSpan& call : trace.hosts) last = std::max(last, call.ended);
+    if (trace.ended < last) {
+      fail(fmt::format("{}", trace.ended.time_since_epoch().count()),
+           fmt::format("at least {}, the end of the last event", last.time_since_epoch().count()));
     }
   }
 

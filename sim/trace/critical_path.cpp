@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/critical_path.hpp"
 
+#include "sim/trace/host_waits.hpp"
 #include "sim/trace/release_index.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 namespace schedlab {
 
@@ -19,51 +21,127 @@ struct Release {
   Time at{};  // when it took effect
 };
 
+/// Who would have to be faster for a wait of this kind to be shorter. What nobody knows of is the
+/// host's: it lies before the first thing that a trace has.
+[[nodiscard]] PathBound bound_of(PathCause cause) {
+  switch (cause) {
+    case PathCause::dependency:
+    case PathCause::stream_order:
+    case PathCause::launch:
+      return PathBound::latency;
+    case PathCause::resource:
+      return PathBound::device;
+    case PathCause::message:
+      return PathBound::message;
+    case PathCause::host:
+    case PathCause::run_start:
+      break;
+  }
+  return PathBound::host;
+}
+
 class Walk {
  public:
-  Walk(const Problem& problem, const Trace& trace)
+  Walk(const Problem& problem, const Trace& trace, const Plan* plan)
       : problem_(problem),
         trace_(trace),
-        index_(trace, problem.graph, problem.platform.device_count()) {
-    index_host_waits();
-  }
+        index_(trace, problem.graph, problem.platform.device_count()),
+        waits_(trace, index_, plan),
+        reached_(trace.ended),
+        visited_(trace.tasks.size(), false),
+        followed_(trace.messages.size(), false) {}
 
-  [[nodiscard]] TraceCriticalPath path() const {
-    TraceCriticalPath path;
-    if (trace_.tasks.empty()) {
-      path.tail = trace_.makespan();
-      return path;
+  [[nodiscard]] TraceCriticalPath path() {
+    std::uint32_t at = last_activity();
+    path_.tail = trace_.ended - reached_;
+    path_.waited = {};  // of the tail
+    while (at != nobody) at = add_step(last_part(at));
+    std::reverse(path_.steps.begin(), path_.steps.end());
+    std::reverse(path_.spans.begin(), path_.spans.end());
+    for (const PathStep& step : path_.steps) {
+      path_.running += step.ran;
+      path_.slowed += step.slowed;
+      ++path_.count[static_cast<std::size_t>(step.cause)];
     }
-    std::uint32_t at = last_task();
-    path.tail = trace_.ended - trace_.tasks[at].ended;
-    std::vector<bool> visited(trace_.tasks.size(), false);
-    while (at != nobody) {
-      at = last_part(at);
-      if (visited[at]) break;  // as below
-      visited[at] = true;
-      const TaskSpan& span = trace_.tasks[at];
-      Release release = release_of(at);
-      // Only a trace that contradicts itself comes back to a task; the walk ends there.
-      if (release.by != nobody && visited[release.by]) release.by = nobody;
-      const Time from = release.by == nobody ? Time{} : trace_.tasks[release.by].ended;
-      path.steps.push_back({span.task,
-                            release.cause,
-                            span.started - from,
-                            span.duration(),
-                            longer_than_alone(span)});
-      at = release.by;
+    for (const PathSpan& span : path_.spans) {
+      path_.bound[static_cast<std::size_t>(span.bound)] += span.end - span.begin;
     }
-    std::reverse(path.steps.begin(), path.steps.end());
-    for (const PathStep& step : path.steps) {
-      path.running += step.ran;
-      path.slowed += step.slowed;
-      path.waited[static_cast<std::size_t>(step.cause)] += step.waited;
-      ++path.count[static_cast<std::size_t>(step.cause)];
-    }
-    return path;
+    return std::move(path_);
   }
 
  private:
+  /// The path did this from `begin` to where it has been followed to.
+  void cover(PathBound bound, Time begin) {
+    begin = std::max(begin, Time{});
+    if (begin >= reached_) return;
+    if (!path_.spans.empty() && path_.spans.back().bound == bound) {
+      path_.spans.back().begin = begin;
+    } else {
+      path_.spans.push_back({bound, begin, reached_});
+    }
+    reached_ = begin;
+  }
+  void wait(PathCause cause, Time begin) {
+    const Time end = reached_;
+    cover(bound_of(cause), begin);
+    path_.waited[static_cast<std::size_t>(cause)] += end - reached_;
+  }
+
+  /// Follows the end of the run to the last task that decided it.
+  [[nodiscard]] std::uint32_t last_activity() {
+    const std::uint32_t task = last_task();
+    const Time ended = task == nobody ? Time{} : trace_.tasks[task].ended;
+    const auto call = waits_.last_call();
+    if (!call || call->at <= ended) {
+      wait(PathCause::host, ended);
+      return task;
+    }
+    wait(PathCause::host, call->at);
+    return follow_host(call->host);
+  }
+
+  /// Follows a task to what it waited for; the task before it on the path.
+  [[nodiscard]] std::uint32_t add_step(std::uint32_t at) {
+    const TaskSpan& span = trace_.tasks[at];
+    visited_[at] = true;
+    const Time ended = reached_;
+    cover(PathBound::device, span.started);
+    const Time started = reached_;
+    const Release release = release_of(at);
+    std::uint32_t next = release.by;
+    if (release.cause == PathCause::host) {
+      wait(PathCause::launch, std::min(span.submitted, span.started));
+      next = follow_host(span.host);
+    } else if (next != nobody) {
+      wait(release.cause, trace_.tasks[next].ended);
+    }
+    // Only a trace that contradicts itself comes back to a task; the walk ends there.
+    if (next != nobody && visited_[last_part(next)]) next = nobody;
+    if (next == nobody) {
+      wait(release.cause == PathCause::host ? release.cause : PathCause::run_start, Time{});
+    }
+    path_.steps.push_back(
+        {span.task, release.cause, started - reached_, ended - started, longer_than_alone(span)});
+    return next;
+  }
+
+  /// From a host to the task that it waited for last, over the messages between them.
+  [[nodiscard]] std::uint32_t follow_host(HostId host) {
+    for (;;) {
+      const auto release = waits_.last_before(host, reached_);
+      if (!release) break;
+      wait(PathCause::host, release->at);
+      if (release->message == HostWaits::nobody) return release->task;
+      if (followed_[release->message]) break;  // as in add_step()
+      followed_[release->message] = true;
+      const HostWaits::Place origin = waits_.origin(release->message);
+      wait(PathCause::message, origin.at);
+      host = origin.host;
+    }
+    wait(PathCause::host, Time{});
+    return nobody;
+  }
+
   /// The parts of a collective wait for each other, which is nobody's company.
   [[nodiscard]] Duration longer_than_alone(const TaskSpan& span) const {
     if (!shares_units(problem_.platform.sharing) ||
@@ -74,33 +152,10 @@ class Walk {
     return std::max(Duration{0}, span.duration() - alone);
   }
 
-  /// A host waits for a device in calls that block, or by asking until a stream is idle.
-  void index_host_waits() {
-    std::vector<bool> polling;
-    for (const HostSpan& call : trace_.hosts) {
-      const std::size_t host = call.host.value();
-      if (host_waits_.size() <= host) {
-        host_waits_.resize(host + 1);
-        polling.resize(host + 1, false);
-      }
-      const HostCallKind kind = call.what.kind();
-      if (kind == HostCallKind::sleep) {
-        polling[host] = true;
-      } else if (kind == HostCallKind::query) {
-        const bool idle = call.what.answer().value_or(false);
-        if (idle && polling[host]) host_waits_[host].push_back(&call);
-        polling[host] = !idle;
-      } else if (kind == HostCallKind::synchronize || kind == HostCallKind::launch) {
-        if (call.blocked > Duration{0}) host_waits_[host].push_back(&call);
-        polling[host] = false;
-      }
-    }
-  }
-
   [[nodiscard]] std::uint32_t last_task() const {
-    std::uint32_t last = 0;
-    for (std::uint32_t i = 1; i < trace_.tasks.size(); ++i) {
-      if (trace_.tasks[i].ended > trace_.tasks[last].ended) last = i;
+    std::uint32_t last = nobody;
+    for (std::uint32_t i = 0; i < trace_.tasks.size(); ++i) {
+      if (last == nobody || trace_.tasks[i].ended > trace_.tasks[last].ended) last = i;
     }
     return last;
   }
@@ -123,12 +178,13 @@ class Walk {
     Release best = dependency_of(index);
     const std::uint32_t before = index_.previous(index);
     if (before != nobody && trace_.tasks[before].ended <= span.started) {
-      const Time at = trace_.tasks[before].ended + device.stream_gap;
+      // In a measured trace latencies can be shorter than the machine's; see dependency_of().
+      const Time at = std::min(trace_.tasks[before].ended + device.stream_gap, span.started);
       if (best.by == nobody || at > best.at) best = {before, PathCause::stream_order, at};
     }
-    const Time arrival = std::min(span.submitted, span.started) + device.launch_latency;
+    const Time arrival = std::min(span.submitted + device.launch_latency, span.started);
     if (arrival > Time{} && (best.by == nobody || arrival > best.at)) {
-      best = {host_release(span), PathCause::host, arrival};
+      best = {nobody, PathCause::host, arrival};
     }
     if (best.at < span.started) {
       const std::uint32_t other = index_.last_on_device(span.device, span.started);
@@ -149,40 +205,20 @@ class Walk {
       const Device& device = problem_.platform.device(span.device);
       const Duration delay =
           source.stream == span.stream ? device.stream_gap : device.event_latency;
-      const Time at = source.ended + delay;
+      const Time at = std::min(source.ended + delay, span.started);
       if (best.by == nobody || at > best.at) best = {by, PathCause::dependency, at};
     });
     return best;
   }
 
-  /// The task for which the host last waited before it submitted `span`.
-  [[nodiscard]] std::uint32_t host_release(const TaskSpan& span) const {
-    if (span.host.value() >= host_waits_.size()) return nobody;
-    const auto& calls = host_waits_[span.host.value()];
-    const auto after = std::upper_bound(
-        calls.begin(), calls.end(), span.submitted, [](Time time, const HostSpan* call) {
-          return time < call->ended;
-        });
-    if (after == calls.begin()) return nobody;
-    const HostSpan& call = **(after - 1);
-    if (call.what.kind() == HostCallKind::query) {
-      return index_.last_in_stream(call.what.stream(), std::min(call.ended, span.started));
-    }
-    std::uint32_t latest = nobody;
-    for (const DeviceId device : problem_.platform.device_ids()) {
-      const std::uint32_t candidate = index_.last_on_device(device, call.ended);
-      if (candidate == nobody || trace_.tasks[candidate].ended <= call.started) continue;
-      if (latest == nobody || trace_.tasks[candidate].ended > trace_.tasks[latest].ended) {
-        latest = candidate;
-      }
-    }
-    return latest;
-  }
-
   const Problem& problem_;
   const Trace& trace_;
   ReleaseIndex index_;
-  std::vector<std::vector<const HostSpan*>> host_waits_;  // host -> calls that ended a wait
+  HostWaits waits_;
+  TraceCriticalPath path_;
+  Time reached_;                // the path is known from here to the end of the run
+  std::vector<bool> visited_;   // spans
+  std::vector<bool> followed_;  // messages
 };
 
 }  // namespace
@@ -199,12 +235,32 @@ std::string_view to_string(PathCause cause) {
       return "host";
     case PathCause::resource:
       return "resource";
+    case PathCause::launch:
+      return "launch";
+    case PathCause::message:
+      return "message";
   }
   return "run_start";
 }
 
-TraceCriticalPath trace_critical_path(const Problem& problem, const Trace& trace) {
-  return Walk{problem, trace}.path();
+std::string_view to_string(PathBound bound) {
+  constexpr std::array<std::string_view, path_bound_count> words{
+      "device", "host", "latency", "message"};
+  return words.at(static_cast<std::size_t>(bound));
+}
+
+double TraceCriticalPath::share(PathBound which) const {
+  const auto whole = std::accumulate(bound.begin(), bound.end(), Duration{0});
+  return whole == Duration{0}
+             ? 0.0
+             : static_cast<double>(bound[static_cast<std::size_t>(which)].count()) /
+                   static_cast<double>(whole.count());
+}
+
+TraceCriticalPath trace_critical_path(const Problem& problem,
+                                      const Trace& trace,
+                                      const Plan* plan) {
+  return Walk{problem, trace, plan}.path();
 }
 
 }  // namespace schedlab

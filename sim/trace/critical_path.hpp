@@ -11,15 +11,18 @@
 
 namespace schedlab {
 
-/// Why a task of a trace's critical path did not start earlier.
+/// Why a task of a trace's critical path did not start earlier. What the path waited for divides
+/// the waits further: a host, a launch or a message on the way.
 enum class PathCause : std::uint8_t {
-  run_start,     ///< nothing held it up
+  run_start,     ///< nothing that is known held it up
   dependency,    ///< it needs a result, or an event its stream waited for
   stream_order,  ///< the task before it in its stream, of which it needs nothing
   host,          ///< it was not yet submitted
   resource,      ///< units or a hardware queue were taken by another task
+  launch,        ///< of waits only: submitted, and not yet arrived at the device
+  message,       ///< of waits only: the host that submitted it waited for a message under way
 };
-inline constexpr std::size_t path_cause_count = 5;
+inline constexpr std::size_t path_cause_count = 7;
 [[nodiscard]] std::string_view to_string(PathCause cause);
 
 struct PathStep {
@@ -35,6 +38,24 @@ struct PathStep {
   friend bool operator==(const PathStep&, const PathStep&) = default;
 };
 
+/// What the critical path does at an instant: who would have to be faster.
+enum class PathBound : std::uint8_t {
+  device,   ///< a task of the path runs, or waits for what other tasks of the device hold
+  host,     ///< the path waits for a submission, or for hosts at the end of the run
+  latency,  ///< nothing of it runs: between two tasks, or from a submission to its arrival
+  message,  ///< a message between hosts is on its way
+};
+inline constexpr std::size_t path_bound_count = 4;
+[[nodiscard]] std::string_view to_string(PathBound bound);
+
+struct PathSpan {
+  PathBound bound = PathBound::device;
+  Time begin{};
+  Time end{};
+
+  friend bool operator==(const PathSpan&, const PathSpan&) = default;
+};
+
 /// The chain of tasks and waits that decided how long a run took. Its parts add up to the makespan:
 /// running + the sum of `waited` + tail.
 struct TraceCriticalPath {
@@ -43,7 +64,9 @@ struct TraceCriticalPath {
   Duration slowed{0};                                   ///< sum of `slowed`; part of running
   std::array<Duration, path_cause_count> waited{};      ///< sum of `waited`, by cause
   std::array<std::uint32_t, path_cause_count> count{};  ///< steps by cause
-  Duration tail{0};                                     ///< host activity after the last task
+  Duration tail{0};                                     ///< after the last of the path's tasks
+  std::vector<PathSpan> spans;  ///< by time, neighbours differ; partition of the makespan
+  std::array<Duration, path_bound_count> bound{};  ///< sums to the makespan
 
   [[nodiscard]] Duration waited_for(PathCause cause) const {
     return waited[static_cast<std::size_t>(cause)];
@@ -51,17 +74,24 @@ struct TraceCriticalPath {
   [[nodiscard]] std::uint32_t steps_by(PathCause cause) const {
     return count[static_cast<std::size_t>(cause)];
   }
+  /// Part of the makespan; 0 of a run that takes no time.
+  [[nodiscard]] double share(PathBound which) const;
 };
 
-/// Walks back from the task that ended last: at each task to whatever let it start, which is the
-/// latest of its predecessors in the graph, the task before it in its stream, the events its stream
-/// waited for (where the trace has them) and its submission; or, if all of these were in time, the
-/// task that gave its units free. Ties: dependency, stream order, host. From a late submission the
-/// walk goes on at the task for which that host thread was last blocked; if it never was, the path
-/// starts with the host.
+/// Walks back from what ended last, a task or a host: at each task to whatever let it start, which
+/// is the latest of its predecessors in the graph, the task before it in its stream, the events its
+/// stream waited for (where the trace has them) and its submission; or, if all of these were in
+/// time, the task that gave its units free. Ties: dependency, stream order, host. From a late
+/// submission the walk goes on where that host was last blocked: at the task that it waited for, or
+/// at the message, and with that at the host that sent it (or, if the message had to wait for its
+/// receiver, at that one). If the host never was blocked, the path starts with it.
 ///
 /// Valid for any trace of the problem, simulated or measured; without recorded host calls every
-/// wait for a submission starts the path. Cost   O(tasks * log tasks + edges).
-[[nodiscard]] TraceCriticalPath trace_critical_path(const Problem& problem, const Trace& trace);
+/// wait for a submission starts the path. `plan`: of the trace, tells what an event stands for that
+/// a host waits for; null: not known, and the host's task that ended last before is taken.
+/// Cost   O((tasks + calls) * log + edges).
+[[nodiscard]] TraceCriticalPath trace_critical_path(const Problem& problem,
+                                                    const Trace& trace,
+                                                    const Plan* plan = nullptr);
 
 }  // namespace schedlab

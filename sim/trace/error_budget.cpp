@@ -152,6 +152,8 @@ class Budget {
       case PathCause::resource:
         return ErrorPart::contention;
       case PathCause::host:
+      case PathCause::launch:
+      case PathCause::message:
       case PathCause::run_start:
         break;
     }

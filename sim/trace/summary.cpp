@@ -200,10 +200,9 @@ void Summarizer::sweep_starts(const Problem& problem,
       device.host_bound += std::max<std::int64_t>(submitted - device.busy_until, 0);
     }
     const std::int64_t from = std::max(start, device.busy_until);
-    if (end > from) {
-      device.busy += end - from;
-      device.busy_until = end;
-    }
+    device.busy += std::max<std::int64_t>(end - from, 0);
+    // A task of no duration ends the idle time before it, too: none counts twice.
+    device.busy_until = std::max(device.busy_until, end);
     if (operation.work_only) {
       // Shared block by block: the work is known, not how many units were held when.
       const auto alone = problem.costs.duration(span.task, span.device).count();

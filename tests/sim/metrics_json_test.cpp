@@ -31,7 +31,8 @@ TEST_CASE("metrics.json has every time twice, exact and readable") {
   CHECK(root["operation_use"][0]["operation"] == "b");
   CHECK(root["critical_path"]["tasks"][0]["task"] == run.graph.name(TaskId{3}));
   CHECK(root["critical_path"]["tasks"][0]["cause"] == "host");
-  CHECK(root["critical_path"]["waited_for_host_ps"] == 50'000'000);
+  CHECK(root["critical_path"]["waited_for_host_ps"] == 48'000'000);
+  CHECK(root["critical_path"]["waited_for_launch_ps"] == 2'000'000);
 }
 
 TEST_CASE("Picoseconds are written as exact microseconds") {

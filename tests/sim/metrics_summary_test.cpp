@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/rng.hpp"
+#include "sim/trace/attribution.hpp"
 #include "sim/trace/metrics.hpp"
 #include "sim/trace/summary.hpp"
 #include "tests/sim/trace_support.hpp"
@@ -37,6 +38,18 @@ TEST_CASE("A summary adds up what ran when") {
   CHECK(summary.waits == 1);
   CHECK(summary.events == 1);
   CHECK(summary.streams == 2);
+}
+
+TEST_CASE("Idle time before tasks of no duration counts once") {
+  TinyRun run = tiny_run();
+  run.trace.tasks = {span(0, 0, 10us, 10us, 10us),
+                     span(2, 1, 10us, 10us, 10us),
+                     span(1, 0, 10us, 10us, 10us),
+                     span(3, 1, 40us, 50us, 30us)};
+  const Metrics metrics = compute_metrics(run.problem(), run.plan, run.trace);
+  CHECK(metrics.host_bound_share == doctest::Approx((10 + 20) / 60.0));  // 0 to 10, 10 to 30
+  const Attribution where = attribute(run.problem(), run.plan, run.trace, metrics.critical_path);
+  CHECK(where.share(DeviceBound::host_bound) == doctest::Approx(metrics.host_bound_share));
 }
 
 TEST_CASE("Lower bounds are the longest path, the work over the units and the host's calls") {

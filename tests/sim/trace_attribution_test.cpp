@@ -119,7 +119,7 @@ TEST_CASE("A wait for an event counts as a dependency until the work before it h
   CHECK(before(run, b) == only({{WaitCause::dependency, 10us}, {WaitCause::latency, 2us}}));
   CHECK(of(run, DeviceBound::latency_bound) == 2us);
   CHECK(of(run, DeviceBound::device_bound) == 14us);
-  CHECK(run.path_bound[static_cast<std::size_t>(PathBound::dependency)] == 2us);
+  CHECK(run.path_bound[static_cast<std::size_t>(PathBound::latency)] == 2us);
   REQUIRE(run.gaps.size() == 2);  // before b, and after a
   CHECK(run.gaps[0].by_cause == only({{WaitCause::nothing_left, 6us}}));
 }

@@ -3,6 +3,7 @@
 #include "sim/plan/plan_builder.hpp"
 #include "sim/trace/critical_path.hpp"
 #include "tests/sim/trace_support.hpp"
+#include "tests/support/ranks.hpp"
 
 #include <doctest/doctest.h>
 
@@ -64,6 +65,105 @@ TEST_CASE("Behind a late submission lies the task whose end the host found by as
   REQUIRE(path.steps.size() == 4);
   CHECK(path.steps[3] == PathStep{TaskId{3}, PathCause::host, 8us, 5us, 0us});
   CHECK(path.steps[2].task == TaskId{1});
+}
+
+TEST_CASE("A host that waits for an event goes on when the task before its record has ended") {
+  // The host waits for a's event, while w and b still run; they end before it has woken up.
+  TinyRun run = tiny_run();
+  run.plan.hosts[HostId{0}].calls = {HostCall::launch(StreamId{0}, TaskId{0}),
+                                     HostCall::record(StreamId{0}, EventId{0}),
+                                     HostCall::synchronize_event(EventId{0})};
+  run.trace.hosts = {
+      {HostId{0}, 2, HostCall::synchronize_event(EventId{0}), at(5us), at(44us), 39us}};
+  const TraceCriticalPath known = trace_critical_path(run.problem(), run.trace, &run.plan);
+  REQUIRE(known.steps.size() == 2);
+  CHECK(known.steps[0].task == TaskId{0});
+  CHECK(known.steps[1] == PathStep{TaskId{3}, PathCause::host, 38us, 5us, 0us});  // 12 to 50
+  // Without the plan nobody knows what the event stands for: b ended last.
+  const TraceCriticalPath guessed = trace_critical_path(run.problem(), run.trace);
+  REQUIRE(guessed.steps.size() == 4);
+  CHECK(guessed.steps[2].task == TaskId{1});
+}
+
+TEST_CASE("A wait ends with its task although a measured clock has that end a moment later") {
+  TinyRun run = tiny_run();
+  run.plan.hosts[HostId{0}].calls = {HostCall::launch(StreamId{0}, TaskId{0}),
+                                     HostCall::record(StreamId{0}, EventId{0}),
+                                     HostCall::synchronize_event(EventId{0})};
+  run.trace.hosts = {
+      {HostId{0}, 2, HostCall::synchronize_event(EventId{0}), at(5us), at(11us), 6us}};
+  const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace, &run.plan);
+  REQUIRE(path.steps.size() == 2);
+  CHECK(path.steps[0].ran == 9us);      // 2 to 11, where the wait was over
+  CHECK(path.steps[1].waited == 39us);  // 11 to 50
+  CHECK(total(path) == 60us);
+}
+
+TEST_CASE("The path begins at the host that ended last, if that is later than all tasks") {
+  TinyRun run = tiny_run();
+  run.trace.hosts = {
+      {HostId{0}, 5, HostCall::synchronize_stream(StreamId{0}), at(10us), at(43us), 33us},
+      {HostId{0}, 6, HostCall::destroy_stream(StreamId{0}), at(57us), at(60us), 0us}};
+  const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace);
+  REQUIRE_FALSE(path.steps.empty());
+  CHECK(path.steps.back().task == TaskId{1});  // b, for which the host was blocked, and not v
+  CHECK(path.tail == 18us);
+  CHECK(path.share(PathBound::host) == doctest::Approx((2 + 18) / 60.0));
+  CHECK(total(path) == 60us);
+}
+
+TEST_CASE("A host that waits for a message leads to the task of the rank that sent it") {
+  // Rank 0 runs 100 us, waits for it and sends; rank 1 receives and runs 10 us. Calls cost 1 us.
+  RankScene scene{2};
+  scene.platform.network.topology = Topology::fat_tree;
+  scene.platform.network.node = {10_GB_per_s, 1us};
+  scene.platform.network.eager_threshold = Bytes{64'000};
+  scene.platform.hosts[HostId{0}].costs = {
+      .launch = 1us, .synchronize = 1us, .send = 1us, .receive = 1us};
+  const TaskId first = scene.task(0, 100us);
+  const TaskId second = scene.task(1, 10us);
+  const std::uint32_t message = scene.message(0, 1, Bytes{10'000});
+  scene.launch(0, 0, first);
+  scene.call(0, HostCall::synchronize_stream(RankScene::stream(0, 0)));
+  scene.call(0, HostCall::send(message));
+  scene.call(1, HostCall::receive(message));
+  scene.launch(1, 0, second);
+  const Trace trace = scene.run({.record_hosts = true, .record_flows = true});
+  const CostTable costs{scene.graph(), scene.platform};
+  const TraceCriticalPath path = trace_critical_path({scene.graph(), scene.platform, costs}, trace);
+  // 1 launch, 100 kernel, 1 send, 1 + 2 message, 1 launch, 10 kernel
+  CHECK(trace.makespan() == 116us);
+  REQUIRE(path.steps.size() == 2);
+  CHECK(path.steps[0].task == first);
+  CHECK(path.steps[1] == PathStep{second, PathCause::host, 5us, 10us, 0us});
+  CHECK(path.waited_for(PathCause::message) == 3us);
+  CHECK(path.waited_for(PathCause::host) == 3us);
+  CHECK(path.bound == std::array<Duration, path_bound_count>{110us, 3us, 0us, 3us});
+  CHECK(total(path) == 116us);
+}
+
+TEST_CASE("A message that waited for its receiver leads to the receiver") {
+  // Too large to leave before it is asked for: the sender waits for rank 1's kernel of 100 us.
+  RankScene scene{2};
+  scene.platform.network.topology = Topology::fat_tree;
+  scene.platform.network.node = {10_GB_per_s, 1us};
+  scene.platform.network.eager_threshold = Bytes{1};
+  const TaskId slow = scene.task(1, 100us);
+  const TaskId after = scene.task(0, 10us);
+  const std::uint32_t message = scene.message(0, 1, Bytes{10'000});
+  scene.call(0, HostCall::send(message));
+  scene.launch(0, 0, after);
+  scene.launch(1, 0, slow);
+  scene.call(1, HostCall::synchronize_stream(RankScene::stream(1, 0)));
+  scene.call(1, HostCall::receive(message));
+  const Trace trace = scene.run({.record_hosts = true, .record_flows = true});
+  const CostTable costs{scene.graph(), scene.platform};
+  const TraceCriticalPath path = trace_critical_path({scene.graph(), scene.platform, costs}, trace);
+  REQUIRE(path.steps.size() == 2);
+  CHECK(path.steps[0].task == slow);
+  CHECK(path.steps[1].task == after);
+  CHECK(path.bound[static_cast<std::size_t>(PathBound::device)] == 110us);
+  CHECK(path.bound[static_cast<std::size_t>(PathBound::message)] == trace.makespan() - 110us);
 }
 
 TEST_CASE("The task before it in its stream holds a task up that needs nothing of it") {
