@@ -53,6 +53,10 @@ std::string shape_of(const Preset& preset) {
 
 std::string numbers_of(const HostSpec& host) {
   std::string text = host.description;
+  if (const auto& cost = host.operator_cost) {
+    text += fmt::format(
+        "\n      an operator in all: {} to {} us ({})", cost->min_us, cost->max_us, cost->text);
+  }
   for (const NumberSource& number : host.numbers) {
     text += fmt::format("\n      {} {} ({}: {})",
                         number.pointer.substr(number.pointer.rfind('/') + 1),

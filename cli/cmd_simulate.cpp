@@ -4,6 +4,7 @@
 #include "cli/auto_split.hpp"
 #include "cli/explain/decision.hpp"
 #include "cli/findings_text.hpp"
+#include "cli/host_range.hpp"
 #include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/printable.hpp"
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -94,6 +96,7 @@ void print_json(const Terminal& terminal,
                 const Metrics& metrics,
                 const FullRun& run,
                 const AutoSplit* split,
+                const std::optional<HostRange>& host,
                 const RunFiles& files,
                 const std::string& folder) {
   nlohmann::ordered_json summary{{"verb", "simulate"},
@@ -116,6 +119,14 @@ void print_json(const Terminal& terminal,
       }
     }
     summary["split"] = {{"chosen", split->chosen}, {"tried", std::move(tried)}};
+  }
+  if (host) {
+    summary["host"] = {{"name", host->host},
+                       {"operator_us", host->operator_us},
+                       {"operator_us_min", host->min_us},
+                       {"operator_us_max", host->max_us},
+                       {"makespan_us_min", to_us(host->shortest)},
+                       {"makespan_us_max", to_us(host->longest)}};
   }
   if (run.samples.count() > 0) {
     const SampleSummary makespan = run.samples.summaries().front();
@@ -176,10 +187,12 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
 
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
   if (!run.findings.empty()) terminal.err << findings_text(run.findings, "finding: ") << '\n';
+  const std::optional<HostRange> host = host_range(run);
   if (options.json) {
-    print_json(terminal, title, metrics, run, split.get(), files, options.out);
+    print_json(terminal, title, metrics, run, split.get(), host, files, options.out);
   } else {
     print_text(terminal, title, metrics, run.samples, files, options.out);
+    if (host) terminal.out << "  " << to_text(*host) << '\n';
     terminal.out << split_text(split.get());
   }
   return run.findings.empty() || options.allow_findings ? exit_done : exit_failed;

@@ -97,8 +97,10 @@ std::vector<ResultColumn> make_columns(bool sampled) {
   }
   columns.push_back(
       {"findings", ColumnType::integer, "what the plan checker found; missing: not checked"});
-  columns.push_back(
-      {"note", ColumnType::text, "why there is no result, or the checker's first finding"});
+  columns.push_back({"note",
+                     ColumnType::text,
+                     "why there is no result, the checker's first finding, or that a host by name "
+                     "decides and how well its cost is known"});
   return columns;
 }
 

@@ -95,10 +95,11 @@ void count(ResultsDigest& digest,
   ++digest.rows;
   const bool failed = cells[makespan].index() == 0;
   const auto* found = std::get_if<std::int64_t>(&cells[findings]);
+  const bool objected = found != nullptr && *found > 0;
   digest.failed += failed ? 1 : 0;
-  digest.with_findings += found != nullptr && *found > 0 ? 1 : 0;
+  digest.with_findings += objected ? 1 : 0;
   const auto* note = std::get_if<std::string>(&cells.back());
-  if (note == nullptr || !digest.first_note.empty()) return;
+  if (note == nullptr || !digest.first_note.empty() || !(failed || objected)) return;
   digest.first_note = *note;
   digest.first_note_scenario = scenario;
 }

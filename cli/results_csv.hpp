@@ -18,7 +18,7 @@ struct ResultsDigest {
   std::uint64_t rows = 0;
   std::uint64_t failed = 0;
   std::uint64_t with_findings = 0;
-  std::string first_note;  ///< of the lowest scenario that has one
+  std::string first_note;  ///< of the lowest scenario that failed or has findings
   std::uint64_t first_note_scenario = 0;
 };
 

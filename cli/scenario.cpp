@@ -2,6 +2,7 @@
 #include "cli/scenario.hpp"
 
 #include "cli/findings_text.hpp"
+#include "cli/host_range.hpp"
 #include "cli/problem_costs.hpp"
 #include "policies/data_parallel.hpp"
 #include "policies/plan_file.hpp"
@@ -364,6 +365,9 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
       result.checked = true;
       result.findings = static_cast<std::int64_t>(findings.size());
       if (!findings.empty()) result.note = findings.front().message;
+    }
+    if (result.note.empty()) {
+      result.note = host_note(*prepared->machine, result.summary.host_busy_share);
     }
   } catch (const Interrupted&) {
     throw;

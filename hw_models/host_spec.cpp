@@ -9,11 +9,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace schedlab {
 namespace {
 
 constexpr std::string_view own_host = "own";
+
+constexpr std::array stages{"/host/front_end_us",
+                            "/host/conversion_us",
+                            "/host/shape_inference_us",
+                            "/host/tiling_us",
+                            "/host/allocation_us"};
+
+std::optional<OperatorCostRange> read_operator_cost(MachineReader& reader) {
+  const std::string pointer = "/operator_us";
+  if (reader.children(pointer).empty()) return std::nullopt;
+  const NumberRange range{0, 1e6};
+  const std::size_t first = reader.sources().size();
+  const double min_us = reader.bare_number(pointer + "/min", range);
+  const double max_us = reader.bare_number(pointer + "/max", {min_us, range.maximum});
+  reader.origin_for(pointer, first);
+  OperatorCostRange result{min_us, max_us, reader.sources()[first].text};
+  reader.sources().resize(first);
+  return result;
+}
 
 }  // namespace
 
@@ -41,6 +62,7 @@ HostSpec host_spec(std::string_view name) {
     static_cast<void>(reader.number(fmt::format("/host/{}", field.name),
                                     {field.minimum, field.maximum, field.integer}));
   }
+  host.operator_cost = read_operator_cost(reader);
   reader.refuse_the_rest();
   host.numbers = std::move(reader.sources());
   return host;
@@ -55,6 +77,40 @@ void apply_host(MachineSpec& machine, std::string_view name) {
     }
     note_source(machine, number);
   }
+}
+
+std::optional<HostSpec> host_in_use(const MachineSpec& machine) {
+  const auto& have = machine.sources;
+  for (const std::string& name : host_names()) {
+    if (name == own_host) continue;
+    HostSpec host = host_spec(name);
+    if (std::all_of(host.numbers.begin(), host.numbers.end(), [&](const NumberSource& number) {
+          return std::find(have.begin(), have.end(), number) != have.end();
+        })) {
+      return host;
+    }
+  }
+  return std::nullopt;
+}
+
+Host with_operator_cost(Host host, const HostSpec& spec, double operator_us) {
+  double prepared_us = 0;
+  for (const NumberSource& number : spec.numbers) {
+    if (std::find(stages.begin(), stages.end(), number.pointer) != stages.end()) {
+      prepared_us += number.value;
+    }
+  }
+  if (prepared_us <= 0) return host;
+  const double launch_us = to_us(host.costs.launch) * host.operator_tasks;
+  const double factor = std::max(0.0, operator_us - launch_us) / prepared_us;
+  for (Duration* stage : {&host.costs.front_end,
+                          &host.costs.conversion,
+                          &host.costs.shape_inference,
+                          &host.costs.tiling,
+                          &host.costs.allocation}) {
+    *stage = from_us(to_us(*stage) * factor);
+  }
+  return host;
 }
 
 }  // namespace schedlab

@@ -3,11 +3,21 @@
 
 #include "hw_models/machine_spec.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace schedlab {
+
+/// What an operator costs the host in all, its launch included, according to publications: of the
+/// cheapest and of the dearest code of the kind, host threads and versions of the framework as they
+/// come.
+struct OperatorCostRange {
+  double min_us = 0;
+  double max_us = 0;
+  std::string text;  ///< where both come from, and what was measured
+};
 
 /// What a framework costs the host of any machine: numbers of the section "host" of machine files,
 /// each with its origin, under a name that a scenario may give ({"base": "h200", "host":
@@ -16,6 +26,7 @@ struct HostSpec {
   std::string name;
   std::string description;
   std::vector<NumberSource> numbers;  ///< pointers as in a machine file: "/host/front_end_us"
+  std::optional<OperatorCostRange> operator_cost;  ///< nullopt: nobody has published it
 };
 
 /// "own", which changes nothing, and the host files that the library carries.
@@ -25,5 +36,13 @@ struct HostSpec {
 
 /// Gives the machine's host the numbers that the host file has; the others stay. "own": all stay.
 void apply_host(MachineSpec& machine, std::string_view name);
+
+/// The host file whose numbers the machine has, every one unchanged; nullopt if there is none.
+[[nodiscard]] std::optional<HostSpec> host_in_use(const MachineSpec& machine);
+
+/// The same host if an operator costs `operator_us` in all on it, its launch of `launch` included:
+/// all stages before the launch become longer or shorter by one factor, which is that of the eager
+/// host that `spec` describes.
+[[nodiscard]] Host with_operator_cost(Host host, const HostSpec& spec, double operator_us);
 
 }  // namespace schedlab

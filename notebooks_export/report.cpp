@@ -16,6 +16,8 @@ namespace schedlab {
 
 namespace {
 
+constexpr std::size_t most_notes = 8;
+
 /// The report, section by section.
 class Report {
  public:
@@ -65,6 +67,33 @@ class Report {
                           view_.failed_count(),
                           view_.failed_count() == 1 ? " is" : "s are"),
               "warning");
+    }
+    write_notes();
+  }
+
+  /// What is said of scenarios that have a result, each once.
+  void write_notes() {
+    const Table& table = view_.table();
+    const auto column = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::find_if(table.columns.begin(),
+                                                   table.columns.end(),
+                                                   [&](const auto& c) { return c.name == name; }) -
+                                      table.columns.begin());
+    };
+    const std::size_t note = column("note");
+    const std::size_t makespan = column("makespan_us");
+    if (note == table.columns.size() || makespan == table.columns.size()) return;
+    std::map<std::string, std::size_t> notes;
+    for (const auto& row : table.rows) {
+      if (cell_number(row[makespan]) && !cell_text(row[note]).empty()) {
+        ++notes[cell_text(row[note])];
+      }
+    }
+    std::size_t shown = 0;
+    for (const auto& [text, count] : notes) {
+      if (shown++ == most_notes) break;
+      element(
+          "p", fmt::format("In {} scenario{}: {}.", count, count == 1 ? "" : "s", text), "note");
     }
   }
 

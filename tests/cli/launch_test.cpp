@@ -2,6 +2,7 @@
 // Launch modes through whole scenarios: what each leaves out, adds and repeats.
 #include "cli/launch.hpp"
 
+#include "cli/host_range.hpp"
 #include "cli/scenario.hpp"
 #include "hw_models/host_spec.hpp"
 #include "sim/base/error.hpp"
@@ -334,6 +335,63 @@ TEST_CASE("a host by name gives its numbers, and single numbers are changed afte
     CHECK(host_spec(name).name == name);
     CHECK(!host_spec(name).numbers.empty());
   }
+}
+
+TEST_CASE("what is published of a host by name holds what is simulated, whatever the machine") {
+  std::size_t published = 0;
+  for (const std::string& name : host_names()) {
+    if (name == "own") continue;
+    CAPTURE(name);
+    const auto cost = host_spec(name).operator_cost;
+    if (!cost) continue;
+    ++published;
+    CHECK(cost->min_us < cost->max_us);
+    CHECK(cost->text.size() > 20);
+    for (const char* base : {"v100", "a100", "h200"}) {
+      if (name.find("pytorch") != 0 && name.find("cpp") != 0) continue;  // of NVIDIA's devices
+      CAPTURE(base);
+      MachineSpec machine = load_machine(base);
+      apply_overrides(machine, {{"host", name}});
+      const Host& host = machine.platform.hosts[HostId{0}];
+      CHECK(to_us(host.operator_cost()) >= cost->min_us);
+      CHECK(to_us(host.operator_cost()) <= cost->max_us);
+      REQUIRE(host_in_use(machine));
+      CHECK(host_in_use(machine)->name == name);
+      const Host dearest = with_operator_cost(host, host_spec(name), cost->max_us);
+      CHECK(to_us(dearest.operator_cost()) == doctest::Approx(cost->max_us).epsilon(1e-6));
+      apply_overrides(machine, {{"front_end_us", 7.0}});
+      CHECK_FALSE(host_in_use(machine));
+    }
+  }
+  CHECK(published == 5);
+  CHECK_FALSE(host_in_use(load_machine("h200")));
+}
+
+TEST_CASE("a run that hangs on a host by name says how long it could take") {
+  const auto range_of = [](const std::string& machine) {
+    const Spec spec = parse_spec(fmt::format(R"({{
+        "workload": {{"kind": "llama_decode", "layers": 2}}, "machine": {},
+        "policy": "single_stream"}})",
+                                             machine),
+                                 "a.json");
+    const Grid grid(spec);
+    ScenarioSpace space(spec, grid);
+    return host_range(ScenarioRunner(space).run_fully(0));
+  };
+  const auto eager = range_of(R"({"base": "a100", "host": "pytorch_modules"})");
+  REQUIRE(eager);
+  CHECK(eager->host == "pytorch_modules");
+  CHECK(eager->operator_us == doctest::Approx(35.4));  // 30.4 + 1 + 0.5 + 0 + 1 + 2.5
+  // The host decides: the makespan follows what an operator costs.
+  CHECK(to_us(eager->longest) / to_us(eager->shortest) ==
+        doctest::Approx(eager->max_us / eager->min_us).epsilon(0.05));
+  CHECK(to_text(*eager).find("published are 27.6 to 45.3 us") != std::string::npos);
+  CHECK_FALSE(range_of(R"("a100")"));
+  CHECK_FALSE(range_of(R"({"base": "a100", "host": "pytorch_modules", "front_end_us": 9})"));
+  CHECK(note_of(R"({"workload": {"kind": "llama_decode", "layers": 2},
+                    "machine": {"base": "a100", "host": "pytorch_modules"},
+                    "policy": "single_stream"})") ==
+        "the host decides: pytorch_modules at 35.4 us an operator; published are 27.6 to 45.3 us");
 }
 
 TEST_CASE("CANN's eager host costs 40 us an operator, all stages together") {

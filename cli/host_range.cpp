@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/host_range.hpp"
+
+#include "hw_models/host_spec.hpp"
+#include "sim/engine/simulator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace schedlab {
+namespace {
+
+constexpr double busy_host = 0.9;      // of the time: the device waits for it
+constexpr double worth_saying = 0.01;  // of the makespan
+
+/// The host by name whose cost is published, and what is simulated of it.
+std::optional<HostSpec> published_host(const MachineSpec& machine) {
+  // Few machines have one, and looking for it takes longer than simulating a small graph.
+  if (machine.platform.host(HostId{0}).costs.preparation() == Duration{0}) return std::nullopt;
+  std::optional<HostSpec> host = host_in_use(machine);
+  return host && host->operator_cost ? host : std::nullopt;
+}
+
+double operator_us(const MachineSpec& machine) {
+  const Host& host = machine.platform.host(HostId{0});
+  return to_us(host.costs.preparation() + host.costs.launch * std::int64_t{host.operator_tasks});
+}
+
+}  // namespace
+
+std::optional<HostRange> host_range(const FullRun& run) {
+  const MachineSpec& machine = *run.prepared->machine;
+  const auto host = published_host(machine);
+  if (!host) return std::nullopt;
+  HostRange range{.host = host->name,
+                  .operator_us = operator_us(machine),
+                  .min_us = host->operator_cost->min_us,
+                  .max_us = host->operator_cost->max_us};
+  const Problem problem = run.simulated();
+  const auto makespan = [&](double cost_us) {
+    Platform platform = problem.platform;
+    for (Host& each : platform.hosts) each = with_operator_cost(each, *host, cost_us);
+    return simulate({problem.graph, platform, problem.costs}, run.plan).makespan();
+  };
+  range.shortest = makespan(range.min_us);
+  range.longest = makespan(range.max_us);
+  const double apart = to_us(range.longest - range.shortest);
+  if (apart < worth_saying * to_us(run.trace.makespan())) return std::nullopt;
+  return range;
+}
+
+std::string to_text(const HostRange& range) {
+  return fmt::format(
+      "host {} at {:.1f} us an operator; published are {} to {} us, with which the makespan is "
+      "{:.3f} to {:.3f} us",
+      range.host,
+      range.operator_us,
+      range.min_us,
+      range.max_us,
+      to_us(range.shortest),
+      to_us(range.longest));
+}
+
+std::string host_note(const MachineSpec& machine, double host_busy_share) {
+  if (host_busy_share < busy_host) return {};
+  const auto host = published_host(machine);
+  if (!host) return {};
+  return fmt::format("the host decides: {} at {:.1f} us an operator; published are {} to {} us",
+                     host->name,
+                     operator_us(machine),
+                     host->operator_cost->min_us,
+                     host->operator_cost->max_us);
+}
+
+}  // namespace schedlab
