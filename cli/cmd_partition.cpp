@@ -3,6 +3,7 @@
 
 #include "cli/output_folder.hpp"
 #include "cli/partition/partition_study.hpp"
+#include "cli/progress.hpp"
 #include "cli/run_files.hpp"
 #include "sim/base/file.hpp"
 #include "workloads/pipeline/layer_file.hpp"
@@ -11,10 +12,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <ostream>
 
 namespace schedlab {
 namespace {
+
+/// Nobody could read a picture of more.
+constexpr std::size_t most_pictured_layers = 5000;
 
 RunFiles write_partition_files(const std::filesystem::path& folder, const PartitionStudy& study) {
   RunFiles files;
@@ -24,10 +30,16 @@ RunFiles write_partition_files(const std::filesystem::path& folder, const Partit
   };
   write("partition.json", partition_json(study));
   write("layers.json", write_layers_json(study.spec->graph));
+  const std::size_t layers = study.spec->graph.layers.size();
+  const bool drawn = layers <= most_pictured_layers;
+  if (!drawn) {
+    files.notices.push_back(
+        fmt::format("{} layers are not drawn, at most {} would be", layers, most_pictured_layers));
+  }
   for (const PartitionRow& row : study.rows) {
     const std::string suffix =
         study.rows.size() > 1 ? fmt::format("_{}", row.accelerators) : std::string{};
-    write_picture(folder, "layers" + suffix, layers_picture(study, row), files);
+    if (drawn) write_picture(folder, "layers" + suffix, layers_picture(study, row), files);
     write_picture(folder, "stages" + suffix, stage_loads_picture(study, row), files);
   }
   return files;
@@ -51,7 +63,12 @@ CLI::App* add_to(CLI::App& app, PartitionOptions& options) {
 int run(const PartitionOptions& options, const Terminal& terminal) {
   const PartitionSpec spec = load_partition_spec(options.spec);
   OutputFolder folder(options.out, options.overwrite);
-  const PartitionStudy study = run_partition_study(spec, terminal.stop);
+  for (const std::string& note : spec.notes) terminal.err << "note: " << note << '\n';
+  Progress shown(terminal, 100, 0, "% of the search");
+  const PartitionStudy study = run_partition_study(spec, terminal.stop, [&shown](double share) {
+    shown.update(static_cast<std::uint64_t>(100 * share));
+  });
+  shown.finish();
   const RunFiles files = write_partition_files(folder.path(), study);
   folder.publish();
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';

@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <mutex>
 #include <utility>
@@ -62,6 +63,9 @@ std::string_view granularity_word(Granularity granularity) {
   return "fine";
 }
 
+/// Options that name a file, relative to the spec.
+constexpr std::array<const char*, 2> path_options{"path", "partition_path"};
+
 /// The members that are options: neither the label nor what names the component.
 void take_options(const JsonNode& node,
                   std::string_view identity,
@@ -94,12 +98,15 @@ Components::Choice Components::workload_choice(std::uint64_t workload) const {
 }
 
 void Components::expect_file(const Choice& choice) const {
-  const auto path = choice.given.find("path");
-  const auto* text = path == choice.given.end() ? nullptr : std::get_if<std::string>(&path->second);
-  if (text == nullptr) return;
-  if (choice.name == "file" && is_rank_pattern(*text)) return;  // says itself what is missing
-  const JsonNode* member = choice.node.find("path");
-  expect_regular_file(*text, spec_.file, member != nullptr ? *member : choice.node, {});
+  for (const char* key : path_options) {
+    const auto path = choice.given.find(key);
+    const auto* text =
+        path == choice.given.end() ? nullptr : std::get_if<std::string>(&path->second);
+    if (text == nullptr) continue;
+    if (choice.name == "file" && is_rank_pattern(*text)) continue;  // says itself what is missing
+    const JsonNode* member = choice.node.find(key);
+    expect_regular_file(*text, spec_.file, member != nullptr ? *member : choice.node, {});
+  }
 }
 
 bool Components::finds_split(std::uint64_t workload) const {
@@ -130,9 +137,11 @@ Components::Choice Components::named_choice(Part part, std::uint64_t index) cons
 }
 
 void Components::resolve_path(Choice& choice) const {
-  const auto path = choice.given.find("path");
-  if (path == choice.given.end()) return;
-  if (auto* text = std::get_if<std::string>(&path->second)) *text = path_of(*text);
+  for (const char* key : path_options) {
+    const auto path = choice.given.find(key);
+    if (path == choice.given.end()) continue;
+    if (auto* text = std::get_if<std::string>(&path->second)) *text = path_of(*text);
+  }
 }
 
 void Components::add_seed(Choice& choice,

@@ -13,7 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -42,10 +44,12 @@ class SpecReader {
     spec_.name = root_.value("name", std::filesystem::path{spec_.file}.stem().string());
     spec_.description = root_.value("description", "");
     const LayerFile model = read_layers();
+    spec_.notes = model.notes;
     read_rules(model);
     read_times();
     read_accelerators(model);
     read_stages();
+    read_network();
     return std::move(spec_);
   }
 
@@ -113,7 +117,9 @@ class SpecReader {
                                                                      : PartitionObjective::load;
     request.load_slack = root_.value("load_slack", request.load_slack);
     request.tied_together = root_.value("tied", "replicated") == "together";
-    request.merge_untimed = root_.value("merge_untimed", request.merge_untimed);
+    if (root_.contains("merge_untimed") && root_.at("merge_untimed").is_boolean()) {
+      request.merge_untimed = root_.at("merge_untimed").get<bool>();
+    }
     request.most_down_sets = root_.value("most_down_sets", request.most_down_sets);
     if (root_.contains("together")) request.together = layer_lists("/together");
   }
@@ -138,8 +144,37 @@ class SpecReader {
     const std::unique_ptr<CostModel> model =
         make_cost_model(root_.value("cost_model", std::string{default_cost_model_of(device)}));
     spec_.times = layer_times(spec_.graph, *model, device);
+    add_collectives(*model, machine.platform);
+    platform_ = machine.platform;
     if (spec_.request.memory_limit == Bytes{0}) {
       spec_.request.memory_limit = device.memory_capacity;
+    }
+  }
+
+  /// Collectives of the ranks that share a layer, neighbours in the machine's network.
+  void add_collectives(const CostModel& model, Platform platform) {
+    const std::uint32_t count = spec_.graph.tensor_parallel;
+    if (count < 2) return;
+    platform.ranks = std::max(platform.ranks, count);
+    std::vector<std::uint32_t> ranks(count);
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    const Operation part{.name = "part", .kind = TaskKind::collective};
+    std::map<std::pair<CollectiveOp, Bytes>, Duration> known;
+    for (const LayerId id : spec_.graph.layers.ids()) {
+      for (const LayerJoin& join : spec_.graph.layers[id].joins) {
+        const auto [found, is_new] = known.try_emplace({join.op, join.bytes});
+        if (is_new) {
+          found->second =
+              model
+                  .estimate_collective(
+                      part, {.op = join.op, .bytes = join.bytes}, ranks, platform, DeviceId{0})
+                  .duration;
+        }
+        LayerTimes& times = spec_.times[id];
+        (join.pass == LayerPass::forward         ? times.forward
+         : join.pass == LayerPass::backward_data ? times.backward_data
+                                                 : times.backward_weight) += found->second;
+      }
     }
   }
 
@@ -152,8 +187,59 @@ class SpecReader {
     } else if (model.accelerators > 0) {
       spec_.accelerators = {model.accelerators};
     } else if (!root_.contains("stages") || root_.at("stages").is_string()) {
-      refuse("", "no \"accelerators\"", "how many there are, or \"stages\" of your own");
+      refuse("", "no \"accelerators\"", "how many there are, or \"stages\"");
     }
+    if (root_.contains("stages") && root_.at("stages").is_number()) read_stage_count(given);
+  }
+
+  /// So many stages, all with as many replicas.
+  void read_stage_count(const Json& accelerators) {
+    const auto stages = root_.at("stages").get<std::uint32_t>();
+    if (root_.contains("most_replicas")) {
+      refuse("/most_replicas", "it beside a number of stages", "\"replicas\": of each of them");
+    }
+    if (root_.contains("replicas") && !root_.at("replicas").is_number()) {
+      refuse("/replicas", "a list", "one number: the replicas of each of the stages");
+    }
+    std::uint32_t replicas = root_.value("replicas", 1U);
+    if (!accelerators.is_null()) {
+      if (spec_.accelerators.size() > 1 || spec_.accelerators.front() % stages != 0 ||
+          (root_.contains("replicas") && spec_.accelerators.front() != stages * replicas)) {
+        refuse("/accelerators",
+               accelerators.dump(),
+               fmt::format(
+                   "{}, or none: {} stages with as many replicas each", stages * replicas, stages));
+      }
+      replicas = spec_.accelerators.front() / stages;
+    }
+    spec_.accelerators = {stages * replicas};
+    spec_.request.use_all = true;
+    spec_.request.min_replicas = replicas;
+    spec_.request.most_replicas = replicas;
+  }
+
+  /// Without a link of its own the machine's network is used: the slowest way between neighbours,
+  /// because any of them may have a cut between them.
+  void read_network() {
+    if (root_.contains("link") || platform_.network.topology == Topology::none) return;
+    const std::uint32_t ranks =
+        *std::max_element(spec_.accelerators.begin(), spec_.accelerators.end()) *
+        spec_.graph.tensor_parallel;
+    if (ranks < 2) return;
+    StageRules& rules = spec_.request.rules;
+    const Routes routes(platform_.network, ranks);
+    for (std::uint32_t rank = 0; rank + 1 < ranks; ++rank) {
+      const Bandwidth bandwidth = routes.narrowest(rank, rank + 1);
+      if (bandwidth.count() > 0 && (rules.bandwidth.count() <= 0 || bandwidth < rules.bandwidth)) {
+        rules.bandwidth = bandwidth;
+      }
+      rules.latency = std::max(rules.latency, routes.latency(rank, rank + 1));
+    }
+    spec_.notes.push_back(
+        fmt::format("link: {} GB/s and {} us, of the network of {}; \"link\" sets another",
+                    rules.bandwidth.count() / 1e9,
+                    to_us(rules.latency),
+                    spec_.machine));
   }
 
   /// Lists of names of layers; each name exists.
@@ -185,7 +271,7 @@ class SpecReader {
   }
 
   void read_stages() {
-    if (!root_.contains("stages") || root_.at("stages").is_string()) return;
+    if (!root_.contains("stages") || !root_.at("stages").is_array()) return;
     const Json& stages = root_.at("stages");
     if (stages.at(0).is_number()) {
       spec_.stage_of = consecutive_stages(spec_.graph, stages.get<std::vector<std::int64_t>>());
@@ -214,7 +300,9 @@ class SpecReader {
   }
 
   void read_replicas(std::size_t stages) {
-    if (root_.contains("replicas")) {
+    if (root_.contains("replicas") && root_.at("replicas").is_number()) {
+      spec_.replicas.assign(stages, root_.at("replicas").get<std::uint32_t>());
+    } else if (root_.contains("replicas")) {
       spec_.replicas = root_.at("replicas").get<std::vector<std::uint32_t>>();
       if (spec_.replicas.size() != stages) {
         refuse("/replicas",
@@ -232,6 +320,7 @@ class SpecReader {
   const Json& root_;
   const std::filesystem::path& folder_;
   PartitionSpec spec_;
+  Platform platform_;  // of the machine; without one: no network
 };
 
 }  // namespace

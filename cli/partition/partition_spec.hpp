@@ -27,6 +27,7 @@ struct PartitionSpec {
   /// The user's own stages, instead of a search; empty: "auto".
   IdVector<LayerId, std::uint32_t> stage_of;
   std::vector<std::uint32_t> replicas;  ///< of those stages
+  std::vector<std::string> notes;       ///< what was assumed or not used
 };
 
 /// Throws InputError with file, pointer, found and expected: what the schema forbids, a model or

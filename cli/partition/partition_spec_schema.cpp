@@ -2,6 +2,7 @@
 #include "cli/partition/partition_spec.hpp"
 #include "cli/schema_parts.hpp"
 #include "hw_models/registry.hpp"
+#include "sim/graph/collective.hpp"
 #include "sim/graph/task.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
 
@@ -50,9 +51,10 @@ std::string partition_spec_schema() {
       schema::object({{"bandwidth_gb_per_s", schema::number("between two stages; 0: no time")},
                       {"latency_us", schema::number("of each transfer; 0")}},
                      {"bandwidth_gb_per_s"},
-                     "between stages; none: transfers take the time that layers say");
+                     "between stages; none: the machine's network, or the time that layers say");
   const Json stages{{"anyOf",
                      Json::array({schema::word({"auto"}, "they are found; the default"),
+                                  schema::integer(1, most_accelerators, "found, exactly so many"),
                                   schema::list(schema::integer(1, largest_bytes, "layers"),
                                                "layers per stage, in their order"),
                                   schema::list(schema::list(schema::text("name of a layer")),
@@ -73,7 +75,10 @@ std::string partition_spec_schema() {
                   {"accelerators", {{"anyOf", Json::array({count, schema::list(count)})}}},
                   {"use_all", schema::flag("exactly so many; else at most; false")},
                   {"stages", stages},
-                  {"replicas", schema::list(count, "of each of your own stages; 1")},
+                  {"replicas",
+                   {{"anyOf",
+                     Json::array({schema::integer(1, 1000, "of each of the stages; 1"),
+                                  schema::list(count, "of each of your own stages")})}}},
                   {"most_replicas", schema::integer(1, 1000, "of one stage; 1")},
                   {"link", link},
                   {"transfers",
@@ -93,7 +98,9 @@ std::string partition_spec_schema() {
                                 "layers that share parameters; replicated")},
                   {"together", names},
                   {"merge_untimed",
-                   schema::flag("layers without time go with what they read; true")},
+                   {{"anyOf",
+                     Json::array({schema::word({"auto"}, "both are tried; the default"),
+                                  schema::flag("layers without time go with what they read")})}}},
                   {"most_down_sets", schema::integer(2, 100'000, "that are all tried; 40000")}},
                  {"layers"},
                  "layers of a model that are put on stages of a pipeline"))
@@ -117,7 +124,15 @@ std::string layers_schema() {
       {"activation_bytes", schema::integer(0, largest_bytes, "output of one microbatch")},
       {"kept_bytes", schema::integer(0, largest_bytes, "what the backward pass needs")},
       {"transfer_us", schema::number("one way to another stage; else the link decides")},
-      {"tied", schema::text("layers with the same word share their parameters")}};
+      {"tied", schema::text("layers with the same word share their parameters")},
+      {"collectives",
+       schema::list(schema::object(
+           {{"pass", schema::word({"forward", "backward_data", "backward_weight"}, "which")},
+            {"kernels", schema::integer(0, most_accelerators, "of the pass, before it")},
+            {"operation", schema::word(collective_op_names(), "what it does")},
+            {"bytes", schema::integer(0, largest_bytes, "as in graph files")}},
+           {"pass", "operation", "bytes"},
+           "of the ranks that share the layer, by pass and in their order"))}};
   for (const char* pass : {"forward", "backward_data", "backward_weight", "update"}) {
     layer[fmt::format("{}_us", pass)] = schema::number("of one microbatch");
     layer[fmt::format("{}_kernels", pass)] = kernels;
@@ -128,6 +143,8 @@ std::string layers_schema() {
                           {{"name", schema::text("of the model")},
                            {"description", schema::text("where it comes from")},
                            {"samples", schema::integer(1, largest_bytes, "in a microbatch; 1")},
+                           {"tensor_parallel",
+                            schema::integer(1, most_accelerators, "ranks that share a layer; 1")},
                            {"layers",
                             schema::list(schema::object(layer, {"name"}, "in the model's order"))}},
                           {"layers"},

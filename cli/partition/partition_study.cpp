@@ -109,7 +109,13 @@ std::string summary_of(const PartitionRow& row) {
 
 }  // namespace
 
-PartitionStudy run_partition_study(const PartitionSpec& spec, const StopFlag* stop) {
+PartitionStudy run_partition_study(const PartitionSpec& spec,
+                                   const StopFlag* stop,
+                                   const PartitionProgress& progress) {
+  const PartitionProgress watched = [&](double share) {
+    if (stop_requested(stop)) throw Interrupted("stopped");
+    if (progress) progress(share);
+  };
   PartitionStudy study{.spec = &spec, .rows = {}};
   for (const std::uint32_t accelerators : spec.accelerators) {
     if (stop_requested(stop)) throw Interrupted("stopped");
@@ -123,7 +129,7 @@ PartitionStudy run_partition_study(const PartitionSpec& spec, const StopFlag* st
       PartitionRequest request = spec.request;
       request.accelerators = accelerators;
       request.most_replicas = std::min(request.most_replicas, accelerators);
-      row.result = partition_layers(spec.graph, spec.times, request);
+      row.result = partition_layers(spec.graph, spec.times, request, watched);
     }
     study.rows.push_back(std::move(row));
   }

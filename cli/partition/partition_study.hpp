@@ -24,7 +24,9 @@ struct PartitionStudy {
 
 /// Finds, or works out, all partitions of a spec, which must outlive the study.
 /// Throws what partition_layers() and make_partition() throw, Interrupted.
-[[nodiscard]] PartitionStudy run_partition_study(const PartitionSpec& spec, const StopFlag* stop);
+[[nodiscard]] PartitionStudy run_partition_study(const PartitionSpec& spec,
+                                                 const StopFlag* stop,
+                                                 const PartitionProgress& progress = {});
 
 /// Ends with a line feed.
 [[nodiscard]] std::string partition_json(const PartitionStudy& study);

@@ -10,13 +10,13 @@ namespace {
 /// By task: which step of its rank it belongs to; collectives and updates come after all.
 std::vector<std::uint32_t> steps_of_tasks(const TaskGraph& graph,
                                           const PassTasks& tasks,
+                                          const PipelineRanks& ranks,
                                           const std::vector<StepOrder>& orders) {
   std::vector<std::uint32_t> steps(graph.task_count(), std::numeric_limits<std::uint32_t>::max());
   for (std::uint32_t rank = 0; rank < graph.rank_count(); ++rank) {
-    const auto group = static_cast<std::uint32_t>(rank / orders.size());
-    const StepOrder& order = orders[rank % orders.size()];
+    const StepOrder& order = orders[ranks.place(rank)];
     for (std::uint32_t i = 0; i < order.size(); ++i) {
-      for (const auto pass : tasks.of(group, order[i])) {
+      for (const auto pass : tasks.of(ranks.line(rank), order[i])) {
         for (const TaskId task : pass) steps[task.value()] = i;
       }
     }
@@ -28,9 +28,10 @@ std::vector<std::uint32_t> steps_of_tasks(const TaskGraph& graph,
 
 CrossingMessages::CrossingMessages(const TaskGraph& graph,
                                    const PassTasks& tasks,
+                                   const PipelineRanks& ranks,
                                    const std::vector<StepOrder>& orders,
                                    const std::vector<RankMessage>& messages) {
-  const std::vector<std::uint32_t> steps = steps_of_tasks(graph, tasks, orders);
+  const std::vector<std::uint32_t> steps = steps_of_tasks(graph, tasks, ranks, orders);
   for (std::uint32_t i = 0; i < messages.size(); ++i) {
     const RankMessage& message = messages[i];
     Ends ends{.from = graph.rank(message.producer),
@@ -48,7 +49,7 @@ CrossingMessages::CrossingMessages(const TaskGraph& graph,
     }
     ends_.push_back(ends);
   }
-  for (auto& [ranks, queue] : between_) {
+  for (auto& [ends, queue] : between_) {
     std::stable_sort(queue.list.begin(), queue.list.end(), [this](auto a, auto b) {
       return ends_[a].made_by < ends_[b].made_by;
     });

@@ -17,9 +17,10 @@ namespace schedlab {
 /// calls both would wait forever.
 class CrossingMessages {
  public:
-  /// `orders`: the steps of each rank of a group. Cost O(tasks + messages log messages).
+  /// `orders`: the steps of each place of a group. Cost O(tasks + messages log messages).
   CrossingMessages(const TaskGraph& graph,
                    const PassTasks& tasks,
+                   const PipelineRanks& ranks,
                    const std::vector<StepOrder>& orders,
                    const std::vector<RankMessage>& messages);
 

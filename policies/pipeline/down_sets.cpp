@@ -158,9 +158,12 @@ DownSets::DownSets(std::size_t vertex_count, const std::vector<Edge>& edges, std
   });
 }
 
-DownSets DownSets::prefixes(std::size_t vertex_count) {
+DownSets DownSets::prefixes(std::size_t vertex_count, const std::vector<Edge>& edges) {
   DownSets result;
   result.prefixes_ = vertex_count + 1;
+  const auto steps = std::count_if(
+      edges.begin(), edges.end(), [](const Edge& e) { return e.first + 1 == e.second; });
+  result.complete_ = static_cast<std::size_t>(steps) + 1 >= vertex_count;
   return result;
 }
 

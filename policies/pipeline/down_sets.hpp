@@ -26,8 +26,9 @@ class DownSets {
   /// All of them; if there are more than `most`, prefixes of six orders, then unions and
   /// intersections of prefixes as long as there is room. Edges are sorted and go upwards.
   DownSets(std::size_t vertex_count, const std::vector<Edge>& edges, std::size_t most);
-  /// Prefixes of the order of the vertices' numbers, which must be one of the graph.
-  [[nodiscard]] static DownSets prefixes(std::size_t vertex_count);
+  /// Prefixes of the order of the vertices' numbers, which must be one of the graph. All there are
+  /// if each vertex needs the one before it.
+  [[nodiscard]] static DownSets prefixes(std::size_t vertex_count, const std::vector<Edge>& edges);
 
   [[nodiscard]] std::size_t size() const { return only_prefixes() ? prefixes_ : sets_.size(); }
   [[nodiscard]] bool has(std::size_t set, std::uint32_t vertex) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <set>
 #include <string>
@@ -51,10 +52,34 @@ IdVector<LayerId, std::uint8_t> free_layers(const LayerGraph& graph,
   return free;
 }
 
+/// Whom a layer without time goes with.
+std::optional<LayerId> companion(const LayerGraph& graph,
+                                 const StageRules& rules,
+                                 MergeUntimed untimed,
+                                 const IdVector<LayerId, std::uint8_t>& free,
+                                 const IdVector<LayerId, std::set<LayerId>>& readers,
+                                 LayerId id) {
+  std::set<LayerId> inputs;
+  for (const LayerId input : graph.layers[id].inputs) {
+    if (free[input] == 0) inputs.insert(input);
+  }
+  if (untimed == MergeUntimed::all) {
+    return inputs.size() == 1 ? std::optional{*inputs.begin()} : std::nullopt;
+  }
+  if (inputs.empty() && free[id] == 0 && readers[id].size() == 1) return *readers[id].begin();
+  if (inputs.size() != 1) return std::nullopt;
+  const LayerId input = *inputs.begin();
+  const auto transfer = [&](LayerId of) { return transfer_time(graph.layers[of], rules); };
+  const bool harmless = readers[id].empty() || transfer(id) == Duration{0} ||
+                        (readers[input].size() == 1 && transfer(id) <= transfer(input));
+  return harmless ? std::optional{input} : std::nullopt;
+}
+
 /// Edges both ways between what has to stay together, so that it is one strong component.
 void add_bonds(const LayerGraph& graph,
                const IdVector<LayerId, LayerTimes>& times,
                const PartitionRequest& request,
+               MergeUntimed untimed,
                const IdVector<LayerId, std::uint8_t>& free,
                std::vector<Edge>& edges) {
   const auto bond = [&](LayerId a, LayerId b) {
@@ -64,6 +89,10 @@ void add_bonds(const LayerGraph& graph,
   for (const std::vector<LayerId>& layers : request.together) {
     for (std::size_t i = 1; i < layers.size(); ++i) bond(layers[i - 1], layers[i]);
   }
+  IdVector<LayerId, std::set<LayerId>> readers(graph.layers.size());
+  for (const LayerId id : graph.layers.ids()) {
+    for (const LayerId input : graph.layers[id].inputs) readers[input].insert(id);
+  }
   std::map<std::string, LayerId> last_tied;
   for (const LayerId id : graph.layers.ids()) {
     const Layer& layer = graph.layers[id];
@@ -71,12 +100,9 @@ void add_bonds(const LayerGraph& graph,
       const auto [other, fresh] = last_tied.emplace(layer.tied, id);
       if (!fresh) bond(other->second, id);
     }
-    if (!request.merge_untimed || time_of(times[id], request.rules) > Duration{0}) continue;
-    std::set<LayerId> inputs;
-    for (const LayerId input : layer.inputs) {
-      if (free[input] == 0) inputs.insert(input);
-    }
-    if (inputs.size() == 1) bond(*inputs.begin(), id);
+    if (untimed == MergeUntimed::none || time_of(times[id], request.rules) > Duration{0}) continue;
+    const auto with = companion(graph, request.rules, untimed, free, readers, id);
+    if (with) bond(*with, id);
   }
 }
 
@@ -111,11 +137,12 @@ std::vector<std::uint32_t> ordered(std::size_t count,
 
 LayerGroups group_layers(const LayerGraph& graph,
                          const IdVector<LayerId, LayerTimes>& times,
-                         const PartitionRequest& request) {
+                         const PartitionRequest& request,
+                         MergeUntimed untimed) {
   const auto free = free_layers(graph, times, request.rules);
   const std::vector<Edge> reads = layer_edges(graph);
   std::vector<Edge> bonded = reads;
-  add_bonds(graph, times, request, free, bonded);
+  add_bonds(graph, times, request, untimed, free, bonded);
   const std::vector<std::uint32_t> component = strong_components(graph.layers.size(), bonded);
 
   // A free layer that is bonded to others keeps its component; alone it has none.

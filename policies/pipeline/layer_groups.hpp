@@ -23,10 +23,21 @@ struct LayerGroups {
       const LayerGraph& graph, const std::vector<std::uint32_t>& stage_of_group) const;
 };
 
-/// Strongly connected layers, those that the request puts together, and layers without time with
-/// what they read. Layers that cost nothing and read nothing that does are free.
+/// Which layers without time go with another one.
+enum class MergeUntimed : std::uint8_t {
+  none,
+  /// Where no partition has a lower load for keeping them apart: what nobody reads, or what alone
+  /// reads its input and has no larger transfer, with that; what reads nothing, with its only
+  /// reader. Memory may move with them.
+  harmless,
+  all,  ///< with the only layer they read
+};
+
+/// Strongly connected layers, those that the request puts together, and layers without time as
+/// `untimed` says. Layers that cost nothing and read nothing that does are free.
 [[nodiscard]] LayerGroups group_layers(const LayerGraph& graph,
                                        const IdVector<LayerId, LayerTimes>& times,
-                                       const PartitionRequest& request);
+                                       const PartitionRequest& request,
+                                       MergeUntimed untimed);
 
 }  // namespace schedlab::detail

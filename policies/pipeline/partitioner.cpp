@@ -27,34 +27,53 @@ constexpr std::size_t most_table_entries = std::size_t{1} << 24;
 
 constexpr std::array<std::string_view, 4> method_words{"given", "exact", "some_cuts", "greedy"};
 
+/// Pairs of prefixes that a search among them may look at: some seconds.
+constexpr std::uint64_t most_pairs = std::uint64_t{1} << 28;
+/// Down-sets of a first search, whose result bounds that among all.
+constexpr std::size_t quick_down_sets = 1500;
+
 /// One model's search, with the down-sets that can be afforded.
 class Partitioning {
  public:
   Partitioning(const LayerGraph& graph,
                const IdVector<LayerId, LayerTimes>& times,
-               const PartitionRequest& request)
+               const PartitionRequest& request,
+               detail::MergeUntimed untimed,
+               const PartitionProgress& progress)
       : graph_(graph),
         times_(times),
         request_(request),
-        groups_(detail::group_layers(graph, times, request)),
-        chain_(DownSets::prefixes(groups_.count)),
-        chain_costs_(graph, times, groups_, chain_, request.rules) {
-    if (chain_.size() * (request.accelerators + std::size_t{1}) > most_table_entries) return;
+        groups_(detail::group_layers(graph, times, request, untimed)),
+        chain_(DownSets::prefixes(groups_.count, groups_.edges)),
+        chain_costs_(graph, times, groups_, chain_, request.rules),
+        work_{.progress = progress} {
+    if (!fits(chain_)) return;
+    if (chain_.complete()) {
+      tried_ = {.sets = &chain_, .costs = &chain_costs_};
+      return;
+    }
     sets_.emplace(groups_.count, groups_.edges, request.most_down_sets);
-    if (sets_->size() * (request.accelerators + std::size_t{1}) > most_table_entries) {
+    if (!fits(*sets_)) {
       sets_.reset();
       return;
     }
     costs_.emplace(graph, times, groups_, *sets_, request.rules);
+    tried_ = {.sets = &*sets_, .costs = &*costs_};
+    if (sets_->complete() && sets_->size() > quick_down_sets) {
+      few_.emplace(groups_.count, groups_.edges, quick_down_sets);
+      few_costs_.emplace(graph, times, groups_, *few_, request.rules);
+    }
   }
 
   PartitionResult run() {
     SearchGoal goal;
     goal.accelerators = request_.accelerators;
     goal.use_all = request_.use_all;
+    goal.min_replicas = request_.min_replicas;
     goal.most_replicas = request_.most_replicas;
     if (request_.memory_limit > Bytes{0}) goal.most_memory = request_.memory_limit;
-    if (goal.use_all && goal.most_replicas == 1 && groups_.count < goal.accelerators) {
+    if (goal.use_all && groups_.count * goal.most_replicas < goal.accelerators &&
+        goal.min_replicas == goal.most_replicas) {
       refuse_stages();
     }
     const std::optional<FoundStages> fastest = search(goal);
@@ -70,16 +89,41 @@ class Partitioning {
   }
 
  private:
-  [[nodiscard]] const DownSets& sets() const { return sets_ ? *sets_ : chain_; }
+  /// Down-sets that a table is made of; without: stages are filled.
+  struct Tried {
+    const DownSets* sets = nullptr;
+    const StageCosts* costs = nullptr;
+  };
 
-  [[nodiscard]] std::optional<FoundStages> search(SearchGoal goal) const {
-    if (!sets_) return detail::filled_stages(chain_, chain_costs_, goal);
+  [[nodiscard]] bool fits(const DownSets& sets) const {
+    return sets.size() * (request_.accelerators + std::size_t{1}) <= most_table_entries;
+  }
+  [[nodiscard]] const DownSets& sets() const { return tried_.sets ? *tried_.sets : chain_; }
+  [[nodiscard]] bool complete() const { return tried_.sets != nullptr && tried_.sets->complete(); }
+
+  [[nodiscard]] std::optional<FoundStages> search(SearchGoal goal) {
+    if (!tried_.sets) return detail::filled_stages(chain_, chain_costs_, goal, work_);
+    std::optional<FoundStages> quick;
     if (goal.objective == PartitionObjective::load) {
       // What a quick search finds bounds the work of every stage of a better one.
-      const auto quick = detail::filled_stages(chain_, chain_costs_, goal);
-      if (quick) goal.most_load = std::min(goal.most_load, Duration{quick->value});
+      const auto bound_by = [&goal](const std::optional<FoundStages>& found) {
+        if (found) goal.most_load = std::min(goal.most_load, Duration{found->value});
+      };
+      quick = detail::filled_stages(chain_, chain_costs_, goal, work_);
+      bound_by(quick);
+      if (few_) bound_by(detail::best_stages(*few_, *few_costs_, goal, work_));
     }
-    return detail::best_stages(*sets_, *costs_, goal);
+    if (tried_.sets == &chain_ &&
+        detail::pairs_of_prefixes(chain_costs_, chain_.size(), goal, most_pairs) == most_pairs) {
+      // Too many to try. What is as fast as can be is proven all the same, its memory as it comes.
+      if (goal.objective == PartitionObjective::memory &&
+          request_.objective == PartitionObjective::load && goal.most_load < Duration::max()) {
+        return std::nullopt;
+      }
+      if (!quick || Duration{quick->value} > lower_bound()) tried_ = {};
+      return quick ? quick : detail::filled_stages(chain_, chain_costs_, goal, work_);
+    }
+    return detail::best_stages(*tried_.sets, *tried_.costs, goal, work_);
   }
 
   [[noreturn]] void refuse_stages() const {
@@ -94,12 +138,12 @@ class Partitioning {
         fmt::format("layers \"{}\": {} stages are asked for, but only {} groups of layers can be "
                     "separated{}\n  ask for fewer stages",
                     graph_.name,
-                    request_.accelerators,
+                    request_.accelerators / request_.min_replicas,
                     groups_.count,
                     bound));
   }
 
-  [[noreturn]] void refuse_memory(SearchGoal goal) const {
+  [[noreturn]] void refuse_memory(SearchGoal goal) {
     goal.objective = PartitionObjective::memory;
     goal.most_memory = Bytes{INT64_MAX};
     const std::optional<FoundStages> least = search(goal);
@@ -117,7 +161,7 @@ class Partitioning {
                     "accelerators, fewer microbatches in flight or smaller microbatches",
                     graph_.name,
                     request_.accelerators,
-                    sets_ && sets_->complete() ? "of all" : "found",
+                    complete() ? "of all" : "found",
                     least->value,
                     request_.memory_limit.count()),
         "memory",
@@ -135,21 +179,21 @@ class Partitioning {
     PartitionResult result;
     result.partition = make_partition(
         graph_, times_, groups_.spread(graph_, stage_of_group), found.replicas, request_.rules);
-    result.method = !sets_              ? PartitionMethod::greedy
-                    : sets_->complete() ? PartitionMethod::exact
-                                        : PartitionMethod::some_cuts;
+    result.method = !tried_.sets ? PartitionMethod::greedy
+                    : complete() ? PartitionMethod::exact
+                                 : PartitionMethod::some_cuts;
     result.groups = groups_.count;
     result.down_sets = sets().size();
+    result.stages_tried = work_.stages_tried;
     result.lower_bound = lower_bound();
     return result;
   }
 
-  /// Of the work alone: all of it over all accelerators, or the largest group over its replicas.
+  /// All work over all accelerators, or the group that takes most over its replicas.
   [[nodiscard]] Duration lower_bound() const {
     const Duration all = chain_costs_.compute(chain_.size() - 1);
     std::int64_t bound = ceil_div(all.count(), std::int64_t{request_.accelerators});
-    for (std::size_t group = 0; group < groups_.count; ++group) {
-      const Duration own = chain_costs_.compute(group + 1) - chain_costs_.compute(group);
+    for (const Duration own : chain_costs_.least_loads()) {
       bound = std::max(bound, ceil_div(own.count(), std::int64_t{request_.most_replicas}));
     }
     return Duration{bound};
@@ -161,9 +205,24 @@ class Partitioning {
   LayerGroups groups_;
   DownSets chain_;
   StageCosts chain_costs_;
-  std::optional<DownSets> sets_;  // none: they would not fit the table
+  std::optional<DownSets> sets_;  // if there are others than chain_, and they fit the table
   std::optional<StageCosts> costs_;
+  std::optional<DownSets> few_;
+  std::optional<StageCosts> few_costs_;
+  Tried tried_;
+  detail::SearchWork work_;
 };
+
+/// Is `a` the better partition?
+bool better(const PartitionResult& a, const PartitionResult& b, PartitionObjective objective) {
+  const auto key = [objective](const PartitionResult& result) {
+    const std::int64_t load = result.partition.load().count();
+    const std::int64_t memory = result.partition.largest_memory().count();
+    return objective == PartitionObjective::load ? std::pair{load, memory}
+                                                 : std::pair{memory, load};
+  };
+  return key(a) < key(b);
+}
 
 }  // namespace
 
@@ -178,10 +237,30 @@ std::string_view to_string(PartitionMethod method) {
 
 PartitionResult partition_layers(const LayerGraph& graph,
                                  const IdVector<LayerId, LayerTimes>& times,
-                                 const PartitionRequest& request) {
-  SCHEDLAB_EXPECTS(request.accelerators > 0 && request.most_replicas > 0, graph.name);
+                                 const PartitionRequest& request,
+                                 const PartitionProgress& progress) {
+  SCHEDLAB_EXPECTS(request.accelerators > 0 && request.min_replicas > 0, graph.name);
+  SCHEDLAB_EXPECTS(request.most_replicas >= request.min_replicas, graph.name);
   SCHEDLAB_EXPECTS(request.load_slack >= 0 && !graph.layers.empty(), graph.name);
-  return Partitioning(graph, times, request).run();
+  using detail::MergeUntimed;
+  const auto search = [&](MergeUntimed untimed) {
+    return Partitioning(graph, times, request, untimed, progress).run();
+  };
+  if (request.merge_untimed) {
+    return search(*request.merge_untimed ? MergeUntimed::all : MergeUntimed::none);
+  }
+  PartitionResult fine = search(MergeUntimed::harmless);
+  if (fine.method == PartitionMethod::exact) return fine;
+  PartitionResult coarse = search(MergeUntimed::all);
+  coarse.stages_tried += fine.stages_tried;
+  fine.stages_tried = coarse.stages_tried;
+  if (!better(coarse, fine, request.objective)) return fine;
+  // What is proven of larger groups is not proven of smaller ones.
+  coarse.lower_bound = fine.lower_bound;
+  if (coarse.method == PartitionMethod::exact && coarse.partition.load() > fine.lower_bound) {
+    coarse.method = PartitionMethod::some_cuts;
+  }
+  return coarse;
 }
 
 }  // namespace schedlab

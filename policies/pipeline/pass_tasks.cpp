@@ -79,39 +79,41 @@ PipelineShape pipeline_shape(const TaskGraph& graph, const std::string& policy) 
     stages = std::max<std::int64_t>(stages, tags.stage + 1);
     microbatches = std::max<std::int64_t>(microbatches, tags.microbatch + 1);
   }
-  const std::uint32_t groups = pipeline_groups(graph);
-  if (groups == 0 || microbatches == 0) refuse(policy, "the graph has no forward pass of stage 0");
-  const std::int64_t ranks = graph.rank_count() / groups;
-  if (ranks * groups != graph.rank_count() || stages % ranks != 0) {
+  const PipelineRanks of = pipeline_ranks(graph);
+  if (of.groups == 0 || microbatches == 0) {
+    refuse(policy, "the graph has no forward pass of stage 0");
+  }
+  const std::uint32_t ranks = of.places;
+  if (ranks * of.groups * of.tensor_parallel != graph.rank_count() || stages % ranks != 0) {
     refuse(policy,
            fmt::format("{} stages of {} groups are not spread evenly over {} ranks",
                        stages,
-                       groups,
+                       of.groups,
                        graph.rank_count()));
   }
   for (const TaskId task : graph.tasks()) {
     const Tags& tags = graph.tags(task);
     if (*pipeline_work(tags) != PipelineWork::all_reduce &&
-        graph.rank(task) % ranks != tags.stage % ranks) {
+        of.place(graph.rank(task)) != static_cast<std::uint32_t>(tags.stage) % ranks) {
       refuse(policy, fmt::format("{} is on rank {}", graph.name(task), graph.rank(task)));
     }
   }
-  return {.ranks = static_cast<std::uint32_t>(ranks),
+  return {.ranks = ranks,
           .chunks = static_cast<std::uint32_t>(stages / ranks),
           .microbatches = static_cast<std::uint32_t>(microbatches)};
 }
 
-PassTasks::PassTasks(const TaskGraph& graph, const PipelineShape& shape)
+PassTasks::PassTasks(const TaskGraph& graph, const PipelineShape& shape, const PipelineRanks& ranks)
     : stages_(std::size_t{shape.ranks} * shape.chunks), microbatches_(shape.microbatches) {
-  const std::size_t groups = graph.rank_count() / shape.ranks;
+  const std::size_t lines = graph.rank_count() / shape.ranks;
   sort_into(
       graph,
-      groups * stages_ * passes * microbatches_,
+      lines * stages_ * passes * microbatches_,
       [&](TaskId task) -> std::optional<std::size_t> {
         const Tags& tags = graph.tags(task);
         const auto pass = pass_of(*pipeline_work(tags));
         if (!pass) return std::nullopt;
-        return key(graph.rank(task) / shape.ranks,
+        return key(ranks.line(graph.rank(task)),
                    static_cast<std::uint32_t>(tags.stage),
                    *pass,
                    static_cast<std::uint32_t>(tags.microbatch));
@@ -128,10 +130,10 @@ PassTasks::PassTasks(const TaskGraph& graph, const PipelineShape& shape)
   sort_into(graph, graph.rank_count(), of_rank(PipelineWork::update), updates_, updates_begin_);
 }
 
-std::array<std::span<const TaskId>, 2> PassTasks::of(std::uint32_t group,
+std::array<std::span<const TaskId>, 2> PassTasks::of(std::uint32_t line,
                                                      const PipelineStep& step) const {
   const auto pass = [&](std::size_t which) {
-    return row(tasks_, begin_, key(group, step.stage, which, step.microbatch));
+    return row(tasks_, begin_, key(line, step.stage, which, step.microbatch));
   };
   switch (step.kind) {
     case StepKind::forward:

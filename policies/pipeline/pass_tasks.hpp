@@ -3,6 +3,7 @@
 
 #include "policies/pipeline/step_order.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "sim/pipeline/pipeline_work.hpp"
 
 #include <array>
 #include <cstddef>
@@ -16,10 +17,11 @@ namespace schedlab {
 class PassTasks {
  public:
   /// `shape` as from pipeline_shape().
-  PassTasks(const TaskGraph& graph, const PipelineShape& shape);
+  PassTasks(const TaskGraph& graph, const PipelineShape& shape, const PipelineRanks& ranks);
 
-  /// Of a step: one pass, or two of which the second is empty where the step is one.
-  [[nodiscard]] std::array<std::span<const TaskId>, 2> of(std::uint32_t group,
+  /// Of a step of a rank of that line (PipelineRanks::line): one pass, or two of which the second
+  /// is empty where the step is one.
+  [[nodiscard]] std::array<std::span<const TaskId>, 2> of(std::uint32_t line,
                                                           const PipelineStep& step) const;
   /// Parts of collectives of a rank.
   [[nodiscard]] std::span<const TaskId> parts(std::uint32_t rank) const {
@@ -37,11 +39,11 @@ class PassTasks {
                                                    std::size_t index) {
     return {items.data() + begin[index], items.data() + begin[index + 1]};
   }
-  [[nodiscard]] std::size_t key(std::uint32_t group,
+  [[nodiscard]] std::size_t key(std::uint32_t line,
                                 std::uint32_t stage,
                                 std::size_t pass,
                                 std::uint32_t microbatch) const {
-    return ((std::size_t{group} * stages_ + stage) * passes + pass) * microbatches_ + microbatch;
+    return ((std::size_t{line} * stages_ + stage) * passes + pass) * microbatches_ + microbatch;
   }
 
   std::size_t stages_;

@@ -77,7 +77,8 @@ class RankProgramWriter {
       : graph_(problem.graph),
         options_(options),
         shape_(pipeline_shape(problem.graph, policy)),
-        tasks_(problem.graph, shape_),
+        ranks_(pipeline_ranks(problem.graph)),
+        tasks_(problem.graph, shape_, ranks_),
         messages_(problem.graph) {
     plan_.policy = policy;
     plan_.hosts = IdVector<HostId, HostProgram>(graph_.rank_count());
@@ -89,11 +90,12 @@ class RankProgramWriter {
   }
 
   [[nodiscard]] const PipelineShape& shape() const { return shape_; }
+  [[nodiscard]] const PipelineRanks& ranks() const { return ranks_; }
 
   /// The orders of all ranks of a group: who sends when decides who would be stuck.
   void know_orders(const std::vector<StepOrder>& orders) {
     if (options_.transfers == PipelineTransfers::blocking) {
-      crossing_.emplace(graph_, tasks_, orders, messages_.all());
+      crossing_.emplace(graph_, tasks_, ranks_, orders, messages_.all());
     }
   }
 
@@ -103,17 +105,17 @@ class RankProgramWriter {
     sent_.clear();
     begin_streams(rank);
     begin_parts(rank);
-    const std::uint32_t group = rank / shape_.ranks;
+    const std::uint32_t line = ranks_.line(rank);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i == 0) post_receives(group, order[i]);
-      if (i + 1 < order.size()) post_receives(group, order[i + 1]);
-      for (const std::span<const TaskId> pass : tasks_.of(group, order[i])) {
+      if (i == 0) post_receives(line, order[i]);
+      if (i + 1 < order.size()) post_receives(line, order[i + 1]);
+      for (const std::span<const TaskId> pass : tasks_.of(line, order[i])) {
         for (const TaskId task : pass) launch(task);
       }
       if (options_.sums == GradientSums::before_sending && launch_parts(false)) {
         calls_->push_back(HostCall::synchronize_stream(comm_));
       }
-      send(group, order[i]);
+      send(line, order[i]);
       if (options_.sums == GradientSums::overlapped) launch_parts(false);
     }
     launch_parts(true);
@@ -136,12 +138,16 @@ class RankProgramWriter {
   void begin_streams(std::uint32_t rank) {
     std::vector<std::uint32_t> stages;
     for (std::uint32_t c = 0; c < shape_.chunks; ++c) {
-      stages.push_back(c * shape_.ranks + rank % shape_.ranks);
+      stages.push_back(c * shape_.ranks + ranks_.place(rank));
     }
     std::string name =
         fmt::format("stage{} {}", stages.size() > 1 ? "s" : "", fmt::join(stages, ", "));
-    if (graph_.rank_count() > shape_.ranks) {
-      name = fmt::format("group {} {}", rank / shape_.ranks, name);
+    if (ranks_.groups > 1) {
+      name = fmt::format(
+          "group {} {}", rank / ranks_.tensor_parallel / ranks_.places, std::move(name));
+    }
+    if (ranks_.tensor_parallel > 1) {
+      name = fmt::format("{} part {}", std::move(name), rank % ranks_.tensor_parallel);
     }
     compute_ =
         plan_.streams.push_back({.device = DeviceId{rank}, .priority = 0, .name = std::move(name)});
@@ -155,7 +161,7 @@ class RankProgramWriter {
       // Ranks of one stage have like programs; where stages differ, the order of the graph is the
       // one that all agree on.
       const bool one_stage = std::all_of(joined.begin(), joined.end(), [&](TaskId other) {
-        return graph_.rank(other) % shape_.ranks == rank % shape_.ranks;
+        return ranks_.place(graph_.rank(other)) == ranks_.place(rank);
       });
       parts_.push_back({.task = task,
                         .missing = graph_.predecessors(task).size(),
@@ -166,9 +172,9 @@ class RankProgramWriter {
         plan_.streams.push_back({.device = DeviceId{rank}, .priority = 0, .name = "communication"});
   }
 
-  void post_receives(std::uint32_t group, const PipelineStep& step) {
+  void post_receives(std::uint32_t line, const PipelineStep& step) {
     if (options_.transfers == PipelineTransfers::blocking) return;
-    for (const std::span<const TaskId> pass : tasks_.of(group, step)) {
+    for (const std::span<const TaskId> pass : tasks_.of(line, step)) {
       for (const TaskId task : pass) {
         messages_.for_each_needed(task, [this](std::uint32_t message) {
           if (messages_.post(message)) calls_->push_back(HostCall::irecv(message));
@@ -197,9 +203,9 @@ class RankProgramWriter {
   }
 
   /// What the step made for others leaves once all its passes are done.
-  void send(std::uint32_t group, const PipelineStep& step) {
+  void send(std::uint32_t line, const PipelineStep& step) {
     made_.clear();
-    for (const std::span<const TaskId> pass : tasks_.of(group, step)) {
+    for (const std::span<const TaskId> pass : tasks_.of(line, step)) {
       for (const TaskId task : pass) {
         messages_.for_each_made(task, [this](std::uint32_t message) { made_.push_back(message); });
       }
@@ -274,6 +280,7 @@ class RankProgramWriter {
   const TaskGraph& graph_;
   RankProgramOptions options_;
   PipelineShape shape_;
+  PipelineRanks ranks_;
   PassTasks tasks_;
   MessageIndex messages_;
   std::optional<CrossingMessages> crossing_;  // of blocking transfers
@@ -301,7 +308,7 @@ Plan rank_programs(const Problem& problem,
   for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) orders.push_back(order(shape, rank));
   writer.know_orders(orders);
   for (std::uint32_t rank = 0; rank < problem.graph.rank_count(); ++rank) {
-    writer.write(rank, orders[rank % shape.ranks]);
+    writer.write(rank, orders[writer.ranks().place(rank)]);
   }
   Plan plan = writer.take();
   if (plan.task_count() != problem.graph.task_count()) {

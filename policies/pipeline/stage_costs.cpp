@@ -101,6 +101,34 @@ void StageCosts::add_prefixes() {
   }
 }
 
+std::vector<Duration> StageCosts::least_loads() const {
+  std::vector<Duration> loads;
+  std::vector<std::map<std::uint32_t, Duration>> received(of_group_.size());  // by writing group
+  std::vector<std::map<std::uint32_t, Duration>> sent(of_group_.size());      // by reading group
+  loads.reserve(of_group_.size());
+  for (const Sums& sums : of_group_) loads.push_back(sums.compute);
+  if (rules_.overlapped) return loads;
+  for (const Output& output : outputs_) {
+    for (const std::uint32_t reader : output.readers) {
+      received[reader][output.group] += output.transfer;
+      // Sent unless every reader is there, so at least as cheap as having the cheapest missing one.
+      Duration& each = sent[output.group][reader];
+      each = std::max(each, output.transfer);
+    }
+  }
+  for (std::size_t group = 0; group < loads.size(); ++group) {
+    for (const auto& [writer, transfer] : received[group]) {
+      loads[group] += std::min(transfer, of_group_[writer].compute);
+    }
+    Duration largest{0};  // outputs may have the same readers: only one counts
+    for (const auto& [reader, transfer] : sent[group]) {
+      largest = std::max(largest, std::min(transfer, of_group_[reader].compute));
+    }
+    loads[group] += largest;
+  }
+  return loads;
+}
+
 void StageCosts::between(std::size_t inner, std::size_t outer, Parts& parts) const {
   const Sums& before = sums_[inner];
   const Sums& after = sums_[outer];

@@ -26,6 +26,11 @@ class StageCosts {
   /// Work of the layers of a down-set.
   [[nodiscard]] Duration compute(std::size_t set) const { return sums_[set].compute; }
 
+  /// No stage with the group has a lower load on one accelerator: its work and, of each output that
+  /// it reads, the cheaper of the transfer and of having its group, too; of each of its own the
+  /// cheaper of the transfer and of having all groups that read it.
+  [[nodiscard]] std::vector<Duration> least_loads() const;
+
   struct Parts {
     PartitionStage stage{};  ///< without layers, replicas, synchronization, load and memory
     Bytes kept{};            ///< by its layers, and what it received

@@ -7,9 +7,10 @@
 
 namespace schedlab {
 
-/// The pipeline of one data-parallel group: stage k is on rank k modulo ranks.
+/// The pipeline of one data-parallel group: stage k is at place k modulo places, which one rank
+/// has, or several that share each of its stages; they all do the same.
 struct PipelineShape {
-  std::uint32_t ranks = 1;
+  std::uint32_t ranks = 1;   ///< places
   std::uint32_t chunks = 1;  ///< stages of each rank
   std::uint32_t microbatches = 1;
 

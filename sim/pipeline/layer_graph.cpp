@@ -62,6 +62,19 @@ class LayerCheck {
         layer.transfer.value_or(Duration{0}) < Duration{0}) {
       refuse(id, "a negative number", "bytes and durations of at least 0");
     }
+    for (const LayerJoin& join : layer.joins) {
+      const OperationId operation = layer.of(join.pass);
+      const std::size_t kernels =
+          operation.valid() ? graph_.operations[operation].kernels.size() : 0;
+      if (join.kernels > kernels || join.bytes < Bytes{0} || graph_.tensor_parallel < 2) {
+        refuse(id,
+               fmt::format("a collective behind {} of {} kernels among {} ranks",
+                           join.kernels,
+                           kernels,
+                           graph_.tensor_parallel),
+               "one of at least 2 ranks within the pass");
+      }
+    }
     check_tied(id);
     add_totals(id);
   }

@@ -3,6 +3,7 @@
 
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
+#include "sim/graph/collective.hpp"
 #include "sim/graph/components.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/machine/cost_model.hpp"
@@ -16,6 +17,20 @@
 namespace schedlab {
 
 using LayerId = StrongId<struct LayerIdTag>;
+
+/// What a microbatch does in a layer.
+enum class LayerPass : std::uint8_t { forward, backward_data, backward_weight };
+
+/// A collective of the ranks that share a layer, behind so many of the kernels of one of its
+/// passes.
+struct LayerJoin {
+  LayerPass pass = LayerPass::forward;
+  std::uint32_t kernels = 0;  ///< of the pass, that come before it
+  CollectiveOp op = CollectiveOp::all_reduce;
+  Bytes bytes{};
+
+  friend bool operator==(const LayerJoin&, const LayerJoin&) = default;
+};
 
 /// One layer of a model: what a stage of a pipeline is made of. Work refers to the graph's
 /// operations, none() = no work; all of it is that of one microbatch of LayerGraph::samples.
@@ -32,7 +47,14 @@ struct Layer {
   std::optional<Duration> transfer{};
   std::string tied{};  ///< layers with the same word share their parameters; empty: none
   std::vector<LayerId> inputs{};
+  std::vector<LayerJoin> joins{};  ///< by pass, then in their order
 
+  /// The operation of a pass.
+  [[nodiscard]] OperationId of(LayerPass pass) const {
+    return pass == LayerPass::forward         ? forward
+           : pass == LayerPass::backward_data ? backward_data
+                                              : backward_weight;
+  }
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
@@ -42,6 +64,8 @@ struct Layer {
 struct LayerGraph {
   std::string name{};
   std::int64_t samples = 1;  ///< in one microbatch
+  /// Ranks that share every layer; work and bytes are one rank's part, all parts are alike.
+  std::uint32_t tensor_parallel = 1;
   IdVector<OperationId, Operation> operations{};
   IdVector<LayerId, Layer> layers{};
 

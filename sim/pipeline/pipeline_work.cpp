@@ -41,9 +41,10 @@ Tags pipeline_tags(std::uint32_t stage, std::int64_t microbatch, PipelineWork wo
           .microbatch = static_cast<std::int32_t>(microbatch)};
 }
 
-std::uint32_t pipeline_groups(const TaskGraph& graph) {
+PipelineRanks pipeline_ranks(const TaskGraph& graph) {
+  PipelineRanks ranks;
   // Of other graphs the first task says it.
-  if (graph.task_count() == 0 || !pipeline_work(graph.tags(TaskId{0}))) return 0;
+  if (graph.task_count() == 0 || !pipeline_work(graph.tags(TaskId{0}))) return ranks;
   std::vector<bool> has_first_stage(graph.rank_count(), false);
   for (const TaskId task : graph.tasks()) {
     const Tags& tags = graph.tags(task);
@@ -51,8 +52,17 @@ std::uint32_t pipeline_groups(const TaskGraph& graph) {
       has_first_stage[graph.rank(task)] = true;
     }
   }
-  return static_cast<std::uint32_t>(
-      std::count(has_first_stage.begin(), has_first_stage.end(), true));
+  const auto lines =
+      static_cast<std::uint32_t>(std::count(has_first_stage.begin(), has_first_stage.end(), true));
+  for (const CollectiveId id : graph.collectives().ids()) {
+    const auto parts = graph.collectives().tasks(id);
+    if (pipeline_work(graph.tags(parts.front())) == PipelineWork::all_reduce) continue;
+    ranks.tensor_parallel = static_cast<std::uint32_t>(parts.size());
+    break;
+  }
+  ranks.groups = lines / ranks.tensor_parallel;
+  if (lines > 0) ranks.places = std::max(graph.rank_count() / lines, 1U);
+  return ranks;
 }
 
 std::vector<RankMessage> rank_messages(const TaskGraph& graph) {

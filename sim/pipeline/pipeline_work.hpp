@@ -13,8 +13,9 @@ namespace schedlab {
 
 /// What a task of a pipeline's graph does. Such a graph tags every task with its stage
 /// (Tags::stage, in the order of the model), its micro-batch (Tags::microbatch; -1: all of a round)
-/// and its work (Tags::step); TaskGraph::rank says where it runs. Rank = group x ranks of a group
-/// + stage modulo ranks of a group, so that data-parallel group g has neighbouring ranks.
+/// and its work (Tags::step); TaskGraph::rank says where it runs (PipelineRanks). Where several
+/// ranks share a stage (tensor parallelism) each has its part of every pass, and the collectives
+/// that join the parts are tasks of the pass.
 enum class PipelineWork : std::uint8_t {
   labels,              ///< the first stage reads labels, which go to the last
   receive_activation,  ///< decompresses it
@@ -37,9 +38,27 @@ inline constexpr std::size_t pipeline_work_count = 11;
 [[nodiscard]] std::optional<PipelineWork> pipeline_work(const Tags& tags);
 [[nodiscard]] Tags pipeline_tags(std::uint32_t stage, std::int64_t microbatch, PipelineWork work);
 
-/// Data-parallel groups of a pipeline's graph: how many ranks have a forward pass of stage 0. 0:
-/// the graph is no pipeline. Ranks of a group are TaskGraph::rank_count() over this.
-[[nodiscard]] std::uint32_t pipeline_groups(const TaskGraph& graph);
+/// Who is where: rank = (group x places + stage modulo places) x tensor_parallel + lane, so that
+/// the ranks that share a stage are neighbours, and those of a data-parallel group too.
+struct PipelineRanks {
+  std::uint32_t groups = 0;           ///< data-parallel; 0: the graph is no pipeline
+  std::uint32_t places = 1;           ///< of a group, each with tensor_parallel ranks
+  std::uint32_t tensor_parallel = 1;  ///< ranks that share a stage
+
+  /// Which of its group's places.
+  [[nodiscard]] std::uint32_t place(std::uint32_t rank) const {
+    return rank / tensor_parallel % places;
+  }
+  /// Ranks of one lane of a group pass micro-batches on to each other: a line. Which one is it?
+  [[nodiscard]] std::uint32_t line(std::uint32_t rank) const {
+    return rank / tensor_parallel / places * tensor_parallel + rank % tensor_parallel;
+  }
+  friend bool operator==(const PipelineRanks&, const PipelineRanks&) = default;
+};
+
+/// Of a pipeline's graph. How many ranks share a stage is how many a collective within a pass
+/// joins. Cost O(tasks).
+[[nodiscard]] PipelineRanks pipeline_ranks(const TaskGraph& graph);
 
 /// The result of one task that another rank needs.
 struct RankMessage {

@@ -346,8 +346,8 @@ void Summarizer::fill_shares(const Trace& trace, Summary& summary) const {
 }
 
 void Summarizer::fill_pipeline(const Problem& problem, const Trace& trace, Summary& summary) const {
-  const std::uint32_t groups = pipeline_groups(problem.graph);
-  if (groups == 0) return;
+  const PipelineRanks of = pipeline_ranks(problem.graph);
+  if (of.groups == 0) return;
   double work = 0;
   for (const TaskSpan& span : trace.tasks) {
     const auto what = pipeline_work(problem.graph.tags(span.task));
@@ -359,9 +359,9 @@ void Summarizer::fill_pipeline(const Problem& problem, const Trace& trace, Summa
   const double whole = static_cast<double>(summary.makespan.count()) * ranks;
   summary.bubble_share = whole > 0 ? 1.0 - work / whole : 0.0;
   if (!has_life_times_) return;
-  summary.stage_peak_memory.resize(ranks / groups);
+  summary.stage_peak_memory.resize(of.places);
   for (std::uint32_t rank = 0; rank < ranks && rank < devices_.size(); ++rank) {
-    Bytes& peak = summary.stage_peak_memory[rank % (ranks / groups)];
+    Bytes& peak = summary.stage_peak_memory[of.place(rank)];
     peak = std::max(peak, Bytes{devices_[rank].peak});
   }
 }

@@ -5,15 +5,19 @@
 #include "cli/schema_check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/pipeline/pipeline_work.hpp"
 #include "tests/cli/temporary_folder.hpp"
 #include "tests/support/checkout.hpp"
 #include "workloads/pipeline/layer_file.hpp"
+#include "workloads/registry.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -110,6 +114,79 @@ TEST_CASE("wrong partition specs are refused with their place and what to do") {
   CHECK(says(problem(R"({"memory_limit_gib": 1e-8})"), "fits their memory"));
   CHECK(says(problem(R"({"accelerators": 5, "use_all": true})"), "only 4 groups of layers"));
   CHECK(says(problem(R"({"layers": {"kind": "mnist_cnn", "path": null}})"), "no \"machine\""));
+}
+
+TEST_CASE("a number of stages, with or without replicas, says how many accelerators there are") {
+  const TemporaryFolder folder;
+  write_layers(folder);
+  const json four = rows(folder, R"({"accelerators": null, "stages": 4})");
+  CHECK(four[0]["stages"].size() == 4);
+  const json twice = rows(folder, R"({"accelerators": null, "stages": 2, "replicas": 2})");
+  CHECK(twice[0]["accelerators"] == 4);
+  CHECK(twice[0]["stages"].size() == 2);
+  CHECK(twice[0]["stages"][1]["replicas"] == 2);
+  CHECK(twice[0]["load_us"] == 3.5);  // 7 and 4 us on two each
+  CHECK(rows(folder, R"({"accelerators": 6, "stages": 2})")[0]["stages"][0]["replicas"] == 3);
+  const auto problem = [&](const std::string& rest) {
+    return partitioned(folder, small_spec(rest));
+  };
+  CHECK(says(problem(R"({"accelerators": 5, "stages": 2})"), "/accelerators: found 5"));
+  CHECK(says(problem(R"({"stages": 2, "most_replicas": 2})"), "/most_replicas"));
+  CHECK(says(problem(R"({"stages": 2, "replicas": [1, 1]})"), "/replicas: found a list"));
+  CHECK(says(problem(R"({"accelerators": null, "stages": 5})"), "5 stages are asked for"));
+}
+
+TEST_CASE("without a link transfers go over the machine's network") {
+  const TemporaryFolder folder;
+  write_layers(folder);
+  const json spec = small_spec(R"({"stages": [2, 2], "machine": "h200", "accelerators": null})");
+  const PartitionSpec parsed = parse_partition_spec(spec.dump(), "spec.json", folder.path());
+  CHECK(parsed.request.rules.bandwidth.count() == doctest::Approx(450e9));
+  CHECK(parsed.request.rules.latency == from_us(0.6));  // to the switch and on, 0.3 us each
+  REQUIRE(parsed.notes.size() == 1);
+  CHECK(says(parsed.notes[0], "link: 450 GB/s and 0.6 us, of the network of h200"));
+  const json own = small_spec(
+      R"({"stages": [2, 2], "machine": "h200", "accelerators": null, "link": {"bandwidth_gb_per_s": 1}})");
+  CHECK(parse_partition_spec(own.dump(), "spec.json", folder.path()).request.rules.bandwidth ==
+        Bandwidth{1e9});
+}
+
+TEST_CASE("a pipeline takes its stages and groups from a partition") {
+  const TemporaryFolder folder;
+  write_layers(folder);
+  const auto write = [&](const std::string& rest) {
+    write_file_atomically(folder.path() / "partition.json", partitioned(folder, small_spec(rest)));
+  };
+  const std::map<std::string, OptionValue> options{
+      {"path", (folder.path() / "net.json").string()},
+      {"partition_path", (folder.path() / "partition.json").string()},
+      {"microbatches", std::int64_t{2}}};
+  write(R"({"accelerators": null, "stages": 2, "replicas": 3})");
+  const PipelineRanks ranks = pipeline_ranks(make_workload("layer_file_pipeline", options));
+  CHECK(ranks == PipelineRanks{.groups = 3, .places = 2, .tensor_parallel = 1});
+  const auto refused = [&](std::map<std::string, OptionValue> more) {
+    more.insert(options.begin(), options.end());
+    try {
+      static_cast<void>(make_workload("layer_file_pipeline", more));
+    } catch (const InputError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  CHECK(says(refused({{"groups", std::int64_t{2}}}), "/groups: found 2, expected 3"));
+  CHECK(says(refused({{"layers_per_stage", std::string{"2,2"}}}), "/layers_per_stage"));
+  CHECK(says(refused({{"partition_accelerators", std::int64_t{9}}}), "expected one for 9"));
+  write(R"({"accelerators": [2, 3]})");
+  CHECK(says(refused({}), "rows for 2, 3 accelerators"));
+  CHECK(refused({{"partition_accelerators", std::int64_t{3}}}).empty());
+  write(R"({"stages": [3, 1], "replicas": [2, 1]})");
+  CHECK(says(refused({}), "/rows/0/stages/1/replicas: found 1"));
+  write(R"({"stages": [3, 1]})");
+  std::map<std::string, OptionValue> other = options;
+  other.erase("path");
+  CHECK_THROWS_WITH_AS(static_cast<void>(make_workload("gpt_pipeline", other)),
+                       doctest::Contains("layers of this model, \"gpt\""),
+                       InputError);
 }
 
 TEST_CASE("the verb writes layers that can be read, a checked result and pictures") {

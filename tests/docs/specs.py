@@ -49,6 +49,7 @@ def main(root, program, folder):
     folder.mkdir(parents=True)
     findings, ran, left_out = [], 0, 0
     for page in markdown.pages(root):
+        stages = None  # what the page's last partition wrote
         for block in markdown.blocks(page):
             document = document_of(block) if block.kind == "json" else None
             if document is None:
@@ -59,6 +60,10 @@ def main(root, program, folder):
             where = f"{page.relative_to(root)}:{block.line}"
             file = folder / f"{page.stem}_{block.line}.json"
             arguments = arguments_of(document, file, file.with_suffix(""))
+            if arguments[0] == "partition":
+                stages = file.with_suffix("") / "partition.json"
+            elif "partition_path" in block.text:
+                document["workload"]["partition_path"] = str(stages)
             file.write_text(json.dumps(document), encoding="utf-8")
             run = subprocess.run([program, *arguments], capture_output=True, text=True)
             ran += 1

@@ -291,3 +291,84 @@ TEST_CASE("memory may be balanced at the price of load") {
   request.load_slack = 0.3;
   CHECK(partition(list, request).partition.load() == 3us);
 }
+
+TEST_CASE("of a long chain few pairs of cuts are looked at") {
+  // The work grows with n log n: four times the layers, about four times the work.
+  const auto tried = [](int layers) {
+    LayerList list;
+    list.add("l0", 2us, {});
+    for (int i = 1; i < layers; ++i) {
+      list.add(fmt::format("l{}", i), 2us, {fmt::format("l{}", i - 1)});
+    }
+    const PartitionResult cut = partition(list, forward_only(4));
+    CHECK(cut.method == PartitionMethod::exact);
+    CHECK(cut.partition.load() == 2us * (layers / 4));
+    return cut.stages_tried;
+  };
+  const std::uint64_t few = tried(2000);
+  CHECK(few < 2000 * 60);
+  CHECK(tried(8000) < 6 * few);
+}
+
+TEST_CASE("down-sets that no balanced partition has are left out") {
+  // Two chains of 60 side by side have 61 x 61 + 2 down-sets, 3.7 million pairs of which one is
+  // part of the other.
+  LayerList list;
+  list.add("s", 1us, {});
+  for (const std::string chain : {"a", "b"}) {
+    for (int i = 0; i < 60; ++i) {
+      const std::string before = i == 0 ? "s" : fmt::format("{}{}", chain, i - 1);
+      list.add(fmt::format("{}{}", chain, i), Duration{1'000'000 + 7919 * (i % 5)}, {before});
+      list.last().transfer = 1us;
+    }
+  }
+  const PartitionResult two = partition(list, forward_only(2));
+  CHECK(two.method == PartitionMethod::exact);
+  CHECK(two.down_sets == 61 * 61 + 1);
+  CHECK(two.stages_tried < 200'000);
+  MESSAGE(two.stages_tried << " stages for 2, " << partition(list, forward_only(6)).stages_tried
+                           << " for 6");
+}
+
+TEST_CASE("a number of stages with as many replicas each") {
+  LayerList list;
+  list.add("a", 4us, {}).add("b", 4us, {"a"}).add("c", 4us, {"b"}).add("d", 4us, {"c"});
+  PartitionRequest request = forward_only(8);
+  request.use_all = true;
+  request.min_replicas = 4;
+  request.most_replicas = 4;
+  const PartitionResult cut = partition(list, request);
+  REQUIRE(cut.partition.stages.size() == 2);
+  CHECK(cut.partition.stages[0].replicas == 4);
+  CHECK(cut.partition.load() == 2us);  // 8 us on four
+  request.min_replicas = request.most_replicas = 1;
+  CHECK_THROWS_WITH_AS(static_cast<void>(partition(list, request)),
+                       doctest::Contains("8 stages are asked for"),
+                       InfeasibleError);
+}
+
+TEST_CASE("layers without time are merged only where no load is lost, unless asked for") {
+  // The view's output is large, what it reads is small: it belongs with its reader.
+  LayerList list;
+  list.add("x", 5us, {}).add("view", 0us, {"x"}).add("y", 5us, {"view"});
+  list.graph().layers[list.find("x")].transfer = 1us;
+  list.graph().layers[list.find("view")].transfer = 10us;
+  PartitionRequest request = forward_only(2);
+  request.merge_untimed = true;
+  CHECK(partition(list, request).partition.load() == 10us);  // cut, each would have 5 + 10
+  request.merge_untimed.reset();
+  const PartitionResult cut = partition(list, request);
+  CHECK(cut.method == PartitionMethod::exact);
+  CHECK(cut.partition.load() == 6us);
+}
+
+TEST_CASE("the bound counts what a large layer has to receive or send") {
+  LayerList list;
+  list.add("a", 5us, {}).add("big", 20us, {"a"}).add("b", 5us, {"big"});
+  for (Layer& layer : list.graph().layers) layer.transfer = 3us;
+  // 30 us on three are 10; big alone 20, and with each neighbour the 3 us of a transfer: cheaper
+  // than its 5.
+  const PartitionResult cut = partition(list, forward_only(3));
+  CHECK(cut.lower_bound == 26us);
+  CHECK(cut.partition.load() == 26us);
+}

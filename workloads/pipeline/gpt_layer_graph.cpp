@@ -31,9 +31,10 @@ struct GptOperator {
   std::vector<Kernel> backward_data{};
   std::vector<Kernel> backward_weight{};
   std::int64_t parameters = 0;
-  std::int64_t kept = 0;     ///< elements
-  std::int64_t outputs = 0;  ///< elements
-  bool reads_block = false;  ///< besides the operator before, the block's input or its middle
+  std::int64_t kept = 0;           ///< elements
+  std::int64_t outputs = 0;        ///< elements
+  bool reads_block = false;        ///< besides the operator before, the block's input or its middle
+  std::vector<LayerJoin> joins{};  ///< positions among the operator's own kernels
 };
 
 class GptMaker {
@@ -41,9 +42,13 @@ class GptMaker {
   explicit GptMaker(const GptSpec& spec)
       : spec_(spec),
         rows_(spec.samples * spec.window),
-        state_(rows_ * spec.hidden),
+        ranks_(spec.tensor_parallel),
+        own_rows_(spec.sequence_parallel ? rows_ / ranks_ : rows_),
+        own_state_(own_rows_ * spec.hidden),
+        words_(ceil_div(spec.vocabulary, ranks_)),
         element_(bytes_per_element(spec.type)) {
     graph_.name = "gpt";
+    graph_.tensor_parallel = static_cast<std::uint32_t>(ranks_);
     graph_.samples = spec.samples;
   }
 
@@ -79,7 +84,7 @@ class GptMaker {
   /// So many products of one head and sequence side by side.
   [[nodiscard]] Kernel heads_product(std::int64_t m, std::int64_t n, std::int64_t k) const {
     Kernel kernel = product(m, n, k);
-    const std::int64_t count = spec_.samples * spec_.heads;
+    const std::int64_t count = spec_.samples * heads();
     kernel.flops = kernel.flops * static_cast<double>(count);
     kernel.bytes_read = kernel.bytes_read * count;
     kernel.bytes_written = kernel.bytes_written * count;
@@ -89,100 +94,173 @@ class GptMaker {
     return pointwise_kernel(elements, inputs, flops, spec_.type);
   }
 
+  [[nodiscard]] std::int64_t heads() const { return spec_.heads / ranks_; }
+
+  /// The state of all tokens summed over the ranks; with sequence parallelism each gets its tokens.
+  void sum_state(LayerPass pass, std::uint32_t kernels, GptOperator& one) const {
+    if (ranks_ == 1) return;
+    one.joins.push_back(
+        {.pass = pass,
+         .kernels = kernels,
+         .op = spec_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
+         .bytes = Bytes{rows_ * spec_.hidden * element_}});
+  }
+  /// With sequence parallelism the tokens of all ranks, before the pass.
+  void gather_state(LayerPass pass, GptOperator& one) const {
+    if (!spec_.sequence_parallel || ranks_ == 1) return;
+    one.joins.push_back({.pass = pass,
+                         .kernels = 0,
+                         .op = CollectiveOp::all_gather,
+                         .bytes = Bytes{rows_ * spec_.hidden * element_}});
+  }
+
   [[nodiscard]] GptOperator norm(std::string_view name) const {
-    Kernel gradient = normalization_kernel(rows_, spec_.hidden, spec_.type);
-    gradient.flops = Flops{norm_gradient_flops * static_cast<double>(state_)};
-    gradient.bytes_read += Bytes{state_ * element_};  // x and dy
+    Kernel gradient = normalization_kernel(own_rows_, spec_.hidden, spec_.type);
+    gradient.flops = Flops{norm_gradient_flops * static_cast<double>(own_state_)};
+    gradient.bytes_read += Bytes{own_state_ * element_};  // x and dy
     return {.name = name,
-            .forward = {normalization_kernel(rows_, spec_.hidden, spec_.type)},
+            .forward = {normalization_kernel(own_rows_, spec_.hidden, spec_.type)},
             .backward_data = {gradient},
             .parameters = 2 * spec_.hidden,
-            .kept = state_,
-            .outputs = state_};
+            .kept = own_state_,
+            .outputs = own_state_};
   }
-  /// y[rows, outputs] = x[rows, inputs] * W + b.
-  [[nodiscard]] GptOperator dense(std::string_view name,
-                                  std::int64_t inputs,
-                                  std::int64_t outputs) const {
-    return {.name = name,
-            .forward = {product(rows_, outputs, inputs), over(rows_ * outputs, 1, 1)},
-            .backward_data = {product(rows_, inputs, outputs)},
-            .backward_weight = {product(inputs, outputs, rows_),
-                                row_reduction_kernel(outputs, rows_, spec_.type)},
-            .parameters = inputs * outputs + outputs,
-            .kept = rows_ * outputs,
-            .outputs = rows_ * outputs};
+  /// y[rows, outputs] = x[rows, hidden] * W + b, each rank with its part of the outputs.
+  [[nodiscard]] GptOperator by_columns(std::string_view name, std::int64_t all_outputs) const {
+    const std::int64_t inputs = spec_.hidden;
+    const std::int64_t outputs = all_outputs / ranks_;
+    GptOperator one{.name = name,
+                    .forward = {product(rows_, outputs, inputs), over(rows_ * outputs, 1, 1)},
+                    .backward_data = {product(rows_, inputs, outputs)},
+                    .backward_weight = {product(inputs, outputs, rows_),
+                                        row_reduction_kernel(outputs, rows_, spec_.type)},
+                    .parameters = inputs * outputs + outputs,
+                    .kept = rows_ * outputs,
+                    .outputs = rows_ * outputs};
+    gather_state(LayerPass::forward, one);
+    sum_state(LayerPass::backward_data, 1, one);
+    gather_state(LayerPass::backward_weight, one);
+    return one;
   }
-  /// The same, added to what the block or its middle began with.
-  [[nodiscard]] GptOperator residual(std::string_view name, std::int64_t inputs) const {
-    GptOperator one = dense(name, inputs, spec_.hidden);
-    one.forward.push_back(over(state_, 2, 1));
-    one.backward_data.push_back(over(state_, 2, 1));  // both gradients of what was read twice
-    one.reads_block = true;
+  /// y[rows, hidden] = x[rows, inputs] * W + b, each rank with its part of the inputs, added to
+  /// what the block or its middle began with.
+  [[nodiscard]] GptOperator by_rows(std::string_view name, std::int64_t all_inputs) const {
+    const std::int64_t inputs = all_inputs / ranks_;
+    const std::int64_t h = spec_.hidden;
+    GptOperator one{
+        .name = name,
+        .forward = {product(rows_, h, inputs), over(own_state_, 1, 1), over(own_state_, 2, 1)},
+        .backward_data = {product(rows_, inputs, h),
+                          over(own_state_, 2, 1)},  // both gradients of what was read twice
+        .backward_weight = {product(inputs, h, rows_),
+                            row_reduction_kernel(h, own_rows_, spec_.type)},
+        .parameters = inputs * h + h,
+        .kept = own_state_,
+        .outputs = own_state_,
+        .reads_block = true};
+    sum_state(LayerPass::forward, 1, one);
+    gather_state(LayerPass::backward_data, one);
     return one;
   }
   [[nodiscard]] GptOperator attention() const {
-    const std::int64_t keys = mean_keys(spec_);
+    const std::int64_t keys =
+        spec_.attention == GptAttention::masked ? spec_.window : mean_keys(spec_);
     const std::int64_t head = spec_.hidden / spec_.heads;
-    const std::int64_t weights = rows_ * spec_.heads * keys;
+    const std::int64_t pairs = rows_ * heads();
+    const std::int64_t width = pairs * head;
+    if (spec_.attention == GptAttention::fused) return fused_attention(keys, head);
+    const std::int64_t weights = pairs * keys;
     const Kernel to_weights = heads_product(spec_.window, keys, head);
     const Kernel from_weights = heads_product(spec_.window, head, keys);
     const Kernel transposed = heads_product(keys, head, spec_.window);
     return {.name = "attention",
-            .forward = {to_weights,
-                        softmax_kernel(rows_ * spec_.heads, keys, spec_.type),
-                        from_weights},
+            .forward = {to_weights, softmax_kernel(pairs, keys, spec_.type), from_weights},
             .backward_data = {to_weights,
                               transposed,
                               over(weights, 2, softmax_gradient_flops),
                               from_weights,
                               transposed},
-            .kept = weights + state_,
-            .outputs = state_};
+            .kept = weights + width,
+            .outputs = width};
+  }
+  /// Two products forward; backward the weights again and four more (Dao et al., arXiv 2205.14135):
+  /// per token and head results of `head` elements, each sums over all keys.
+  [[nodiscard]] GptOperator fused_attention(std::int64_t keys, std::int64_t head) const {
+    const std::int64_t pairs = rows_ * heads();
+    const std::int64_t width = pairs * head;
+    const auto kernel = [&](std::int64_t products, std::int64_t read, std::int64_t written) {
+      Kernel one = product(pairs, head, products * keys);
+      one.bytes_read = Bytes{read * width * element_};
+      one.bytes_written = Bytes{written * width * element_};
+      return one;
+    };
+    return {.name = "attention",
+            .forward = {kernel(2, 3, 1)},
+            .backward_data = {kernel(5, 5, 3)},
+            .kept = width + ceil_div(4 * pairs, element_),  // and a sum in fp32 for each
+            .outputs = width};
   }
 
   [[nodiscard]] std::vector<GptOperator> block_operators() const {
     const std::int64_t h = spec_.hidden;
-    GptOperator up = dense("ffn_up", h, 4 * h);
+    GptOperator up = by_columns("ffn_up", 4 * h);
     const std::int64_t wide = up.outputs;
     up.forward.push_back(over(wide, 1, gelu_flops));
     up.backward_data.insert(up.backward_data.begin(), over(wide, 2, gelu_gradient_flops));
+    for (LayerJoin& join : up.joins) {
+      if (join.pass == LayerPass::backward_data) ++join.kernels;
+    }
     up.kept = 2 * wide;  // before and behind the activation
     return {norm("norm_1"),
-            dense("qkv", h, 3 * h),
+            by_columns("qkv", 3 * h),
             attention(),
-            residual("projection", h),
+            by_rows("projection", h),
             norm("norm_2"),
             std::move(up),
-            residual("ffn_down", 4 * h)};
+            by_rows("ffn_down", 4 * h)};
   }
   [[nodiscard]] GptOperator embedding() const {
-    return {.name = "embedding",
-            .forward = {over(state_, 1, 0)},
-            .backward_weight = {over(state_, 2, 1)},  // added to the rows that were read
-            .parameters = spec_.vocabulary * spec_.hidden,
-            .outputs = state_};
+    const std::int64_t state = rows_ * spec_.hidden;
+    GptOperator one{.name = "embedding",
+                    .forward = {over(state, 1, 0)},
+                    .backward_weight = {over(state, 2, 1)},  // added to the rows that were read
+                    .parameters = words_ * spec_.hidden,
+                    .outputs = own_state_};
+    sum_state(LayerPass::forward, 1, one);
+    gather_state(LayerPass::backward_weight, one);
+    return one;
   }
   [[nodiscard]] GptOperator positions() const {
+    const std::int64_t row = spec_.window * spec_.hidden;
     return {.name = "positions",
-            .forward = {over(state_, 2, 1)},
-            .backward_weight = {row_reduction_kernel(
-                spec_.window * spec_.hidden, spec_.samples, spec_.type)},
-            .parameters = spec_.window * spec_.hidden,
-            .kept = state_,
-            .outputs = state_};
+            .forward = {over(own_state_, 2, 1)},
+            .backward_weight = {row_reduction_kernel(row, spec_.samples, spec_.type)},
+            .parameters = row,
+            .kept = own_state_,
+            .outputs = own_state_};
   }
   [[nodiscard]] GptOperator logits() const {
-    const std::int64_t v = spec_.vocabulary;
+    const std::int64_t v = words_;
     Kernel loss = softmax_kernel(rows_, v, spec_.type);
     loss.flops = Flops{7.0 * static_cast<double>(rows_ * v)};  // with the gradient
-    return {.name = "logits",
-            .forward = {product(rows_, v, spec_.hidden), loss},
-            .backward_data = {product(rows_, spec_.hidden, v)},
-            .backward_weight = {product(spec_.hidden, v, rows_)},
-            .parameters = v * spec_.hidden,
-            .kept = rows_ * v,
-            .outputs = rows_ * v};
+    GptOperator one{.name = "logits",
+                    .forward = {product(rows_, v, spec_.hidden), loss},
+                    .backward_data = {product(rows_, spec_.hidden, v)},
+                    .backward_weight = {product(spec_.hidden, v, rows_)},
+                    .parameters = v * spec_.hidden,
+                    .kept = rows_ * v,
+                    .outputs = rows_ * v};
+    gather_state(LayerPass::forward, one);
+    // The largest logit, the sum of exponentials and the right word's logit of every token.
+    for (int i = 0; i < 3 && ranks_ > 1; ++i) {
+      one.joins.push_back({.pass = LayerPass::forward,
+                           .kernels = 1,
+                           .op = CollectiveOp::all_reduce,
+                           .bytes = Bytes{rows_ * bytes_per_element(DataType::fp32)}});
+    }
+    sum_state(LayerPass::backward_data, 1, one);
+    gather_state(LayerPass::backward_weight, one);
+    return one;
   }
 
   OperationId operation(const std::string& layer, const char* pass, std::vector<Kernel> kernels) {
@@ -198,15 +276,27 @@ class GptMaker {
   /// One layer made of operators in their order; backward runs them from the last to the first.
   Layer prototype(const std::string& name, std::vector<GptOperator> operators) {
     GptOperator all{.name = name};
+    const auto take_joins = [&all](const GptOperator& one, LayerPass pass, std::size_t before) {
+      for (LayerJoin join : one.joins) {
+        if (join.pass != pass) continue;
+        join.kernels += static_cast<std::uint32_t>(before);
+        all.joins.push_back(join);
+      }
+    };
     for (const GptOperator& one : operators) {
+      take_joins(one, LayerPass::forward, all.forward.size());
       all.forward.insert(all.forward.end(), one.forward.begin(), one.forward.end());
       all.parameters += one.parameters;
       all.kept += one.kept;
       all.outputs = one.outputs;
     }
     for (auto one = operators.rbegin(); one != operators.rend(); ++one) {
+      take_joins(*one, LayerPass::backward_data, all.backward_data.size());
       all.backward_data.insert(
           all.backward_data.end(), one->backward_data.begin(), one->backward_data.end());
+    }
+    for (auto one = operators.rbegin(); one != operators.rend(); ++one) {
+      take_joins(*one, LayerPass::backward_weight, all.backward_weight.size());
       all.backward_weight.insert(
           all.backward_weight.end(), one->backward_weight.begin(), one->backward_weight.end());
     }
@@ -215,13 +305,23 @@ class GptMaker {
     layer.backward_data = operation(name, "backward_data", std::move(all.backward_data));
     layer.backward_weight = operation(name, "backward_weight", std::move(all.backward_weight));
     if (all.parameters > 0) {
-      layer.update = operation(
-          name, "update", {detail::optimizer_kernel(spec_.optimizer, all.parameters, spec_.type)});
+      layer.update = operation(name, "update", {update_kernel(all.parameters)});
     }
     layer.parameters = Bytes{all.parameters * element_};
     layer.kept = Bytes{all.kept * element_};
     layer.activation = Bytes{all.outputs * element_};
+    layer.joins = std::move(all.joins);
     return layer;
+  }
+
+  [[nodiscard]] Kernel update_kernel(std::int64_t parameters) const {
+    Kernel kernel = detail::optimizer_kernel(spec_.optimizer, parameters, spec_.type);
+    if (!spec_.master_weights) return kernel;
+    kernel = detail::optimizer_kernel(spec_.optimizer, parameters, DataType::fp32);
+    // The gradient is read, and a copy of the new weights written, in the type of the passes.
+    kernel.bytes_read -= Bytes{parameters * (bytes_per_element(DataType::fp32) - element_)};
+    kernel.bytes_written += Bytes{parameters * element_};
+    return kernel;
   }
 
   void chain(std::string name, Layer layer, const std::string& tied = {}) {
@@ -245,7 +345,10 @@ class GptMaker {
 
   const GptSpec& spec_;
   std::int64_t rows_;
-  std::int64_t state_;
+  std::int64_t ranks_;
+  std::int64_t own_rows_;   // whose norms and residuals a rank does
+  std::int64_t own_state_;  // elements of their state
+  std::int64_t words_;      // of a rank
   std::int64_t element_;
   LayerGraph graph_;
 };
@@ -257,12 +360,22 @@ void check(const GptSpec& spec) {
                                     std::pair{"hidden", spec.hidden},
                                     std::pair{"heads", spec.heads},
                                     std::pair{"window", spec.window},
-                                    std::pair{"expressivity", spec.expressivity}}) {
+                                    std::pair{"expressivity", spec.expressivity},
+                                    std::pair{"tensor_parallel", spec.tensor_parallel}}) {
     SCHEDLAB_EXPECTS(value > 0, fmt::format("gpt: {} {}", name, value));
   }
   if (spec.hidden % spec.heads != 0) {
     throw InfeasibleError(
         fmt::format("gpt: hidden {} is not a multiple of heads {}", spec.hidden, spec.heads));
+  }
+  const std::int64_t ranks = spec.tensor_parallel;
+  if (spec.heads % ranks != 0 ||
+      (spec.sequence_parallel && spec.samples * spec.window % ranks != 0)) {
+    throw InfeasibleError(fmt::format(
+        "gpt: {} heads{} cannot be divided among {} ranks\n  change tensor_parallel",
+        spec.heads,
+        spec.sequence_parallel ? fmt::format(" and {} tokens", spec.samples * spec.window) : "",
+        ranks));
   }
   if (spec.stride < 0 || spec.stride > spec.window || spec.expressivity > spec.window) {
     throw InfeasibleError(

@@ -8,6 +8,13 @@
 
 namespace schedlab {
 
+/// Which kernels attention is made of.
+enum class GptAttention : std::uint8_t {
+  unfused,  ///< products, softmax; of the keys that a token sees
+  masked,   ///< the same of all keys of the window, then a mask, as framework code has it
+  fused,    ///< one kernel each way that keeps the weights on chip (Dao et al., arXiv 2205.14135)
+};
+
 /// A GPT as a chain of blocks; the defaults are those of system S5, table 4.
 struct GptSpec {
   std::int64_t blocks = 2;
@@ -22,6 +29,12 @@ struct GptSpec {
   bool operators = false;         ///< a layer is one operator; else one block
   DataType type = DataType::fp32;
   Optimizer optimizer = Optimizer::adam;
+  GptAttention attention = GptAttention::unfused;
+  /// The optimizer keeps weights and moments in fp32 beside the weights of `type`.
+  bool master_weights = false;
+  std::int64_t tensor_parallel = 1;  ///< ranks that share each layer; divides heads
+  /// Norms, residuals and what is kept of them are divided among these ranks, too, token by token.
+  bool sequence_parallel = false;
 };
 
 /// Embedding (words and positions), blocks of normalisation, attention, normalisation and a
@@ -32,6 +45,14 @@ struct GptSpec {
 ///   keys of a token         (stride + 1) / 2 of its own stride, and `expressivity` of each stride
 ///                           before, averaged over the window and rounded up; with stride 0
 ///                           (window + 1) / 2, rounded up
+///
+/// Tensor parallelism (Shoeybi et al., Megatron-LM, arXiv 1909.08053): qkv and ffn_up are divided
+/// by columns, projection and ffn_down by rows, attention by heads, word vectors and classifier by
+/// words. A block has two all-reduces of its state forward and two backward, the embedding one
+/// forward, the classifier one backward and three of a number per token for the loss. Sequence
+/// parallelism (Korthikanti et al., arXiv 2205.05198) makes each a reduce-scatter and an
+/// all-gather, and gathers again what weight gradients read. Not in it: the sums of the gradients
+/// of norms and positions that sequence parallelism needs once a batch.
 ///
 /// Errors   InfeasibleError naming the number at fault: sizes that do not divide, a stride longer
 ///          than the window, more layers than can be numbered.

@@ -8,15 +8,17 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace schedlab {
 
 /// Layers from a file, and what it says of the accelerators they were meant for.
 struct LayerFile {
   LayerGraph graph{};
-  bool forward_only = false;       ///< the file has no backward pass
-  std::uint32_t accelerators = 0;  ///< 0: it does not say
-  Bytes memory{};                  ///< of one accelerator; 0: it does not say
+  bool forward_only = false;         ///< the file has no backward pass
+  std::uint32_t accelerators = 0;    ///< 0: it does not say
+  Bytes memory{};                    ///< of one accelerator; 0: it does not say
+  std::vector<std::string> notes{};  ///< what the file says and nobody uses
 };
 
 /// Our own form, JSON (docs/pipeline_partition.md).
@@ -27,7 +29,7 @@ struct LayerFile {
 
 /// A graph of the partitioning study of Tarnawski et al. (NeurIPS 2020, arXiv 2006.16423), of
 /// inference: `fpgaLatency` in ms is the forward pass, `cost` in ms of an edge the transfer of its
-/// source, `size` of a node its memory, of an edge the activation.
+/// source, `size` of a node its memory, of an edge the activation. CPUs are not used (a note).
 /// Errors   InputError, also for graphs of training, and for nodes that only a CPU can run.
 [[nodiscard]] LayerFile read_partitioning_json(std::string_view text, const std::string& file);
 

@@ -20,6 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr double longest_us = 1e12;  // eleven days
 constexpr double largest_count = 1e18;
 constexpr double most_flops = 1e30;
+constexpr double most_ranks = 1e6;
 
 /// Values of a JSON file as what they must be, or InputError at their place.
 class JsonFields {
@@ -87,6 +88,19 @@ class JsonFields {
     }
     return result;
   }
+  /// true, false, 1 or 0.
+  [[nodiscard]] bool flag(const Json& object,
+                          const std::string& key,
+                          const std::string& pointer,
+                          bool otherwise) const {
+    const Json* value = find(object, key, pointer, false);
+    if (value == nullptr) return otherwise;
+    if (value->is_boolean()) return value->get<bool>();
+    if (!value->is_number() || (*value != 0 && *value != 1)) {
+      refuse(pointer + "/" + key, shown(*value), "true, false, 1 or 0");
+    }
+    return *value == 1;
+  }
   [[nodiscard]] std::int64_t count(const Json& object,
                                    const std::string& key,
                                    const std::string& pointer) const {
@@ -132,7 +146,8 @@ const std::vector<std::string>& layer_keys() {
                                  "activation_bytes",
                                  "kept_bytes",
                                  "transfer_us",
-                                 "tied"};
+                                 "tied",
+                                 "collectives"};
     for (const char* pass : detail::layer_pass_words) {
       all.push_back(fmt::format("{}_us", pass));
       all.push_back(fmt::format("{}_kernels", pass));
@@ -150,7 +165,9 @@ class LayersReader {
   LayerGraph read(std::string_view text) {
     const Json root = fields_.parse(text);
     fields_.expect_object(
-        root, "", {"schedlab", "version", "name", "description", "samples", "layers"});
+        root,
+        "",
+        {"schedlab", "version", "name", "description", "samples", "tensor_parallel", "layers"});
     if (fields_.text(root, "schedlab", "", true) != "layers") {
       fields_.refuse("/schedlab", root.at("schedlab").dump(), "\"layers\"");
     }
@@ -160,6 +177,10 @@ class LayersReader {
     graph_.name = fields_.text(root, "name", "");
     if (graph_.name.empty()) graph_.name = file_;
     if (root.contains("samples")) graph_.samples = fields_.count(root, "samples", "");
+    if (root.contains("tensor_parallel")) {
+      graph_.tensor_parallel = static_cast<std::uint32_t>(
+          std::max(1.0, fields_.number(root, "tensor_parallel", "", most_ranks)));
+    }
     const Json& layers = fields_.list(root, "layers", "");
     for (std::size_t i = 0; i < layers.size(); ++i) add(layers[i], fmt::format("/layers/{}", i));
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -183,8 +204,37 @@ class LayersReader {
       layer.*(detail::layer_pass_members[pass]) =
           operation(json, at, layer.name, detail::layer_pass_words[pass]);
     }
+    add_collectives(json, at, layer);
     const auto id = graph_.layers.push_back(std::move(layer));
     by_name_.emplace(graph_.layers[id].name, id);
+  }
+
+  void add_collectives(const Json& json, const std::string& at, Layer& layer) const {
+    if (!json.contains("collectives")) return;
+    const Json& list = fields_.list(json, "collectives", at);
+    const std::vector<std::string> passes(
+        detail::layer_pass_words.begin(),
+        detail::layer_pass_words.begin() + detail::layer_join_passes);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string pointer = fmt::format("{}/collectives/{}", at, i);
+      fields_.expect_object(list[i], pointer, {"pass", "kernels", "operation", "bytes"});
+      const auto word = [&](const char* key, const std::vector<std::string>& words) {
+        const std::string given = fields_.text(list[i], key, pointer, true);
+        const auto found = std::find(words.begin(), words.end(), given);
+        if (found == words.end()) {
+          fields_.refuse(fmt::format("{}/{}", pointer, key),
+                         fmt::format("\"{}\"", given),
+                         fmt::format("one of {}", fmt::join(words, ", ")));
+        }
+        return found - words.begin();
+      };
+      layer.joins.push_back(
+          {.pass = static_cast<LayerPass>(word("pass", passes)),
+           .kernels =
+               static_cast<std::uint32_t>(fields_.number(list[i], "kernels", pointer, most_ranks)),
+           .op = static_cast<CollectiveOp>(word("operation", collective_op_names())),
+           .bytes = Bytes{fields_.count(list[i], "bytes", pointer)}});
+    }
   }
 
   OperationId operation(const Json& json,
@@ -281,6 +331,13 @@ class PartitioningReader {
     result_.graph.name = file_;
     result_.accelerators =
         static_cast<std::uint32_t>(fields_.number(root, "maxFPGAs", "", 1e6, true));
+    if (const double cpus = fields_.number(root, "maxCPUs", "", 1e6); cpus > 0) {
+      result_.notes.push_back(
+          fmt::format("{}: maxCPUs {} is not used: all stages are on accelerators, one that a CPU "
+                      "takes might be better",
+                      file_,
+                      cpus));
+    }
     result_.memory = Bytes{std::llround(fields_.number(root, "maxSizePerFPGA", "", largest_count))};
     const Json& nodes = fields_.list(root, "nodes", "");
     for (std::size_t i = 0; i < nodes.size(); ++i) add(nodes[i], fmt::format("/nodes/{}", i));
@@ -293,10 +350,10 @@ class PartitioningReader {
  private:
   void add(const Json& json, const std::string& at) {
     fields_.expect_object(json, at, {});
-    if (fields_.number(json, "isBackwardNode", at, 1) != 0) {
+    if (fields_.flag(json, "isBackwardNode", at, false)) {
       fields_.refuse(at, "a node of the backward pass", "a graph of inference");
     }
-    if (json.contains("supportedOnFpga") && fields_.number(json, "supportedOnFpga", at, 1) == 0) {
+    if (!fields_.flag(json, "supportedOnFpga", at, true)) {
       fields_.refuse(at, "a node that no accelerator can run", "nodes that accelerators can run");
     }
     const std::int64_t id = fields_.count(json, "id", at);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <utility>
+#include <string_view>
 
 namespace schedlab {
 namespace {
@@ -31,10 +31,27 @@ Json kernels_json(const Operation& operation) {
   return kernels;
 }
 
+/// With each line after the first moved to the right.
+std::string indented(const Json& json, std::string_view by) {
+  std::string text;
+  for (const char c : json.dump(1, ' ', false, Json::error_handler_t::replace)) {
+    text += c;
+    if (c == '\n') text += by;
+  }
+  return text;
+}
+
 }  // namespace
 
+// Layer by layer: thousands of them, with all their kernels, would take gigabytes as one value.
 std::string write_layers_json(const LayerGraph& graph) {
-  Json layers = Json::array();
+  Json root{
+      {"schedlab", "layers"}, {"version", 1}, {"name", graph.name}, {"samples", graph.samples}};
+  if (graph.tensor_parallel > 1) root["tensor_parallel"] = graph.tensor_parallel;
+  std::string text = root.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.resize(text.size() - 2);  // the line with the brace
+  text += ",\n \"layers\": [";
+  const char* between = "\n  ";
   for (const Layer& layer : graph.layers) {
     Json json{{"name", layer.name}};
     Json needs = Json::array();
@@ -56,14 +73,17 @@ std::string write_layers_json(const LayerGraph& graph) {
     json["kept_bytes"] = layer.kept.count();
     if (layer.transfer) json["transfer_us"] = exact_us(*layer.transfer);
     if (!layer.tied.empty()) json["tied"] = layer.tied;
-    layers.push_back(std::move(json));
+    for (const LayerJoin& join : layer.joins) {
+      json["collectives"].push_back(
+          {{"pass", detail::layer_pass_words[static_cast<std::size_t>(join.pass)]},
+           {"kernels", join.kernels},
+           {"operation", to_string(join.op)},
+           {"bytes", join.bytes.count()}});
+    }
+    text += between;
+    text += indented(json, "  ");
+    between = ",\n  ";
   }
-  const Json root{{"schedlab", "layers"},
-                  {"version", 1},
-                  {"name", graph.name},
-                  {"samples", graph.samples},
-                  {"layers", layers}};
-  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text + "\n ]\n}\n";
 }
-
 }  // namespace schedlab

@@ -61,7 +61,8 @@ LayerWorkload network(std::string name,
                                           optimizer_of(o)),
         .forward_only = false,
         .accelerators = 0,
-        .memory = {}};
+        .memory = {},
+        .notes = {}};
   };
   return {.name = std::move(name),
           .summary = std::move(summary),
@@ -97,10 +98,35 @@ LayerWorkload gpt() {
                    .default_value = std::string{"block"},
                    .doc = "what a layer is",
                    .allowed = {"block", "operator"}},
+                  {.name = "attention",
+                   .default_value = std::string{"unfused"},
+                   .doc = "unfused: products and softmax over the keys that a token sees; masked: "
+                          "over all keys of the window, as framework code; fused: one kernel each "
+                          "way, as FlashAttention",
+                   .allowed = {"unfused", "masked", "fused"}},
                   type_option(),
-                  optimizer_option("adam")},
+                  optimizer_option("adam"),
+                  {.name = "master_weights",
+                   .default_value = d.master_weights,
+                   .doc = "the optimizer keeps weights and moments in fp32, whatever data_type is"},
+                  size_option("tensor_parallel",
+                              d.tensor_parallel,
+                              "ranks that share each layer, as in Megatron; the machine needs a "
+                              "network",
+                              1,
+                              4096),
+                  {.name = "sequence_parallel",
+                   .default_value = d.sequence_parallel,
+                   .doc = "these ranks share norms and residuals too, token by token"}},
       .make = [](const Options& o) {
         GptSpec spec;
+        const std::string& attention = o.text("attention");
+        spec.attention = attention == "fused"    ? GptAttention::fused
+                         : attention == "masked" ? GptAttention::masked
+                                                 : GptAttention::unfused;
+        spec.master_weights = o.flag("master_weights");
+        spec.tensor_parallel = o.integer("tensor_parallel");
+        spec.sequence_parallel = o.flag("sequence_parallel");
         spec.blocks = o.integer("blocks");
         spec.samples = o.integer("samples");
         spec.vocabulary = o.integer("vocabulary");
@@ -113,8 +139,11 @@ LayerWorkload gpt() {
         spec.operators = o.text("granularity") == "operator";
         spec.type = data_type_from(o.text("data_type"));
         spec.optimizer = optimizer_of(o);
-        return LayerFile{
-            .graph = gpt_layer_graph(spec), .forward_only = false, .accelerators = 0, .memory = {}};
+        return LayerFile{.graph = gpt_layer_graph(spec),
+                         .forward_only = false,
+                         .accelerators = 0,
+                         .memory = {},
+                         .notes = {}};
       }};
 }
 

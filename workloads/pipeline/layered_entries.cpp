@@ -3,6 +3,7 @@
 #include "workloads/entry_options.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
 #include "workloads/pipeline/layered_pipeline.hpp"
+#include "workloads/pipeline/partition_file_json.hpp"
 #include "workloads/pipeline/round_options.hpp"
 #include "workloads/workload_entries.hpp"
 
@@ -33,6 +34,12 @@ std::vector<OptionSpec> layered_options(const LayerWorkload& model) {
   options.push_back({.name = "layers_per_stage",
                      .default_value = std::string{},
                      .doc = "Layers of each stage, \"3,4,2\", instead of `stages`."});
+  options.push_back({.name = "partition_path",
+                     .default_value = std::string{},
+                     .doc = "partition.json of the verb partition: stages, and as many groups as "
+                            "they have replicas, instead of `stages` and `groups`."});
+  options.push_back(size_option(
+      "partition_accelerators", 0, "the row of that file for so many; 0: its only row", 0, 1e6));
   options.push_back({.name = "passes",
                      .default_value = std::string{"whole"},
                      .doc = "A pass of a stage is one task, or one for each layer.",
@@ -82,6 +89,21 @@ std::vector<std::int64_t> layers_per_stage(const Options& o, std::int64_t layers
   }
 }
 
+/// Bytes of optimizer state per byte of parameters.
+double optimizer_copies(const Options& o) {
+  const auto value = [&o](const char* name) -> const OptionValue* {
+    const auto found = o.values().find(name);
+    return found == o.values().end() ? nullptr : &found->second;
+  };
+  const OptionValue* optimizer = value("optimizer");
+  const bool sgd = optimizer != nullptr && *optimizer == OptionValue{std::string{"sgd"}};
+  const OptionValue* master = value("master_weights");
+  if (master == nullptr || *master != OptionValue{true}) return sgd ? 0.0 : 2.0;
+  const auto wide = static_cast<double>(bytes_per_element(DataType::fp32));
+  return (sgd ? wide : 3 * wide) /
+         static_cast<double>(bytes_per_element(data_type_from(o.text("data_type"))));
+}
+
 /// Samples of a micro-batch: of the whole batch divided where that is given.
 std::int64_t samples_of(const Options& o) {
   if (o.integer("batch") == 0) return o.integer("samples");
@@ -89,26 +111,51 @@ std::int64_t samples_of(const Options& o) {
   return std::max<std::int64_t>(1, o.integer("batch") / parts);
 }
 
-TaskGraph layered_graph(const LayerWorkload& model, const Options& o) {
+/// Where the layers go; sets `groups` if a file says it.
+IdVector<LayerId, std::uint32_t> stages_of(const LayerGraph& graph, Options& o) {
+  const std::string& path = o.text("partition_path");
+  const auto layers = static_cast<std::int64_t>(graph.layers.size());
+  if (path.empty()) return consecutive_stages(graph, layers_per_stage(o, layers));
+  if (!o.text("layers_per_stage").empty()) {
+    detail::refuse_option(
+        "layers_per_stage", o.text("layers_per_stage"), "nothing beside partition_path");
+  }
+  PartitionFile file = read_partition_file(path, o.integer("partition_accelerators"), graph);
+  if (file.replicas > 1) {
+    if (o.integer("groups") != 1 && o.integer("groups") != file.replicas) {
+      detail::refuse_option("groups",
+                            fmt::format("{}", o.integer("groups")),
+                            fmt::format("{}, the replicas in {}", file.replicas, path));
+    }
+    std::map<std::string, OptionValue> values = o.values();
+    values["groups"] = std::int64_t{file.replicas};
+    o = Options{std::move(values)};
+  }
+  return std::move(file.stage_of);
+}
+
+TaskGraph layered_graph(const LayerWorkload& model, Options o) {
   std::map<std::string, OptionValue> given;
   for (const OptionSpec& option : model.options) {
     given[option.name] =
         option.name == "samples" ? OptionValue{samples_of(o)} : o.values().at(option.name);
   }
-  const LayerGraph graph = make_layers(model.name, given).graph;
-  const auto layers = static_cast<std::int64_t>(graph.layers.size());
-  const auto stage_of = consecutive_stages(graph, layers_per_stage(o, layers));
+  LayerGraph graph = make_layers(model.name, given).graph;
+  const std::int64_t groups = o.integer("groups");
+  const auto stage_of = stages_of(graph, o);
+  if (o.integer("groups") != groups && o.integer("batch") != 0) {
+    given["samples"] = samples_of(o);  // of a group's share of the batch
+    graph = make_layers(model.name, given).graph;
+  }
   const IdVector<LayerId, LayerTimes> no_times(graph.layers.size());
   const Partition partition = make_partition(graph, no_times, stage_of, {}, StageRules{});
-  const auto optimizer = given.find("optimizer");
-  const bool sgd = optimizer != given.end() && optimizer->second == OptionValue{std::string{"sgd"}};
   PipelineSpec spec = layered_pipeline(graph,
                                        partition,
                                        {.operators = o.text("passes") == "layers",
                                         .rate = FlopRate{o.number("gflop_per_s") * 1e9},
                                         .overhead = from_us(o.number("pass_overhead_us")),
                                         .labels = Bytes{o.integer("labels_bytes")},
-                                        .optimizer_copies = sgd ? 0.0 : 2.0});
+                                        .optimizer_copies = optimizer_copies(o)});
   detail::set_round(o, graph.samples, spec);
   const std::int64_t parts = spec.groups * spec.microbatches;
   if (spec.operators && spec.batch != parts * graph.samples) {

@@ -23,7 +23,7 @@ struct LayeredPasses {
 /// is by default. Operators are those of micro-batches of LayerGraph::samples.
 ///
 /// Throws InfeasibleError as partition_profile(), and naming a stage of layers of which some have
-/// kernels and some only a duration, unless `operators`.
+/// kernels and some only a duration, unless `operators`; a rate for layers that ranks share.
 [[nodiscard]] PipelineSpec layered_pipeline(const LayerGraph& graph,
                                             const Partition& partition,
                                             const LayeredPasses& passes);

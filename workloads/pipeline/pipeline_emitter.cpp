@@ -20,8 +20,8 @@ PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
       links_to_(spec.profile.stages.size()),
       links_from_(spec.profile.stages.size()),
       passes_(spec.profile.stages.size() * static_cast<std::size_t>(spec.microbatches)),
-      weight_gradients_(spec.profile.stages.size() * spec.groups),
-      reduced_(spec.profile.stages.size() * spec.groups) {
+      weight_gradients_(spec.profile.stages.size() * line_count()),
+      reduced_(spec.profile.stages.size() * line_count()) {
   for (std::size_t i = 0; i < spec.profile.links.size(); ++i) {
     links_from_[spec.profile.links[i].from].push_back(i);
     links_to_[spec.profile.links[i].to].push_back(i);
@@ -31,13 +31,15 @@ PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
   }
 }
 
-void PipelineEmitter::begin_group(std::uint32_t group, std::vector<std::int64_t> samples) {
-  group_ = group;
+void PipelineEmitter::begin_line(std::uint32_t line, std::vector<std::int64_t> samples) {
+  line_ = line;
+  if (line % spec_.tensor_parallel == 0) collectives_.clear();
+  next_collective_ = 0;
   samples_ = std::move(samples);
   cargo_.assign(spec_.profile.links.size(), std::vector<Cargo>(samples_.size()));
   labels_.assign(samples_.size(), TensorId::none());
   for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
-    weight_gradients_[group * stage_count() + stage] =
+    weight_gradients_[line * stage_count() + stage] =
         builder_.add_tensor({.name = fmt::format("weight_gradients({})", stage),
                              .bytes = spec_.profile.stages[stage].parameters,
                              .accumulate = true});
@@ -84,8 +86,15 @@ TaskId PipelineEmitter::task(std::uint32_t stage,
                              PipelineWork work,
                              OperationId id) {
   const TaskId made = builder_.add_task(id, pipeline_tags(stage, microbatch, work));
-  builder_.set_rank(made, rank_of(group_, stage));
+  builder_.set_rank(made, rank_of(line_, stage));
   return made;
+}
+
+CollectiveId PipelineEmitter::next_collective(OperationId id) {
+  if (line_ % spec_.tensor_parallel == 0) {
+    collectives_.push_back(builder_.add_collective(spec_.operators->collectives.at(id)));
+  }
+  return collectives_.at(next_collective_++);
 }
 
 PipelineEmitter::Span PipelineEmitter::pass(std::uint32_t stage,
@@ -96,6 +105,7 @@ PipelineEmitter::Span PipelineEmitter::pass(std::uint32_t stage,
     Span span{};
     for (const OperationId id : *list) {
       const TaskId next = task(stage, microbatch, work, id);
+      if (spec_.operators->collectives.contains(id)) builder_.joins(next, next_collective(id));
       if (span.last.valid()) builder_.add_edge(span.last, next);
       if (!span.first.valid()) span.first = next;
       span.last = next;
@@ -259,33 +269,43 @@ void PipelineEmitter::backward(std::uint32_t stage, std::int64_t microbatch) {
     builder_.writes(data.first, kept);
     builder_.reads(weight.last, kept);
   }
-  builder_.writes(weight.last, weight_gradients_[group_ * stage_count() + stage]);
+  builder_.writes(weight.last, weight_gradients_[line_ * stage_count() + stage]);
 }
 
-/// `parts`: (group, stage), one of each rank.
+/// `parts`: (line, stage), one of each rank.
 void PipelineEmitter::join(std::uint32_t first_stage,
                            Bytes bytes,
                            const std::vector<std::pair<std::uint32_t, std::uint32_t>>& parts) {
   std::map<std::uint32_t, TaskId> by_rank;
   std::set<std::uint32_t> ranks;
-  for (const auto& [group, stage] : parts) ranks.insert(rank_of(group, stage));
+  for (const auto& [line, stage] : parts) ranks.insert(rank_of(line, stage));
   if (ranks.size() < 2 || bytes <= Bytes{0}) return;
   const CollectiveId collective = builder_.add_collective(
       {.op = CollectiveOp::all_reduce, .bytes = bytes, .algorithm = spec_.algorithm});
   const OperationId all_reduce = operation(PipelineWork::all_reduce, Duration{0});
-  for (const auto& [group, stage] : parts) {
-    const auto [part, is_new] = by_rank.try_emplace(rank_of(group, stage));
+  for (const auto& [line, stage] : parts) {
+    const auto [part, is_new] = by_rank.try_emplace(rank_of(line, stage));
     if (is_new) {
-      group_ = group;
       // One number for all parts of a collective: that of its first stage.
       part->second =
           builder_.add_task(all_reduce, pipeline_tags(first_stage, -1, PipelineWork::all_reduce));
       builder_.set_rank(part->second, part->first);
       builder_.joins(part->second, collective);
     }
-    const std::size_t index = group * stage_count() + stage;
+    const std::size_t index = line * stage_count() + stage;
     builder_.reads(part->second, weight_gradients_[index]);
     reduced_[index].push_back(part->second);
+  }
+}
+
+void PipelineEmitter::join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages) {
+  for (std::uint32_t lane = 0; lane < spec_.tensor_parallel; ++lane) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;
+    for (std::uint32_t group = 0; group < spec_.groups; ++group) {
+      const std::uint32_t line = group * spec_.tensor_parallel + lane;
+      for (const std::uint32_t stage : stages) parts.emplace_back(line, stage);
+    }
+    join(stages.front(), bytes, parts);
   }
 }
 
@@ -296,23 +316,15 @@ void PipelineEmitter::synchronize() {
       const auto& stages = tied.stages;
       if (std::find(stages.begin(), stages.end(), stage) != stages.end()) own -= tied.bytes;
     }
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;
-    for (std::uint32_t group = 0; group < spec_.groups; ++group) parts.emplace_back(group, stage);
-    join(stage, own, parts);
+    join_lanes(own, {stage});
   }
-  for (const TiedParameters& tied : spec_.profile.tied) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;
-    for (std::uint32_t group = 0; group < spec_.groups; ++group) {
-      for (const std::uint32_t stage : tied.stages) parts.emplace_back(group, stage);
-    }
-    join(tied.stages.front(), tied.bytes, parts);
-  }
+  for (const TiedParameters& tied : spec_.profile.tied) join_lanes(tied.bytes, tied.stages);
 }
 
 void PipelineEmitter::update() {
-  for (group_ = 0; group_ < spec_.groups; ++group_) {
+  for (line_ = 0; line_ < line_count(); ++line_) {
     for (std::uint32_t stage = 0; stage < stage_count(); ++stage) {
-      const std::size_t index = group_ * stage_count() + stage;
+      const std::size_t index = line_ * stage_count() + stage;
       const StageProfile& profile = spec_.profile.stages[stage];
       const Span span = pass(stage, -1, PipelineWork::update);
       builder_.reads(span.first, weight_gradients_[index]);

@@ -13,15 +13,16 @@
 
 namespace schedlab::detail {
 
-/// Adds the tasks of a pipeline's graph in a topological order: for each group begin_group(), all
-/// forward passes, all backward passes; then synchronize() and update().
+/// Adds the tasks of a pipeline's graph in a topological order: for each line of ranks
+/// (PipelineRanks::line) begin_line(), all forward passes, all backward passes; then synchronize()
+/// and update().
 class PipelineEmitter {
  public:
   /// `spec` must outlive this.
   explicit PipelineEmitter(const PipelineSpec& spec);
 
-  /// `samples` of each micro-batch of the group.
-  void begin_group(std::uint32_t group, std::vector<std::int64_t> samples);
+  /// `samples` of each micro-batch of the line's group.
+  void begin_line(std::uint32_t line, std::vector<std::int64_t> samples);
   void forward(std::uint32_t stage, std::int64_t microbatch);
   void backward(std::uint32_t stage, std::int64_t microbatch);
   void synchronize();
@@ -39,7 +40,7 @@ class PipelineEmitter {
     TensorId activation;
     TensorId gradient;
   };
-  /// What is known of the present group by stage and micro-batch.
+  /// What is known of the present line by stage and micro-batch.
   struct PassState {
     Span forward;
     TensorId kept;
@@ -49,9 +50,11 @@ class PipelineEmitter {
   [[nodiscard]] std::uint32_t stage_count() const {
     return static_cast<std::uint32_t>(spec_.profile.stages.size());
   }
-  [[nodiscard]] std::uint32_t rank_of(std::uint32_t group, std::uint32_t stage) const {
-    return group * ranks_ + stage % ranks_;
+  [[nodiscard]] std::uint32_t rank_of(std::uint32_t line, std::uint32_t stage) const {
+    const std::uint32_t lanes = spec_.tensor_parallel;
+    return (line / lanes * ranks_ + stage % ranks_) * lanes + line % lanes;
   }
+  [[nodiscard]] std::uint32_t line_count() const { return spec_.groups * spec_.tensor_parallel; }
   [[nodiscard]] std::size_t at(std::uint32_t stage, std::int64_t microbatch) const {
     return static_cast<std::size_t>(stage) * static_cast<std::size_t>(spec_.microbatches) +
            static_cast<std::size_t>(microbatch);
@@ -63,6 +66,9 @@ class PipelineEmitter {
   [[nodiscard]] const std::vector<OperationId>* operators(PipelineWork work,
                                                           std::uint32_t stage) const;
   TaskId task(std::uint32_t stage, std::int64_t microbatch, PipelineWork work, OperationId id);
+  /// The line's next part of a collective within a pass: a group's first line makes the
+  /// collectives, its other lines come to them in the same order.
+  [[nodiscard]] CollectiveId next_collective(OperationId id);
   /// The tasks of one pass, one after another.
   Span pass(std::uint32_t stage, std::int64_t microbatch, PipelineWork work);
   [[nodiscard]] TensorId tensor(std::string_view name,
@@ -98,9 +104,11 @@ class PipelineEmitter {
   void join(std::uint32_t first_stage,
             Bytes bytes,
             const std::vector<std::pair<std::uint32_t, std::uint32_t>>& parts);
+  /// join() for each lane: the parts of `stages` on that lane of all groups.
+  void join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages);
 
   const PipelineSpec& spec_;
-  std::uint32_t ranks_;  // of a group
+  std::uint32_t ranks_;  // of a line
   double compression_;
   Bandwidth rate_;
   TaskGraphBuilder builder_;
@@ -108,12 +116,14 @@ class PipelineEmitter {
   std::vector<std::vector<std::size_t>> links_to_;    // by stage: indices of links
   std::vector<std::vector<std::size_t>> links_from_;  // likewise
 
-  std::uint32_t group_ = 0;
+  std::uint32_t line_ = 0;
+  std::vector<CollectiveId> collectives_;  // of the passes of the present group
+  std::size_t next_collective_ = 0;        // of the present line
   std::vector<std::int64_t> samples_;
   std::vector<PassState> passes_;
   std::vector<std::vector<Cargo>> cargo_;  // by link, micro-batch
   std::vector<TensorId> labels_;           // by micro-batch
-  /// Of all groups: [group x stages + stage].
+  /// Of all lines: [line x stages + stage].
   std::vector<TensorId> weight_gradients_;
   std::vector<std::vector<TaskId>> reduced_;  // parts of collectives that the update waits for
 };

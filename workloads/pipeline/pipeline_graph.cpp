@@ -47,14 +47,17 @@ TaskGraph pipeline_graph(const PipelineSpec& spec) {
                    fmt::format("{} chunks of {} stages", spec.chunks, stages));
   SCHEDLAB_EXPECTS(spec.groups >= 1 && spec.batch >= 1 && spec.microbatches >= 1,
                    "a pipeline needs groups, samples and micro-batches");
+  SCHEDLAB_EXPECTS(spec.tensor_parallel >= 1 && (spec.tensor_parallel == 1 || spec.operators),
+                   "ranks that share a stage need operators");
   SCHEDLAB_EXPECTS(spec.compression_ratio >= 1, "a compression ratio is at least 1");
   SCHEDLAB_EXPECTS(!spec.operators || spec.operators->stages.size() == stages,
                    "operators of every stage");
   expect_samples(spec);
   detail::PipelineEmitter emitter{spec};
   const std::vector<std::int64_t> shares = equal_parts(spec.batch, spec.groups);
-  for (std::uint32_t group = 0; group < spec.groups; ++group) {
-    emitter.begin_group(group, equal_parts(shares[group], spec.microbatches));
+  for (std::uint32_t line = 0; line < spec.groups * spec.tensor_parallel; ++line) {
+    const std::uint32_t group = line / spec.tensor_parallel;
+    emitter.begin_line(line, equal_parts(shares[group], spec.microbatches));
     for (std::int64_t m = 0; m < spec.microbatches; ++m) {
       for (std::uint32_t stage = 0; stage < stages; ++stage) emitter.forward(stage, m);
     }

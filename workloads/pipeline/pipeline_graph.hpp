@@ -6,6 +6,7 @@
 #include "sim/pipeline/stage_profile.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct StageOperators {
     std::vector<OperationId> update;
   };
   IdVector<OperationId, Operation> operations;
+  /// Operations of kind `collective`: what the ranks that share the stage do together.
+  std::map<OperationId, CollectiveSpec> collectives{};
   std::vector<Passes> stages;
 };
 
@@ -29,7 +32,9 @@ struct PipelineSpec {
   PipelineProfile profile;
   std::uint32_t chunks = 1;  ///< stages that each rank has; divides their number
   std::uint32_t groups = 1;  ///< data-parallel groups, each a pipeline of its own
-  std::int64_t batch = 1;    ///< samples of a round, shared by all groups as equally as possible
+  /// Ranks that share each stage; profile and operators are one rank's part, all parts are alike.
+  std::uint32_t tensor_parallel = 1;
+  std::int64_t batch = 1;  ///< samples of a round, shared by all groups as equally as possible
   std::int64_t microbatches = 1;  ///< of each group, as equal as possible
   bool recompute = false;         ///< keep the input of a stage only; forward again in backward
   double compression_ratio = 1;   ///< activations and their gradients are sent so much smaller
@@ -41,8 +46,9 @@ struct PipelineSpec {
 };
 
 /// The graph of one round, tagged as sim/pipeline/pipeline_work.hpp says. Stage k of group g is on
-/// rank g R + k mod R, R = stages / chunks, so that with several chunks each rank has every R-th
-/// stage (Narayanan et al., SC 2021, doi 10.1145/3458817.3476209).
+/// the T = tensor_parallel ranks from (g R + k mod R) T on, R = stages / chunks, so that with
+/// several chunks each rank has every R-th stage (Narayanan et al., SC 2021, doi
+/// 10.1145/3458817.3476209). Each of them receives what it needs from the one like it, whole.
 ///
 /// Each group works on its samples in micro-batches; weight gradients are added up over them, then
 /// summed over the groups, those of tied parameters also over their stages, then each stage updates
