@@ -14,12 +14,19 @@ namespace {
 constexpr double busy_host = 0.9;      // of the time: the device waits for it
 constexpr double worth_saying = 0.01;  // of the makespan
 
-/// The host by name whose cost is published, and what is simulated of it.
-std::optional<HostSpec> published_host(const MachineSpec& machine) {
-  // Few machines have one, and looking for it takes longer than simulating a small graph.
-  if (machine.platform.host(HostId{0}).costs.preparation() == Duration{0}) return std::nullopt;
-  std::optional<HostSpec> host = host_in_use(machine);
-  return host && host->operator_cost ? host : std::nullopt;
+/// The host by name whose cost is published; nullptr, too, where the launch mode leaves some of it
+/// out.
+const HostSpec* published_host(const MachineSpec& machine) {
+  // Few machines have one, and looking for it takes time in large sweeps.
+  const Duration front_end = machine.platform.host(HostId{0}).costs.front_end;
+  if (front_end == Duration{0}) return nullptr;
+  const HostSpec* host = host_in_use(machine);
+  if (host == nullptr || !host->operator_cost) return nullptr;
+  const bool whole =
+      std::any_of(host->numbers.begin(), host->numbers.end(), [&](const NumberSource& number) {
+        return number.pointer == "/host/front_end_us" && from_us(number.value) == front_end;
+      });
+  return whole ? host : nullptr;
 }
 
 double operator_us(const MachineSpec& machine) {
@@ -31,8 +38,8 @@ double operator_us(const MachineSpec& machine) {
 
 std::optional<HostRange> host_range(const FullRun& run) {
   const MachineSpec& machine = *run.prepared->machine;
-  const auto host = published_host(machine);
-  if (!host) return std::nullopt;
+  const HostSpec* host = published_host(machine);
+  if (host == nullptr) return std::nullopt;
   HostRange range{.host = host->name,
                   .operator_us = operator_us(machine),
                   .min_us = host->operator_cost->min_us,
@@ -40,7 +47,7 @@ std::optional<HostRange> host_range(const FullRun& run) {
   const Problem problem = run.simulated();
   const auto makespan = [&](double cost_us) {
     Platform platform = problem.platform;
-    for (Host& each : platform.hosts) each = with_operator_cost(each, *host, cost_us);
+    for (Host& each : platform.hosts) each = with_operator_cost(each, cost_us);
     return simulate({problem.graph, platform, problem.costs}, run.plan).makespan();
   };
   range.shortest = makespan(range.min_us);
@@ -64,8 +71,8 @@ std::string to_text(const HostRange& range) {
 
 std::string host_note(const MachineSpec& machine, double host_busy_share) {
   if (host_busy_share < busy_host) return {};
-  const auto host = published_host(machine);
-  if (!host) return {};
+  const HostSpec* host = published_host(machine);
+  if (host == nullptr) return {};
   return fmt::format("the host decides: {} at {:.1f} us an operator; published are {} to {} us",
                      host->name,
                      operator_us(machine),

@@ -9,19 +9,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
 constexpr std::string_view own_host = "own";
-
-constexpr std::array stages{"/host/front_end_us",
-                            "/host/conversion_us",
-                            "/host/shape_inference_us",
-                            "/host/tiling_us",
-                            "/host/allocation_us"};
 
 std::optional<OperatorCostRange> read_operator_cost(MachineReader& reader) {
   const std::string pointer = "/operator_us";
@@ -36,24 +29,9 @@ std::optional<OperatorCostRange> read_operator_cost(MachineReader& reader) {
   return result;
 }
 
-}  // namespace
-
-const std::vector<std::string>& host_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all{std::string{own_host}};
-    for (const MachineText& host : host_texts()) all.emplace_back(host.name);
-    return all;
-  }();
-  return names;
-}
-
-HostSpec host_spec(std::string_view name) {
-  const auto& texts = host_texts();
-  const auto text = std::find_if(
-      texts.begin(), texts.end(), [&](const MachineText& host) { return host.name == name; });
-  SCHEDLAB_EXPECTS(text != texts.end(), fmt::format("unknown host \"{}\"", name));
-  const std::string file = fmt::format("host {}", name);
-  MachineReader reader{json_leaves(text->text, file), file};
+HostSpec read_host(const MachineText& text) {
+  const std::string file = fmt::format("host {}", text.name);
+  MachineReader reader{json_leaves(text.text, file), file};
   HostSpec host;
   host.name = reader.required_text("/name", "the host's name");
   host.description = reader.required_text("/description", "what it is, and for which launch mode");
@@ -68,6 +46,35 @@ HostSpec host_spec(std::string_view name) {
   return host;
 }
 
+/// Read once: a sweep asks for them again and again.
+const std::vector<HostSpec>& hosts() {
+  static const std::vector<HostSpec> all = [] {
+    std::vector<HostSpec> read;
+    for (const MachineText& text : host_texts()) read.push_back(read_host(text));
+    return read;
+  }();
+  return all;
+}
+
+}  // namespace
+
+const std::vector<std::string>& host_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{std::string{own_host}};
+    for (const MachineText& host : host_texts()) all.emplace_back(host.name);
+    return all;
+  }();
+  return names;
+}
+
+const HostSpec& host_spec(std::string_view name) {
+  const std::vector<HostSpec>& all = hosts();
+  const auto host =
+      std::find_if(all.begin(), all.end(), [&](const HostSpec& h) { return h.name == name; });
+  SCHEDLAB_EXPECTS(host != all.end(), fmt::format("unknown host \"{}\"", name));
+  return *host;
+}
+
 void apply_host(MachineSpec& machine, std::string_view name) {
   if (name == own_host) return;
   for (const NumberSource& number : host_spec(name).numbers) {
@@ -79,35 +86,27 @@ void apply_host(MachineSpec& machine, std::string_view name) {
   }
 }
 
-std::optional<HostSpec> host_in_use(const MachineSpec& machine) {
+const HostSpec* host_in_use(const MachineSpec& machine) {
   const auto& have = machine.sources;
-  for (const std::string& name : host_names()) {
-    if (name == own_host) continue;
-    HostSpec host = host_spec(name);
-    if (std::all_of(host.numbers.begin(), host.numbers.end(), [&](const NumberSource& number) {
-          return std::find(have.begin(), have.end(), number) != have.end();
-        })) {
-      return host;
-    }
-  }
-  return std::nullopt;
+  const auto found = std::find_if(hosts().begin(), hosts().end(), [&](const HostSpec& host) {
+    return std::all_of(host.numbers.begin(), host.numbers.end(), [&](const NumberSource& number) {
+      return std::find(have.begin(), have.end(), number) != have.end();
+    });
+  });
+  return found == hosts().end() ? nullptr : &*found;
 }
 
-Host with_operator_cost(Host host, const HostSpec& spec, double operator_us) {
-  double prepared_us = 0;
-  for (const NumberSource& number : spec.numbers) {
-    if (std::find(stages.begin(), stages.end(), number.pointer) != stages.end()) {
-      prepared_us += number.value;
-    }
-  }
+Host with_operator_cost(Host host, double operator_us) {
+  HostCosts& costs = host.costs;
+  const double prepared_us = to_us(costs.preparation());
   if (prepared_us <= 0) return host;
-  const double launch_us = to_us(host.costs.launch) * host.operator_tasks;
+  const double launch_us = to_us(costs.launch) * host.operator_tasks;
   const double factor = std::max(0.0, operator_us - launch_us) / prepared_us;
-  for (Duration* stage : {&host.costs.front_end,
-                          &host.costs.conversion,
-                          &host.costs.shape_inference,
-                          &host.costs.tiling,
-                          &host.costs.allocation}) {
+  for (Duration* stage : {&costs.front_end,
+                          &costs.conversion,
+                          &costs.shape_inference,
+                          &costs.tiling,
+                          &costs.allocation}) {
     *stage = from_us(to_us(*stage) * factor);
   }
   return host;

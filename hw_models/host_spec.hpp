@@ -32,17 +32,16 @@ struct HostSpec {
 /// "own", which changes nothing, and the host files that the library carries.
 [[nodiscard]] const std::vector<std::string>& host_names();
 /// One that the library carries; ContractViolation for any other name.
-[[nodiscard]] HostSpec host_spec(std::string_view name);
+[[nodiscard]] const HostSpec& host_spec(std::string_view name);
 
 /// Gives the machine's host the numbers that the host file has; the others stay. "own": all stay.
 void apply_host(MachineSpec& machine, std::string_view name);
 
-/// The host file whose numbers the machine has, every one unchanged; nullopt if there is none.
-[[nodiscard]] std::optional<HostSpec> host_in_use(const MachineSpec& machine);
+/// The host file whose numbers the machine has, every one unchanged; nullptr if there is none.
+[[nodiscard]] const HostSpec* host_in_use(const MachineSpec& machine);
 
-/// The same host if an operator costs `operator_us` in all on it, its launch of `launch` included:
-/// all stages before the launch become longer or shorter by one factor, which is that of the eager
-/// host that `spec` describes.
-[[nodiscard]] Host with_operator_cost(Host host, const HostSpec& spec, double operator_us);
+/// The same host if an operator costs `operator_us` in all, its launch included: all stages before
+/// the launch become longer or shorter by one factor.
+[[nodiscard]] Host with_operator_cost(Host host, double operator_us);
 
 }  // namespace schedlab

@@ -357,7 +357,7 @@ TEST_CASE("what is published of a host by name holds what is simulated, whatever
       CHECK(to_us(host.operator_cost()) <= cost->max_us);
       REQUIRE(host_in_use(machine));
       CHECK(host_in_use(machine)->name == name);
-      const Host dearest = with_operator_cost(host, host_spec(name), cost->max_us);
+      const Host dearest = with_operator_cost(host, cost->max_us);
       CHECK(to_us(dearest.operator_cost()) == doctest::Approx(cost->max_us).epsilon(1e-6));
       apply_overrides(machine, {{"front_end_us", 7.0}});
       CHECK_FALSE(host_in_use(machine));
@@ -368,11 +368,12 @@ TEST_CASE("what is published of a host by name holds what is simulated, whatever
 }
 
 TEST_CASE("a run that hangs on a host by name says how long it could take") {
-  const auto range_of = [](const std::string& machine) {
+  const auto range_of = [](const std::string& machine, const std::string& launch = {}) {
     const Spec spec = parse_spec(fmt::format(R"({{
         "workload": {{"kind": "llama_decode", "layers": 2}}, "machine": {},
-        "policy": "single_stream"}})",
-                                             machine),
+        "policy": "single_stream"{}}})",
+                                             machine,
+                                             launch),
                                  "a.json");
     const Grid grid(spec);
     ScenarioSpace space(spec, grid);
@@ -387,6 +388,9 @@ TEST_CASE("a run that hangs on a host by name says how long it could take") {
         doctest::Approx(eager->max_us / eager->min_us).epsilon(0.05));
   CHECK(to_text(*eager).find("published are 27.6 to 45.3 us") != std::string::npos);
   CHECK_FALSE(range_of(R"("a100")"));
+  // A compiled graph leaves most of it out, and nothing is published of what is left.
+  CHECK_FALSE(
+      range_of(R"({"base": "a100", "host": "pytorch_modules"})", R"(, "launch": "graph_mode")"));
   CHECK_FALSE(range_of(R"({"base": "a100", "host": "pytorch_modules", "front_end_us": 9})"));
   CHECK(note_of(R"({"workload": {"kind": "llama_decode", "layers": 2},
                     "machine": {"base": "a100", "host": "pytorch_modules"},

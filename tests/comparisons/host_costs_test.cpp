@@ -20,7 +20,7 @@ TEST_CASE("hosts by name against LSTM inference in C++ and in PyTorch") {
   for (const testing::CsvRow& row : testing::read_csv(*file)) {
     if (row.at("submission") != "host_launch") continue;
     const bool torch = row.at("impl").starts_with("PyTorch");
-    const HostSpec host = host_spec(torch ? "pytorch_modules" : "cpp_eager");
+    const HostSpec& host = host_spec(torch ? "pytorch_modules" : "cpp_eager");
     MachineSpec machine = load_machine("a100");  // its launch: 2.5 us, as on hosts of today
     apply_overrides(machine, {{"host", host.name}});
     const double predicted = to_us(machine.platform.hosts[HostId{0}].operator_cost());
