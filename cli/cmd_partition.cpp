@@ -19,8 +19,8 @@
 namespace schedlab {
 namespace {
 
-/// Nobody could read a picture of more.
-constexpr std::size_t most_pictured_layers = 5000;
+/// Nobody could read a picture of more, and their kernels are gigabytes of JSON.
+constexpr std::size_t most_shown_layers = 5000;
 
 RunFiles write_partition_files(const std::filesystem::path& folder, const PartitionStudy& study) {
   RunFiles files;
@@ -29,17 +29,20 @@ RunFiles write_partition_files(const std::filesystem::path& folder, const Partit
     files.files.emplace_back(name);
   };
   write("partition.json", partition_json(study));
-  write("layers.json", write_layers_json(study.spec->graph));
   const std::size_t layers = study.spec->graph.layers.size();
-  const bool drawn = layers <= most_pictured_layers;
-  if (!drawn) {
+  const bool shown = layers <= most_shown_layers;
+  if (shown) {
+    write("layers.json", write_layers_json(study.spec->graph));
+  } else {
     files.notices.push_back(
-        fmt::format("{} layers are not drawn, at most {} would be", layers, most_pictured_layers));
+        fmt::format("{} layers are neither drawn nor written to layers.json, at most {} would be",
+                    layers,
+                    most_shown_layers));
   }
   for (const PartitionRow& row : study.rows) {
     const std::string suffix =
         study.rows.size() > 1 ? fmt::format("_{}", row.accelerators) : std::string{};
-    if (drawn) write_picture(folder, "layers" + suffix, layers_picture(study, row), files);
+    if (shown) write_picture(folder, "layers" + suffix, layers_picture(study, row), files);
     write_picture(folder, "stages" + suffix, stage_loads_picture(study, row), files);
   }
   return files;
