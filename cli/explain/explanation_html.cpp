@@ -115,6 +115,9 @@ class ExplanationPage {
         fmt::format("Simulated again, unchanged: {}, {:+.2f} % from the run. Gains refer to it.",
                     readable(table.replay),
                     100 * table.replay_error()));
+    if (!table.replay_decision.empty()) {
+      element("p", "Unlike the run, in the replay " + table.replay_decision + ".", "warning");
+    }
     if (!table.warning.empty()) {
       element("p", "The run's own plan loses an order: " + table.warning, "warning");
     }

@@ -80,6 +80,7 @@ ExplainJson what_if_json(const WhatIfTable& table) {
   }
   put_time(json, "replay", table.replay);
   json["replay_error"] = table.replay_error();
+  if (!table.replay_decision.empty()) json["replay_decision"] = table.replay_decision;
   if (!table.warning.empty()) json["warning"] = table.warning;
   ExplainJson changes = ExplainJson::array();
   for (const WhatIf& change : table.changes) {
@@ -128,6 +129,7 @@ ExplainJson what_if_schema() {
                          {"replay_ps", time},
                          {"replay_error", number},
                          {"note", text},
+                         {"replay_decision", text},
                          {"warning", text},
                          {"changes", {{"type", "array"}, {"items", change}}},
                          {"break_even", times}},

@@ -61,6 +61,9 @@ std::string what_if_lines(const WhatIfTable& table) {
   std::string text = fmt::format("what if (replay {}, {:+.2f} % from the run)\n",
                                  readable(table.replay),
                                  100 * table.replay_error());
+  if (!table.replay_decision.empty()) {
+    text += fmt::format("  unlike the run, in the replay {}\n", table.replay_decision);
+  }
   if (!table.warning.empty())
     text += fmt::format("  the run's own plan loses an order: {}\n", table.warning);
   for (const WhatIf& change : table.changes) text += change_line(table, change);

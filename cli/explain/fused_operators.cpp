@@ -21,7 +21,10 @@ bool can_be_fused(TaskKind kind) {
 }
 
 /// Which tasks become one, in the order of their launches.
-std::vector<Group> groups_of(const Problem& problem, const Plan& plan, std::uint32_t most) {
+std::vector<Group> groups_of(const Problem& problem,
+                             const Plan& plan,
+                             std::uint32_t most,
+                             bool sleeps_are_work) {
   // The open group of a stream, unless everything was closed since.
   struct Open {
     std::size_t group = closed;
@@ -32,6 +35,7 @@ std::vector<Group> groups_of(const Problem& problem, const Plan& plan, std::uint
   std::size_t era = 0;
   for (const HostCall call : plan.hosts[HostId{0}].calls) {
     if (call.kind() != HostCallKind::launch) {
+      if (call.kind() == HostCallKind::sleep && sleeps_are_work) continue;
       // The host may decide by what it learns; a call of one stream concerns that stream alone.
       const bool of_stream =
           call.kind() == HostCallKind::record || call.kind() == HostCallKind::wait;
@@ -115,8 +119,8 @@ class FusedCosts final : public CostModel {
 
 class Fuser {
  public:
-  Fuser(const Problem& problem, const Plan& plan, std::uint32_t most)
-      : problem_(problem), plan_(plan), groups_(groups_of(problem, plan, most)) {}
+  Fuser(const Problem& problem, const Plan& plan, std::uint32_t most, bool sleeps_are_work)
+      : problem_(problem), plan_(plan), groups_(groups_of(problem, plan, most, sleeps_are_work)) {}
 
   [[nodiscard]] FusedRun fuse() {
     IdVector<TaskId, TaskId> becomes(problem_.graph.task_count());
@@ -238,7 +242,10 @@ class Fuser {
 
 }  // namespace
 
-FusedRun fuse_operators(const Problem& problem, const Plan& plan, std::uint32_t most) {
+FusedRun fuse_operators(const Problem& problem,
+                        const Plan& plan,
+                        std::uint32_t most,
+                        bool sleeps_are_work) {
   SCHEDLAB_EXPECTS(most > 0, "no operators");
   const char* obstacle = plan.hosts.size() != 1                   ? "several hosts"
                          : !plan.graphs.empty()                   ? "device graphs"
@@ -250,7 +257,7 @@ FusedRun fuse_operators(const Problem& problem, const Plan& plan, std::uint32_t 
                           obstacle,
                           "one host, no graphs, no collectives");
   }
-  return Fuser{problem, plan, most}.fuse();
+  return Fuser{problem, plan, most, sleeps_are_work}.fuse();
 }
 
 }  // namespace schedlab

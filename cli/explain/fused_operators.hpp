@@ -26,8 +26,13 @@ struct FusedRun {
 /// its traffic the time of a part shrinks down to what its computing takes, as far as the cost
 /// model says what that is (Estimate::compute_share); each keeps its kernel's floor.
 ///
+/// `sleeps_are_work`: a sleep is what the host does anyway, and not a wait by which it decides; it
+/// stays as long as it was.
 /// Throws InfeasibleError for a plan of several hosts, with device graphs or collectives.
 /// Cost O(tasks + edges + calls).
-[[nodiscard]] FusedRun fuse_operators(const Problem& problem, const Plan& plan, std::uint32_t most);
+[[nodiscard]] FusedRun fuse_operators(const Problem& problem,
+                                      const Plan& plan,
+                                      std::uint32_t most,
+                                      bool sleeps_are_work = false);
 
 }  // namespace schedlab

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/explain/what_if.hpp"
 
+#include "cli/explain/decision.hpp"
 #include "cli/explain/fused_operators.hpp"
 #include "cli/launch.hpp"
 #include "sim/base/error.hpp"
@@ -9,6 +10,7 @@
 #include "sim/plan/graph_capture.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "sim/plan/stream_merge.hpp"
+#include "sim/trace/critical_path.hpp"
 #include "sim/trace/lower_bounds.hpp"
 
 #include <fmt/format.h>
@@ -42,6 +44,7 @@ class WhatIfStudy {
     if (!table_.note.empty()) return std::move(table_);
     table_.warning = objection(run_.graph, run_.platform, run_.plan);
     table_.replay = makespan(run_.problem(), run_.plan);
+    if (run_.measured) compare_paths();
     change_host();
     change_launch();
     fuse();
@@ -57,6 +60,21 @@ class WhatIfStudy {
   }
   [[nodiscard]] Duration on_platform(const Platform& platform, const Plan& plan) {
     return makespan({run_.graph, platform, run_.costs}, plan);
+  }
+
+  void compare_paths() {
+    constexpr double different = 0.05;
+    const TraceCriticalPath own = trace_critical_path(run_.problem(), run_.trace, &run_.plan);
+    simulator_.run_into(run_.problem(),
+                        run_.plan,
+                        {.record_hosts = true, .record_flows = true, .stop = stop_},
+                        trace_);
+    const TraceCriticalPath again = trace_critical_path(run_.problem(), trace_, &run_.plan);
+    for (std::size_t i = 0; i < path_bound_count; ++i) {
+      const auto bound = static_cast<PathBound>(i);
+      if (std::abs(own.share(bound) - again.share(bound)) <= different) continue;
+      table_.replay_decision = who_decides(again);
+    }
   }
 
   /// What the checker says of a plan first; empty: nothing.
@@ -193,7 +211,8 @@ class WhatIfStudy {
       add(fmt::format("fused_{}", count),
           fmt::format("up to {} consecutive operators of a stream launched as one", count),
           [&] {
-            const FusedRun fused = fuse_operators(run_.problem(), run_.plan, count);
+            const FusedRun fused =
+                fuse_operators(run_.problem(), run_.plan, count, run_.sleeps_are_work);
             saved = fused.saved_traffic;
             return checked({fused.graph, run_.platform, fused.costs}, fused.plan);
           });

@@ -42,7 +42,10 @@ struct WhatIfTable {
   std::vector<WhatIf> changes;
   /// Of one device and one host, if operators of any size meet the host's time.
   std::optional<BreakEven> break_even;
-  std::string note;     ///< why nothing was simulated; empty: it was
+  std::string note;  ///< why nothing was simulated; empty: it was
+  /// Who decides in the replay, if shares of its critical path are more than 5 points from those of
+  /// the measured run: gains follow the replay.
+  std::string replay_decision;
   std::string warning;  ///< what is wrong with the run's own plan; empty: nothing that is known
 
   /// replay / trace - 1: how far the replay is from the run. 0 of a simulated run.

@@ -2,7 +2,7 @@
 #include "sim/plan/graph_capture.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/plan/stream_order.hpp"
+#include "sim/plan/launch_clocks.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 /// A node with its place among the launches of its stream: what a clock must show to imply it.
 struct Place {
   std::uint32_t node = 0;
-  StreamId lane;  ///< of StreamOrder
+  StreamId lane;  ///< of LaunchClocks
   std::uint32_t position = 0;
 };
 /// What comes before everything that follows in a stream.
@@ -30,8 +30,7 @@ class Capture {
         made_(made),
         lanes_(eager.streams.size()),
         events_(eager.event_count),
-        waits_left_(eager.event_count, 0),
-        order_(0) {
+        waits_left_(eager.event_count, 0) {
     for (const HostProgram& host : eager.hosts) {
       for (const HostCall call : host.calls) {
         if (call.kind() == HostCallKind::wait) ++waits_left_[call.event()];
@@ -50,7 +49,7 @@ class Capture {
  private:
   struct Event {
     Front front;
-    StreamOrder::Snapshot snapshot = 0;
+    LaunchClocks::Snapshot snapshot = 0;
     std::uint32_t graph = none;  // in which it was recorded last
   };
   static constexpr std::uint32_t none = 0xFFFFFFFFU;
@@ -136,7 +135,8 @@ class Capture {
                return own.node == place.node;
              });
     };
-    front.erase(std::remove_if(front.begin(), front.end(), implied), front.end());
+    // A need too many changes nothing; to look for it among very many would take long.
+    if (front.size() <= LaunchClocks::entries_max) std::erase_if(front, implied);
     for (const Place& place : event.front) {
       if (order_.known(lane, place.lane) < place.position) front.push_back(place);
     }
@@ -160,7 +160,7 @@ class Capture {
     fronts_.clear();
     for (const StreamId stream : seen_) lanes_[stream] = StreamId::none();
     seen_.clear();
-    order_ = StreamOrder{0};
+    order_ = LaunchClocks{};
   }
 
   void synchronize(HostCall call) {
@@ -182,7 +182,7 @@ class Capture {
   std::vector<StreamId> seen_;  // in this graph
   IdVector<EventId, Event> events_;
   IdVector<EventId, std::uint32_t> waits_left_;
-  StreamOrder order_;
+  LaunchClocks order_;
   std::vector<Front> fronts_;  // by lane
   DeviceGraph graph_;
   std::vector<TaskId> tasks_;

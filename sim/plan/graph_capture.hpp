@@ -27,7 +27,8 @@ struct CaptureOptions {
 /// Throws InfeasibleError for a plan that has graphs already, for one that uses a legacy default
 /// stream (CUDA cannot capture it), and for an event of one host that another waits for, which no
 /// capture of one host's calls can see.
-/// Cost O(calls * streams of the host) time and memory at worst.
+/// Cost O(calls + needs), times the streams that one comes after: up to LaunchClocks::entries_max;
+/// where it comes after more of them, needs can stay that others imply.
 [[nodiscard]] Plan capture_graphs(const Plan& eager, const CaptureOptions& options = {});
 
 }  // namespace schedlab

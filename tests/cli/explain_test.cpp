@@ -8,17 +8,21 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/plan/graph_capture.hpp"
+#include "sim/plan/plan_check.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
 #include "tests/cli/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -57,6 +61,20 @@ using testing::TemporaryFolder;
   REQUIRE(found != table.changes.end());
   return *found;
 }
+
+struct ExplainSession {
+  TemporaryFolder folder;
+  std::ostringstream out;
+  std::ostringstream err;
+
+  template <class Options>
+  int call(const Options& options) {
+    out.str({});
+    err.str({});
+    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
+  }
+  [[nodiscard]] std::string path(const char* name) const { return (folder.path() / name).string(); }
+};
 
 TEST_CASE("What-if on a chain gives the closed forms") {
   const WhatIfTable table = what_if(host_bound_run(8));
@@ -170,6 +188,64 @@ TEST_CASE("A record between two operators keeps them apart") {
   CHECK(fuse_operators(run.problem(), run.plan, 8).graph.task_count() == 2);
 }
 
+TEST_CASE("Sleeps that are work keep no operators apart, and stay") {
+  ExplainedRun run = host_bound_run(4);
+  std::vector<HostCall> calls;
+  for (const HostCall call : run.plan.hosts[HostId{0}].calls) {
+    calls.push_back(HostCall::sleep_ns(7000));
+    calls.push_back(call);
+  }
+  run.plan.hosts[HostId{0}].calls = calls;
+  CHECK(fuse_operators(run.problem(), run.plan, 2).graph.task_count() == 4);
+  const FusedRun fused = fuse_operators(run.problem(), run.plan, 2, true);
+  CHECK(fused.graph.task_count() == 2);
+  CHECK(fused.plan.count(HostCallKind::sleep) == 4);
+}
+
+TEST_CASE("A run whose own plan loses an order is simulated with a warning") {
+  // Nothing orders the two operators but the time that the host sleeps.
+  ExplainedRun run = host_bound_run(2);
+  const StreamId other = run.plan.streams.push_back({});
+  auto& calls = run.plan.hosts[HostId{0}].calls;
+  calls[1] = HostCall::launch(other, calls[1].task());
+  calls.insert(calls.begin() + 1, HostCall::sleep_ns(20'000));
+  run.trace = simulate(run.problem(), run.plan, {.record_hosts = true});
+  const WhatIfTable table = what_if(run);
+  CHECK(table.warning.find("is not ordered after") != std::string::npos);
+  CHECK(find(table, "host_twice_as_fast").makespan.has_value());
+  Explanation explanation = explain(run);
+  explanation.what_if = table;
+  CHECK(explanation_text(explanation).find("own plan loses an order") != std::string::npos);
+}
+
+TEST_CASE("What-if offers no plan that the checker objects to") {
+  ExplainSession session;
+  for (const char* policy : {"pipeline_1f1b", "pipeline_zb_h1"}) {
+    CAPTURE(policy);
+    write_file_atomically(session.path("spec.json"),
+                          fmt::format(R"({{
+      "workload": {{"kind": "gpt_pipeline", "stages": 3, "microbatches": 3, "groups": 2, "blocks": 3}},
+      "machine": "h200", "policy": "{}"}})",
+                                      policy));
+    REQUIRE(session.call(SimulateOptions{.spec = session.path("spec.json"),
+                                         .out = session.path("run"),
+                                         .overwrite = true}) == exit_done);
+    const ExplainedRun run = load_explained_run(session.path("run"));
+    const bool sound = check(run.graph, run.platform, capture_graphs(run.plan)).empty();
+    const WhatIfTable table = what_if(run);
+    const WhatIf& offered = find(table, "graph_launch");
+    CHECK(table.warning.empty());
+    CHECK(offered.makespan.has_value() == sound);
+    CHECK(offered.note.starts_with("refused, the plan loses an order: ") == !sound);
+  }
+}
+
+TEST_CASE("What is to be known of a change stands beside it, once") {
+  const WhatIf change{"fused_2", "two as one", 5us, "1 MB of memory traffic less"};
+  CHECK(change.text() == "two as one (1 MB of memory traffic less)");
+  CHECK(WhatIf{"sink", "the whole model", {}, "no costs"}.text() == "no costs");
+}
+
 TEST_CASE("A trace on its own is replayed from its recorded calls and durations") {
   const ExplainedRun run = host_bound_run(10);
   const TraceDocument document = make_document(run.problem(), run.plan, run.trace, "chain");
@@ -191,20 +267,6 @@ TEST_CASE("A trace without host calls is explained, but not simulated again") {
   CHECK(explanation.attribution.share(DeviceBound::host_bound) == doctest::Approx(9.0 / 18.0));
   CHECK(what_if(explanation.run).note == "the trace has no host calls");
 }
-
-struct ExplainSession {
-  TemporaryFolder folder;
-  std::ostringstream out;
-  std::ostringstream err;
-
-  template <class Options>
-  int call(const Options& options) {
-    out.str({});
-    err.str({});
-    return run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
-  }
-  [[nodiscard]] std::string path(const char* name) const { return (folder.path() / name).string(); }
-};
 
 const std::string two_layers = R"({
   "workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 6, "batch": 16, "hidden": 64},

@@ -4,9 +4,12 @@
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/plan/launch_clocks.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "sim/plan/stream_order.hpp"
 #include "tests/support/random_plan.hpp"
 
+#include <utility>
 #include <vector>
 
 using namespace schedlab;
@@ -192,4 +195,58 @@ TEST_CASE("capture keeps exactly the order of the plan: needs equal the closure'
       CHECK(std::vector<std::uint32_t>(made.needs(node).begin(), made.needs(node).end()) == needs);
     }
   }
+}
+
+TEST_CASE(
+    "capture: clocks of launches know what clocks of all streams know, or less of very many") {
+  for (const std::size_t streams : {3U, 40U, 600U}) {
+    CAPTURE(streams);
+    Rng rng{streams};
+    LaunchClocks clocks;
+    StreamOrder all{0};
+    for (std::size_t i = 0; i < streams; ++i) {
+      CHECK(clocks.add_stream() == all.add_stream());
+    }
+    const auto any = [&] { return StreamId{static_cast<std::uint32_t>(rng.below(streams))}; };
+    std::vector<std::pair<LaunchClocks::Snapshot, StreamOrder::Snapshot>> events;
+    std::size_t forgotten = 0;
+    for (int i = 0; i < 6000; ++i) {
+      const StreamId stream = any();
+      CHECK(clocks.advance(stream) == all.advance(stream));
+      if (rng.below(2) == 0) events.emplace_back(clocks.snapshot(stream), all.snapshot(stream));
+      if (events.empty()) continue;
+      const std::size_t which = rng.below(events.size());
+      const auto [mine, other] = events[which];
+      const StreamId waiting = any();
+      clocks.join(waiting, mine);
+      all.join(waiting, other);
+      const StreamId asked = any();
+      CHECK(clocks.known(waiting, asked) <= all.known(waiting, asked));
+      CHECK(clocks.covered(mine, asked) <= all.covered(other, asked));
+      CHECK(clocks.known(waiting, waiting) == all.known(waiting, waiting));
+      forgotten += clocks.known(waiting, asked) < all.known(waiting, asked) ? 1U : 0U;
+      if (rng.below(3) != 0) continue;
+      clocks.release(mine);
+      all.release(other);
+      events.erase(events.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+    CHECK((forgotten == 0) == (streams <= LaunchClocks::entries_max));
+  }
+}
+
+TEST_CASE("capture: a chain over ten thousand streams has a need for each link") {
+  constexpr std::uint32_t streams = 10'000;  // squared, clocks of all would take 400 MB
+  Plan eager;
+  eager.streams.resize(streams);
+  eager.event_count = streams;
+  auto& calls = eager.hosts[HostId{0}].calls;
+  for (std::uint32_t i = 0; i < streams; ++i) {
+    if (i > 0) calls.push_back(C::wait(StreamId{i}, EventId{i - 1}));
+    calls.push_back(C::launch(StreamId{i}, TaskId{i}));
+    calls.push_back(C::record(StreamId{i}, EventId{i}));
+  }
+  const Plan made = capture_graphs(eager);
+  REQUIRE(made.graphs.size() == 1);
+  CHECK(made.graphs[0].node_count() == streams);
+  CHECK(made.graphs[0].edge_count() == streams - 1);
 }
