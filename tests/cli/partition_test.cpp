@@ -3,6 +3,8 @@
 #include "cli/json_node.hpp"
 #include "cli/partition/partition_study.hpp"
 #include "cli/schema_check.hpp"
+#include "hw_models/machine_spec.hpp"
+#include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
@@ -149,6 +151,44 @@ TEST_CASE("without a link transfers go over the machine's network") {
       R"({"stages": [2, 2], "machine": "h200", "accelerators": null, "link": {"bandwidth_gb_per_s": 1}})");
   CHECK(parse_partition_spec(own.dump(), "spec.json", folder.path()).request.rules.bandwidth ==
         Bandwidth{1e9});
+}
+
+TEST_CASE("layers that ranks share take the time of their collectives, too") {
+  const auto compute = [](const std::string& ranks) {
+    const std::string spec =
+        R"({"schedlab": "partition", "version": 1, "machine": "h200", "stages": 1, "layers":
+           {"kind": "gpt", "blocks": 1, "tensor_parallel": )" +
+        ranks + "}}";
+    const PartitionSpec parsed = parse_partition_spec(spec, "spec.json");
+    LayerTimes sum;
+    for (const LayerTimes& times : parsed.times) sum += times;
+    const IdVector<LayerId, LayerTimes> kernels =
+        layer_times(parsed.graph,
+                    *make_cost_model("tiled_gemm"),
+                    load_machine("h200").platform.devices[DeviceId{0}]);
+    LayerTimes without;
+    for (const LayerTimes& times : kernels) without += times;
+    return sum.microbatch() - without.microbatch();
+  };
+  CHECK(compute("1") == Duration{0});
+  // Nine all-reduces among 2 ranks: two each way in the block, one of the embedding, four of the
+  // classifier; each has the base of 14 us at least.
+  CHECK(compute("2") > from_us(9 * 14));
+  CHECK(compute("2") < from_us(9 * 60));
+}
+
+TEST_CASE("a search tells how far it is, and stops when asked to") {
+  const TemporaryFolder folder;
+  write_layers(folder);
+  const PartitionSpec spec = parse_partition_spec(small_spec().dump(), "spec.json", folder.path());
+  double last = -1;
+  static_cast<void>(run_partition_study(spec, nullptr, [&last](double share) { last = share; }));
+  CHECK(last > 0);
+  CHECK(last <= 1);
+  StopFlag stop{false};
+  CHECK_THROWS_AS(
+      static_cast<void>(run_partition_study(spec, &stop, [&stop](double) { stop = true; })),
+      Interrupted);
 }
 
 TEST_CASE("a pipeline takes its stages and groups from a partition") {

@@ -8,7 +8,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <string>
 
 using namespace schedlab;
 using namespace schedlab::literals;
@@ -226,6 +228,92 @@ TEST_CASE("a graph of the partitioning study: forward only, transfers as it says
   CHECK_THROWS_WITH_AS(static_cast<void>(read_partitioning_json(backward, "bert.json")),
                        doctest::Contains("/nodes/0: found a node of the backward pass"),
                        InputError);
+  REQUIRE(file.notes.size() == 1);
+  CHECK(file.notes[0].find("maxCPUs 1 is not used") != std::string::npos);
+}
+
+TEST_CASE("graphs of the partitioning study may say true and false") {
+  const auto read = [](const std::string& node) {
+    try {
+      static_cast<void>(
+          read_partitioning_json(R"({"maxFPGAs": 6, "nodes": [{"id": 1, "fpgaLatency": 1, )" +
+                                     node + R"(}], "edges": []})",
+                                 "net.json"));
+    } catch (const InputError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  CHECK(read(R"("supportedOnFpga": true, "isBackwardNode": false)").empty());
+  CHECK(read(R"("supportedOnFpga": 1, "isBackwardNode": 0)").empty());
+  CHECK(read(R"("isBackwardNode": true)").find("a node of the backward pass") != std::string::npos);
+  CHECK(read(R"("supportedOnFpga": false)").find("no accelerator") != std::string::npos);
+  CHECK(read(R"("supportedOnFpga": 2)").find("true, false, 1 or 0") != std::string::npos);
+  CHECK(read(R"("supportedOnFpga": "yes")").find("/nodes/0/supportedOnFpga") != std::string::npos);
+}
+
+TEST_CASE("layers that ranks share are written and read with their collectives") {
+  for (const bool sequence_parallel : {false, true}) {
+    const LayerGraph graph = layers("gpt",
+                                    {{"tensor_parallel", std::int64_t{4}},
+                                     {"sequence_parallel", sequence_parallel},
+                                     {"samples", std::int64_t{2}}});
+    const LayerGraph again = read_layers_json(write_layers_json(graph), "again.json");
+    CHECK(again.tensor_parallel == 4);
+    for (const LayerId id : graph.layers.ids()) {
+      CHECK(again.layers[id].joins == graph.layers[id].joins);
+    }
+  }
+  const auto refused = [](const std::string& collective) {
+    try {
+      static_cast<void>(read_layers_json(
+          R"({"schedlab": "layers", "version": 1, "tensor_parallel": 2, "layers": [
+             {"name": "a", "forward_us": 1, "collectives": [)" +
+              collective + "]}]}",
+          "net.json"));
+    } catch (const InputError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  CHECK(refused(R"({"pass": "forward", "operation": "all_reduce", "bytes": 8})").empty());
+  CHECK(refused(R"({"pass": "update", "operation": "all_reduce", "bytes": 8})")
+            .find("/layers/0/collectives/0/pass") != std::string::npos);
+  CHECK(refused(R"({"pass": "forward", "operation": "sum", "bytes": 8})").find("all_reduce") !=
+        std::string::npos);
+  CHECK(refused(R"({"pass": "forward", "kernels": 1, "operation": "all_reduce", "bytes": 8})")
+            .find("behind 1 of 0 kernels") != std::string::npos);
+}
+
+TEST_CASE(
+    "attention of a GPT: all keys cost twice those that are seen, one kernel keeps no weights") {
+  const auto gpt = [](const char* attention) {
+    return layers("gpt",
+                  {{"attention", std::string{attention}},
+                   {"granularity", std::string{"operator"}},
+                   {"stride", std::int64_t{0}},
+                   {"window", std::int64_t{1023}},
+                   {"hidden", std::int64_t{1024}}});
+  };
+  const auto products = [](const LayerGraph& graph) {
+    double sum = 0;
+    for (const Kernel& kernel :
+         graph.operations[named(graph, "block_0.attention").forward].kernels) {
+      if (kernel.kind == TaskKind::gemm) sum += kernel.flops.count();
+    }
+    return sum;
+  };
+  const LayerGraph seen = gpt("unfused");  // 512 keys of 1023 on average
+  const LayerGraph all = gpt("masked");
+  const LayerGraph fused = gpt("fused");
+  CHECK(products(all) * 512 == doctest::Approx(products(seen) * 1023));
+  CHECK(products(fused) == doctest::Approx(products(seen)));
+  // A weight for each of 1023 tokens, 16 heads and 512 keys, or a sum for each token and head.
+  const auto kept = [](const LayerGraph& graph) {
+    return named(graph, "block_0.attention").kept.count();
+  };
+  CHECK(kept(seen) - kept(fused) ==
+        std::int64_t{1023} * 16 * 512 * 4 - std::int64_t{1023} * 16 * 4);
 }
 
 TEST_CASE("unknown models and options are refused with the closest word") {
