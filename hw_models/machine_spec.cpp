@@ -7,12 +7,12 @@
 #include "hw_models/machine_texts.hpp"
 #include "hw_models/profile_reader.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -135,19 +135,17 @@ std::uint32_t units_for(const Device& device, TaskKind kind) {
   return id.valid() ? device.unit_classes[id].count : 0;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.bad()) {
-    throw InputError({.file = path,
-                      .pointer = {},
-                      .found = "no readable file",
-                      .expected = "a machine file",
-                      .hint = fmt::format("the machines that need no file are {}",
-                                          fmt::join(machine_names(), ", "))});
+std::string read_machine_file(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const InputError& error) {
+    InputProblem problem = error.problem();
+    if (problem.hint.empty()) {
+      problem.hint =
+          fmt::format("the machines that need no file are {}", fmt::join(machine_names(), ", "));
+    }
+    throw InputError(std::move(problem));
   }
-  return std::move(text).str();
 }
 
 }  // namespace
@@ -214,7 +212,7 @@ MachineSpec load_machine(std::string_view name_or_path) {
   }
   const std::string path{name_or_path};
   if (path.find('/') != std::string::npos || path.ends_with(".json")) {
-    return read_machine(read_file(path), path);
+    return read_machine(read_machine_file(path), path);
   }
   throw InputError({.file = {},
                     .pointer = "/machine",

@@ -7,11 +7,46 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
 namespace schedlab {
 
 namespace {
 
-void put_text(TextBuffer& out, std::string_view text) {
+/// Would a spreadsheet take it for a formula? A number in a text is none.
+bool is_formula(std::string_view text) {
+  constexpr std::string_view starts = "=+-@\t\r";
+  if (text.size() < 2 || starts.find(text.front()) == std::string_view::npos) return false;
+  const std::string number{text.substr(text.front() == '+' ? 1 : 0)};
+  char* end = nullptr;
+  static_cast<void>(std::strtod(number.c_str(), &end));
+  return *end != '\0' || end == number.c_str();
+}
+
+/// On one line, so that a line of the file is a row: a line end with the blanks around it is "; ".
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of("\r\n");
+    line += text.substr(0, end);
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(std::min(text.find_first_not_of(" \r\n", end), text.size()));
+    if (!line.empty() && !text.empty()) line += "; ";
+  }
+  return line;
+}
+
+void put_text(TextBuffer& out, std::string_view given) {
+  std::string safe;
+  if (given.find_first_of("\r\n") != std::string_view::npos) safe = on_one_line(given);
+  std::string_view text = safe.empty() ? given : safe;
+  if (is_formula(text)) {
+    safe = "'" + std::string{text};
+    text = safe;
+  }
   if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) {
     out << text;
     return;

@@ -11,8 +11,10 @@
 
 namespace schedlab {
 
-/// A table as RFC 4180 has it, but with line feeds only: a header line, fields with commas, quotes
-/// or line breaks in quotes. Missing cells are empty, and an empty text is "" in quotes.
+/// A table as RFC 4180 has it, but with line feeds only: a header line, fields with commas or
+/// quotes in quotes. Missing cells are empty, and an empty text is "" in quotes. A line break in a
+/// text becomes "; ", so that a line is a row, and a text that a spreadsheet would calculate (one
+/// that begins with = + - @, a tab or a carriage return and is no number) gets a ' before it.
 [[nodiscard]] std::string table_csv(const Table& table);
 
 /// time_us, time_ps, utilization, running, critical: one line per change, each valid until the

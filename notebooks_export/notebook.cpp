@@ -41,10 +41,18 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-/// Headings are one line.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+/// A name as a heading shows it: one line, in which nothing is HTML, a link, a picture, code or a
+/// formula.
+std::string heading_text(std::string_view text) {
+  constexpr std::string_view marks = "\\`[]$";
+  TextBuffer escaped;
+  escaped.xml(text);
+  std::string heading;
+  for (const char c : std::move(escaped).take()) {
+    if (marks.find(c) != std::string_view::npos) heading += '\\';
+    heading += c == '\n' ? ' ' : c;
+  }
+  return heading;
 }
 
 class NotebookCells {
@@ -93,7 +101,7 @@ class NotebookCells {
     std::string text{line};
     if (cell.markdown) {
       text.erase(0, text.starts_with("# ") ? 2 : 1);
-      replace_all(text, "{{title}}", one_line(facts_.title));
+      replace_all(text, "{{title}}", heading_text(facts_.title));
       replace_all(text, "{{program}}", facts_.program);
     } else {
       replace_all(text, "\"{{folder}}\"", folder_literal_);

@@ -17,6 +17,10 @@ std::string compose(const InputProblem& p) {
   if (!p.found.empty()) text += "found " + p.found;
   if (!p.expected.empty()) text += (p.found.empty() ? "expected " : ", expected ") + p.expected;
   if (!p.hint.empty()) text += "\n  " + p.hint;
+  // what() ends at the first of them.
+  for (std::size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at)) {
+    text.replace(at, 1, "\\x00");
+  }
   return text;
 }
 

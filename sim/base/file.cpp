@@ -2,14 +2,13 @@
 #include "sim/base/file.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/input_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -36,10 +35,13 @@ class Descriptor {
   int fd_;
 };
 
+/// A full disk is no mistake in the input: it can be met once there is room.
 [[noreturn]] void refuse(const std::filesystem::path& path, int error, const char* expected) {
-  std::string found = std::generic_category().message(error);
-  if (error == ENOENT) found = "no such file";
-  if (error == EISDIR) found = "a folder";
+  const std::string found = std::generic_category().message(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO || error == EMFILE ||
+      error == ENFILE) {
+    throw InfeasibleError(fmt::format("{}: cannot be written: {}", path.string(), found));
+  }
   throw InputError(
       {.file = path.string(), .pointer = {}, .found = found, .expected = expected, .hint = {}});
 }
@@ -72,25 +74,13 @@ class Temporary {
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.get() < 0) refuse(path, errno, "a file that can be read");
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) refuse(path, errno, "a file that can be read");
-  if (S_ISDIR(status.st_mode)) refuse(path, EISDIR, "a file");
-
+  InputFile file(path);
   std::string bytes;
-  // The size is only a first guess: a pipe reports 0.
-  const auto expected = static_cast<std::size_t>(status.st_size);
-  bytes.reserve(expected + padding + 1);
+  bytes.reserve(file.expected_size() + padding + 1);
+  bytes.resize(file.expected_size() + 1);  // one more, so that the end is seen without growing
   std::size_t filled = 0;
-  bytes.resize(expected + 1);
-  while (true) {
-    const ssize_t got = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(path, errno, "a file that can be read");
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
+  while (const std::size_t got = file.read(bytes.data() + filled, bytes.size() - filled)) {
+    filled += got;
     if (filled == bytes.size()) bytes.resize(bytes.size() * 2);
   }
   bytes.resize(filled);

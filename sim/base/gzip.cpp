@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/gzip.hpp"
 
+#include "sim/base/byte_source.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 
@@ -37,14 +38,6 @@ Bytef* output(std::array<char, piece_size>& piece) {
   return reinterpret_cast<Bytef*>(piece.data());
 }
 
-[[noreturn]] void fail(const std::string& file, const char* found) {
-  throw InputError({.file = file,
-                    .pointer = {},
-                    .found = found,
-                    .expected = "a whole gzip file",
-                    .hint = "copy or download it again"});
-}
-
 }  // namespace
 
 std::string gzip(std::string_view bytes) {
@@ -79,28 +72,19 @@ bool is_gzip(std::string_view bytes) {
 }
 
 std::string gunzip(std::string_view bytes, const std::string& file) {
+  const auto source = decompressed(std::make_unique<TextSource>(bytes), file);
   std::string text;
-  auto piece = std::make_unique<std::array<char, piece_size>>();
-  std::size_t at = 0;
+  std::size_t filled = 0;
   do {
-    z_stream stream{};
-    SCHEDLAB_EXPECTS(inflateInit2(&stream, gzip_window) == Z_OK, "zlib could not start");
-    int state = Z_OK;
-    while (state == Z_OK) {
-      const uInt given = next_input(bytes, at);
-      stream.next_in = input(bytes, at);
-      stream.avail_in = given;
-      stream.next_out = output(*piece);
-      stream.avail_out = piece_size;
-      state = inflate(&stream, Z_NO_FLUSH);
-      at += given - stream.avail_in;
-      text.append(piece->data(), piece_size - stream.avail_out);
+    text.resize(std::max(piece_size, text.size() * 2));
+    while (filled < text.size()) {
+      const std::size_t got = source->read(text.data() + filled, text.size() - filled);
+      filled += got;
+      if (got == 0) break;
     }
-    inflateEnd(&stream);
-    if (state == Z_BUF_ERROR) fail(file, "a gzip file that ends early");
-    if (state != Z_STREAM_END) fail(file, "a damaged gzip file");
-  } while (at < bytes.size());
-  text.reserve(text.size() + room_behind);
+  } while (filled == text.size());
+  text.resize(filled);
+  text.reserve(filled + room_behind);
   return text;
 }
 

@@ -2,7 +2,9 @@
 #include "sim/base/byte_source.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/gzip.hpp"
+#include "sim/base/input_file.hpp"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -41,9 +43,9 @@ class GzipSource final : public ByteSource {
     std::size_t given = 0;
     while (given == 0 && !ended_) given = inflate_some(to, room);
     given_ += given;
-    if (given_ > harmless_size && given_ / most_growth > taken_) {
-      fail("a gzip file that grows to more than 400 times its size",
-           "a compressed profile; if this is one, decompress it and give the plain file");
+    if (given_ > limit_.bytes) refuse_growth(fmt::format("more than {} bytes", limit_.bytes));
+    if (!limit_.chosen && given_ > harmless_size && given_ / most_growth > taken_) {
+      refuse_growth(fmt::format("more than {} times its size", most_growth));
     }
     return given;
   }
@@ -52,6 +54,14 @@ class GzipSource final : public ByteSource {
   [[noreturn]] void fail(const char* found, const char* expected) const {
     throw InputError(
         {.file = file_, .pointer = {}, .found = found, .expected = expected, .hint = {}});
+  }
+
+  [[noreturn]] void refuse_growth(const std::string& size) const {
+    throw InputError({.file = file_,
+                      .pointer = {},
+                      .found = "a gzip file that grows to " + size,
+                      .expected = "a compressed profile or graph",
+                      .hint = input_limit_hint()});
   }
 
   [[nodiscard]] std::size_t read_plain(char* to, std::size_t room) {
@@ -119,6 +129,7 @@ class GzipSource final : public ByteSource {
   std::size_t available_ = 0;  // bytes of input from there on
   std::uint64_t taken_ = 0;    // compressed bytes so far
   std::uint64_t given_ = 0;    // decompressed bytes so far
+  InputLimit limit_ = input_limit();
   z_stream stream_{};
   bool compressed_ = false;
   bool ended_ = false;

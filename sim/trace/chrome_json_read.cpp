@@ -18,6 +18,22 @@ namespace json = simdjson::ondemand;
 
 constexpr std::string_view our_trace = "a trace written by schedlab";
 
+/// simdjson speaks to those who call it, not to those who wrote the file.
+std::string in_words(simdjson::error_code error) {
+  switch (error) {
+    case simdjson::NO_SUCH_FIELD:
+      return "no field that is needed";
+    case simdjson::EMPTY:
+      return "an empty file";
+    case simdjson::INCORRECT_TYPE:
+    case simdjson::NUMBER_OUT_OF_RANGE:
+    case simdjson::NUMBER_ERROR:
+      return "a value of another kind";
+    default:
+      return "something that is no JSON, or ends early";
+  }
+}
+
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : file_(file), padded_(text) {}
@@ -32,9 +48,7 @@ class Reader {
         ++event_;
       }
     } catch (const simdjson::simdjson_error& error) {
-      fail(error.error() == simdjson::NO_SUCH_FIELD ? "a field is missing"
-                                                    : simdjson::error_message(error.error()),
-           std::string{our_trace});
+      fail(in_words(error.error()), std::string{our_trace});
     }
     expect_all_labels();
     expect_times();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/text_buffer.hpp"
 
+#include "sim/trace/text_direction.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -117,7 +119,8 @@ TextBuffer& TextBuffer::xml(std::string_view text) {
     const char c = text.front();
     const bool forbidden =
         length == 0 || (length == 1 && c < ' ' && c != '\t' && c != '\n') ||
-        (length == 3 && (text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF")));
+        (length == 3 && (text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ||
+                         direction_control_length(text) > 0));
     if (forbidden) {
       *this << replacement;
     } else if (c == '&') {

@@ -20,7 +20,32 @@ TEST_CASE("Fields are quoted where RFC 4180 asks for it") {
         "plain,\"with, comma\"\n"
         "-3,0.1\n"
         "\"say \"\"hi\"\"\",\n"
-        "\"two\nlines\",\"\"\n");
+        "two; lines,\"\"\n");
+}
+
+TEST_CASE("A text that a spreadsheet would calculate is one no more; numbers stay") {
+  Table table;
+  table.columns = {{"=1+1", ColumnRole::axis}};
+  const auto line = [&](const Cell& cell) {
+    table.rows = {{cell}};
+    const std::string text = table_csv(table);
+    return text.substr(text.find('\n') + 1);
+  };
+  CHECK(table_csv(table) == "'=1+1\n");
+  CHECK(line(std::string{"=HYPERLINK(\"http://x\",\"y\")"}) ==
+        "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"\n");
+  CHECK(line(std::string{"@SUM(A1)"}) == "'@SUM(A1)\n");
+  CHECK(line(std::string{"+cmd|' /C calc'!A0"}) == "'+cmd|' /C calc'!A0\n");
+  CHECK(line(std::string{"-2+3"}) == "'-2+3\n");
+  CHECK(line(std::string{"\t=1+1"}) == "'\t=1+1\n");
+  CHECK(line(std::string{"\r=1+1"}) == "'=1+1\n");
+  for (const char* number : {"-1.5", "+3", "-1e-3"}) {
+    CHECK(line(std::string{number}) == std::string{number} + "\n");
+  }
+  CHECK(line(std::string{"-"}) == "-\n");
+  CHECK(line(-1.5) == "-1.5\n");
+  CHECK(line(std::int64_t{-3}) == "-3\n");
+  CHECK(line(std::string{"no room\n  try fewer\r\n"}) == "no room; try fewer\n");
 }
 
 [[nodiscard]] TraceDocument one_task() {

@@ -58,13 +58,21 @@ TEST_CASE("Title, program and folder stand where a reader looks for them, and no
     CAPTURE(to_string(subject));
     const json notebook = notebook_of(subject, "An <odd>\ntitle", "../out/a \"b\"\\c");
     const std::string heading = source_of(notebook["cells"][0]);
-    CHECK(heading.starts_with("# An <odd> title\n"));  // one line
+    CHECK(heading.starts_with("# An &lt;odd&gt; title\n"));  // one line, and no HTML
     CHECK(heading.find("schedlab 9.9") != std::string::npos);
     const std::string text = all_sources(notebook);
     CHECK(text.find(R"(folder = Path("../out/a \"b\"\\c"))") != std::string::npos);
     CHECK(text.find("{{") == std::string::npos);
     CHECK(text.find("# %%") == std::string::npos);
   }
+}
+
+TEST_CASE("a name in a heading is a name, whatever it looks like") {
+  const json notebook = notebook_of(
+      NotebookSubject::run, "<script>a</script> ![p](http://x) `c` $m$ a_b \xE2\x80\xAEz", ".");
+  // Of U+202E, which would reverse what follows, the replacement character is left.
+  CHECK(all_sources(notebook).find("# &lt;script&gt;a&lt;/script&gt; !\\[p\\](http://x) \\`c\\` "
+                                   "\\$m\\$ a_b \xEF\xBF\xBDz\n") != std::string::npos);
 }
 
 TEST_CASE("All that a user may want to change stands in one cell, tagged parameters") {

@@ -56,6 +56,13 @@ TEST_CASE("XML text is escaped and loses what XML forbids") {
         "&lt;a "
         "b=&quot;c&quot;&gt;&amp;&#39;\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD "
         "\xC3\xA9");
+  TextBuffer reversed;
+  reversed.xml(
+      "a\xE2\x80\xAE"
+      "b");  // U+202E would show b before a
+  CHECK(reversed.text() ==
+        "a\xEF\xBF\xBD"
+        "b");
 }
 
 TEST_CASE("Rounded numbers have no trailing zeros and no minus before zero") {
