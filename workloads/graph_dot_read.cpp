@@ -170,6 +170,12 @@ class Reader {
                           .line = name.line});
       return;
     }
+    if (std::find(names.begin(), names.end(), name.text + "_us") != names.end()) {
+      scan_.refuse(fmt::format("the attribute \"{}\"", name.text),
+                   "one with its unit",
+                   fmt::format("{}_us is in microseconds", name.text),
+                   name.line);
+    }
     // Graphviz's own attributes have no underscore but for "_background" and the like.
     if (name.text.find('_', 1) == std::string::npos) return;
     const std::string close = closest_spelling(name.text, names);

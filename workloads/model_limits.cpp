@@ -21,11 +21,13 @@ constexpr double bytes_and_copies = 8.0 * 40.0;   // widest element, largest sum
 void check_nodes(std::string_view workload, std::int64_t chains, std::int64_t steps) {
   if (chains <= most_chains && steps <= most_nodes / chains) return;
   throw InfeasibleError(
-      fmt::format("{}: {} layers x {} steps are too many nodes (two layers for each that is "
-                  "bidirectional); use fewer layers or steps",
-                  workload,
-                  chains,
-                  steps),
+      workload == "transformer"
+          ? fmt::format("transformer: {} layers are too many nodes; use fewer layers", chains)
+          : fmt::format("{}: {} layers x {} steps are too many nodes (two layers for each that is "
+                        "bidirectional); use fewer layers or steps",
+                        workload,
+                        chains,
+                        steps),
       "nodes",
       fmt::format("{} x {}", chains, steps),
       fmt::format("{} nodes in at most {} layers", most_nodes, most_chains));
