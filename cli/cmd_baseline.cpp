@@ -96,7 +96,7 @@ int run(const BaselineOptions& options, const Terminal& terminal) {
                       .expected = "--library cudnn: CUPTI records what runs on CUDA devices",
                       .hint = {}});
   }
-  OutputFolder folder(options.out, options.overwrite);
+  OutputFolder folder(whole_folder(options.out, "baseline", options.overwrite), terminal.leftovers);
   BaselineRequest request;
   request.library = rnn_library_from(options.library).value();
   request.repetitions = options.repetitions;

@@ -6,7 +6,6 @@
 #include "cli/buckets/executed_files.hpp"
 #include "cli/buckets/memory_time.hpp"
 #include "cli/buckets/study_progress.hpp"
-#include "cli/clear_folder.hpp"
 #include "cli/cuda_execution.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/progress.hpp"
@@ -87,9 +86,20 @@ BucketSpec load_study(const BucketsOptions& options) {
   return spec;
 }
 
-/// The folder as the options say, and what is kept in it.
-StudyProgress open_folder(const BucketsOptions& options, const BucketSpec& spec) {
-  const std::filesystem::path folder{options.out};
+FolderRequest folder_of(const BucketsOptions& options) {
+  FolderUse use = options.overwrite ? FolderUse::overwrite : FolderUse::fresh;
+  if (options.resume) use = FolderUse::resume;
+  return {.target = options.out,
+          .verb = "buckets",
+          .use = use,
+          .in_place = true,
+          .growing = {study_progress_file}};
+}
+
+/// What is kept in the folder, which is begun.
+StudyProgress open_progress(const BucketsOptions& options,
+                            const BucketSpec& spec,
+                            OutputFolder& folder) {
   const std::string request = options.execute.empty()
                                   ? std::string{}
                                   : fmt::format("{}, {} workers, host {}, {}{}",
@@ -98,14 +108,9 @@ StudyProgress open_folder(const BucketsOptions& options, const BucketSpec& spec)
                                                 options.host,
                                                 options.allocate,
                                                 options.pin ? "" : ", not pinned");
-  StudyProgress progress{folder / study_progress_file, spec, request};
-  if (options.resume && std::filesystem::exists(folder / study_progress_file)) {
-    progress.resume();
-    return progress;
-  }
-  if (options.overwrite) clear_folder(folder, {study_progress_file, "buckets.json"}, "buckets");
-  expect_free(folder, true);
-  make_folder(folder);
+  StudyProgress progress{folder.target() / study_progress_file, spec, request};
+  if (folder.resumes()) progress.resume();
+  folder.begin();
   progress.save();
   return progress;
 }
@@ -216,9 +221,11 @@ CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
 int run(const BucketsOptions& options, const Terminal& terminal) {
   BucketSpec spec = load_study(options);
   resolve_batches(spec);
-  StudyProgress kept = open_folder(options, spec);
+  OutputFolder folder(folder_of(options), terminal.leftovers);
+  StudyProgress kept = open_progress(options, spec, folder);
   const BucketResults results = work_out(spec, options, terminal, kept);
-  const RunFiles files = write_results(options.out, results);
+  const RunFiles files = write_results(folder.path(), results);
+  folder.publish(results.complete);
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
   if (!results.complete) print_stopped(options, results, terminal);
   if (options.json) {

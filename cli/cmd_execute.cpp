@@ -61,22 +61,23 @@ struct Repetitions {
   std::optional<AllocatedMemory> memory;  // most of all runs
 };
 
-/// Keeps what happened until a run failed.
-void keep_partial(const std::filesystem::path& folder,
+/// Keeps what happened until a run failed, if that replaces no results. False: nothing was kept.
+bool keep_partial(OutputFolder& folder,
                   ScenarioExecutor& executor,
                   const Execution& run,
                   const std::string& title) {
-  if (run.trace.tasks.empty()) return;
+  if (run.trace.tasks.empty()) return false;
   const auto measured = executor.measured(0, run);
   const TraceDocument document = make_document(
       measured.problem(), run.plan, run.trace, title + " (incomplete)", "measured cpu");
-  make_folder(folder);
-  write_file_atomically(folder / "trace.partial.json", chrome_json(document, {}));
+  write_file_atomically(folder.path() / "trace.partial.json", chrome_json(document, {}));
+  return folder.publish_remains();
 }
 
 Repetitions repeat(ScenarioExecutor& executor,
                    const ExecuteOptions& options,
                    const std::string& title,
+                   OutputFolder& folder,
                    const Terminal& terminal) {
   std::vector<Execution> runs;
   Execution run;
@@ -91,8 +92,7 @@ Repetitions repeat(ScenarioExecutor& executor,
       if (i >= warm_up_runs) runs.push_back(std::move(run));
     }
   } catch (const std::exception&) {
-    keep_partial(options.out, executor, run, title);
-    if (!run.trace.tasks.empty()) {
+    if (keep_partial(folder, executor, run, title)) {
       terminal.err << fmt::format(
           "note: {}/trace.partial.json holds the {} tasks that had started\n",
           options.out,
@@ -222,6 +222,9 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
                  "CUDA: times of tasks from the profiler (CUPTI), and its records as kineto.json");
   verb->add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
+  verb->add_flag("--no-trace",
+                 options.no_trace,
+                 "Write no trace.json, which has some 600 bytes a task; explain and plot need it");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "The plan that simulate would run, or the policy's own decisions in real time, on worker "
@@ -245,14 +248,14 @@ int run(const ExecuteOptions& options, const Terminal& terminal) {
   ScenarioSpace space(spec, grid);
   space.prepare_for_execution(settings.workers, settings.host);
   space.components().check_all();
-  OutputFolder folder(options.out, options.overwrite);
+  OutputFolder folder(whole_folder(options.out, "execute", options.overwrite), terminal.leftovers);
   const std::uint32_t levels =
       space.components().machine(0).platform.devices[DeviceId{0}].priority_levels;
   ScenarioExecutor executor(space, settings, levels, terminal.stop);
 
   const std::string title =
       fmt::format("{}: {} on this CPU", spec.name, grid.part_label(Part::policy, 0));
-  const Repetitions runs = repeat(executor, options, title, terminal);
+  const Repetitions runs = repeat(executor, options, title, folder, terminal);
   const auto measured = executor.measured(0, runs.median);
   const Problem problem = measured.problem();
   const Metrics metrics = compute_metrics(problem, runs.median.plan, runs.median.trace);
@@ -268,7 +271,8 @@ int run(const ExecuteOptions& options, const Terminal& terminal) {
                                   .spec_file = spec.file,
                                   .spec_folder = spec.folder,
                                   .workers = executor.workers(),
-                                  .host = options.host}},
+                                  .host = options.host},
+                       .with_trace = !options.no_trace},
                       document,
                       metrics);
   folder.publish();

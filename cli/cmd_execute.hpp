@@ -29,6 +29,7 @@ struct ExecuteOptions {
   bool profile = false;           ///< of a CUDA device
   bool pin = true;
   bool overwrite = false;
+  bool no_trace = false;
   bool json = false;
 };
 

@@ -164,7 +164,7 @@ int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& termi
   space.components().check_all();
   if (options.profile) expect_profiler();
   CudaScenarioExecutor executor(space, settings_from(options, device, space), terminal.stop);
-  OutputFolder folder(options.out, options.overwrite);
+  OutputFolder folder(whole_folder(options.out, "execute", options.overwrite), terminal.leftovers);
 
   const std::string title = fmt::format(
       "{}: {} on {}", spec.name, grid.part_label(Part::policy, 0), executor.device().name);
@@ -182,7 +182,8 @@ int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& termi
                        .origin = {.verb = "execute",
                                   .spec = split_given_text(spec, space.found_split(0).get()),
                                   .spec_file = spec.file,
-                                  .spec_folder = spec.folder}},
+                                  .spec_folder = spec.folder},
+                       .with_trace = !options.no_trace},
                       document,
                       metrics);
   if (options.profile) {

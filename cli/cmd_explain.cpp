@@ -118,7 +118,8 @@ int run(const ExplainOptions& options, const Terminal& terminal) {
   }
   RunFiles files;
   if (!options.out.empty()) {
-    OutputFolder folder(options.out, options.overwrite);
+    OutputFolder folder(whole_folder(options.out, "explain", options.overwrite),
+                        terminal.leftovers);
     files = write_explanation(folder.path(), explanation, imported);
     folder.publish();
   }

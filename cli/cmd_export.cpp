@@ -2,6 +2,7 @@
 #include "cli/cmd_export.hpp"
 
 #include "cli/notebook_export.hpp"
+#include "cli/output_folder.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
@@ -78,19 +79,25 @@ std::string write_export(const ExportOptions& options, const Terminal& terminal)
              fmt::format("{}", options.scenario),
              "no scenario: a notebook is about the whole folder");
     }
-    return export_notebook(options.input, options.out).string();
+    return export_notebook(options.input, options.out, options.overwrite).string();
   }
   if (options.out.empty()) refuse("--out", "nothing", "a file to write");
   const fs::path database = database_of(options.input);
   if (options.format == "csv" && !database.empty() && options.scenario < 0) {
-    export_results(database, options.out);
+    write_named_file(
+        options.out,
+        [&](const fs::path& file) { export_results(database, file); },
+        options.overwrite);
     return options.out;
   }
   const TraceDocument document = database.empty()
                                      ? load_trace(options.input)
                                      : scenario_trace(database, options.scenario, terminal.stop);
-  write_file_atomically(options.out,
-                        options.format == "csv" ? trace_csv(document) : chrome_json(document));
+  const std::string text = options.format == "csv" ? trace_csv(document) : chrome_json(document);
+  write_named_file(
+      options.out,
+      [&](const fs::path& file) { write_file_atomically(file, text); },
+      options.overwrite);
   return options.out;
 }
 
@@ -112,6 +119,9 @@ CLI::App* add_to(CLI::App& app, ExportOptions& options) {
       fmt::format("File to write; left out for a notebook: {} in the folder", default_notebook));
   verb->add_option(
       "--scenario", options.scenario, "Of a sweep: the scenario whose trace is wanted");
+  verb->add_flag("--overwrite",
+                 options.overwrite,
+                 "Replace a notebook, or a file in a folder of results, that was edited");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "csv of a sweep: one line per scenario; of a run, or with --scenario: one line per task.\n"

@@ -17,6 +17,7 @@ struct ExportOptions {
   std::string input{};
   std::string out{};
   std::int64_t scenario = -1;
+  bool overwrite = false;
   bool json = false;
 };
 

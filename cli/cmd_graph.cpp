@@ -210,7 +210,8 @@ CLI::App* add_to(CLI::App& app, GraphOptions& options) {
 int run(const GraphOptions& options, const Terminal& terminal) {
   const GraphInput input = load_graph_input(options.input, options.machine);
   if (!options.to.empty() && options.out.empty()) {
-    terminal.out << converted(input.graph, options.to);
+    (terminal.data == nullptr ? terminal.out : *terminal.data)
+        << converted(input.graph, options.to);
     return exit_done;
   }
   if (!options.to.empty()) write_file_atomically(options.out, converted(input.graph, options.to));

@@ -103,7 +103,7 @@ int run(const ImportOptions& options, const Terminal& terminal) {
   if (!options.execution_trace.empty()) join_with(options.execution_trace, input);
   std::vector<std::string> files;
   if (!options.out.empty()) {
-    OutputFolder folder(options.out, options.overwrite);
+    OutputFolder folder(whole_folder(options.out, "import", options.overwrite), terminal.leftovers);
     files = write_files(folder.path(), input);
     folder.publish();
   }

@@ -65,7 +65,8 @@ CLI::App* add_to(CLI::App& app, PartitionOptions& options) {
 
 int run(const PartitionOptions& options, const Terminal& terminal) {
   const PartitionSpec spec = load_partition_spec(options.spec);
-  OutputFolder folder(options.out, options.overwrite);
+  OutputFolder folder(whole_folder(options.out, "partition", options.overwrite),
+                      terminal.leftovers);
   for (const std::string& note : spec.notes) terminal.err << "note: " << note << '\n';
   Progress shown(terminal, 100, 0, "% of the search");
   const PartitionStudy study = run_partition_study(spec, terminal.stop, [&shown](double share) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_plot.hpp"
 
+#include "cli/output_folder.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/results_store.hpp"
 #include "cli/sweep_run.hpp"
@@ -28,7 +29,15 @@
 namespace schedlab {
 namespace {
 
-void write_as(const std::filesystem::path& out, const std::string& svg) {
+/// A file as --out names it, or `name`.svg in the folder that it names.
+std::filesystem::path picture_file(const std::string& out, const char* name) {
+  const bool folder = out.ends_with('/') || std::filesystem::is_directory(out);
+  if (folder) make_folder(out);
+  return folder ? std::filesystem::path{out} / (std::string{name} + ".svg")
+                : std::filesystem::path{out};
+}
+
+void write_picture_file(const std::filesystem::path& out, const std::string& svg) {
   const std::string extension = out.extension().string();
   if (extension == ".svg") {
     write_file_atomically(out, svg);
@@ -38,8 +47,8 @@ void write_as(const std::filesystem::path& out, const std::string& svg) {
     throw InputError({.file = "--out",
                       .pointer = {},
                       .found = fmt::format("\"{}\"", out.string()),
-                      .expected = "a name that ends in .svg, .png or .pdf",
-                      .hint = {}});
+                      .expected = "a name that ends in .svg, .png or .pdf, or a folder",
+                      .hint = "a folder that is not there yet ends in /"});
   }
   const RasterResult result =
       convert_svg(svg, out, extension == ".png" ? RasterFormat::png : RasterFormat::pdf);
@@ -47,6 +56,10 @@ void write_as(const std::filesystem::path& out, const std::string& svg) {
     throw InfeasibleError(
         fmt::format("{}: {}\n  .svg needs no converter", out.string(), result.reason));
   }
+}
+
+void write_as(const std::filesystem::path& out, const std::string& svg) {
+  write_named_file(out, [&](const std::filesystem::path& file) { write_picture_file(file, svg); });
 }
 
 /// The parts of "a,b,c".
@@ -81,15 +94,16 @@ HeatMapOptions map_options(const PlotOptions& options) {
 
 void print_summary(const Terminal& terminal,
                    const PlotOptions& options,
+                   const std::filesystem::path& out,
                    const std::string& title,
                    const char* unit,
                    std::size_t count) {
   if (!options.json) {
-    terminal.out << options.out << '\n';
+    terminal.out << out.string() << '\n';
     return;
   }
   const nlohmann::ordered_json summary{
-      {"verb", "plot"}, {"title", title}, {unit, count}, {"out", options.out}};
+      {"verb", "plot"}, {"title", title}, {unit, count}, {"out", out.string()}};
   terminal.out << summary.dump(2) << '\n';
 }
 
@@ -103,8 +117,9 @@ int draw_map(const PlotOptions& options, const Terminal& terminal) {
   const Table table = results_table(store, std::nullopt, std::numeric_limits<std::uint64_t>::max());
   const SweepView view(table, view_options);
   const HeatFigure figure = heat_map(view, map_options(options));
-  write_as(options.out, heat_figure_svg(figure));
-  print_summary(terminal, options, figure.title, "panels", figure.panels.size());
+  const std::filesystem::path out = picture_file(options.out, "map");
+  write_as(out, heat_figure_svg(figure));
+  print_summary(terminal, options, out, figure.title, "panels", figure.panels.size());
   return exit_done;
 }
 
@@ -118,7 +133,10 @@ CLI::App* add_to(CLI::App& app, PlotOptions& options) {
                    "Folder of a run, or a trace.json; several are drawn beneath each other over "
                    "one time axis. Or the folder of a sweep")
       ->required();
-  verb->add_option("-o,--out", options.out, "Picture: .svg, .png or .pdf")->required();
+  verb->add_option("-o,--out",
+                   options.out,
+                   "Picture: .svg, .png or .pdf; a folder gets timeline.svg or map.svg")
+      ->required();
   verb->add_option("--width", options.width, "Width of a timeline in pixels")
       ->check(CLI::Range(300.0, 20000.0))
       ->capture_default_str();
@@ -150,9 +168,10 @@ int run(const PlotOptions& options, const Terminal& terminal) {
   TimelineOptions timeline;
   timeline.width = options.width;
   const bool one = documents.size() == 1;
-  write_as(options.out,
+  const std::filesystem::path out = picture_file(options.out, "timeline");
+  write_as(out,
            one ? timeline_svg(documents.front(), timeline) : timelines_svg(documents, timeline));
-  print_summary(terminal, options, documents.front().title, "tasks", tasks);
+  print_summary(terminal, options, out, documents.front().title, "tasks", tasks);
   return exit_done;
 }
 

@@ -171,7 +171,7 @@ int run(const ReplayOptions& options, const Terminal& terminal) {
                             .what_if = simulate_changes(options, imported, terminal.stop)};
   std::vector<std::string> files;
   if (!options.out.empty()) {
-    OutputFolder folder(options.out, options.overwrite);
+    OutputFolder folder(whole_folder(options.out, "replay", options.overwrite), terminal.leftovers);
     files = write_files(folder.path(), options, report);
     folder.publish();
   }

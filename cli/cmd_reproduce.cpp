@@ -29,10 +29,11 @@ constexpr const char* all_systems = "all";
 
 Reproduction run_with_progress(const PublishedSystem& system,
                                const ReproductionRequest& request,
+                               OutputFolder& folder,
                                const Terminal& terminal) {
   std::optional<Progress> progress;
-  Reproduction result =
-      reproduce(system, request, terminal.stop, [&](std::uint64_t done, std::uint64_t total) {
+  Reproduction result = reproduce(
+      system, request, folder, terminal.stop, [&](std::uint64_t done, std::uint64_t total) {
         // The first call says what an earlier run has left.
         if (!progress) progress.emplace(terminal, total, done);
         progress->update(done);
@@ -123,8 +124,11 @@ ReproductionRequest request_of(const ReproduceOptions& options, const std::files
 int run_one_system(const ReproduceOptions& options, const Terminal& terminal) {
   const PublishedSystem system = load_system(options.system);
   const std::string out = options.out.empty() ? "reproduction_" + system.name : options.out;
-  const Reproduction result = run_with_progress(system, request_of(options, out), terminal);
-  const RunFiles files = write_files(result, out);
+  const ReproductionRequest request = request_of(options, out);
+  OutputFolder folder(reproduction_folder(system, request), terminal.leftovers);
+  const Reproduction result = run_with_progress(system, request, folder, terminal);
+  const RunFiles files = write_files(result, folder.path());
+  folder.publish(!result.interrupted);
   print_notes(result, files, terminal);
   if (result.interrupted) print_stopped(options, out, terminal);
   if (options.json) {
@@ -144,15 +148,25 @@ int run_all_systems(const ReproduceOptions& options, const Terminal& terminal) {
   const std::filesystem::path out = options.out.empty() ? "reproduction" : options.out;
   std::vector<PublishedSystem> systems;
   for (const std::string& name : system_names()) systems.push_back(load_system(name));
+  // One folder over those of the systems: what it lets pass, they may go on with or begin.
+  FolderRequest all = reproduction_folder({}, request_of(options, out));
+  all.verb = "reproduce (all systems)";
+  for (const PublishedSystem& system : systems) all.growing.push_back(system.name + "/");
+  OutputFolder whole(std::move(all), terminal.leftovers);
+  whole.begin();
   std::vector<Reproduction> results;
   nlohmann::ordered_json summaries = nlohmann::ordered_json::array();
   bool interrupted = false;
   for (const PublishedSystem& system : systems) {
-    const std::filesystem::path folder = out / system.name;
-    Reproduction result = run_with_progress(system, request_of(options, folder), terminal);
-    const RunFiles files = write_files(result, folder);
+    const std::filesystem::path place = out / system.name;
+    ReproductionRequest request = request_of(options, place);
+    request.overwrite = false;  // the folder over it is empty, or resumed
+    OutputFolder folder(reproduction_folder(system, request), terminal.leftovers);
+    Reproduction result = run_with_progress(system, request, folder, terminal);
+    const RunFiles files = write_files(result, folder.path());
+    folder.publish(!result.interrupted);
     print_notes(result, files, terminal);
-    summaries.push_back(summary_json(result, files, folder));
+    summaries.push_back(summary_json(result, files, place));
     if (!options.json) {
       terminal.out << fmt::format("{:<4} {}\n", system.name, status_words(result));
     }
@@ -160,10 +174,11 @@ int run_all_systems(const ReproduceOptions& options, const Terminal& terminal) {
     results.push_back(std::move(result));
     if (interrupted) break;
   }
-  write_file_atomically(out / "reproduction.md", systems_markdown(results));
-  write_file_atomically(out / "reproduction.csv", systems_csv(results));
-  write_file_atomically(out / "report.html",
+  write_file_atomically(whole.path() / "reproduction.md", systems_markdown(results));
+  write_file_atomically(whole.path() / "reproduction.csv", systems_csv(results));
+  write_file_atomically(whole.path() / "report.html",
                         systems_html(results, fmt::format("schedlab {}", program_version())));
+  whole.publish(!interrupted);
   if (interrupted) print_stopped(options, out.string(), terminal);
   const std::vector<std::string> files{"report.html", "reproduction.md", "reproduction.csv"};
   if (options.json) {

@@ -151,6 +151,9 @@ CLI::App* add_to(CLI::App& app, SimulateOptions& options) {
   verb->add_flag("--allow-findings",
                  options.allow_findings,
                  "Exit code 0 although the plan checker found something");
+  verb->add_flag("--no-trace",
+                 options.no_trace,
+                 "Write no trace.json, which has some 600 bytes a task; explain and plot need it");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "Writes trace.json (open it in Perfetto or chrome://tracing), metrics.json, plan.json, "
@@ -165,7 +168,7 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
   expect_one_scenario(spec, grid);
   ScenarioSpace space(spec, grid);
   space.components().check_all();
-  OutputFolder folder(options.out, options.overwrite);
+  OutputFolder folder(whole_folder(options.out, "simulate", options.overwrite), terminal.leftovers);
 
   ScenarioRunner runner(space, terminal.stop);
   const FullRun run = runner.run_fully(0, true);
@@ -181,8 +184,12 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
                          .spec = split_given_text(spec, split.get()),
                          .spec_file = spec.file,
                          .spec_folder = spec.folder};
-  const RunFiles files = write_run_files(
-      folder.path(), folder.target(), {problem, run.plan, &run.samples, origin}, document, metrics);
+  const RunFiles files =
+      write_run_files(folder.path(),
+                      folder.target(),
+                      {problem, run.plan, &run.samples, origin, !options.no_trace},
+                      document,
+                      metrics);
   folder.publish();
 
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';

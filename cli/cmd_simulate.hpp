@@ -16,6 +16,7 @@ struct SimulateOptions {
   std::string out{};
   bool overwrite = false;
   bool allow_findings = false;
+  bool no_trace = false;
   bool json = false;
 };
 

@@ -119,10 +119,11 @@ struct LoadedSweep {
 /// Writes and draws what has been run, and says so.
 int finish(const SweepOptions& options,
            LoadedSweep& sweep,
+           OutputFolder& folder,
            ResultsStore& store,
            const SweepCounts& counts,
            const Terminal& terminal) {
-  const std::filesystem::path& out = sweep.request.out;
+  const std::filesystem::path& out = folder.path();
   Outcome outcome;
   outcome.counts = counts;
   outcome.digest = write_results_csv(store, sweep.baseline, out / results_csv);
@@ -149,6 +150,8 @@ int finish(const SweepOptions& options,
                 .stop = terminal.stop},
                outcome.files);
   }
+  store.seal();
+  folder.publish(!counts.interrupted);
   for (const std::string& notice : outcome.files.notices)
     terminal.err << "note: " << notice << '\n';
   if (options.json) {
@@ -164,10 +167,13 @@ int finish(const SweepOptions& options,
 /// The same, spread over the ranks of an MPI launcher; files and words are rank 0's.
 int sweep_on_ranks(const SweepOptions& options, RankLink& link, const Terminal& terminal) {
   std::optional<LoadedSweep> sweep;
+  std::optional<OutputFolder> folder;
   std::optional<ResultsStore> store;
   const bool agreed = ranks_agree(link, terminal, [&] {
     sweep.emplace(options);
-    if (link.rank() == 0) store.emplace(open_results(sweep->spec, sweep->grid, sweep->request));
+    if (link.rank() != 0) return;
+    folder.emplace(sweep_folder(sweep->request), terminal.leftovers);
+    store.emplace(open_results(sweep->spec, sweep->grid, *folder));
   });
   if (!agreed) return exit_usage;
   int code = exit_done;
@@ -178,7 +184,7 @@ int sweep_on_ranks(const SweepOptions& options, RankLink& link, const Terminal& 
           progress.update(done);
         });
     progress.finish();
-    code = finish(options, *sweep, *store, counts, terminal);
+    code = finish(options, *sweep, *folder, *store, counts, terminal);
   } else {
     work_for_rank_0(sweep->space, sweep->request, link, terminal.stop);
   }
@@ -216,14 +222,15 @@ int run(const SweepOptions& options, const Terminal& terminal) {
                        [&](RankLink& link) { return sweep_on_ranks(options, link, terminal); });
   }
   LoadedSweep sweep(options);
-  ResultsStore store = open_results(sweep.spec, sweep.grid, sweep.request);
+  OutputFolder folder(sweep_folder(sweep.request), terminal.leftovers);
+  ResultsStore store = open_results(sweep.spec, sweep.grid, folder);
   Progress progress(terminal, sweep.grid.size(), store.row_count());
   const SweepCounts counts =
       run_scenarios(sweep.space, store, sweep.request, terminal.stop, [&](std::uint64_t done) {
         progress.update(done);
       });
   progress.finish();
-  return finish(options, sweep, store, counts, terminal);
+  return finish(options, sweep, folder, store, counts, terminal);
 }
 
 }  // namespace schedlab

@@ -16,18 +16,24 @@
 #include <filesystem>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace schedlab {
 namespace {
 
 constexpr std::size_t looked_at = 4096;  // bytes in which a graph says that it is one
 
-/// JSON that does not say it is a graph is a spec.
+constexpr std::string_view says_what = "\"schedlab\"";
+
+/// JSON that does not say it is something else is a spec.
 bool is_spec(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || text[start] != '{') return false;
   const std::string_view head = text.substr(0, looked_at);
-  return head.find("\"schedlab\"") == std::string_view::npos;
+  const std::size_t key = head.find(says_what);
+  if (key == std::string_view::npos) return true;
+  const std::size_t value = head.find_first_not_of(" \t\r\n:", key + says_what.size());
+  return value != std::string_view::npos && head.substr(value).starts_with("\"spec\"");
 }
 
 /// Of a spec that leaves their number open; what is fastest depends on machine and policy.
@@ -60,8 +66,9 @@ GraphInput from_spec(const std::string& path, const std::string& machine) {
   GraphInput input;
   input.title = spec.name;
   input.graph = components.graph(0, granularity, slices_of(spec, grid, components));
+  MachineSpec asked = load_machine(machine);  // a misspelt one is refused also where it is not used
   const bool own = grid.part_count(Part::machine) == 1;
-  input.machine = own ? components.machine(0) : load_machine(machine);
+  input.machine = own ? components.machine(0) : std::move(asked);
   input.costs =
       CostTable(input.graph, input.machine.platform, *components.cost_model(0, input.machine));
   return input;

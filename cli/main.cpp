@@ -17,6 +17,7 @@
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
 #include "cli/cmd_validate.hpp"
+#include "cli/interrupt_watch.hpp"
 #include "cli/printable.hpp"
 #include "cli/reference/command_pages.hpp"
 #include "cli/reference/usage_message.hpp"
@@ -28,23 +29,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <optional>
+#include <system_error>
 
 namespace {
 
 using namespace schedlab;  // NOLINT(google-build-using-namespace): the program's own file
-
-// A signal handler can reach nothing but a global; everything else gets this by pointer.
-StopFlag stop_flag{false};  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-static_assert(StopFlag::is_always_lock_free);
-
-extern "C" void on_interrupt(int signal) {
-  stop_flag.store(true);
-  std::signal(signal, SIG_DFL);  // the second one ends the process
-}
 
 /// A verb's options with what runs them.
 struct Verbs {
@@ -70,9 +66,39 @@ struct Verbs {
 
 using Action = std::function<int()>;
 
+/// What an interrupt does to a verb.
+enum class Interrupt : std::uint8_t {
+  keeps,  ///< it ends by itself, and keeps what it has done
+  ends    ///< it has nothing to keep
+};
+
 template <class Options>
-void add_verb(CLI::App& app, Options& options, const Terminal& terminal, Action& chosen) {
-  add_to(app, options)->callback([&] { chosen = [&] { return run(options, terminal); }; });
+void add_verb(CLI::App& app,
+              Options& options,
+              const Terminal& terminal,
+              Action& chosen,
+              Interrupt interrupt = Interrupt::ends) {
+  add_to(app, options)->callback([&, interrupt] {
+    chosen = [&, interrupt] {
+      std::optional<InterruptWatch> watch;
+      if (interrupt == Interrupt::ends) {
+        watch.emplace(*terminal.leftovers, [] { ::_exit(exit_failed); });
+      }
+      return run(options, terminal);
+    };
+  });
+}
+
+/// Has all that was printed reached its place?
+int code_after_output(int code, std::ostream& out) {
+  errno = 0;
+  out.flush();
+  std::cout.flush();
+  if (out && std::cout) return code;
+  std::cerr << "error: standard output: cannot be written";
+  if (errno != 0) std::cerr << ": " << std::generic_category().message(errno);
+  std::cerr << '\n';
+  return code == exit_done ? exit_failed : code;
 }
 
 int run_guarded(const Action& action) {
@@ -95,7 +121,13 @@ int run_guarded(const Action& action) {
 }
 
 int run_program(int argc, char** argv) {
-  const Terminal terminal{std::cout, std::cerr, ::isatty(STDERR_FILENO) == 1, &stop_flag};
+  static StopFlag stop{false};  // a signal may come as late as the process lives
+  catch_interrupts(stop);
+  Leftovers leftovers;
+  PrintableBuffer printable_output(*std::cout.rdbuf());
+  std::ostream out(&printable_output);
+  const Terminal terminal{
+      out, std::cerr, ::isatty(STDERR_FILENO) == 1, &stop, &std::cout, &leftovers};
   CLI::App app("Which schedule of an operator graph is fastest on a device, by how much, and why");
   app.name("schedlab");
   app.set_version_flag("--version", std::string{program_version()});
@@ -105,16 +137,16 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.graph, terminal, chosen);
   add_verb(app, verbs.import_files, terminal, chosen);
   add_verb(app, verbs.simulate, terminal, chosen);
-  add_verb(app, verbs.sweep, terminal, chosen);
-  add_verb(app, verbs.execute, terminal, chosen);
-  add_verb(app, verbs.validate, terminal, chosen);
-  add_verb(app, verbs.baseline, terminal, chosen);
-  add_verb(app, verbs.buckets, terminal, chosen);
+  add_verb(app, verbs.sweep, terminal, chosen, Interrupt::keeps);
+  add_verb(app, verbs.execute, terminal, chosen, Interrupt::keeps);
+  add_verb(app, verbs.validate, terminal, chosen, Interrupt::keeps);
+  add_verb(app, verbs.baseline, terminal, chosen, Interrupt::keeps);
+  add_verb(app, verbs.buckets, terminal, chosen, Interrupt::keeps);
   add_verb(app, verbs.partition, terminal, chosen);
   add_verb(app, verbs.explain, terminal, chosen);
   add_verb(app, verbs.replay, terminal, chosen);
-  add_verb(app, verbs.reproduce, terminal, chosen);
-  add_verb(app, verbs.calibrate, terminal, chosen);
+  add_verb(app, verbs.reproduce, terminal, chosen, Interrupt::keeps);
+  add_verb(app, verbs.calibrate, terminal, chosen, Interrupt::keeps);
   add_verb(app, verbs.plot, terminal, chosen);
   add_verb(app, verbs.export_files, terminal, chosen);
   add_verb(app, verbs.schema, terminal, chosen);
@@ -126,19 +158,18 @@ int run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // help or version were asked for
       static_cast<void>(app.exit(error));
-      return exit_done;
+      return code_after_output(exit_done, out);
     }
     std::cerr << usage_message(verb_facts(app), {argv + 1, argv + argc}, error.what());
     return exit_usage;
   }
-  return run_guarded(chosen);
+  return code_after_output(run_guarded(chosen), out);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond a limit of the shell then fails with a message
   try {
     return run_program(argc, argv);
   } catch (const std::exception& error) {

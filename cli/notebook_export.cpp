@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/notebook_export.hpp"
 
+#include "cli/output_folder.hpp"
 #include "cli/results_store.hpp"
 #include "cli/sweep_run.hpp"
 #include "cli/validate/recording.hpp"
@@ -77,18 +78,36 @@ std::string seen_from(const fs::path& notebook, const fs::path& folder) {
   return fs::weakly_canonical(fs::absolute(folder)).lexically_relative(here).generic_string();
 }
 
+/// Throws InputError if there is a notebook that is not as it was exported.
+void expect_unedited(const fs::path& notebook, const std::string& text) {
+  if (!fs::exists(notebook)) return;
+  const fs::path folder = resolved(notebook).parent_path();
+  const auto manifest = FolderManifest::of(folder);
+  const std::string name = notebook.filename().string();
+  if (manifest && manifest->is_untouched(folder, name)) return;
+  if (file_digest(notebook) == text_digest(text)) return;
+  throw InputError({.file = notebook.string(),
+                    .pointer = {},
+                    .found = "a notebook that was changed since it was exported",
+                    .expected = "a name that is free",
+                    .hint = "--out NAME writes another one, --overwrite replaces it"});
+}
+
 }  // namespace
 
-fs::path export_notebook(const fs::path& input, const fs::path& out) {
+fs::path export_notebook(const fs::path& input, const fs::path& out, bool overwrite) {
   const fs::path parent = input.has_parent_path() ? input.parent_path() : fs::path{"."};
   const fs::path folder = fs::is_regular_file(input) ? parent : input;
   const FolderMark mark = mark_of(folder, input);
   fs::path notebook = out.empty() ? folder / default_notebook : out;
-  write_file_atomically(notebook,
-                        notebook_json({.subject = mark.subject,
-                                       .title = title_of(mark, folder),
-                                       .folder = seen_from(notebook, folder),
-                                       .program = fmt::format("schedlab {}", program_version())}));
+  const std::string text =
+      notebook_json({.subject = mark.subject,
+                     .title = title_of(mark, folder),
+                     .folder = seen_from(notebook, folder),
+                     .program = fmt::format("schedlab {}", program_version())});
+  if (!overwrite) expect_unedited(notebook, text);
+  write_named_file(
+      notebook, [&](const fs::path& file) { write_file_atomically(file, text); }, overwrite);
   return notebook;
 }
 

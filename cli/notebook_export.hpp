@@ -13,8 +13,10 @@ inline constexpr const char* default_notebook = "notebook.ipynb";
 /// default_notebook in the folder where `out` is empty. The notebook refers to the folder relative
 /// to itself.
 ///
-/// Errors   InputError for a path that is none of these.
+/// Errors   InputError for a path that is none of these, and for a notebook that is there and says
+///          something else, as an edited one does, unless `overwrite`.
 std::filesystem::path export_notebook(const std::filesystem::path& input,
-                                      const std::filesystem::path& out);
+                                      const std::filesystem::path& out,
+                                      bool overwrite = false);
 
 }  // namespace schedlab

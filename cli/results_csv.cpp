@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -59,7 +60,8 @@ class PartialFile {
   explicit PartialFile(std::filesystem::path target)
       : target_(std::move(target)),
         temporary_(target_.string() + ".partial-" + std::to_string(::getpid())),
-        stream_(temporary_, std::ios::binary) {}
+        stream_(temporary_, std::ios::binary),
+        error_(stream_ ? 0 : errno) {}
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
   ~PartialFile() {
@@ -69,13 +71,15 @@ class PartialFile {
 
   void write(std::string_view bytes) {
     stream_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!stream_ && error_ == 0) error_ = errno;
   }
   void publish() {
     stream_.close();
-    std::error_code error;
-    if (stream_) std::filesystem::rename(temporary_, target_, error);
-    if (!stream_ || error) {
-      throw InfeasibleError(target_.string() + ": cannot be written (is the disk full?)");
+    if (!stream_ && error_ == 0) error_ = errno;
+    std::error_code error(error_, std::generic_category());
+    if (!error) std::filesystem::rename(temporary_, target_, error);
+    if (error) {
+      throw InfeasibleError(target_.string() + ": cannot be written: " + error.message());
     }
     published_ = true;
   }
@@ -84,6 +88,7 @@ class PartialFile {
   std::filesystem::path target_;
   std::filesystem::path temporary_;
   std::ofstream stream_;
+  int error_;  // the first one, as errno has it
   bool published_ = false;
 };
 

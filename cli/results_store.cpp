@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace schedlab {
@@ -47,9 +48,7 @@ struct ResultsStore::Database {
   Database(const std::filesystem::path& path, SqliteDatabase::Mode mode) : sqlite(path, mode) {}
 
   void write_layout(const ResultsHeader& header, bool sampled) {
-    // WAL: a commit appends; NORMAL: it survives the process, and the file survives a power
-    // failure.
-    sqlite.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN");
+    sqlite.execute("PRAGMA journal_mode=MEMORY; BEGIN");  // nobody reads it under this name
     sqlite.execute(fmt::format("PRAGMA user_version={}", schema_version));
     sqlite.execute("CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT)");
     sqlite.execute("CREATE TABLE axes(name TEXT, path TEXT, number_of_values INTEGER)");
@@ -149,8 +148,14 @@ ResultsStore ResultsStore::create(const std::filesystem::path& path,
                                   bool sampled) {
   // The file gets its name when its layout is complete: a run killed before that leaves nothing
   // that looks like results.
-  const std::filesystem::path partial = partial_path(path);
-  std::filesystem::remove(partial);
+  const std::filesystem::path partial = path.string() + ".partial";
+  // A log of an older file would be taken for that of the new one.
+  for (const std::filesystem::path& file : {path, partial}) {
+    for (const char* end : {"", "-journal", "-wal", "-shm"}) {
+      std::error_code ignored;
+      std::filesystem::remove(file.string() + end, ignored);
+    }
+  }
   {
     Database database(partial, SqliteDatabase::Mode::create);
     database.columns = columns;
@@ -159,12 +164,7 @@ ResultsStore ResultsStore::create(const std::filesystem::path& path,
   std::filesystem::rename(partial, path);
   auto database = std::make_unique<Database>(path, SqliteDatabase::Mode::read_write);
   database->columns = columns;
-  database->prepare_insert();
   return ResultsStore(std::move(database));
-}
-
-std::filesystem::path ResultsStore::partial_path(const std::filesystem::path& path) {
-  return path.string() + ".partial";
 }
 
 ResultsStore ResultsStore::open(const std::filesystem::path& path) {
@@ -187,7 +187,6 @@ ResultsStore ResultsStore::resume(const std::filesystem::path& path, const Resul
   expect("spec", header.spec, "spec");
   expect("inputs", header.inputs, "content of the files that the spec names");
   expect("version", header.version, "version of schedlab");
-  database->prepare_insert();
   return ResultsStore(std::move(database));
 }
 
@@ -224,6 +223,7 @@ void ResultsStore::add(std::uint64_t scenario,
                        const std::vector<Duration>& makespans) {
   Database& db = *database_;
   SCHEDLAB_EXPECTS(axes.size() + results.size() == db.columns.size(), "cells of one row");
+  if (db.insert == nullptr) db.prepare_insert();
   if (db.pending++ == 0) db.sqlite.execute("BEGIN");
   SqliteStatement& insert = *db.insert;
   int parameter = 1;
@@ -252,6 +252,25 @@ void ResultsStore::flush() {
   if (db.pending != 0) db.sqlite.execute("COMMIT");
   db.pending = 0;
   db.last_commit = Clock::now();
+}
+
+void ResultsStore::save_what_is_there() noexcept {
+  Database& db = *database_;
+  const bool open = db.pending != 0 && db.sqlite.in_transaction();  // a full disk rolls back
+  db.pending = 0;
+  try {
+    if (open) db.sqlite.execute("COMMIT");
+  } catch (const std::exception&) {
+    return;  // the rows since the last commit are run again
+  }
+}
+
+void ResultsStore::seal() {
+  Database& db = *database_;
+  flush();
+  db.insert.reset();
+  db.insert_sample.reset();
+  db.sqlite.leave_log();
 }
 
 void ResultsStore::for_each(

@@ -43,8 +43,6 @@ class ResultsStore {
                                            const ResultsHeader& header,
                                            const std::vector<Column>& columns,
                                            bool sampled = false);
-  /// Where create() builds the file; a leftover means that a run was killed while it began.
-  [[nodiscard]] static std::filesystem::path partial_path(const std::filesystem::path& path);
   /// An unfinished or finished file, to add to. Throws InputError if it belongs to another spec,
   /// version or input, or is no results file.
   [[nodiscard]] static ResultsStore resume(const std::filesystem::path& path,
@@ -73,6 +71,11 @@ class ResultsStore {
   /// Commits if the batch is full or old enough.
   void commit_if_due();
   void flush();
+  /// flush() after something has failed: a second failure must not hide the first.
+  void save_what_is_there() noexcept;
+  /// Ends writing: one file that can be read where nothing can be written. What stays in the
+  /// write-ahead log because another program reads the file just now is read from there.
+  void seal();
 
   /// All rows by rising scenario number; the cells are those of columns().
   void for_each(const std::function<void(std::uint64_t, const std::vector<Cell>&)>& visit) const;

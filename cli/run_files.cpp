@@ -46,7 +46,7 @@ RunFiles write_run_files(const std::filesystem::path& folder,
     files.files.push_back(name);
   };
   const Samples none;
-  write("trace.json", chrome_json(document, metrics.memory));
+  if (run.with_trace) write("trace.json", chrome_json(document, metrics.memory));
   write("metrics.json",
         metrics_json(metrics,
                      run.problem,

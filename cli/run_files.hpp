@@ -26,6 +26,7 @@ struct WrittenRun {
   const Plan& plan;
   const Samples* samples = nullptr;  ///< of a machine that scatters
   RunOrigin origin{};                ///< how it came about
+  bool with_trace = true;            ///< trace.json, by far the largest file
 };
 
 /// trace.json, metrics.json, plan.json, run.json, timeline.svg (and .png, .pdf where a converter is

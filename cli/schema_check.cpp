@@ -26,6 +26,8 @@ using nlohmann::json;
 using Words = std::vector<std::string>;
 using Verdict = std::optional<InputProblem>;  // nullopt: fits
 
+constexpr std::size_t most_listed = 24;
+
 std::string quoted(const std::string& word) {
   return fmt::format("\"{}\"", word);
 }
@@ -33,6 +35,13 @@ std::string quoted(const std::string& word) {
 std::string did_you_mean(const std::string& word, const Words& candidates) {
   const std::string close = closest_spelling(word, candidates);
   return close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close);
+}
+
+/// Where the list is, if it is too long for the message.
+std::string hint_of(const std::string& word, const Words& names) {
+  std::string meant = did_you_mean(word, names);
+  if (!meant.empty() || names.size() <= most_listed) return meant;
+  return "schedlab list and schedlab schema have all of them";
 }
 
 InputProblem problem(const std::string& pointer,
@@ -44,6 +53,33 @@ InputProblem problem(const std::string& pointer,
           .found = std::move(found),
           .expected = std::move(expected),
           .hint = std::move(hint)};
+}
+
+/// All names, or of very many those that are like the word: the closest spelling, then those that
+/// share a part with it ("unit" of "sm_unit_count").
+std::string allowed_names(const std::string& word, const Words& names) {
+  constexpr std::size_t most_alike = 6;
+  constexpr std::size_t shortest_part = 3;
+  if (names.size() <= most_listed) return fmt::format("one of {}", fmt::join(names, ", "));
+  Words alike;
+  const auto add = [&](const std::string& name) {
+    if (alike.size() < most_alike && std::find(alike.begin(), alike.end(), name) == alike.end()) {
+      alike.push_back(name);
+    }
+  };
+  if (const std::string close = closest_spelling(word, names); !close.empty()) add(close);
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t end = std::min(word.find('_', at), word.size());
+    const std::string part = word.substr(at, end - at);
+    at = end + 1;
+    if (part.size() < shortest_part) continue;
+    for (const std::string& name : names) {
+      if (name.find(part) != std::string::npos) add(name);
+    }
+  }
+  if (alike.empty()) return fmt::format("one of {} keys", names.size());
+  return fmt::format(
+      "one of {}, or of {} others", fmt::join(alike, ", "), names.size() - alike.size());
 }
 
 std::string_view type_words(const std::string& type) {
@@ -295,8 +331,8 @@ class Explainer {
                  schema.at("additionalProperties") == false) {
         return problem(node.items[i].pointer,
                        fmt::format("the unknown key \"{}\"", node.keys[i]),
-                       fmt::format("one of {}", fmt::join(names, ", ")),
-                       did_you_mean(node.keys[i], names));
+                       allowed_names(node.keys[i], names),
+                       hint_of(node.keys[i], names));
       }
     }
     for (const json& name : schema.value("required", json::array())) {

@@ -49,7 +49,12 @@ std::string_view to_string(Part part) {
 }
 
 Spec load_spec(const std::string& path) {
-  return parse_spec(read_file(path), path, std::filesystem::path{path}.parent_path());
+  // What a spec in a pipe names is looked for in the current folder, not in that of the pipe.
+  const bool file = std::filesystem::is_regular_file(path);
+  std::string text = read_file(path);
+  return parse_spec(std::move(text),
+                    path,
+                    file ? std::filesystem::path{path}.parent_path() : std::filesystem::path{});
 }
 
 Spec parse_spec(std::string text, std::string file, std::filesystem::path folder) {

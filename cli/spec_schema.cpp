@@ -180,8 +180,10 @@ Json reference(const std::string& item) {
 }
 
 /// Keys whose schema says nothing of its own.
-constexpr std::array<std::pair<const char*, const char*>, 13> top_level_meanings{
-    {{"name", "word for titles"},
+constexpr std::array<std::pair<const char*, const char*>, 15> top_level_meanings{
+    {{"schedlab", "what the file is; may be left out"},
+     {"version", "of this layout; may be left out"},
+     {"name", "word for titles"},
      {"description", "text for the report"},
      {"workload", "what is run"},
      {"machine", "what it runs on"},
@@ -197,6 +199,8 @@ constexpr std::array<std::pair<const char*, const char*>, 13> top_level_meanings
 
 Json top_level() {
   Json properties = Json::object();
+  properties["schedlab"] = words({"spec"});
+  properties["version"] = Json{{"type", "integer"}, {"minimum", 1}, {"maximum", 1}};
   properties["name"] = Json{{"type", "string"}};
   properties["description"] = Json{{"type", "string"}};
   properties["workload"] = reference("workload");

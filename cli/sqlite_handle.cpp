@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <system_error>
 #include <type_traits>
 
 namespace schedlab {
 namespace {
+
+constexpr int longest_wait_ms = 2000;
 
 int flags(SqliteDatabase::Mode mode) {
   using enum SqliteDatabase::Mode;
@@ -32,6 +35,19 @@ int flags(SqliteDatabase::Mode mode) {
                     .hint = {}});
 }
 
+/// As SQLite's "URI Filenames" has it. immutable: no locks, no log, nothing beside the file.
+std::string uri_of(const std::filesystem::path& path, bool immutable) {
+  std::string uri = "file:";
+  for (const char c : path.string()) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + (immutable ? "?immutable=1" : "");
+}
+
 }  // namespace
 
 void SqliteDatabase::Close::operator()(sqlite3* handle) const {
@@ -44,14 +60,46 @@ void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const {
 SqliteDatabase::SqliteDatabase(const std::filesystem::path& path, Mode mode)
     : path_(path.string()) {
   sqlite3* handle = nullptr;
-  const int code =
-      sqlite3_open_v2(path_.c_str(), &handle, flags(mode) | SQLITE_OPEN_NOMUTEX, nullptr);
+  const std::string uri = uri_of(path, mode == Mode::read_only && !has_log());
+  const int code = sqlite3_open_v2(
+      uri.c_str(), &handle, flags(mode) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) not_ours(path_, sqlite3_errstr(code));
 }
 
 void SqliteDatabase::fail(std::string_view doing) const {
+  const int code = sqlite3_errcode(handle_.get());
+  if (code == SQLITE_FULL || code == SQLITE_IOERR) {
+    throw InfeasibleError(fmt::format(
+        "{}: cannot be written: {}",
+        path_,
+        code == SQLITE_FULL ? "No space left on device" : sqlite3_errmsg(handle_.get())));
+  }
+  if (code == SQLITE_READONLY || code == SQLITE_CANTOPEN) {
+    throw InputError({.file = path_,
+                      .pointer = {},
+                      .found = fmt::format("results that a run has not finished, in a place where "
+                                           "nothing can be written ({})",
+                                           sqlite3_errmsg(handle_.get())),
+                      .expected = "a place that can be written, or finished results",
+                      .hint = "schedlab sweep --resume finishes them"});
+  }
   throw InfeasibleError(fmt::format("{}: {}: {}", path_, doing, sqlite3_errmsg(handle_.get())));
+}
+
+bool SqliteDatabase::in_transaction() const {
+  return sqlite3_get_autocommit(handle_.get()) == 0;
+}
+
+bool SqliteDatabase::has_log() const {
+  std::error_code ignored;
+  const auto bytes = std::filesystem::file_size(path_ + "-wal", ignored);
+  return !ignored && bytes > 0;
+}
+
+void SqliteDatabase::leave_log() {
+  sqlite3_busy_timeout(handle_.get(), longest_wait_ms);
+  sqlite3_exec(handle_.get(), "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr);
 }
 
 void SqliteDatabase::execute(const std::string& sql) {
@@ -64,6 +112,9 @@ SqliteStatement::SqliteStatement(const SqliteDatabase& database, const std::stri
   const int code = sqlite3_prepare_v2(
       database.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
   statement_.reset(statement);
+  if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_IOERR) {
+    database.fail("reading results");
+  }
   if (code != SQLITE_OK) not_ours(database.path(), sqlite3_errmsg(database.get()));
 }
 

@@ -17,12 +17,20 @@ namespace schedlab {
 /// An open database; closed at the end of its life.
 class SqliteDatabase {
  public:
+  /// read_only leaves no file beside the database, and works where nothing can be written, unless
+  /// there is a write-ahead log: of a process that writes, or was killed as it wrote.
   enum class Mode : std::uint8_t { create, read_write, read_only };
   /// Throws InputError if the file cannot be opened.
   SqliteDatabase(const std::filesystem::path& path, Mode mode);
 
-  /// Runs statements without results. Throws InfeasibleError with the database's own words.
+  /// Runs statements without results. Throws InfeasibleError, which says so where there is no room.
   void execute(const std::string& sql);
+  [[nodiscard]] bool in_transaction() const;
+  /// Is there a write-ahead log beside the file?
+  [[nodiscard]] bool has_log() const;
+  /// Puts the write-ahead log into the file, and writes none any more; does nothing if somebody
+  /// reads the file for seconds.
+  void leave_log();
   [[nodiscard]] sqlite3* get() const { return handle_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[noreturn]] void fail(std::string_view doing) const;

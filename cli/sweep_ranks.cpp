@@ -258,7 +258,7 @@ SweepCounts run_scenarios_on_ranks(ScenarioSpace& space,
     OwnWork own(maker, assignments, jobs, stop);
     RankedSweep(store, link, assignments, counts, observer).run(own);
   } catch (...) {
-    store.flush();  // what is done is kept whatever happened
+    store.save_what_is_there();  // what is done is kept whatever happened
     throw;
   }
   store.flush();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sweep_run.hpp"
 
-#include "cli/clear_folder.hpp"
 #include "cli/input_digest.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/sweep_rows.hpp"
@@ -13,7 +12,6 @@
 
 #include <chrono>
 #include <memory>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -55,7 +53,28 @@ std::vector<ResultsStore::Column> store_columns(const Grid& grid, bool sampled) 
 
 }  // namespace
 
-ResultsStore open_results(const Spec& spec, const Grid& grid, const SweepRequest& request) {
+FolderRequest sweep_folder(const SweepRequest& request) {
+  FolderUse use = request.overwrite ? FolderUse::overwrite : FolderUse::fresh;
+  if (request.resume) use = FolderUse::resume;
+  return {.target = request.out,
+          .verb = "sweep",
+          .use = use,
+          .in_place = true,
+          .growing = {results_database}};
+}
+
+ResultsStore open_results(const Spec& spec, const Grid& grid, OutputFolder& folder) {
+  const fs::path file = folder.target() / results_database;
+  if (folder.resumes() && fs::exists(file)) {
+    ResultsStore store = open_results(spec, grid, file, true);  // refuses before anything changes
+    folder.begin();
+    return store;
+  }
+  folder.begin();
+  return open_results(spec, grid, file, false);
+}
+
+ResultsStore open_results(const Spec& spec, const Grid& grid, const fs::path& file, bool resume) {
   if (grid.size() > most_scenarios) {
     throw InputError({.file = spec.file,
                       .pointer = {},
@@ -68,15 +87,7 @@ ResultsStore open_results(const Spec& spec, const Grid& grid, const SweepRequest
                              .version = std::string{program_version()},
                              .name = spec.name,
                              .scenarios = grid.size()};
-  const fs::path file = request.out / results_database;
-  if (request.resume && fs::exists(file)) return ResultsStore::resume(file, header);
-  if (request.resume) {
-    std::error_code ignored;
-    fs::remove(ResultsStore::partial_path(file), ignored);  // of a run that was killed as it began
-  }
-  if (request.overwrite) clear_folder(request.out, {results_database}, "a sweep");
-  expect_free(request.out, true);
-  make_folder(request.out);
+  if (resume) return ResultsStore::resume(file, header);
   return ResultsStore::create(
       file, header, store_columns(grid, is_sampled(grid)), is_sampled(grid));
 }
@@ -105,7 +116,7 @@ SweepCounts run_scenarios(ScenarioSpace& space,
   try {
     parallel_rows(space.grid().size(), request.jobs, stop, work);
   } catch (...) {
-    store.flush();  // what is done is kept whatever happened
+    store.save_what_is_there();  // what is done is kept whatever happened
     throw;
   }
   store.flush();

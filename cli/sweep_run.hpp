@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/output_folder.hpp"
 #include "cli/results_store.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
@@ -37,11 +38,18 @@ struct SweepCounts {
 /// Called with the number of scenarios that are done, after each batch of rows.
 using SweepObserver = std::function<void(std::uint64_t done)>;
 
-/// Opens the results of a sweep as the request says.
-/// Throws InputError if the folder is in use and neither flag is given, or belongs to another spec.
+/// The folder that a request speaks of.
+[[nodiscard]] FolderRequest sweep_folder(const SweepRequest& request);
+
+/// Opens the results of a sweep in its folder, and begins to write there.
+/// Throws InputError, with nothing changed, if the folder goes on with another spec.
+[[nodiscard]] ResultsStore open_results(const Spec& spec, const Grid& grid, OutputFolder& folder);
+
+/// The results in a file: new ones, or with `resume` those that are there. Throws InputError.
 [[nodiscard]] ResultsStore open_results(const Spec& spec,
                                         const Grid& grid,
-                                        const SweepRequest& request);
+                                        const std::filesystem::path& file,
+                                        bool resume);
 
 /// Runs all scenarios that are not in the store yet. Rows are equal for any number of threads, and
 /// are committed as they come: see ResultsStore. `runners` threads share `space`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/leftovers.hpp"
 #include "sim/base/interrupt.hpp"
 
 #include <iosfwd>
@@ -14,6 +15,9 @@ struct Terminal {
   std::ostream& err;         ///< progress, notes
   bool interactive = false;  ///< `err` is a screen: progress may rewrite its line
   const StopFlag* stop = nullptr;
+  std::ostream* data =
+      nullptr;  ///< results that are a file's content, byte by byte; nullptr: `out`
+  Leftovers* leftovers = nullptr;  ///< what to remove when the process is ended early
 };
 
 /// Exit codes of the program.

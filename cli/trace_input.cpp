@@ -22,7 +22,7 @@ TraceDocument load_trace(const std::filesystem::path& path) {
            .expected = "the folder of schedlab simulate",
            .hint = sweep ? "schedlab export chrome FOLDER --scenario N makes a trace of one "
                            "scenario"
-                         : ""});
+                         : "simulate and execute write it unless --no-trace is given"});
     }
   }
   return read_chrome_json(read_file_or_gzip(file), file.string());

@@ -92,6 +92,7 @@ RefusedValue refused_value(const std::string& reason) {
 /// "FLOAT in [1 - 9]" -> "a number from 1 to 9"
 std::string expected_of(const ArgumentFacts& facts) {
   if (!facts.choices.empty()) return fmt::format("one of {}", fmt::join(facts.choices, ", "));
+  if (facts.value.empty()) return "no value: it is a flag";
   const std::size_t open = facts.value.find(" in [");
   const std::string type = facts.value.substr(0, open);
   if (type != "INT" && type != "UINT" && type != "FLOAT") return facts.value;

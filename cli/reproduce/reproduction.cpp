@@ -18,7 +18,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace schedlab {
@@ -26,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* result_file = "reproduction.json";
 constexpr const char* grids_folder = "grids";
 
 /// Messages name the system's file and the grid.
@@ -119,53 +117,43 @@ struct GridColumns {
   std::vector<std::vector<Cell>> values;
 };
 
-void prepare_folder(const ReproductionRequest& request) {
-  const fs::path& out = request.out;
-  if (request.overwrite && fs::is_directory(out) && !fs::is_empty(out)) {
-    if (!fs::exists(out / result_file) && !fs::exists(out / grids_folder)) {
-      throw InputError({.file = out.string(),
-                        .pointer = {},
-                        .found = "a folder that no reproduction has made",
-                        .expected = "the folder of a reproduction, or a name that is free",
-                        .hint = "--overwrite removes nothing else"});
-    }
-    std::error_code ignored;
-    fs::remove_all(out, ignored);
-  }
-  if (!request.resume) expect_free(out, true);
-  make_folder(out / grids_folder);
+std::string database_of(const SystemGrid& source) {
+  return fmt::format("{}/{}/{}", grids_folder, source.name, results_database);
 }
 
 GridResult run_sweep(const SystemGrid& source,
                      SweepJob& job,
                      const ReproductionRequest& request,
+                     const OutputFolder& folder,
                      const StopFlag* stop,
                      const SweepObserver& observer,
                      bool& interrupted) {
   GridResult result;
   result.name = source.name;
   result.scenarios = job.grid.size();
-  const SweepRequest sweep{.out = request.out / grids_folder / source.name,
-                           .jobs = request.jobs,
-                           .resume = request.resume,
-                           .overwrite = false,
-                           .check = job.spec.check && request.check};
-  ResultsStore store = open_results(job.spec, job.grid, sweep);
+  const SweepRequest sweep{
+      .out = {}, .jobs = request.jobs, .check = job.spec.check && request.check};
+  const fs::path file = folder.target() / database_of(source);
+  make_folder(file.parent_path());
+  ResultsStore store = open_results(job.spec, job.grid, file, folder.resumes() && fs::exists(file));
   const SweepCounts counts = run_scenarios(job.space, store, sweep, stop, observer);
   interrupted = interrupted || counts.interrupted;
-  const ResultsDigest digest = write_results_csv(store, std::nullopt, sweep.out / results_csv);
+  const fs::path staged = folder.path() / grids_folder / source.name;
+  make_folder(staged);
+  const ResultsDigest digest = write_results_csv(store, std::nullopt, staged / results_csv);
   result.done = digest.rows;
   result.failed = digest.failed;
   result.with_findings = digest.with_findings;
   result.first_note = digest.first_note;
   result.table = results_table(store, std::nullopt, std::numeric_limits<std::uint64_t>::max());
+  store.seal();
   return result;
 }
 
 /// What takes seconds, so that nothing of it is kept for --resume.
 GridResult run_study(const SystemGrid& source,
                      const GridJob& job,
-                     const ReproductionRequest& request,
+                     const OutputFolder& out,
                      const StopFlag* stop,
                      const SweepObserver& observer,
                      bool& interrupted) {
@@ -182,7 +170,7 @@ GridResult run_study(const SystemGrid& source,
       result.table = run_engine_study(*job.engine, stop, observer);
     }
     result.done = job.size();
-    const fs::path folder = request.out / grids_folder / source.name;
+    const fs::path folder = out.path() / grids_folder / source.name;
     make_folder(folder);
     write_file_atomically(folder / results_csv, table_csv(result.table));
   } catch (const Interrupted&) {
@@ -219,8 +207,21 @@ void check_system(const PublishedSystem& system) {
   }
 }
 
+FolderRequest reproduction_folder(const PublishedSystem& system,
+                                  const ReproductionRequest& request) {
+  FolderUse use = request.overwrite ? FolderUse::overwrite : FolderUse::fresh;
+  if (request.resume) use = FolderUse::resume;
+  FolderRequest folder{
+      .target = request.out, .verb = "reproduce", .use = use, .in_place = true, .growing = {}};
+  for (const SystemGrid& source : system.grids) {
+    if (source.kind == GridKind::sweep) folder.growing.push_back(database_of(source));
+  }
+  return folder;
+}
+
 Reproduction reproduce(const PublishedSystem& system,
                        const ReproductionRequest& request,
+                       OutputFolder& folder,
                        const StopFlag* stop,
                        const ReproductionObserver& observer) {
   check_system(system);
@@ -230,7 +231,7 @@ Reproduction reproduce(const PublishedSystem& system,
     jobs.push_back(std::make_unique<GridJob>(system, source, request.quick));
     total += jobs.back()->size();
   }
-  prepare_folder(request);
+  folder.begin();
   Reproduction all;
   all.system = &system;
   all.quick = request.quick;
@@ -240,8 +241,9 @@ Reproduction reproduce(const PublishedSystem& system,
     GridJob& job = *jobs[i];
     all.grids.push_back(
         job.sweep == nullptr
-            ? run_study(system.grids[i], job, request, stop, advance, all.interrupted)
-            : run_sweep(system.grids[i], *job.sweep, request, stop, advance, all.interrupted));
+            ? run_study(system.grids[i], job, folder, stop, advance, all.interrupted)
+            : run_sweep(
+                  system.grids[i], *job.sweep, request, folder, stop, advance, all.interrupted));
     before += job.size();
     jobs[i].reset();
   }

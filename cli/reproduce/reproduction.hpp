@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/output_folder.hpp"
 #include "cli/reproduce/outcome.hpp"
 #include "cli/reproduce/published_system.hpp"
 #include "sim/base/interrupt.hpp"
@@ -52,11 +53,16 @@ using ReproductionObserver = std::function<void(std::uint64_t done, std::uint64_
 /// either.
 void check_system(const PublishedSystem& system);
 
-/// Runs all grids (each a sweep in OUT/grids/NAME, which --resume goes on with) and compares.
+/// The folder that a request speaks of; each grid is a sweep in OUT/grids/NAME.
+[[nodiscard]] FolderRequest reproduction_folder(const PublishedSystem& system,
+                                                const ReproductionRequest& request);
+
+/// Begins the folder, runs all grids, and compares; the caller adds its files and publishes it.
 /// When asked to stop it compares what is there. Equal results for any number of threads.
-/// Throws InputError like check_system(), and for a folder that is in use.
+/// Throws InputError like check_system(), and for results of another spec in the folder.
 [[nodiscard]] Reproduction reproduce(const PublishedSystem& system,
                                      const ReproductionRequest& request,
+                                     OutputFolder& folder,
                                      const StopFlag* stop,
                                      const ReproductionObserver& observer);
 

@@ -32,6 +32,7 @@ void expect_no_other_device(const ExecuteOptions& options) {
   if (!options.precision.empty()) fail("--precision", "--device cuda with it");
   if (options.debug_sync) fail("--debug-sync", "--device cuda with it");
   if (options.profile) fail("--profile", "--device cuda with it");
+  if (options.no_trace) fail("--no-trace", "--device cpu or cuda with it");
 }
 
 int start_ranks(const ExecuteOptions& options, const Terminal& terminal) {
@@ -71,7 +72,7 @@ int train(const ExecuteOptions& options, RankLink& link, const Terminal& termina
       simulate(settled.problem(), settled.plan, {.record_hosts = true, .record_flows = true});
   results.test_accuracy =
       accuracy(settled.training.net, run.parameters, spec->test.values, spec->test.labels);
-  OutputFolder folder(options.out, options.overwrite);
+  OutputFolder folder(whole_folder(options.out, "execute", options.overwrite), terminal.leftovers);
   const RunFiles files = write_training_files(folder.path(), results);
   folder.publish();
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';

@@ -76,18 +76,23 @@ class ValidateRun {
     space_.components().check_all();
     const ValidationBounds bounds = bounds_of(options_);
     if (!options_.baseline.empty()) library_ = read_baselines(options_.baseline);
-    OutputFolder folder(options_.out, options_.overwrite);
-    if (!options_.record.empty() && !options_.overwrite) expect_free(options_.record, false);
+    OutputFolder folder(whole_folder(options_.out, "validate", options_.overwrite),
+                        terminal_.leftovers);
+    std::optional<OutputFolder> recording;
+    if (!options_.record.empty()) {
+      recording.emplace(whole_folder(options_.record, "validate --record", options_.overwrite),
+                        terminal_.leftovers);
+    }
 
     prepare();
     predict();
     if (options_.predict_only) return publish_predictions(folder);
     measure();
-    if (!options_.record.empty()) {
-      make_folder(options_.record);
-      write_recording(options_.record,
+    if (recording) {
+      write_recording(recording->path(),
                       {spec_, grid_, predicted_, machine_file(options_), ends_synchronized_},
                       measured_);
+      recording->publish();
     }
     const std::string baseline = spec_.baseline.empty() ? default_baseline : spec_.baseline;
     predict_again();

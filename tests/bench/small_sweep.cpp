@@ -99,7 +99,8 @@ double rate(const Spec& spec, bool check) {
   const SweepRequest request{
       .out = folder.path(), .jobs = 1, .resume = false, .overwrite = true, .check = check};
   const double begun = processor_seconds();
-  ResultsStore store = open_results(spec, grid, request);
+  OutputFolder open(sweep_folder(request));
+  ResultsStore store = open_results(spec, grid, open);
   const SweepCounts counts = run_scenarios(space, store, request, nullptr, {});
   const double seconds = processor_seconds() - begun;
   const auto makespans = store.integer_column("makespan_ps", 0);

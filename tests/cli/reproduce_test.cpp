@@ -146,7 +146,7 @@ TEST_CASE("reproduce: a folder in use is refused, kept by --resume and replaced 
   write_file_atomically(other / "mine.txt", "x");
   options.out = other.string();
   CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options)),
-                       doctest::Contains("a folder that no reproduction has made"),
+                       doctest::Contains("a folder that schedlab has not made"),
                        InputError);
   CHECK(fs::exists(other / "mine.txt"));
 }

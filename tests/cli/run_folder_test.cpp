@@ -154,7 +154,23 @@ TEST_CASE("names from files cannot steer the screen") {
   CHECK(printable("\x1B[2Jgone\r") == "\\x1B[2Jgone\\x0D");
   CHECK(printable("a\xFF") == "a\\xFF");
   CHECK(printable("\xC2\x9B!") == "\\xC2\\x9B!");  // U+009B: the one-character form of ESC [
+  CHECK(printable("\xE2\x80\xAE"
+                  "abc\xE2\x81\xA9") == "\\u202Eabc\\u2069");  // U+202E, U+2069
+  CHECK(printable("\xE2\x80\xA6\t") == "\xE2\x80\xA6\t");      // an ellipsis and a tab
   CHECK(printable("") == "");
+}
+
+TEST_CASE("what a program prints is printable, also where characters come in pieces") {
+  std::ostringstream target;
+  PrintableBuffer buffer(*target.rdbuf());
+  std::ostream out(&buffer);
+  out << "a\xE2\x80"
+      << "\xAE"
+      << "b\n\x1B[2J";
+  CHECK(target.str() == "a\\u202Eb\n");  // up to the last whole line
+  out << std::flush;
+  CHECK(target.str() == "a\\u202Eb\n\\x1B[2J");
+  CHECK(out.good());
 }
 
 }  // namespace

@@ -122,6 +122,10 @@ TEST_CASE(
       {spec(lstm, R"({"base": "v100", "conections": 8})", heft),
        "a.json: /machine/conections: found the unknown key \"conections\"",
        "did you mean \"connections\"?"},
+      // Of ninety keys those that are like the word, and where all of them are.
+      {spec(lstm, R"({"base": "v100", "memory_gb": 8})", heft),
+       "a.json: /machine/memory_gb: found the unknown key \"memory_gb\", expected one of ",
+       "schedlab list and schedlab schema have all of them"},
       {spec(lstm, R"({"connections": 8})", heft),
        "a.json: /machine: found neither \"base\" nor \"path\", expected one of them",
        ""},

@@ -51,9 +51,11 @@ SweepCounts run_on(int ranks,
       work_for_rank_0(sweep.space, request, link, stop);
       return;
     }
-    ResultsStore store = open_results(sweep.spec, sweep.grid, request);
+    OutputFolder folder(sweep_folder(request));
+    ResultsStore store = open_results(sweep.spec, sweep.grid, folder);
     counts = run_scenarios_on_ranks(sweep.space, store, request, link, stop, observer);
-    sweep.write(store, request.out);
+    sweep.write(store, folder.path());
+    folder.publish(!counts.interrupted);
   });
   return counts;
 }
@@ -64,9 +66,11 @@ TEST_CASE("a sweep over ranks gives the file of a sweep in one process") {
   const TemporaryFolder folder;
   RankedSweep alone;
   const SweepRequest request{.out = folder.path() / "alone", .jobs = 1};
-  ResultsStore store = open_results(alone.spec, alone.grid, request);
+  OutputFolder open(sweep_folder(request));
+  ResultsStore store = open_results(alone.spec, alone.grid, open);
   static_cast<void>(run_scenarios(alone.space, store, request, nullptr, {}));
-  alone.write(store, request.out);
+  alone.write(store, open.path());
+  open.publish();
   const std::string expected = read_file(folder.path() / "alone" / results_csv);
   for (const int ranks : {1, 2, 4}) {
     for (const unsigned jobs : {0U, 2U}) {

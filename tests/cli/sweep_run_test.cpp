@@ -11,6 +11,7 @@
 #include <atomic>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace schedlab {
@@ -34,9 +35,12 @@ struct Sweep {
   SweepCounts run(const SweepRequest& request,
                   const StopFlag* stop = nullptr,
                   const SweepObserver& observer = {}) {
-    ResultsStore store = open_results(spec, grid, request);
+    OutputFolder folder(sweep_folder(request));
+    ResultsStore store = open_results(spec, grid, folder);
     const SweepCounts counts = run_scenarios(space, store, request, stop, observer);
-    digest = write_results_csv(store, Baseline::of(spec, grid), request.out / results_csv);
+    digest = write_results_csv(store, Baseline::of(spec, grid), folder.path() / results_csv);
+    store.seal();
+    folder.publish(!counts.interrupted);
     return counts;
   }
 
@@ -191,7 +195,8 @@ TEST_CASE("an exception in the middle loses no finished scenario") {
   Sweep sweep(sixty_scenarios);
   std::uint64_t seen = 0;
   {
-    ResultsStore store = open_results(sweep.spec, sweep.grid, request);
+    OutputFolder open(sweep_folder(request));
+    ResultsStore store = open_results(sweep.spec, sweep.grid, open);
     const SweepObserver fail_late = [&](std::uint64_t done) {
       seen = done;
       if (done >= 10) throw InfeasibleError("as if the disk were full");
@@ -218,7 +223,7 @@ TEST_CASE("a folder in use is never touched without being told how") {
   const fs::path home = folder.path() / "home";
   fs::create_directories(home);
   write_file_atomically(home / "thesis.txt", "years of work");
-  CHECK(error_of({.out = home, .overwrite = true}, other).find("without results.sqlite") !=
+  CHECK(error_of({.out = home, .overwrite = true}, other).find("has not made") !=
         std::string::npos);
   CHECK(fs::exists(home / "thesis.txt"));
 }
@@ -258,9 +263,47 @@ TEST_CASE("a run that was killed as it began can be resumed") {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "run";
   fs::create_directories(out);
-  write_file_atomically(ResultsStore::partial_path(out / results_database), "half a database");
+  const auto kill_as_it_begins = [&] {
+    write_file_atomically(out / "results.sqlite.partial", "half a database");
+    write_file_atomically(out / "results.sqlite.partial-journal", "and what it was to become");
+  };
+  kill_as_it_begins();
   CHECK(error_of({.out = out, .resume = true}, sixty_scenarios) == "no error");
   CHECK(ResultsStore::open(out / results_database).row_count() == 60);
+  fs::remove_all(out);
+  fs::create_directories(out);
+  kill_as_it_begins();
+  CHECK(error_of({.out = out, .overwrite = true}, sixty_scenarios) == "no error");
+  fs::remove_all(out);
+  fs::create_directories(out);
+  kill_as_it_begins();
+  CHECK(error_of({.out = out}, sixty_scenarios) == "no error");
+}
+
+/// Every file of a folder but the manifest.
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+  names.erase(manifest_file);
+  return names;
+}
+
+TEST_CASE("finished results are one file, and reading leaves nothing beside it") {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "run";
+  CHECK(error_of({.out = out}, sixty_scenarios) == "no error");
+  const std::set<std::string> files{"results.csv", "results.sqlite"};
+  CHECK(names_in(out) == files);
+  const std::string database = read_file(out / results_database);
+  // Bytes 18 and 19: 1 is a rollback journal, 2 a write-ahead log (SQLite's "Database File
+  // Format").
+  CHECK(database.substr(18, 2) == std::string("\x01\x01"));
+  CHECK(ResultsStore::open(out / results_database).row_count() == 60);
+  CHECK(names_in(out) == files);
+  // Nothing is missing: nothing changes.
+  CHECK(error_of({.out = out, .resume = true}, sixty_scenarios) == "no error");
+  CHECK(read_file(out / results_database) == database);
+  CHECK(folder_state(out) == FolderState::finished);
 }
 
 TEST_CASE("results of another program version or of no program are refused") {

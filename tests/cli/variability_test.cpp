@@ -41,9 +41,11 @@ struct Sweep {
 
   void run(const SweepRequest& request, const StopFlag* stop = nullptr) {
     space.components().check_all();
-    ResultsStore store = open_results(spec, grid, request);
-    static_cast<void>(run_scenarios(space, store, request, stop, {}));
-    write_results_csv(store, {}, request.out / results_csv);
+    OutputFolder folder(sweep_folder(request));
+    ResultsStore store = open_results(spec, grid, folder);
+    const SweepCounts counts = run_scenarios(space, store, request, stop, {});
+    write_results_csv(store, {}, folder.path() / results_csv);
+    folder.publish(!counts.interrupted);
     comparisons = compare_policies(grid, store);
     table = results_table(store, {}, 1000);
   }

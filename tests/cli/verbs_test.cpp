@@ -62,14 +62,18 @@ TEST_CASE("simulate: the folder is replaced as a whole or not at all") {
   const std::string spec = write_spec(folder, "a.json", diagonal_grid);
   const fs::path out = folder.path() / "run";
   static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = out.string()}));
-  write_file_atomically(out / "old.txt", "x");
+  write_file_atomically(out / "notes.txt", "x");
   CHECK_THROWS_WITH_AS(
       static_cast<void>(session.call(SimulateOptions{.spec = spec, .out = out.string()})),
       doctest::Contains("--overwrite replaces it"),
       InputError);
-  static_cast<void>(
-      session.call(SimulateOptions{.spec = spec, .out = out.string(), .overwrite = true}));
-  CHECK(!fs::exists(out / "old.txt"));
+  const SimulateOptions again{.spec = spec, .out = out.string(), .overwrite = true};
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(again)),
+                       doctest::Contains("found notes.txt, expected nothing but what schedlab has"),
+                       InputError);
+  CHECK(read_file(out / "notes.txt") == "x");
+  fs::remove(out / "notes.txt");
+  static_cast<void>(session.call(again));
   // Nothing temporary is left: the spec and the folder.
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator{}) == 2);
 }

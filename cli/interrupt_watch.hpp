@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/leftovers.hpp"
+#include "sim/base/interrupt.hpp"
+
+#include <functional>
+#include <thread>
+
+namespace schedlab {
+
+/// Ctrl-C, SIGTERM and SIGHUP. The first sets `stop`, at which long work ends and keeps what it
+/// has; the second ends the process.
+void catch_interrupts(StopFlag& stop);
+
+/// While it lives, the first interrupt ends the process too, soon: of a verb that has nothing to
+/// keep, whatever it is doing. What is unfinished is removed before.
+class InterruptWatch {
+ public:
+  /// `end` ends the process; called on a thread of its own.
+  InterruptWatch(Leftovers& leftovers, std::function<void()> end);
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+  ~InterruptWatch();
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace schedlab
