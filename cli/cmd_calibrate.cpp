@@ -7,6 +7,7 @@
 #include "cli/calibrate/device_calibration.hpp"
 #include "cli/calibrate/rule_sheet.hpp"
 #include "cli/cuda_execution.hpp"
+#include "cli/output_folder.hpp"
 #include "cli/progress.hpp"
 #include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
@@ -27,6 +28,10 @@
 
 namespace schedlab {
 namespace {
+
+void write_listed(const std::filesystem::path& file, const std::string& text) {
+  write_named_file(file, [&](const auto& place) { write_file_atomically(place, text); });
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -272,7 +277,7 @@ int run(const CalibrateOptions& options, CalibrationBench& bench, const Terminal
                                          .seconds = options.seconds},
                                         shown(progress, terminal));
   progress.finish();
-  write_file_atomically(options.out, write_machine(machine));
+  write_listed(options.out, write_machine(machine));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const ProfileFits fits{*machine.platform.devices[DeviceId{0}].profile};
   (options.json ? print_json : print_text)(machine, fits, options.out, seconds, terminal);
@@ -293,9 +298,9 @@ int run(const CalibrateOptions& options,
       {.name = options.name.empty() ? "gpu" : options.name, .quick = options.quick},
       shown(progress, terminal));
   progress.finish();
-  write_file_atomically(options.out, write_machine(made.machine));
-  write_file_atomically(beside(options.out, ".json"), rule_sheet_json(made.rules));
-  write_file_atomically(beside(options.out, ".md"), rule_sheet_markdown(made.rules));
+  write_listed(options.out, write_machine(made.machine));
+  write_listed(beside(options.out, ".json"), rule_sheet_json(made.rules));
+  write_listed(beside(options.out, ".md"), rule_sheet_markdown(made.rules));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const ProfileFits fits{*made.machine.platform.devices[DeviceId{0}].profile};
   (options.json ? print_device_json : print_device_text)(

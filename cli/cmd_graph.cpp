@@ -2,6 +2,7 @@
 #include "cli/cmd_graph.hpp"
 
 #include "cli/graph_input.hpp"
+#include "cli/output_folder.hpp"
 #include "cli/printable.hpp"
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
@@ -214,7 +215,11 @@ int run(const GraphOptions& options, const Terminal& terminal) {
         << converted(input.graph, options.to);
     return exit_done;
   }
-  if (!options.to.empty()) write_file_atomically(options.out, converted(input.graph, options.to));
+  if (!options.to.empty()) {
+    write_named_file(options.out, [&](const std::filesystem::path& file) {
+      write_file_atomically(file, converted(input.graph, options.to));
+    });
+  }
   const Statistics s = statistics_of(input);
   if (options.json) {
     print_json(terminal.out, input, s);

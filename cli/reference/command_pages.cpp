@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view exit_codes =
     "0 done; 1 failed (a scenario has no result, the plan checker objects, interrupted, the "
-    "request cannot be met, a bound given to validate is not kept); 2 wrong usage or input";
+    "request cannot be met, a disk or standard output is full, a bound given to validate is not "
+    "kept); 2 wrong usage or input";
 
 /// "--out TEXT" and the like, with all names.
 std::string heading(const ArgumentFacts& facts) {
