@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/axis_label.hpp"
 
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +11,8 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <type_traits>
 
 namespace schedlab {
@@ -40,6 +45,27 @@ std::string short_label(const JsonNode& object) {
   return label != nullptr ? label->text() : identity(object);
 }
 
+/// What the machine file at `path` calls itself; nullopt if there is no such file, or no such name:
+/// whoever reads the machine says what is wrong.
+std::optional<std::string> name_in_file(const std::filesystem::path& path) {
+  if (path.extension() != ".json") return std::nullopt;
+  try {
+    const JsonNode machine = parse_json_node(read_file(path.string()), path.string());
+    const JsonNode* name = machine.find("name");
+    if (name == nullptr || name->kind != JsonKind::string) return std::nullopt;
+    return name->text();
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// Does an element have lists of its own? Then the columns of those tell its rows from others.
+bool has_axes(const JsonNode& item) {
+  return std::any_of(item.items.begin(), item.items.end(), [](const JsonNode& member) {
+    return member.kind == JsonKind::array;
+  });
+}
+
 Cell scalar_cell(const JsonNode& node) {
   if (const auto* integer = std::get_if<std::int64_t>(&node.scalar)) return *integer;
   if (const auto* number = std::get_if<double>(&node.scalar)) return *number;
@@ -67,6 +93,35 @@ std::vector<Cell> axis_labels(const JsonNode& list) {
     labels.emplace_back(uses[word] > 1 && item.find("label") == nullptr ? full_label(item) : word);
   }
   return labels;
+}
+
+void expect_told_apart(const JsonNode& list, const std::string& file) {
+  const std::vector<Cell> labels = axis_labels(list);
+  std::map<Cell, std::size_t> seen;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (has_axes(list.items[i])) continue;
+    const auto [first, added] = seen.emplace(labels[i], i);
+    if (added) continue;
+    const bool is_object = list.items[i].kind == JsonKind::object;
+    throw InputError(
+        {.file = file,
+         .pointer = list.items[i].pointer,
+         .found = fmt::format(
+             "\"{}\" again, as in {}", to_string(labels[i]), list.items[first->second].pointer),
+         .expected = "each alternative of an axis once",
+         .hint = is_object ? "if they differ, give each a \"label\" of its own" : ""});
+  }
+}
+
+std::vector<Cell> machine_labels(const JsonNode& list, const std::filesystem::path& folder) {
+  JsonNode named = list;
+  for (JsonNode& item : named.items) {
+    if (item.kind != JsonKind::string) continue;
+    if (const auto name = name_in_file(folder / item.text())) item.scalar = *name;
+  }
+  std::vector<Cell> labels = axis_labels(named);
+  const std::set<Cell> different(labels.begin(), labels.end());
+  return different.size() == labels.size() ? labels : axis_labels(list);
 }
 
 std::string component_label(const JsonNode& node) {

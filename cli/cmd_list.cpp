@@ -9,6 +9,7 @@
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
 #include "workloads/registry.hpp"
 
@@ -17,6 +18,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <ostream>
@@ -165,6 +167,53 @@ Json to_json(const Entry& entry) {
   return json;
 }
 
+bool is_machine(const std::string& name) {
+  const std::vector<std::string> names = machine_names();
+  return name.ends_with(".json") || name.find('/') != std::string::npos ||
+         std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Every number of one machine, with where it comes from.
+void print_machine(const MachineSpec& machine, const ListOptions& options, std::ostream& out) {
+  if (options.json) {
+    Json numbers = Json::array();
+    for (const NumberSource& number : machine.sources) {
+      numbers.push_back({{"pointer", number.pointer},
+                         {"value", number.value},
+                         {"origin", to_string(number.origin)},
+                         {"text", number.text}});
+    }
+    const Json one{{"name", machine.name},
+                   {"summary", machine.description},
+                   {"sharing", to_string(machine.platform.sharing)},
+                   {"numbers", std::move(numbers)}};
+    out << Json{{"machines", Json::array({one})}}.dump(2) << '\n';
+    return;
+  }
+  out << fmt::format("{}\n  {}\n  kernels share units: {}\n",
+                     machine.name,
+                     machine.description,
+                     to_string(machine.platform.sharing));
+  for (const NumberSource& number : machine.sources) {
+    out << fmt::format("  {:<44} {:>9}  {}: {}\n",
+                       number.pointer.substr(1),
+                       number.value,
+                       to_string(number.origin),
+                       number.text);
+  }
+}
+
+int list_machine(const ListOptions& options, const Terminal& terminal) {
+  const bool shipped =
+      options.name.find('/') == std::string::npos && !options.name.ends_with(".json");
+  if (options.file) {
+    terminal.out << (shipped ? std::string{machine_text(options.name)} : read_file(options.name));
+  } else {
+    print_machine(load_machine(options.name), options, terminal.out);
+  }
+  return exit_done;
+}
+
 /// Only the sections and entries that were asked for.
 std::vector<Section> wanted_sections(const ListOptions& options) {
   std::vector<Section> wanted;
@@ -211,12 +260,27 @@ CLI::App* add_to(CLI::App& app, ListOptions& options) {
                                                   "layers",
                                                   "variability"}))
       ->capture_default_str();
-  verb->add_option("NAME", options.name, "Only this one");
+  verb->add_option("NAME",
+                   options.name,
+                   "Only this one; a machine (also the path of a file) with all its numbers and "
+                   "their sources");
+  verb->add_flag("--file", options.file, "Print the file of a machine, to copy and change");
   verb->add_flag("--json", options.json, "Print JSON");
   return verb;
 }
 
 int run(const ListOptions& options, const Terminal& terminal) {
+  if (options.what == "machines" && is_machine(options.name)) {
+    return list_machine(options, terminal);
+  }
+  if (options.file) {
+    throw InputError(
+        {.file = "--file",
+         .pointer = {},
+         .found = fmt::format("\"{} {}\"", options.what, options.name),
+         .expected = fmt::format("machines, and one of {}", fmt::join(machine_names(), ", ")),
+         .hint = {}});
+  }
   Json all = Json::object();
   for (const Section& section : wanted_sections(options)) {
     if (!options.json) terminal.out << section.title << '\n';

@@ -15,6 +15,7 @@ struct ListOptions {
   std::string what = "all";
   std::string name{};
   bool json = false;
+  bool file = false;  ///< print the machine's file
 };
 
 /// Adds the verb `list`.

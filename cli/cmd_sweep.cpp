@@ -2,6 +2,7 @@
 #include "cli/cmd_sweep.hpp"
 
 #include "cli/policy_comparison.hpp"
+#include "cli/printable.hpp"
 #include "cli/progress.hpp"
 #include "cli/rank_process.hpp"
 #include "cli/results_csv.hpp"
@@ -28,16 +29,12 @@
 namespace schedlab {
 namespace {
 
-/// "1 scenario", "3 scenarios".
-std::string counted(std::uint64_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 /// Everything the closing summary speaks of.
 struct Outcome {
   SweepCounts counts;
   ResultsDigest digest;
   RunFiles files;
+  std::vector<std::string> comparison;  ///< in sentences
 };
 
 void print_text(const Terminal& terminal,
@@ -54,6 +51,7 @@ void print_text(const Terminal& terminal,
                                 static_cast<double>(counts.ran) / counts.seconds);
   }
   terminal.out << fmt::format("\n  {}: {}\n", options.out, fmt::join(outcome.files.files, ", "));
+  for (const std::string& line : outcome.comparison) terminal.out << "  " << line << '\n';
   const ResultsDigest& digest = outcome.digest;
   if (digest.failed > 0) {
     terminal.err << fmt::format("error: {} without a result; the column note says why\n",
@@ -82,6 +80,7 @@ void print_json(const Terminal& terminal, const SweepOptions& options, const Out
                                        {"ran", counts.ran},
                                        {"failed", outcome.digest.failed},
                                        {"with_findings", outcome.digest.with_findings},
+                                       {"comparison", outcome.comparison},
                                        {"interrupted", counts.interrupted},
                                        {"seconds", counts.seconds}};
   terminal.out << summary.dump(2) << '\n';
@@ -105,7 +104,7 @@ struct LoadedSweep {
   static std::vector<std::string> reserved_columns(const Spec& spec) {
     std::vector<std::string> reserved =
         result_column_names(spec.part(Part::variability) != nullptr);
-    reserved.insert(reserved.end(), {"scenario", "speed_up"});
+    reserved.insert(reserved.end(), {"scenario", "speed_up", "speed_up_cut", "speed_up_order"});
     return reserved;
   }
 
@@ -141,14 +140,14 @@ int finish(const SweepOptions& options,
         options.spec,
         options.out);
   } else {
-    draw_sweep({.space = sweep.space,
-                .spec = sweep.spec,
-                .store = store,
-                .baseline = sweep.baseline,
-                .folder = out,
-                .timelines = options.timelines,
-                .stop = terminal.stop},
-               outcome.files);
+    outcome.comparison = draw_sweep({.space = sweep.space,
+                                     .spec = sweep.spec,
+                                     .store = store,
+                                     .baseline = sweep.baseline,
+                                     .folder = out,
+                                     .timelines = options.timelines,
+                                     .stop = terminal.stop},
+                                    outcome.files);
   }
   store.seal();
   folder.publish(!counts.interrupted);

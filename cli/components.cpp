@@ -47,6 +47,21 @@ const WorkloadInfo& workload_info(const std::string& kind) {
   return *found;
 }
 
+/// Options that name a file, relative to the spec.
+constexpr std::array<const char*, 2> path_options{"path", "partition_path"};
+
+/// The members that are options: neither the label nor what names the component.
+void take_options(const JsonNode& node,
+                  std::string_view identity,
+                  std::map<std::string, OptionValue>& given) {
+  for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    const std::string& key = node.keys[i];
+    if (key != "label" && key != identity) given[key] = node.items[i].scalar;
+  }
+}
+
+}  // namespace
+
 std::string_view granularity_word(Granularity granularity) {
   switch (granularity) {
     case Granularity::coarse:
@@ -62,21 +77,6 @@ std::string_view granularity_word(Granularity granularity) {
   }
   return "fine";
 }
-
-/// Options that name a file, relative to the spec.
-constexpr std::array<const char*, 2> path_options{"path", "partition_path"};
-
-/// The members that are options: neither the label nor what names the component.
-void take_options(const JsonNode& node,
-                  std::string_view identity,
-                  std::map<std::string, OptionValue>& given) {
-  for (std::size_t i = 0; i < node.keys.size(); ++i) {
-    const std::string& key = node.keys[i];
-    if (key != "label" && key != identity) given[key] = node.items[i].scalar;
-  }
-}
-
-}  // namespace
 
 Components::Choice Components::workload_choice(std::uint64_t workload) const {
   Choice choice{.name = std::string{preset_kind()},
@@ -170,12 +170,18 @@ void Components::rethrow(const InputError& error, const JsonNode& node) const {
   throw InputError(problem);
 }
 
-bool Components::follows_policy(std::uint64_t workload) const {
+std::string Components::granularity(std::uint64_t workload, Granularity of_policy) const {
   const Choice choice = workload_choice(workload);
   const auto& options = workload_info(choice.name).options;
   const bool has_granularity = std::any_of(
       options.begin(), options.end(), [](const OptionSpec& o) { return o.name == "granularity"; });
-  return has_granularity && workload_options(choice).text("granularity") == "auto";
+  if (!has_granularity) return {};
+  std::string word = workload_options(choice).text("granularity");
+  return word == "auto" ? std::string{granularity_word(of_policy)} : word;
+}
+
+bool Components::follows_policy(std::uint64_t workload) const {
+  return granularity(workload, Granularity::coarse) != granularity(workload, Granularity::fine);
 }
 
 Components::Choice Components::decided_choice(std::uint64_t workload,

@@ -15,14 +15,24 @@
 #include "workloads/recurrent.hpp"
 #include "workloads/transforms/tensor_parallel.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace schedlab {
+
+inline constexpr std::array<Granularity, 5> all_granularities{Granularity::coarse,
+                                                              Granularity::fine,
+                                                              Granularity::matmul,
+                                                              Granularity::data_and_weight,
+                                                              Granularity::kernel_and_weight};
+/// As specs say it: "coarse", "fine", ...
+[[nodiscard]] std::string_view granularity_word(Granularity granularity);
 
 /// Makes the objects that a scenario is made of from the alternatives of its parts. All errors are
 /// InputErrors that point into the user's spec.
@@ -31,8 +41,13 @@ class Components {
   /// Both must outlive this.
   Components(const Spec& spec, const Grid& grid) : spec_(spec), grid_(grid) {}
 
+  /// Whether a sweep runs policies at each other's granularities, too.
+  [[nodiscard]] bool compares_like_for_like() const { return spec_.like_for_like; }
   /// True when the workload leaves its granularity to the policy ("auto").
   [[nodiscard]] bool follows_policy(std::uint64_t workload) const;
+  /// The word for how finely the workload is cut into tasks: its own, or where it leaves that to
+  /// the policy, the policy's. Empty: it has no such option.
+  [[nodiscard]] std::string granularity(std::uint64_t workload, Granularity of_policy) const;
   /// True when the number of slices of the workload's batch is to be found ("split": "auto").
   [[nodiscard]] bool finds_split(std::uint64_t workload) const;
   /// `granularity` counts only when follows_policy(), `slices` only when finds_split().

@@ -180,7 +180,16 @@ std::string results_schema() {
   Json properties{{"scenario", at_least_zero("integer")}};
   properties["speed_up"] =
       Json{{"type", "number"}, {"description", "baseline's makespan over this one"}};
-  for (const ResultColumn& column : result_columns(true)) {
+  for (const char* part : {"cut", "order"}) {
+    properties[fmt::format("speed_up_{}", part)] =
+        Json{{"type", "number"},
+             {"description",
+              fmt::format("the part of speed_up that is due to the {}; their product is speed_up",
+                          part)}};
+  }
+  const ResultLayout all{.sampled = true,
+                         .granularities = {all_granularities.begin(), all_granularities.end()}};
+  for (const ResultColumn& column : result_columns(all)) {
     const char* word = column.type == ColumnType::text      ? "string"
                        : column.type == ColumnType::integer ? "integer"
                                                             : "number";

@@ -40,32 +40,6 @@ std::optional<Part> part_from(const std::string& key) {
   return std::nullopt;
 }
 
-/// Does an element have lists of its own? Then the columns of those tell its rows from others.
-bool has_axes(const JsonNode& item) {
-  return std::any_of(item.items.begin(), item.items.end(), [](const JsonNode& member) {
-    return member.kind == JsonKind::array;
-  });
-}
-
-/// Rows of two alternatives with one name could not be told apart.
-void expect_told_apart(const JsonNode& list, const std::string& file) {
-  const std::vector<Cell> labels = axis_labels(list);
-  std::map<Cell, std::size_t> seen;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (has_axes(list.items[i])) continue;
-    const auto [first, added] = seen.emplace(labels[i], i);
-    if (added) continue;
-    const bool is_object = list.items[i].kind == JsonKind::object;
-    throw InputError({.file = file,
-                      .pointer = list.items[i].pointer,
-                      .found = fmt::format("\"{}\" again, as in {}",
-                                           schedlab::to_string(labels[i]),
-                                           list.items[first->second].pointer),
-                      .expected = "each alternative of an axis once",
-                      .hint = is_object ? "if they differ, give each a \"label\" of its own" : ""});
-  }
-}
-
 /// Of all lists at or below `node`; the columns of lists that advance together tell rows apart
 /// together.
 void expect_lists_told_apart(const JsonNode& node, const Spec& spec) {
@@ -91,6 +65,10 @@ Grid::Grid(const Spec& spec, const std::vector<std::string>& reserved) : file_(s
       parts_[static_cast<std::size_t>(*part)] =
           compile(spec.root.items[i], "/" + spec.root.keys[i], *part, true);
     }
+  }
+  auto& machine = parts_[static_cast<std::size_t>(Part::machine)];
+  if (machine && machine->node->kind == JsonKind::array) {
+    machine->labels = machine_labels(*machine->node, spec.folder);
   }
   apply_zip(spec);
   number_scenarios();

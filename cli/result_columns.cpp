@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/result_columns.hpp"
 
+#include "cli/components.hpp"
+
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -11,6 +15,12 @@ namespace {
 /// Divided, not multiplied, so that 13159675300 ps print as 13159.6753.
 Cell microseconds(Duration duration) {
   return static_cast<double>(duration.count()) / 1e6;
+}
+
+/// Missing where there is nothing to divide by.
+Cell ratio(Duration of, Duration over) {
+  if (over.count() <= 0) return {};
+  return static_cast<double>(of.count()) / static_cast<double>(over.count());
 }
 
 /// "100 90 80"; longer lists are in metrics.json.
@@ -35,12 +45,21 @@ std::vector<ResultColumn> number_columns() {
   return {
       {"makespan_us", real, "length of the run"},
       {"makespan_ps", integer, "the same, exact"},
-      {"bound_us", real, "the largest lower bound on the makespan"},
+      {"case_bound_us",
+       real,
+       "no schedule of this case can be shorter, at any granularity that one of its policies was "
+       "given"},
+      {"case_bound", text, "which bound that is: critical_path or work"},
+      {"case_gap", real, "makespan over the bound of the case"},
+      {"bound_us",
+       real,
+       "the largest lower bound for the tasks and the plan of this row; another granularity or "
+       "plan can beat it"},
       {"bound",
        text,
-       "which bound that is: critical_path or work, of any schedule; or host_issue, of the host "
-       "calls of this plan, which another plan can beat"},
-      {"gap", real, "makespan over the bound"},
+       "which bound that is: critical_path or work, of any schedule of these tasks; or host_issue, "
+       "of the host calls of this plan"},
+      {"gap", real, "makespan over that bound"},
       {"utilization", real, "compute units in use, time-weighted"},
       {"busy_share", real, "share of the makespan in which some task runs"},
       {"mean_concurrency", real, "tasks running at once, on average"},
@@ -56,6 +75,10 @@ std::vector<ResultColumn> number_columns() {
       {"peak_memory_bytes", integer, "most memory held at once"},
       {"bubble_share", real, "of a pipeline: share in which a rank works on no pass or update"},
       {"stage_peak_memory_bytes", text, "of a pipeline: peak of each stage, up to 64 of them"},
+      {"task_granularity",
+       text,
+       "how finely the workload was cut for this policy; missing: it has no such option"},
+      {"work_us", real, "all tasks of the graph on all units; 0: units are unlimited"},
       {"tasks", integer, "tasks of the graph"},
       {"launches", integer, "kernels launched"},
       {"host_calls", integer, "host calls of the plan"},
@@ -83,9 +106,28 @@ constexpr std::array<SampleColumn, 6> sample_columns{
      {"_p5", "5 % of the samples are below", &SampleSummary::p5},
      {"_p95", "95 % of the samples are below", &SampleSummary::p95}}};
 
-std::vector<ResultColumn> make_columns(bool sampled) {
+void append_samples(std::vector<Cell>& cells, const Samples& samples) {
+  cells.push_back(number(samples.count()));
+  for (const SampleSummary& summary : samples.summaries()) {
+    for (const SampleColumn& column : sample_columns) {
+      cells.emplace_back();
+      if (summary.count > 0) cells.back() = summary.*column.value;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ResultColumn> result_columns(const ResultLayout& layout) {
   std::vector<ResultColumn> columns = number_columns();
-  if (sampled) {
+  for (const Granularity granularity : layout.granularities) {
+    columns.push_back({makespan_column(granularity),
+                       ColumnType::integer,
+                       fmt::format("makespan of this policy when it is given granularity {}; "
+                                   "missing: it cannot, or its plan is wrong",
+                                   granularity_word(granularity))});
+  }
+  if (layout.sampled) {
     columns.push_back({"samples", ColumnType::integer, "runs drawn on a machine that scatters"});
     for (const SampledMetric& metric : sampled_metrics()) {
       for (const SampleColumn& column : sample_columns) {
@@ -104,39 +146,31 @@ std::vector<ResultColumn> make_columns(bool sampled) {
   return columns;
 }
 
-void append_samples(std::vector<Cell>& cells, const Samples& samples) {
-  cells.push_back(number(samples.count()));
-  for (const SampleSummary& summary : samples.summaries()) {
-    for (const SampleColumn& column : sample_columns) {
-      cells.emplace_back();
-      if (summary.count > 0) cells.back() = summary.*column.value;
-    }
-  }
-}
-
-}  // namespace
-
-const std::vector<ResultColumn>& result_columns(bool sampled) {
-  static const std::vector<ResultColumn> plain = make_columns(false);
-  static const std::vector<ResultColumn> with_samples = make_columns(true);
-  return sampled ? with_samples : plain;
-}
-
 std::vector<std::string> result_column_names(bool sampled) {
   std::vector<std::string> names;
-  for (const ResultColumn& column : result_columns(sampled)) names.push_back(column.name);
+  const ResultLayout layout{.sampled = sampled,
+                            .granularities = {all_granularities.begin(), all_granularities.end()}};
+  for (const ResultColumn& column : result_columns(layout)) names.push_back(column.name);
   return names;
 }
 
-std::vector<Cell> result_cells(const ScenarioResult& result, bool sampled) {
+std::string makespan_column(Granularity granularity) {
+  return fmt::format("makespan_at_{}_ps", granularity_word(granularity));
+}
+
+std::vector<Cell> result_cells(const ScenarioResult& result, const ResultLayout& layout) {
   if (result.failed) {
-    std::vector<Cell> cells(result_columns(sampled).size());
+    std::vector<Cell> cells(result_columns(layout).size());
     cells.back() = result.note;
     return cells;
   }
+  const LikeForLike& like = result.like_for_like;
   const Summary& s = result.summary;
   std::vector<Cell> cells{microseconds(s.makespan),
                           std::int64_t{s.makespan.count()},
+                          microseconds(like.bounds.largest()),
+                          std::string{like.bounds.largest_name()},
+                          ratio(s.makespan, like.bounds.largest()),
                           microseconds(s.bounds.largest()),
                           std::string{s.bounds.largest_name()},
                           s.gap,
@@ -153,6 +187,8 @@ std::vector<Cell> result_cells(const ScenarioResult& result, bool sampled) {
                           std::int64_t{s.peak_memory.count()},
                           s.bubble_share ? Cell{*s.bubble_share} : Cell{},
                           stage_peaks(s),
+                          like.granularity.empty() ? Cell{} : Cell{like.granularity},
+                          microseconds(s.bounds.work),
                           number(s.tasks),
                           number(s.launches),
                           number(s.host_calls),
@@ -162,7 +198,10 @@ std::vector<Cell> result_cells(const ScenarioResult& result, bool sampled) {
                           number(s.events),
                           number(s.streams),
                           result.found_split > 0 ? Cell{result.found_split} : Cell{}};
-  if (sampled) append_samples(cells, result.samples);
+  for (const Duration makespan : like.makespans) {
+    cells.push_back(makespan.count() > 0 ? Cell{std::int64_t{makespan.count()}} : Cell{});
+  }
+  if (layout.sampled) append_samples(cells, result.samples);
   cells.push_back(result.checked ? Cell{result.findings} : Cell{});
   cells.push_back(result.note.empty() ? Cell{} : Cell{result.note});
   return cells;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/results_csv.hpp"
 
+#include "cli/result_columns.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
 
@@ -9,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <map>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -25,33 +28,79 @@ std::size_t axis_count(const ResultsStore& store) {
       }));
 }
 
+std::size_t column_index(const ResultsStore& store, const std::string& name) {
+  const auto& columns = store.columns();
+  return static_cast<std::size_t>(
+      std::find_if(columns.begin(),
+                   columns.end(),
+                   [&](const ResultsStore::Column& column) { return column.name == name; }) -
+      columns.begin());
+}
+
+/// The granularities at which the policies of this sweep were run.
+std::vector<Granularity> compared_granularities(const ResultsStore& store) {
+  std::vector<Granularity> compared;
+  for (const Granularity granularity : all_granularities) {
+    if (column_index(store, makespan_column(granularity)) != store.columns().size()) {
+      compared.push_back(granularity);
+    }
+  }
+  return compared;
+}
+
 /// Turns rows of the store into rows of the table.
 class RowShape {
  public:
   RowShape(const ResultsStore& store, const std::optional<Baseline>& baseline)
-      : axes_(axis_count(store)), baseline_(baseline) {
-    if (baseline) makespan_ps_ = store.integer_column("makespan_ps", 0);
+      : axes_(axis_count(store)),
+        granularity_(column_index(store, "task_granularity")),
+        baseline_(baseline) {
+    if (!baseline) return;
+    makespan_ps_ = store.integer_column("makespan_ps", 0);
+    for (const Granularity granularity : compared_granularities(store)) {
+      makespan_at_ps_[std::string{granularity_word(granularity)}] =
+          store.integer_column(makespan_column(granularity), 0);
+    }
   }
 
   [[nodiscard]] std::vector<Cell> row(std::uint64_t scenario,
                                       const std::vector<Cell>& cells) const {
     std::vector<Cell> row{static_cast<std::int64_t>(scenario)};
-    row.reserve(cells.size() + 2);
+    row.reserve(cells.size() + 4);
     const auto metrics = cells.begin() + static_cast<std::ptrdiff_t>(axes_);
     row.insert(row.end(), cells.begin(), metrics);
-    if (baseline_) {
-      const double value = baseline_->speed_up(makespan_ps_, scenario);
-      row.emplace_back();
-      if (value > 0) row.back() = value;
-    }
+    if (baseline_) append_speed_up(row, scenario, cells);
     row.insert(row.end(), metrics, cells.end());
     return row;
   }
 
  private:
+  static Cell ratio(std::int64_t of, std::int64_t over) {
+    if (of <= 0 || over <= 0) return {};
+    return static_cast<double>(of) / static_cast<double>(over);
+  }
+
+  void append_speed_up(std::vector<Cell>& row,
+                       std::uint64_t scenario,
+                       const std::vector<Cell>& cells) const {
+    const std::int64_t own = makespan_ps_[scenario];
+    const std::int64_t reference = baseline_->shortest(makespan_ps_, scenario);
+    row.push_back(ratio(reference, own));
+    if (makespan_at_ps_.empty()) return;
+    const auto* word = std::get_if<std::string>(&cells[granularity_]);
+    const auto at = word == nullptr ? makespan_at_ps_.end() : makespan_at_ps_.find(*word);
+    // Where the workload leaves no choice, all policies of the case were given the same.
+    const bool compared = at != makespan_at_ps_.end() && at->second[scenario] > 0;
+    const std::int64_t there = compared ? baseline_->shortest(at->second, scenario) : reference;
+    row.push_back(ratio(reference, there));
+    row.push_back(ratio(there, own));
+  }
+
   std::size_t axes_;
+  std::size_t granularity_;
   const std::optional<Baseline>& baseline_;
   std::vector<std::int64_t> makespan_ps_;
+  std::map<std::string, std::vector<std::int64_t>> makespan_at_ps_;  // by granularity
 };
 
 /// A file that gets its name when it is complete.
@@ -114,9 +163,15 @@ void count(ResultsDigest& digest,
 std::vector<Column> csv_columns(const ResultsStore& store, bool with_speed_up) {
   std::vector<Column> columns{{"scenario", ColumnRole::note}};
   const std::size_t axes = axis_count(store);
+  const bool compared = !compared_granularities(store).empty();
   for (std::size_t i = 0; i < store.columns().size(); ++i) {
     const ResultsStore::Column& column = store.columns()[i];
-    if (i == axes && with_speed_up) columns.push_back({"speed_up", ColumnRole::metric});
+    if (i == axes && with_speed_up) {
+      columns.push_back({"speed_up", ColumnRole::metric});
+      for (const char* name : {"speed_up_cut", "speed_up_order"}) {
+        if (compared) columns.push_back({name, ColumnRole::metric});
+      }
+    }
     ColumnRole role = i < axes ? ColumnRole::axis : ColumnRole::metric;
     if (column.sql_type == "TEXT") role = ColumnRole::note;
     columns.push_back({column.name, role});

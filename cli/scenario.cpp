@@ -183,8 +183,8 @@ const ScenarioRunner::RecentPolicy& ScenarioRunner::policy_of(std::uint64_t scen
 }
 
 std::shared_ptr<const PreparedProblem> ScenarioRunner::prepared(std::uint64_t scenario,
-                                                                const Policy& policy) {
-  const ScenarioSpace::ProblemKey key = space_.problem_key(scenario, policy, stop_, slices_);
+                                                                Granularity granularity) {
+  const ScenarioSpace::ProblemKey key = space_.problem_key(scenario, granularity, stop_, slices_);
   for (const RecentProblem& recent : problems_) {
     if (recent.key == key) return recent.value;
   }
@@ -337,11 +337,12 @@ Samples ScenarioRunner::draw(std::uint64_t scenario, const FullRun& run, const P
   return samples;
 }
 
-ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
+ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check, const RunAs& as) {
   ScenarioResult result;
   try {
     const Policy& policy = *policy_of(scenario).value;
-    const auto prepared = this->prepared(scenario, policy);
+    result.granularity = as.granularity.value_or(policy.granularity());
+    const auto prepared = this->prepared(scenario, result.granularity);
     const SimulationOptions options{.engine = EngineKind::automatic,
                                     .record_hosts = false,
                                     .record_flows = false,
@@ -351,7 +352,7 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
     const Problem problem = run.problem();
     result.summary = summarizer_.summarize(problem, *plan_, recording_.trace, run.bounds());
     expect_memory(problem, result.summary.peak_memory);
-    result.samples = draw(scenario, run, policy);
+    if (as.with_samples) result.samples = draw(scenario, run, policy);
     if (slices_ == 0) {
       const auto split = space_.found_split(scenario, stop_);
       if (split != nullptr) result.found_split = split->chosen;
@@ -383,7 +384,7 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check) {
 
 FullRun ScenarioRunner::run_fully(std::uint64_t scenario, bool with_samples) {
   const Policy& policy = *policy_of(scenario).value;
-  const auto prepared = this->prepared(scenario, policy);
+  const auto prepared = this->prepared(scenario, policy.granularity());
   const SimulationOptions options{
       .engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop_};
   simulate(scenario, *prepared, policy, options);

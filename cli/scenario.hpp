@@ -20,6 +20,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace schedlab {
@@ -99,7 +100,7 @@ class ScenarioSpace {
   using ProblemKey = std::array<std::uint64_t, 7>;
   /// With so many slices; 0: as the spec says, or as found_split() finds.
   [[nodiscard]] ProblemKey problem_key(std::uint64_t scenario,
-                                       const Policy& policy,
+                                       Granularity granularity,
                                        const StopFlag* stop = nullptr,
                                        std::int64_t slices = 0);
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(const ProblemKey& key);
@@ -166,6 +167,13 @@ struct FullRun {
   }
 };
 
+/// How a scenario is run other than its spec says.
+struct RunAs {
+  /// How finely the workload is cut where it leaves that open; nullopt: as the policy wants.
+  std::optional<Granularity> granularity;
+  bool with_samples = true;  ///< on a machine that scatters
+};
+
 /// Runs scenarios one after another on one thread.
 class ScenarioRunner {
  public:
@@ -177,7 +185,7 @@ class ScenarioRunner {
 
   /// The numbers of one scenario. A scenario that cannot run (InfeasibleError, a contract its
   /// policy breaks) is a failed result, so that one bad combination does not end a sweep.
-  [[nodiscard]] ScenarioResult run(std::uint64_t scenario, bool check);
+  [[nodiscard]] ScenarioResult run(std::uint64_t scenario, bool check, const RunAs& as = {});
 
   /// One scenario with host calls and event flows; the plan is checked.
   /// Throws what graph, costs, policy and simulation throw.
@@ -196,7 +204,7 @@ class ScenarioRunner {
   };
 
   [[nodiscard]] std::shared_ptr<const PreparedProblem> prepared(std::uint64_t scenario,
-                                                                const Policy& policy);
+                                                                Granularity granularity);
   [[nodiscard]] const RecentPolicy& policy_of(std::uint64_t scenario);
   // The decisions of a policy that makes them while it runs, on the streams that the spec wants.
   [[nodiscard]] std::unique_ptr<OnlinePolicy> online(std::uint64_t scenario,

@@ -20,7 +20,7 @@ std::shared_ptr<const AutoSplit> ScenarioSpace::found_split(std::uint64_t scenar
 }
 
 ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
-                                                     const Policy& policy,
+                                                     Granularity granularity,
                                                      const StopFlag* stop,
                                                      std::int64_t slices) {
   if (slices == 0) {
@@ -34,7 +34,7 @@ ScenarioSpace::ProblemKey ScenarioSpace::problem_key(std::uint64_t scenario,
   // The granularity is part of the key even where the workload fixes it: then equal graphs are held
   // twice at most, which is cheaper than resolving the workload's options for every scenario.
   return {grid_.part_index(scenario, Part::workload),
-          static_cast<std::uint64_t>(policy.granularity()),
+          static_cast<std::uint64_t>(granularity),
           grid_.part_index(scenario, Part::machine),
           grid_.part_index(scenario, Part::cost_model),
           launch_key,

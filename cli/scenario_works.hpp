@@ -59,7 +59,7 @@ class ScenarioWorks {
     if (found != scenarios_.end()) return found->second;
     Prepared made;
     const auto policy = policy_of(scenario);
-    made.problem = space_.prepared(space_.problem_key(scenario, *policy));
+    made.problem = space_.prepared(space_.problem_key(scenario, policy->granularity()));
     expect_one_run(scenario, *made.problem);
     if (space_.legacy_default_stream(scenario) || space_.planned_ahead(scenario) ||
         policy->online(made.problem->problem()) == nullptr) {

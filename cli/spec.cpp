@@ -66,6 +66,9 @@ Spec parse_spec(std::string text, std::string file, std::filesystem::path folder
   spec.baseline = text_or(spec.root, "baseline", {});
   spec.zip = zip_groups(spec.root.find("zip"));
   if (const JsonNode* check = spec.root.find("check")) spec.check = std::get<bool>(check->scalar);
+  if (const JsonNode* like = spec.root.find("like_for_like")) {
+    spec.like_for_like = std::get<bool>(like->scalar);
+  }
   spec.check_memory = text_or(spec.root, "memory", "check") == "check";
   spec.file = std::move(file);
   spec.folder = std::move(folder);

@@ -36,6 +36,7 @@ struct Spec {
   std::string description;
   std::string baseline;                       ///< policy that speed-ups refer to; empty: none
   bool check = true;                          ///< verify the plans of a sweep with the plan checker
+  bool like_for_like = true;                  ///< run policies at each other's granularities, too
   bool check_memory = true;                   ///< a run that does not fit into memory has no result
   std::vector<std::vector<std::string>> zip;  ///< groups of pointers of axes that advance together
 

@@ -216,6 +216,12 @@ Json top_level() {
   properties["check"] = Json{{"type", "boolean"},
                              {"default", true},
                              {"description", "verify every plan of a sweep with the plan checker"}};
+  properties["like_for_like"] =
+      Json{{"type", "boolean"},
+           {"default", true},
+           {"description",
+            "where policies of a sweep cut the workload differently: run each at the others' "
+            "granularities, too, which tells the gain of the cut from that of the order"}};
   properties["memory"] = words({"check", "ignore"});
   properties["memory"]["default"] = "check";
   properties["memory"]["description"] =

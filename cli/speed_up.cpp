@@ -34,16 +34,15 @@ std::optional<Baseline> Baseline::of(const Spec& spec, const Grid& grid) {
                         "unzipped value of \"policy\""});
 }
 
-double Baseline::speed_up(const std::vector<std::int64_t>& makespan_ps,
-                          std::uint64_t scenario) const {
-  std::int64_t reference = 0;
+std::int64_t Baseline::shortest(const std::vector<std::int64_t>& makespan_ps,
+                                std::uint64_t scenario) const {
+  std::int64_t shortest = 0;
   for (const std::uint64_t alternative : alternatives_) {
     const std::int64_t candidate =
         makespan_ps[grid_->with_part(scenario, Part::policy, alternative)];
-    if (candidate > 0 && (reference == 0 || candidate < reference)) reference = candidate;
+    if (candidate > 0 && (shortest == 0 || candidate < shortest)) shortest = candidate;
   }
-  const std::int64_t own = makespan_ps[scenario];
-  return own > 0 && reference > 0 ? static_cast<double>(reference) / static_cast<double>(own) : 0.0;
+  return shortest;
 }
 
 }  // namespace schedlab

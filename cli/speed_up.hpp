@@ -22,9 +22,9 @@ class Baseline {
 
   /// How the results call the baseline policy.
   [[nodiscard]] const std::string& label() const { return label_; }
-  /// Baseline's makespan over that of `scenario`; 0 where either is missing (0).
-  [[nodiscard]] double speed_up(const std::vector<std::int64_t>& makespan_ps,
-                                std::uint64_t scenario) const;
+  /// Of its runs in the case of `scenario` the shortest; 0: none has a makespan there.
+  [[nodiscard]] std::int64_t shortest(const std::vector<std::int64_t>& makespan_ps,
+                                      std::uint64_t scenario) const;
 
  private:
   explicit Baseline(const Grid& grid) : grid_(&grid) {}

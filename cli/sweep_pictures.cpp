@@ -5,6 +5,7 @@
 #include "cli/policy_comparison.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/version.hpp"
+#include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/report.hpp"
 #include "notebooks_export/sweep_plot.hpp"
 #include "notebooks_export/sweep_view.hpp"
@@ -47,9 +48,26 @@ double contrast(const SweepCase& one) {
   return best > 0 ? other / best : 0;
 }
 
+/// The fastest and the slowest of all runs.
+std::vector<std::uint64_t> extreme_scenarios(const SweepView& view) {
+  const SweepRun* fastest = nullptr;
+  const SweepRun* slowest = nullptr;
+  for (const SweepCase& one : view.cases()) {
+    for (const SweepRun& run : one.runs) {
+      if (fastest == nullptr || run.makespan_us < fastest->makespan_us) fastest = &run;
+      if (slowest == nullptr || run.makespan_us > slowest->makespan_us) slowest = &run;
+    }
+  }
+  if (fastest == nullptr) return {};
+  std::vector<std::uint64_t> scenarios{scenario_of(view.table(), fastest->row)};
+  if (slowest != fastest) scenarios.push_back(scenario_of(view.table(), slowest->row));
+  return scenarios;
+}
+
 /// The scenarios of which a timeline is drawn: of the case in which the policies differ most, the
-/// fastest run and the baseline's (without one: the slowest).
+/// fastest run and the baseline's (without one: the slowest); of one policy the extremes.
 std::vector<std::uint64_t> best_scenarios(const SweepView& view) {
+  if (view.policies().size() < 2) return extreme_scenarios(view);
   const SweepCase* chosen = nullptr;
   for (const SweepCase& one : view.cases()) {
     if (!one.best) continue;
@@ -137,14 +155,14 @@ std::vector<std::string> warnings_of(const Table& table, std::uint64_t failed) {
 
 }  // namespace
 
-void draw_sweep(const SweepPictures& sweep, RunFiles& files) {
+std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files) {
   const std::uint64_t rows = sweep.store.row_count();
   if (rows > most_drawn_rows) {
     files.notices.push_back(fmt::format(
         "no plots and no report: {} scenarios are more than {}; use results.csv or results.sqlite",
         rows,
         most_drawn_rows));
-    return;
+    return {};
   }
   const Table table = results_table(sweep.store, sweep.baseline, most_drawn_rows);
   const SweepView view(table, view_options(sweep));
@@ -172,6 +190,7 @@ void draw_sweep(const SweepPictures& sweep, RunFiles& files) {
   }
   write_file_atomically(sweep.folder / "report.html", report_html(table, options));
   files.files.emplace_back("report.html");
+  return comparison_text(view);
 }
 
 }  // namespace schedlab

@@ -26,8 +26,8 @@ struct SweepPictures {
 };
 
 /// plots/*.svg along the axes, timelines/*.svg and report.html of a finished sweep; adds the names
-/// to `files`. Sweeps of more than 20,000 scenarios get a notice instead of plots: nobody can read
-/// them.
-void draw_sweep(const SweepPictures& sweep, RunFiles& files);
+/// to `files`. Returns the comparison in sentences. Sweeps of more than 20,000 scenarios get a
+/// notice instead of plots: nobody can read them.
+[[nodiscard]] std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files);
 
 }  // namespace schedlab

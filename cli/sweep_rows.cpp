@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sweep_rows.hpp"
 
+#include "cli/like_for_like.hpp"
 #include "cli/result_columns.hpp"
 #include "sim/base/error.hpp"
 
@@ -113,6 +114,14 @@ std::vector<FinishedRow> rows_from_bytes(std::string_view bytes) {
   return rows;
 }
 
+struct RowMaker::Worker {
+  Worker(ScenarioSpace& space, const ResultLayout& layout, const StopFlag* stop)
+      : runner(space, stop), like_for_like(space, layout) {}
+
+  ScenarioRunner runner;
+  LikeForLikeRuns like_for_like;
+};
+
 RowMaker::RowMaker(ScenarioSpace& space,
                    const std::vector<bool>& done,
                    bool check,
@@ -121,23 +130,26 @@ RowMaker::RowMaker(ScenarioSpace& space,
     : space_(space),
       done_(done),
       check_(check),
-      sampled_(space.grid().part_value(Part::variability, 0).has_value()),
+      layout_(result_layout(space.components(), space.grid())),
       stop_(stop),
-      runners_(workers) {}
+      workers_(workers) {}
+
+RowMaker::~RowMaker() = default;
 
 std::vector<FinishedRow> RowMaker::make(RowRange range, unsigned worker) {
-  auto& runner = runners_[worker];
-  if (runner == nullptr) runner = std::make_unique<ScenarioRunner>(space_, stop_);
+  auto& own = workers_[worker];
+  if (own == nullptr) own = std::make_unique<Worker>(space_, layout_, stop_);
   const Grid& grid = space_.grid();
   std::vector<FinishedRow> rows;
   try {
     for (std::uint64_t at = range.first; at < range.last && !stop_requested(stop_); ++at) {
       const std::uint64_t scenario = grid.scenario_at(at);
       if (done_[scenario]) continue;
-      const ScenarioResult result = runner->run(scenario, check_);
+      ScenarioResult result = own->runner.run(scenario, check_);
+      own->like_for_like.add_to(result, own->runner, scenario, check_);
       rows.push_back({scenario,
                       grid.axis_values(scenario),
-                      result_cells(result, sampled_),
+                      result_cells(result, layout_),
                       result.samples.makespans()});
     }
   } catch (const Interrupted&) {

@@ -40,6 +40,9 @@ class RowMaker {
            bool check,
            const StopFlag* stop,
            unsigned workers);
+  RowMaker(const RowMaker&) = delete;
+  RowMaker& operator=(const RowMaker&) = delete;
+  ~RowMaker();
 
   /// The rows of a range of positions that are not there yet; fewer when asked to stop. Several
   /// threads may call it, each with a `worker` of its own.
@@ -49,9 +52,10 @@ class RowMaker {
   ScenarioSpace& space_;
   const std::vector<bool>& done_;
   bool check_;
-  bool sampled_;
+  ResultLayout layout_;
   const StopFlag* stop_;
-  std::vector<std::unique_ptr<ScenarioRunner>> runners_;
+  struct Worker;
+  std::vector<std::unique_ptr<Worker>> workers_;
 };
 
 }  // namespace schedlab

@@ -2,6 +2,7 @@
 #include "cli/sweep_run.hpp"
 
 #include "cli/input_digest.hpp"
+#include "cli/like_for_like.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/sweep_rows.hpp"
 #include "cli/version.hpp"
@@ -22,10 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t most_scenarios = 1'000'000'000;
 
-bool is_sampled(const Grid& grid) {
-  return grid.part_value(Part::variability, 0).has_value();
-}
-
 std::string sql_type(ColumnType type) {
   switch (type) {
     case ColumnType::integer:
@@ -38,13 +35,13 @@ std::string sql_type(ColumnType type) {
   return {};
 }
 
-std::vector<ResultsStore::Column> store_columns(const Grid& grid, bool sampled) {
+std::vector<ResultsStore::Column> store_columns(const Grid& grid, const ResultLayout& layout) {
   std::vector<ResultsStore::Column> columns;
   for (const AxisColumn& axis : grid.axes()) {
     columns.push_back(
         {.name = axis.name, .sql_type = {}, .path = axis.path, .values = axis.values});
   }
-  for (const ResultColumn& column : result_columns(sampled)) {
+  for (const ResultColumn& column : result_columns(layout)) {
     columns.push_back(
         {.name = column.name, .sql_type = sql_type(column.type), .path = {}, .values = 0});
   }
@@ -88,8 +85,8 @@ ResultsStore open_results(const Spec& spec, const Grid& grid, const fs::path& fi
                              .name = spec.name,
                              .scenarios = grid.size()};
   if (resume) return ResultsStore::resume(file, header);
-  return ResultsStore::create(
-      file, header, store_columns(grid, is_sampled(grid)), is_sampled(grid));
+  const ResultLayout layout = result_layout(Components(spec, grid), grid);
+  return ResultsStore::create(file, header, store_columns(grid, layout), layout.sampled);
 }
 
 SweepCounts run_scenarios(ScenarioSpace& space,

@@ -3,6 +3,7 @@
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/error.hpp"
+#include "sim/graph/task.hpp"
 
 #include <fmt/format.h>
 
@@ -16,6 +17,31 @@ constexpr std::string_view units_word = "units";
 constexpr std::string_view host_word = "host";
 constexpr std::string_view sharing = "sharing";
 constexpr std::string_view topology = "topology";
+
+/// "matrix_fp32_tflop_per_s": one of the rates that a machine file has by type.
+struct RateOption {
+  std::string name;
+  std::string pointer;
+  bool matrix = false;
+  std::size_t type = 0;
+};
+
+const std::vector<RateOption>& rate_options() {
+  static const std::vector<RateOption> all = [] {
+    std::vector<RateOption> rates;
+    for (const char* kind : {"matrix", "vector"}) {
+      for (std::size_t i = 0; i < data_type_count; ++i) {
+        const std::string_view type = to_string(static_cast<DataType>(i));
+        rates.push_back({fmt::format("{}_{}_tflop_per_s", kind, type),
+                         fmt::format("/device/{}_tflop_per_s/{}", kind, type),
+                         kind == std::string_view{"matrix"},
+                         i});
+      }
+    }
+    return rates;
+  }();
+  return all;
+}
 
 void note(MachineSpec& machine, std::string pointer, double value) {
   note_source(machine,
@@ -37,6 +63,18 @@ std::vector<OptionSpec> options_to_check(const std::map<std::string, OptionValue
     if (is_given(given, option.name)) used.push_back(option);
   }
   return used.size() == given.size() ? used : machine_options();
+}
+
+void set_rates(MachineSpec& machine,
+               const Options& options,
+               const std::map<std::string, OptionValue>& given) {
+  DeviceRates& rates = machine.platform.devices[DeviceId{0}].rates;
+  for (const RateOption& option : rate_options()) {
+    if (!is_given(given, option.name)) continue;
+    const double value = options.number(option.name);
+    (option.matrix ? rates.matrix : rates.vector).at(option.type) = FlopRate{value * 1e12};
+    note(machine, option.pointer, value);
+  }
 }
 
 void lift_unit_limits(MachineSpec& machine) {
@@ -98,6 +136,16 @@ const std::vector<OptionSpec>& machine_options() {
                           "those of the whole device and stay.",
                       .minimum = 1,
                       .maximum = 1'000'000});
+    constexpr double largest_rate = 1e9;
+    for (const RateOption& rate : rate_options()) {
+      result.push_back({.name = rate.name,
+                        .default_value = 0.0,
+                        .doc = fmt::format("Dense peak of {} kernels in {}, as in a data sheet.",
+                                           rate.matrix ? "matrix" : "point-wise",
+                                           to_string(static_cast<DataType>(rate.type))),
+                        .minimum = 0,
+                        .maximum = largest_rate});
+    }
     result.push_back(
         {.name = std::string{unlimited_units},
          .default_value = false,
@@ -137,6 +185,7 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
   if (is_given(given, units_word)) {
     set_units(machine, static_cast<std::uint32_t>(options.integer(units_word)));
   }
+  set_rates(machine, options, given);
   if (is_given(given, unlimited_units) && options.flag(unlimited_units)) {
     lift_unit_limits(machine);
   }

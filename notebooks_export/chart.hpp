@@ -46,6 +46,7 @@ struct NamedBar {
   double low = 0;
   double high = 0;
   bool emphasized = false;
+  double mark = 0;  ///< a diamond there: what part of the value is; 0: none
 };
 struct BarPanel {
   std::string title;

@@ -4,8 +4,10 @@
 #include "notebooks_export/palette.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace schedlab {
 
@@ -24,7 +26,7 @@ class Figure {
     for (const BarPanel& panel : figure.panels) {
       for (const NamedBar& bar : panel.bars) {
         color_of_.try_emplace(bar.name, color_of_.size());
-        most_ = std::max({most_, bar.value, bar.high});
+        most_ = std::max({most_, bar.value, bar.high, bar.mark});
         label = std::max(label, text_width(bar.name, 11));
       }
     }
@@ -103,6 +105,14 @@ class Figure {
       svg.line({x0 + scale * bar.low, middle}, {x0 + scale * bar.high, middle}, style);
       for (const double value : {bar.low, bar.high}) {
         svg.line({x0 + scale * value, middle - 4}, {x0 + scale * value, middle + 4}, style);
+      }
+    }
+    if (bar.mark > 0) {
+      const double x = x0 + scale * bar.mark;
+      for (const auto& [half, fill] : {std::pair{6.0, "#222222"}, std::pair{4.4, "#ffffff"}}) {
+        const std::array<Point, 4> corners{
+            {{x - half, middle}, {x, middle - half}, {x + half, middle}, {x, middle + half}}};
+        svg.polygon(corners, fill);
       }
     }
     // In a column, where no range and no reference crosses them.

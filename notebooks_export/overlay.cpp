@@ -172,8 +172,9 @@ class Overlay {
                                     runs_[1]->origin,
                                     readable(runs_[1]->trace.makespan()));
     if (measured > 0) facts += fmt::format(" ({:+.1f} %)", 100 * (predicted / measured - 1));
-    facts += fmt::format("  \xC2\xB7  {} tasks on {} stream{}",
+    facts += fmt::format("  \xC2\xB7  {} task{} on {} stream{}",
                          runs_[0]->trace.tasks.size(),
+                         runs_[0]->trace.tasks.size() == 1 ? "" : "s",
                          used_streams_,
                          used_streams_ == 1 ? "" : "s");
     if (streams_.size() < used_streams_) {

@@ -2,15 +2,19 @@
 #include "notebooks_export/report.hpp"
 
 #include "notebooks_export/axis.hpp"
+#include "notebooks_export/crossovers.hpp"
 #include "notebooks_export/html_style.hpp"
+#include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/sweep_plot.hpp"
 #include "sim/trace/text_buffer.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 namespace schedlab {
 
@@ -28,7 +32,7 @@ class Report {
     begin_html_page(out_, options_.title);
     write_heading();
     write_axes();
-    write_best();
+    write_comparison();
     for (const ReportTable& one : options_.tables) write_table(one);
     write_plots();
     write_results();
@@ -125,69 +129,148 @@ class Report {
     return text;
   }
 
-  void write_best() {
+  void write_comparison() {
     if (view_.cases().empty()) return;
-    out_ << "\n<h2>The best policy of each case</h2>\n";
-    write_wins();
-    out_ << "<div class=\"scroll\"><table>\n<tr>";
-    for (const std::size_t axis : view_.case_axes()) element("th", view_.name(axis));
+    if (view_.policies().size() < 2) {
+      write_runs();
+      return;
+    }
+    out_ << "\n<h2>Which policy is fastest</h2>\n";
+    for (const std::string& line : comparison_text(view_)) {
+      element("p", line);
+      out_ << '\n';
+    }
+    write_table({"What each policy was given",
+                 "Granularity: how finely the workload is cut into tasks. Work: all tasks on all "
+                 "units of the device. A range spans the cases.",
+                 given_table(view_)});
+    if (!compared_granularities(view_.table()).empty()) {
+      const Table alike = like_for_like_table(view_.table());
+      const SweepView same(alike, options_.view);
+      write_best(same, "Like for like: the best policy at each granularity", false);
+      write_crossovers(same, "Where the order turns, like for like");
+    }
+    const bool differently = given_differently(view_);
+    write_best(view_,
+               differently ? "The best policy of each case, each at its own granularity"
+                           : "The best policy of each case",
+               true);
+    write_crossovers(view_,
+                     differently ? "Where the order turns, each policy at its own granularity"
+                                 : "Where the order turns");
+  }
+
+  /// `whole`: with all that is known of a run; the runs of like_for_like_table() have a makespan.
+  void write_best(const SweepView& view, std::string_view title, bool whole) {
+    const bool split = whole && !compared_granularities(view.table()).empty();
+    out_ << "\n";
+    element("h2", title);
+    out_ << "\n<div class=\"scroll\"><table>\n<tr>";
+    for (const std::size_t axis : view.case_axes()) element("th", view.name(axis));
     element("th", "best policy");
+    if (split) element("th", "granularity");
     element("th", "makespan", "n");
     element("th", "speed-up", "n");
-    element("th", "what limits it");
+    if (split) element("th", "cut", "n");
+    if (split) element("th", "order", "n");
+    if (whole) element("th", "what limits it");
     out_ << "</tr>\n";
-    std::size_t shown = 0;
-    for (const SweepCase& one : view_.cases()) {
-      if (shown++ == options_.most_cases) break;
-      write_best_of(one);
+    for (std::size_t i = 0; i < std::min(view.cases().size(), options_.most_cases); ++i) {
+      write_best_of(view, view.cases()[i], whole, split);
     }
     out_ << "</table></div>\n";
-    if (view_.cases().size() > options_.most_cases) {
+    if (view.cases().size() > options_.most_cases) {
       element("p",
               fmt::format("The first {} of {} cases; results.csv has all.",
                           options_.most_cases,
-                          view_.cases().size()),
+                          view.cases().size()),
               "note");
     }
     element("p",
-            fmt::format("Speed-up: makespan of {} over makespan of the best policy, same case.",
-                        view_.baseline()),
+            fmt::format("Speed-up: makespan of {} over makespan of the best policy, same case.{}",
+                        view.baseline(),
+                        split ? fmt::format(" It is the product of cut (makespan of {0} over its "
+                                            "makespan at the granularity of the best policy) and "
+                                            "order (the latter over that of the best policy).",
+                                            view.baseline())
+                              : ""),
             "note");
   }
 
-  /// One sentence: who wins how often.
-  void write_wins() {
-    std::map<std::size_t, std::size_t> wins;
-    for (const SweepCase& one : view_.cases()) {
-      if (one.best) ++wins[one.runs[*one.best].policy];
-    }
-    if (view_.policies().size() < 2) return;
-    std::vector<std::pair<std::size_t, std::size_t>> order(wins.begin(), wins.end());
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-      return a.second > b.second;
-    });
-    std::string text;
-    for (const auto& [policy, count] : order) {
-      text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", view_.policies()[policy], count);
-    }
-    element("p",
-            fmt::format("Shortest makespan: {} of {} case{}.",
-                        text,
-                        view_.cases().size(),
-                        view_.cases().size() == 1 ? "" : "s"));
-    out_ << '\n';
-  }
-
-  void write_best_of(const SweepCase& one) {
+  void write_best_of(const SweepView& view, const SweepCase& one, bool whole, bool split) {
     const SweepRun& best = one.runs[*one.best];
     out_ << "<tr>";
     for (const Cell& value : one.values) cell(value);
-    element("td", best.variant.empty() ? "(the only one)" : best.variant);
+    element("td", best.variant);
+    if (split) element("td", view.text(best.row, "task_granularity"));
     element("td", readable(from_us(best.makespan_us)), "n");
-    const auto speed_up = view_.speed_up(one, best);
-    element("td", speed_up ? fmt::format("{:.3g}", *speed_up) : "", "n");
-    element("td", explain_run(view_, one, best));
+    const auto ratio = [&](std::optional<double> value) {
+      element("td", value ? fmt::format("{:.3g}", *value) : "", "n");
+    };
+    ratio(view.speed_up(one, best));
+    if (split) {
+      const auto gain = split_gain(view, one, best);
+      ratio(gain ? std::optional{gain->cut} : std::nullopt);
+      ratio(gain ? std::optional{gain->order} : std::nullopt);
+    }
+    if (whole) element("td", explain_run(view, one, best));
     out_ << "</tr>\n";
+  }
+
+  /// Of one policy there is no best one: the runs, shortest first.
+  void write_runs() {
+    std::vector<const SweepCase*> order;
+    for (const SweepCase& one : view_.cases()) order.push_back(&one);
+    std::stable_sort(order.begin(), order.end(), [](const SweepCase* a, const SweepCase* b) {
+      return a->runs[*a->best].makespan_us < b->runs[*b->best].makespan_us;
+    });
+    const double longest = order.back()->runs[*order.back()->best].makespan_us;
+    out_ << "\n<h2>The runs, shortest first</h2>\n<div class=\"scroll\"><table>\n<tr>";
+    for (const std::size_t axis : view_.case_axes()) element("th", view_.name(axis));
+    if (!view_.policy_axes().empty()) element("th", "best variant");
+    element("th", "makespan", "n");
+    element("th", "longest over it", "n");
+    element("th", "what limits it");
+    out_ << "</tr>\n";
+    for (std::size_t i = 0; i < std::min(order.size(), options_.most_cases); ++i) {
+      const SweepCase& one = *order[i];
+      const SweepRun& best = one.runs[*one.best];
+      out_ << "<tr>";
+      for (const Cell& value : one.values) cell(value);
+      if (!view_.policy_axes().empty()) element("td", best.variant);
+      element("td", readable(from_us(best.makespan_us)), "n");
+      element("td", fmt::format("{:.3g}", longest / best.makespan_us), "n");
+      element("td", explain_run(view_, one, best));
+      out_ << "</tr>\n";
+    }
+    out_ << "</table></div>\n";
+  }
+
+  void write_crossovers(const SweepView& view, std::string_view title) {
+    const Crossovers all = crossovers(view);
+    if (all.lines == 0) return;
+    Table table;
+    using enum ColumnRole;
+    table.columns = {{"policy", axis},
+                     {"axis", axis},
+                     {"slower up to", metric},
+                     {"faster from", metric},
+                     {"than", axis},
+                     {"at", note}};
+    for (const Crossover& one : all.found) {
+      table.rows.push_back({view.policies()[one.policy],
+                            view.name(one.axis),
+                            one.last,
+                            one.first,
+                            view.policies()[one.other],
+                            one.rest});
+    }
+    write_table({std::string{title},
+                 fmt::format("Two policies along a numeric axis, all else equal, each by its best "
+                             "variant: the faster one changes in {} of {} such pairs.",
+                             all.turning,
+                             all.lines),
+                 std::move(table)});
   }
 
   void write_table(const ReportTable& one) {
@@ -196,6 +279,7 @@ class Report {
     element("h2", one.title);
     out_ << '\n';
     element("p", one.note);
+    if (table.rows.empty()) return;
     write_rows(table);
     if (options_.most_rows < table.rows.size()) {
       element("p",

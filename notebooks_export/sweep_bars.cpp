@@ -2,6 +2,7 @@
 #include "notebooks_export/sweep_bars.hpp"
 
 #include "notebooks_export/chart.hpp"
+#include "notebooks_export/like_for_like.hpp"
 
 #include <fmt/format.h>
 
@@ -31,14 +32,14 @@ class Ratios {
     high_ = std::max(high_, ratio);
     ++count_;
   }
+  [[nodiscard]] double mean() const {
+    return count_ == 0 ? 0.0 : std::exp(logarithms_ / static_cast<double>(count_));
+  }
   /// Nothing without ratios.
   void append_to(std::vector<NamedBar>& bars, const std::string& name) const {
     if (count_ == 0) return;
-    bars.push_back({.name = name,
-                    .value = std::exp(logarithms_ / static_cast<double>(count_)),
-                    .low = low_,
-                    .high = high_,
-                    .emphasized = false});
+    bars.push_back(
+        {.name = name, .value = mean(), .low = low_, .high = high_, .emphasized = false});
   }
 
  private:
@@ -148,9 +149,14 @@ class AxisBars {
 }  // namespace
 
 SweepPlot speed_up_bars(const SweepView& view) {
+  const bool split = !compared_granularities(view.table()).empty();
   BarFigure figure{
       .title = fmt::format("Speed-up over {}", view.baseline()),
-      .subtitle = "geometric mean over all cases; the line spans the smallest and the largest",
+      .subtitle =
+          "geometric mean over all cases; the line spans the smallest and the largest" +
+          (split ? fmt::format("; diamond: {} at the granularity of this policy", view.baseline())
+           : given_differently(view) ? fmt::format("; {}", own_granularity)
+                                     : std::string{}),
       .x_label = "speed-up",
       .panels = {},
       .reference = 1};
@@ -166,13 +172,20 @@ SweepPlot speed_up_bars(const SweepView& view) {
     BarPanel panel{cell_text(machine), {}};
     for (std::size_t policy = 0; policy < view.policies().size(); ++policy) {
       Ratios ratios;
+      Ratios cuts;
       for (const SweepCase& one : view.cases()) {
         if (axis && one.values[*axis] != machine) continue;
         const SweepRun* run = SweepView::shortest(one, policy);
         const auto speed_up = run == nullptr ? std::nullopt : view.speed_up(one, *run);
-        if (speed_up) ratios.add(*speed_up);
+        if (!speed_up) continue;
+        ratios.add(*speed_up);
+        const auto gain = split ? split_gain(view, one, *run) : std::nullopt;
+        if (gain) cuts.add(gain->cut);
       }
       ratios.append_to(panel.bars, view.policies()[policy]);
+      if (view.policies()[policy] != view.baseline() && ratios.mean() > 0) {
+        panel.bars.back().mark = cuts.mean();
+      }
     }
     emphasize_best(panel.bars, std::greater<>{});
     figure.panels.push_back(std::move(panel));

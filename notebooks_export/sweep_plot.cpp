@@ -3,6 +3,7 @@
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/chart.hpp"
+#include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/sweep_bars.hpp"
 #include "notebooks_export/sweep_heat.hpp"
 
@@ -50,7 +51,7 @@ struct Selection {
 
 class Plots {
  public:
-  explicit Plots(const SweepView& view) : view_(view) {
+  explicit Plots(const SweepView& view) : view_(view), differently_(given_differently(view)) {
     values_.resize(view.case_axes().size());
     for (const SweepCase& one : view.cases()) {
       for (std::size_t i = 0; i < one.values.size(); ++i) values_[i].insert(one.values[i]);
@@ -145,7 +146,8 @@ class Plots {
     if (!text.empty()) text = "at " + text + "; ";
     const bool variants = !view_.policy_axes().empty();
     if (view_.policies().size() > 1) {
-      return text + (variants ? "one line per policy, its best variant" : "one line per policy");
+      return text + (variants ? "one line per policy, its best variant" : "one line per policy") +
+             (differently_ ? fmt::format("; {}", own_granularity) : std::string{});
     }
     return text + (variants ? "the policy's best variant" : "one policy");
   }
@@ -344,6 +346,7 @@ class Plots {
   }
 
   const SweepView& view_;
+  bool differently_;
   std::vector<std::set<Cell>> values_;  // by case axis
   std::vector<SweepPlot> plots_;
 };

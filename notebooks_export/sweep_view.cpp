@@ -110,6 +110,18 @@ void SweepView::choose_baseline(const std::string& wanted) {
   }
 }
 
+bool SweepView::varies(std::size_t column) const {
+  std::optional<Cell> first;
+  for (const SweepCase& one : cases_) {
+    for (const SweepRun& run : one.runs) {
+      const Cell& value = table_.rows[run.row][column];
+      if (!first) first = value;
+      if (*first != value) return true;
+    }
+  }
+  return false;
+}
+
 std::optional<double> SweepView::number(std::size_t row, std::string_view name) const {
   const std::size_t index = column(name);
   return index == table_.columns.size() ? std::nullopt : cell_number(table_.rows[row][index]);

@@ -53,6 +53,8 @@ class SweepView {
   [[nodiscard]] const std::string& name(std::size_t column) const {
     return table_.columns[column].name;
   }
+  /// Do its rows with a result have two values or more in this column?
+  [[nodiscard]] bool varies(std::size_t column) const;
   /// Rows without a makespan.
   [[nodiscard]] std::size_t failed_count() const { return failed_; }
   [[nodiscard]] std::size_t run_count() const { return table_.rows.size() - failed_; }

@@ -155,13 +155,8 @@ class Timeline {
   }
 
   void collect_outlined() {
-    by_path_ = !options_.critical_path.empty();
     for (const TaskId task : options_.critical_path) {
       if (outlined_.contains(task)) outlined_[task] = 1;
-    }
-    if (by_path_) return;
-    for (const TaskId task : outlined_.ids()) {
-      outlined_[task] = document_.tasks[task].critical ? 1 : 0;
     }
   }
 
@@ -232,7 +227,7 @@ class Timeline {
       legend_.add({fmt::format("and {} more", order.size() - most_legend_entries), "#ffffff"});
     }
     if (std::find(outlined_.begin(), outlined_.end(), 1) != outlined_.end()) {
-      legend_.add({by_path_ ? "critical path" : "critical task", {}, LegendMark::framed});
+      legend_.add({"critical path", {}, LegendMark::framed});
     }
     if (arrows_shown()) legend_.add({"event", {}, LegendMark::arrow});
     if (!hosts_shown_) return;
@@ -259,8 +254,9 @@ class Timeline {
     add(document_.policy);
     add(document_.machine);
     add(fmt::format("makespan {}", readable(document_.trace.makespan())));
-    add(fmt::format("{} tasks on {} stream{}",
+    add(fmt::format("{} task{} on {} stream{}",
                     document_.trace.tasks.size(),
+                    document_.trace.tasks.size() == 1 ? "" : "s",
                     used_streams_,
                     used_streams_ == 1 ? "" : "s"));
     if (streams_.size() < used_streams_) {

@@ -12,8 +12,7 @@ namespace schedlab {
 
 struct TimelineOptions {
   double width = 1200;  ///< of the picture, in pixels
-  /// Outlined, and named "critical path" in the legend: the tasks of Metrics::critical_path. Empty:
-  /// the tasks of a critical class are outlined instead.
+  /// Outlined, and named "critical path" in the legend: the tasks of Metrics::critical_path.
   std::vector<TaskId> critical_path{};
   /// The mean that the utilization curve is labelled with: Metrics::utilization. Without it the
   /// mean of the curve, which is lower where units are shared block by block: the curve spreads the

@@ -273,7 +273,7 @@ void make_again(ExplainedRun& run, const RunOrigin& origin, const fs::path& fold
   const Grid grid(spec);
   ScenarioSpace space(spec, grid);
   const auto policy = space.policy(0);
-  const auto prepared = space.prepared(space.problem_key(0, *policy));
+  const auto prepared = space.prepared(space.problem_key(0, policy->granularity()));
   if (prepared->graph->task_count() != run.graph.task_count()) {
     throw InputError({.file = (folder / run_origin_name).string(),
                       .pointer = "/spec",

@@ -35,10 +35,17 @@ std::string label_of(const PublishedSystem& system, const SystemGrid& source) {
 /// Everything a sweep needs, in the order in which it refers to each other.
 struct SweepJob {
   SweepJob(const PublishedSystem& system, const SystemGrid& source, bool quick)
-      : spec(parse_spec(quick ? source.quick_spec : source.spec, label_of(system, source))),
-        grid(spec, reserved()),
-        space(spec, grid) {
+      : spec(parsed(system, source, quick)), grid(spec, reserved()), space(spec, grid) {
     space.components().check_all();
+  }
+
+  /// Published are the runs of policies as each cuts the workload.
+  [[nodiscard]] static Spec parsed(const PublishedSystem& system,
+                                   const SystemGrid& source,
+                                   bool quick) {
+    Spec spec = parse_spec(quick ? source.quick_spec : source.spec, label_of(system, source));
+    spec.like_for_like = false;
+    return spec;
   }
 
   [[nodiscard]] static std::vector<std::string> reserved() {
@@ -97,7 +104,7 @@ struct GridColumns {
   void of_sweep(const Grid& grid) {
     columns.push_back({"scenario", ColumnRole::note});
     for (const AxisColumn& axis : grid.axes()) columns.push_back({axis.name, ColumnRole::axis});
-    for (const ResultColumn& column : result_columns(false)) {
+    for (const ResultColumn& column : result_columns({})) {
       columns.push_back({column.name, ColumnRole::metric});
     }
     values.resize(columns.size());

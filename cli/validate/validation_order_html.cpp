@@ -16,14 +16,16 @@ void write_order(const ValidationReport& report, ValidationHtml& page) {
       "p",
       fmt::format(
           "{} of {} pairs of policies are decidable ({}): the 95 % intervals of "
-          "their measured medians do not overlap. Of these, {} are in the predicted "
-          "order (95 % certain: {} to {}).",
+          "their measured medians do not overlap. {}",
           all.decidable,
           all.pairs.size(),
           percent(static_cast<double>(all.decidable) / static_cast<double>(all.pairs.size())),
-          percent(all.order.value),
-          percent(all.order.low),
-          percent(all.order.high)));
+          all.decidable == 0
+              ? std::string{"Whether they are in the predicted order: n/a."}
+              : fmt::format("Of these, {} are in the predicted order (95 % certain: {} to {}).",
+                            percent(all.order.value),
+                            percent(all.order.low),
+                            percent(all.order.high))));
   page.head({"group", "Kendall tau", "regret", "predicted best", "measured best"});
   for (const GroupOutcome& group : all.groups) {
     if (group.members.size() < 2) continue;

@@ -36,11 +36,11 @@ pd.DataFrame([
 # %% [markdown]
 # ## Timeline
 #
-# A row is a stream, a bar is a task; critical tasks have a dark outline.
+# A row is a stream, a bar is a task. Dark outlines: the critical path of the run, the chain of tasks that made it as long as it is.
 # %%
 figure, axes = plt.subplots(figsize=(7, 1.4 + 0.26 * min(most_streams, max(1, tasks.stream.nunique()))))
 axes.set_title(about["title"])
-draw_timeline(axes, tasks, about, most_streams)
+draw_timeline(axes, tasks, about, most_streams, [step["task"] for step in metrics["critical_path"]["tasks"]])
 show(figure, "timeline")
 # %% [markdown]
 # ## Utilization over time

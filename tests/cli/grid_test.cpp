@@ -2,6 +2,8 @@
 #include "cli/grid.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "tests/cli/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -206,6 +208,27 @@ TEST_CASE("a grid of millions is worked out by number, and absurd ones are refus
                                     values + R"(], "input": [)" + values + "]}",
                                 R"("heft")");
   CHECK(error_of(absurd).find("more than 10^12 scenarios") != std::string::npos);
+}
+
+TEST_CASE("a machine file is called by the name in it, unless two would have one name") {
+  const testing::TemporaryFolder folder;
+  write_file_atomically(folder.path() / "first.json", R"({"name": "my_card"})");
+  write_file_atomically(folder.path() / "second.json", R"({"name": "v100"})");
+  const auto labels = [&](const std::string& machines) {
+    const Spec spec =
+        parse_spec(R"({"workload": "small", "policy": "heft", "machine": )" + machines + "}",
+                   "a.json",
+                   folder.path());
+    const Grid grid(spec);
+    return std::vector<Cell>{grid.axis_values(0).front(), grid.axis_values(1).front()};
+  };
+  CHECK(labels(R"(["v100", "first.json"])") ==
+        std::vector<Cell>{std::string{"v100"}, std::string{"my_card"}});
+  CHECK(labels(R"(["v100", "second.json"])") ==
+        std::vector<Cell>{std::string{"v100"}, std::string{"second.json"}});
+  // Whoever reads the machine says that it is not there.
+  CHECK(labels(R"(["v100", "missing.json"])") ==
+        std::vector<Cell>{std::string{"v100"}, std::string{"missing.json"}});
 }
 
 }  // namespace

@@ -8,11 +8,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -166,6 +168,89 @@ TEST_CASE("results.csv has the same bytes for any number of threads") {
   CHECK(one == read_file(folder.path() / "2" / results_csv));
   CHECK(one == read_file(folder.path() / "5" / results_csv));
   CHECK(std::count(one.begin(), one.end(), '\n') == 61);  // a header and 60 rows
+}
+
+/// One column of a finished sweep, by scenario; 0: missing.
+std::vector<double> column_of(const fs::path& folder,
+                              const std::string& text,
+                              const std::string& name) {
+  Sweep sweep(text);
+  static_cast<void>(sweep.run({.out = folder, .jobs = 1, .overwrite = true}));
+  const ResultsStore store = ResultsStore::open(folder / results_database);
+  const Table table = results_table(store, Baseline::of(sweep.spec, sweep.grid), 1000);
+  const auto column = std::find_if(table.columns.begin(),
+                                   table.columns.end(),
+                                   [&](const Column& one) { return one.name == name; });
+  if (column == table.columns.end()) return {};
+  std::vector<double> values;
+  for (const auto& row : table.rows) {
+    const Cell& cell = row[static_cast<std::size_t>(column - table.columns.begin())];
+    const auto* integer = std::get_if<std::int64_t>(&cell);
+    const auto* real = std::get_if<double>(&cell);
+    values.push_back(integer != nullptr ? static_cast<double>(*integer)
+                     : real != nullptr  ? *real
+                                        : 0);
+  }
+  return values;
+}
+
+constexpr const char* two_granularities = R"({
+  "workload": {"kind": "lstm", "pass": "backward", "layers": [2, 4], "steps": 6, "batch": 16, "hidden": 256%s},
+  "machine": "p100", "policy": ["single_stream", "diagonal", "critical_first"], "baseline": "single_stream"%s})";
+
+std::string filled(const char* in_workload, const char* in_spec) {
+  std::string text = two_granularities;
+  text.replace(text.find("%s"), 2, in_workload);
+  return text.replace(text.find("%s"), 2, in_spec);
+}
+
+TEST_CASE("policies of different granularity are run at each other's, as if the spec said so") {
+  const TemporaryFolder folder;
+  const auto values = [&](const char* in_workload, const char* in_spec, const char* name) {
+    return column_of(folder.path() / "run", filled(in_workload, in_spec), name);
+  };
+  const auto own = values("", "", "makespan_ps");
+  const auto fine = values(R"(, "granularity": "fine")", "", "makespan_ps");
+  const auto coarse = values(R"(, "granularity": "coarse")", "", "makespan_ps");
+  REQUIRE(own.size() == 6);
+  CHECK(values("", "", "makespan_at_fine_ps") == fine);
+  CHECK(values("", "", "makespan_at_coarse_ps") == coarse);
+  CHECK(fine != coarse);
+
+  // critical_first is given fine tasks: baseline / itself = baseline / baseline at fine * the rest.
+  const auto whole = values("", "", "speed_up");
+  const auto cut = values("", "", "speed_up_cut");
+  const auto order = values("", "", "speed_up_order");
+  for (const std::size_t row : {2U, 5U}) {
+    CHECK(own[row] == fine[row]);
+    CHECK(cut[row] == doctest::Approx(coarse[row - 2] / fine[row - 2]));
+    CHECK(order[row] == doctest::Approx(fine[row - 2] / fine[row]));
+    CHECK(cut[row] * order[row] == doctest::Approx(whole[row]));
+  }
+  // Where all are given the same, nothing is run twice.
+  CHECK(values(R"(, "granularity": "fine")", "", "makespan_at_fine_ps").empty());
+  CHECK(values("", R"(, "like_for_like": false)", "makespan_at_fine_ps").empty());
+  CHECK(values("", R"(, "like_for_like": false)", "makespan_ps") == own);
+}
+
+TEST_CASE("the bound of a case holds for every policy of it, at any granularity") {
+  const TemporaryFolder folder;
+  const std::string text = filled("", "");
+  const auto bound = column_of(folder.path() / "run", text, "case_bound_us");
+  const auto own = column_of(folder.path() / "run", text, "bound_us");
+  const auto fine = column_of(folder.path() / "run", text, "makespan_at_fine_ps");
+  const auto coarse = column_of(folder.path() / "run", text, "makespan_at_coarse_ps");
+  REQUIRE(bound.size() == 6);
+  for (std::size_t row = 0; row < 6; ++row) {
+    CAPTURE(row);
+    const std::size_t first = row - row % 3;
+    CHECK(bound[row] == bound[first]);
+    for (std::size_t other = first; other < first + 3; ++other) {
+      CHECK(bound[row] <= std::min(fine[other], coarse[other]) / 1e6);
+    }
+  }
+  // The bound of whole nodes is no bound of the case: fine tasks are less work.
+  CHECK(own[0] > bound[0]);
 }
 
 TEST_CASE("a stopped sweep keeps what is done, and --resume runs only the rest") {

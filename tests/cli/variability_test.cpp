@@ -145,6 +145,11 @@ TEST_CASE("every result but the counts of graph and plan has its samples") {
   // stages are one text.
   const std::set<std::string> same{"makespan_ps",
                                    "bound",
+                                   "case_bound_us",
+                                   "case_bound",
+                                   "case_gap",
+                                   "task_granularity",
+                                   "work_us",
                                    "stage_peak_memory_bytes",
                                    "tasks",
                                    "launches",
@@ -157,6 +162,7 @@ TEST_CASE("every result but the counts of graph and plan has its samples") {
                                    "findings",
                                    "note"};
   for (const std::string& name : result_column_names(false)) {
+    if (name.starts_with("makespan_at_")) continue;  // like for like is without noise
     CAPTURE(name);
     const bool sampled = std::find(names.begin(), names.end(), name + "_mean") != names.end();
     CHECK(sampled != same.contains(name));

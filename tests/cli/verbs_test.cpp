@@ -180,6 +180,29 @@ TEST_CASE("list names everything a spec may name, and one thing when asked") {
                        InputError);
 }
 
+TEST_CASE("list machines NAME says every number with its source, and can print the file") {
+  VerbSession session;
+  CHECK(session.call(ListOptions{.what = "machines", .name = "v100", .json = true}) == exit_done);
+  const json numbers = session.printed().at("machines").at(0).at("numbers");
+  const auto units = std::find_if(numbers.begin(), numbers.end(), [](const json& number) {
+    return number.at("pointer") == "/device/unit_classes/sm";
+  });
+  REQUIRE(units != numbers.end());
+  CHECK(units->at("value") == 80);
+  CHECK(units->at("origin") == "source");
+  CHECK(session.call(ListOptions{.what = "machines", .name = "v100"}) == exit_done);
+  CHECK(session.out.str().find("device/memory_bandwidth_gb_per_s") != std::string::npos);
+  CHECK(session.call(ListOptions{.what = "machines", .name = "v100", .file = true}) == exit_done);
+  const TemporaryFolder folder;
+  const fs::path mine = folder.path() / "mine.json";
+  write_file_atomically(mine, session.out.str());
+  CHECK(session.call(ListOptions{.what = "machines", .name = mine.string(), .json = true}) ==
+        exit_done);
+  CHECK(session.printed().at("machines").at(0).at("numbers") == numbers);
+  CHECK_THROWS_AS(static_cast<void>(session.call(ListOptions{.what = "policies", .file = true})),
+                  InputError);
+}
+
 TEST_CASE("every schema is JSON, and our own files fit theirs") {
   const TemporaryFolder folder;
   VerbSession session;

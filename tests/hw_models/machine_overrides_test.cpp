@@ -87,6 +87,26 @@ TEST_CASE("every number of the file format can be overridden under its name") {
   }
 }
 
+TEST_CASE("the numbers on a data sheet can be set: multiprocessors, peaks, bandwidth") {
+  MachineSpec machine = load_machine("v100");
+  apply_overrides(machine,
+                  {{"units", std::int64_t{128}},
+                   {"matrix_fp16_tflop_per_s", 330.0},
+                   {"vector_fp32_tflop_per_s", 82.6},
+                   {"memory_bandwidth_gb_per_s", 1008.0}});
+  const Device& device = machine.platform.devices[DeviceId{0}];
+  CHECK(device.unit_classes[device.unit_class_of[static_cast<std::size_t>(TaskKind::gemm)]].count ==
+        128);
+  CHECK(device.rates.matrix_units == 128);
+  CHECK(device.rates.vector_units == 128);
+  CHECK(device.rates.matrix[static_cast<std::size_t>(DataType::fp16)].count() == 330e12);
+  CHECK(device.rates.vector[static_cast<std::size_t>(DataType::fp32)].count() == 82.6e12);
+  CHECK(device.rates.memory.count() == 1008e9);
+  // A machine read from a file with these numbers is the same one.
+  const MachineSpec again = read_machine(write_machine(machine), "again.json");
+  CHECK(again.platform == machine.platform);
+}
+
 TEST_CASE("unlimited units run each kernel as if alone and leave its duration as it was") {
   const Operation gemm{.name = "gemm",
                        .kind = TaskKind::gemm,

@@ -237,7 +237,7 @@ TEST_CASE("A report says who wins, by how much and why") {
   options.warnings = {"one scenario timed out"};
   options.figures = {{"Timeline of the best", "<svg><title>t</title></svg>\n"}};
   const std::string html = report_html(small_sweep(), options);
-  for (const char* part : {"Shortest makespan: clever in 6 of 6 cases.",
+  for (const char* part : {"given the same tasks: shortest clever in 6 of 6 cases.",
                            "clever, max_streams = 4",
                            "100 us",
                            "<td class=\"n\">4</td>",
