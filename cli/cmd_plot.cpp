@@ -22,6 +22,7 @@
 #include <limits>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -107,6 +108,28 @@ void print_summary(const Terminal& terminal,
   terminal.out << summary.dump(2) << '\n';
 }
 
+/// The critical path as the metrics beside a trace have it; empty where there are none.
+std::vector<TaskId> recorded_path(const std::filesystem::path& input,
+                                  const TraceDocument& document) {
+  const auto folder = std::filesystem::is_directory(input) ? input : input.parent_path();
+  const std::filesystem::path file = folder / "metrics.json";
+  if (!std::filesystem::is_regular_file(file)) return {};
+  const auto metrics = nlohmann::json::parse(read_file(file), nullptr, false);
+  const nlohmann::json::json_pointer pointer{"/critical_path/tasks"};
+  if (metrics.is_discarded() || !metrics.contains(pointer)) return {};
+  std::set<std::string> names;
+  for (const nlohmann::json& step : metrics.at(pointer)) {
+    if (step.is_object() && step.contains("task") && step.at("task").is_string()) {
+      names.insert(step.at("task").get<std::string>());
+    }
+  }
+  std::vector<TaskId> path;
+  for (const TaskId task : document.tasks.ids()) {
+    if (names.contains(document.tasks[task].name)) path.push_back(task);
+  }
+  return path;
+}
+
 int draw_map(const PlotOptions& options, const Terminal& terminal) {
   const ResultsStore store =
       ResultsStore::open(std::filesystem::path{options.inputs.front()} / results_database);
@@ -168,6 +191,7 @@ int run(const PlotOptions& options, const Terminal& terminal) {
   TimelineOptions timeline;
   timeline.width = options.width;
   const bool one = documents.size() == 1;
+  if (one) timeline.critical_path = recorded_path(inputs.front(), documents.front());
   const std::filesystem::path out = picture_file(options.out, "timeline");
   write_as(out,
            one ? timeline_svg(documents.front(), timeline) : timelines_svg(documents, timeline));

@@ -107,6 +107,30 @@ def modes():
         print(*key, f"{statistics.median(values):.2f} ({min(values):.2f} .. {max(values):.2f})")
 
 
+def like_for_like():
+    """What each policy was given, and its gain in two factors: the cut of the tasks, and their order."""
+    table = [r for r in rows("s1_map_modes") if r["launch"] == "eager"]
+    print("\n## what each policy was given, work relative to critical_first: median (least .. most)\n")
+    shape = ("machine", "split_k", *SHAPE[:3])
+    work = ratios([{**r, "makespan_us": r["work_us"]} for r in table], "cudnn_like_2", "critical_first", shape)
+    print(spread(list(work.values())))
+    for policy in ("critical_first", "cudnn_like_2"):
+        one = next(r for r in table if r["policy"] == policy and r["layers"] == "4")
+        print(policy, one["task_granularity"], one["tasks"], "tasks", one["launches"], "kernels, 4 layers, 50 steps")
+    print("\n| machine | splits k | over 1: whole | cut | order | over 2: whole | cut | order | over all: whole | cut | order |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for machine in ("p100", "v100", "h200"):
+        for split in ("16", "1"):
+            part = [r for r in table if r["machine"] == machine and r["split_k"] == split]
+            cells = []
+            for baseline in ("cudnn_like_1", "cudnn_like_2", "cudnn_like_all"):
+                whole = ratios(part, "critical_first", baseline, SHAPE[:3])
+                cut = {tuple(r[a] for a in SHAPE[:3]): int(r["makespan_at_fine_ps"]) / int(r["makespan_ps"])
+                       for r in part if r["policy"] == baseline and r["makespan_at_fine_ps"]}
+                cells += [whole.values(), [cut[k] for k in whole if k in cut], [whole[k] / cut[k] for k in whole if k in cut]]
+            print(f"| {machine} | {split} | " + " | ".join(f"{statistics.median(v):.2f}" for v in cells) + " |")
+
+
 def accumulation():
     print("\n## k steps in one weight product, 8 layers, over cudnn_like_2\n")
     table = [r for r in rows("s1_map_accumulation") if r["layers"] == "8"]
@@ -231,6 +255,7 @@ def ascend():
 
 maps()
 modes()
+like_for_like()
 accumulation()
 synchronisation()
 sharing_models()
