@@ -29,9 +29,9 @@ void Document::fail(std::string pointer,
       {file_, std::move(pointer), std::move(found), std::move(expected), std::move(hint)});
 }
 
-json Document::parse() const {
+json Document::parse(const json::parser_callback_t& take) const {
   try {
-    return json::parse(text_);
+    return json::parse(text_, take);
   } catch (const json::parse_error& error) {
     const std::size_t end = std::min(error.byte == 0 ? 0 : error.byte - 1, text_.size());
     const auto line =

@@ -24,7 +24,8 @@ class Document {
                          std::string found,
                          std::string expected,
                          std::string hint = {}) const;
-  [[nodiscard]] nlohmann::json parse() const;
+  /// `take`: sees every value as it is read, and says false for those that it has taken.
+  [[nodiscard]] nlohmann::json parse(const nlohmann::json::parser_callback_t& take = nullptr) const;
   void expect_keys(const nlohmann::json& object,
                    const std::string& pointer,
                    std::initializer_list<std::string_view> allowed) const;

@@ -32,7 +32,20 @@ class Reader : private plan_json::Document {
       : Document(text, file), graph_(graph), names_(graph) {}
 
   Plan read() {
-    const json document = parse();
+    // Streams one by one: a million of them as JSON values would take half a gigabyte.
+    bool in_streams = false;
+    const json document = parse([&](int depth, json::parse_event_t event, json& value) {
+      using Event = json::parse_event_t;
+      if (depth == 1 && event == Event::key) {
+        in_streams = value == "streams";
+        if (in_streams) plan_.streams = {};  // of a key that is there twice the last one counts
+      }
+      const bool whole =
+          event == Event::object_end || event == Event::array_end || event == Event::value;
+      if (!in_streams || depth != 2 || !whole) return true;
+      read_stream(value);
+      return false;
+    });
     expect_keys(
         document,
         "",
@@ -42,7 +55,7 @@ class Reader : private plan_json::Document {
     }
     if (at(document, "", "version") != 1) fail("/version", shown(document["version"]), "1");
     plan_.policy = text_at(document, "", "policy");
-    read_streams(array_at(document, "", "streams"));
+    static_cast<void>(array_at(document, "", "streams"));  // there, and read
     plan_.event_count = static_cast<std::uint32_t>(number_at(document, "", "events", index_limit));
     const json& hosts = array_at(document, "", "hosts");
     host_count_ = hosts.size();
@@ -53,32 +66,26 @@ class Reader : private plan_json::Document {
   }
 
  private:
-  void read_streams(const json& streams) {
-    if (streams.size() > HostCall::max_streams) {
-      fail("/streams",
-           fmt::format("{} streams", streams.size()),
-           fmt::format("at most {}", HostCall::max_streams));
+  void read_stream(const json& stream) {
+    if (plan_.streams.size() == HostCall::max_streams) {
+      fail("/streams", "more streams", fmt::format("at most {}", HostCall::max_streams));
     }
-    for (std::size_t i = 0; i < streams.size(); ++i) {
-      const std::string pointer = fmt::format("/streams/{}", i);
-      expect_keys(
-          streams[i], pointer, {"name", "device", "priority", "legacy_default", "blocking"});
-      StreamSpec spec;
-      spec.name = text_at(streams[i], pointer, "name");
-      spec.device = DeviceId{
-          static_cast<std::uint32_t>(number_at(streams[i], pointer, "device", index_limit))};
-      const json& priority = at(streams[i], pointer, "priority");
-      constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-      if (!priority.is_number_integer() || priority.get<std::int64_t>() > most ||
-          priority.get<std::int64_t>() < -most) {
-        fail(pointer + "/priority",
-             shown(priority),
-             "a whole number (0 = lowest, negative = urgent)");
-      }
-      spec.priority = static_cast<int>(priority.get<std::int64_t>());
-      read_sync(streams[i], pointer, spec);
-      plan_.streams.push_back(std::move(spec));
+    const std::string pointer = fmt::format("/streams/{}", plan_.streams.size());
+    expect_keys(stream, pointer, {"name", "device", "priority", "legacy_default", "blocking"});
+    StreamSpec spec;
+    spec.name = text_at(stream, pointer, "name");
+    spec.device =
+        DeviceId{static_cast<std::uint32_t>(number_at(stream, pointer, "device", index_limit))};
+    const json& priority = at(stream, pointer, "priority");
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (!priority.is_number_integer() || priority.get<std::int64_t>() > most ||
+        priority.get<std::int64_t>() < -most) {
+      fail(
+          pointer + "/priority", shown(priority), "a whole number (0 = lowest, negative = urgent)");
     }
+    spec.priority = static_cast<int>(priority.get<std::int64_t>());
+    read_sync(stream, pointer, spec);
+    plan_.streams.push_back(std::move(spec));
   }
 
   void read_sync(const json& stream, const std::string& pointer, StreamSpec& spec) {

@@ -229,6 +229,31 @@ TEST_CASE("every wrong call is refused with its place") {
         "the closest call is \"launch\"");
 }
 
+TEST_CASE("a wrong stream is refused with its place, and streams may come last") {
+  const auto with = [](const std::string& streams) {
+    return R"json({"schedlab": "plan", "version": 1, "policy": "p", "events": 0, "messages": [],
+      "hosts": [{"name": "h", "calls": [["launch", 1, "cell(0,0)"]]}], "streams": )json" +
+           streams + "}";
+  };
+  const std::string good = R"json({"name": "", "device": 0, "priority": 0})json";
+  const TaskGraph graph = named_graph();
+  const Plan plan = plan_from_json(with("[" + good + ", " + good + "]"), graph, "plan.json");
+  CHECK(plan.streams.size() == 2);
+  CHECK(problem_of(with("[" + good + ", 5]")).pointer == "/streams/1");
+  CHECK(problem_of(with("[" + good + ", []]")).pointer == "/streams/1");
+  CHECK(problem_of(with("[" + good + ", {\"name\": \"\", \"device\": 0}]")).pointer ==
+        "/streams/1");
+  CHECK(problem_of(with("7")).pointer == "/streams");
+  CHECK(problem_of(with("[" + good + "]")).pointer == "/hosts/0/calls/0/1");
+  // Of a key that is there twice the last one counts.
+  const std::string twice = with("[" + good + "]");
+  CHECK(plan_from_json(
+            twice.substr(0, twice.size() - 1) + ", \"streams\": [" + good + ", " + good + "]}",
+            graph,
+            "plan.json")
+            .streams.size() == 2);
+}
+
 TEST_CASE("wrong documents are refused: syntax, keys, version, types") {
   CHECK(problem_of("{\n\"schedlab\": \"plan\",\n oops}").pointer == "line 3");
   CHECK(problem_of("").found == "the end of the text");
