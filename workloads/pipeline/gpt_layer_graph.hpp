@@ -60,6 +60,9 @@ struct GptSpec {
 ///          sparse attention: Child et al., arXiv 1904.10509, section 4.3.
 [[nodiscard]] LayerGraph gpt_layer_graph(const GptSpec& spec);
 
+/// Throws what gpt_layer_graph() throws.
+void expect_valid(const GptSpec& spec);
+
 /// Keys that a token looks at on average, rounded up.
 [[nodiscard]] std::int64_t mean_keys(const GptSpec& spec);
 

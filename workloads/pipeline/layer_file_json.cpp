@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -126,6 +127,22 @@ class JsonFields {
     if (!value->is_string()) refuse(pointer + "/" + key, shown(*value), "a text");
     return value->get<std::string>();
   }
+  /// Which of the words it is; `missing` without the key.
+  [[nodiscard]] std::size_t word(const Json& object,
+                                 const std::string& key,
+                                 const std::string& pointer,
+                                 const std::vector<std::string>& words,
+                                 std::optional<std::size_t> missing = std::nullopt) const {
+    const std::string given = text(object, key, pointer, !missing);
+    if (given.empty() && missing) return *missing;
+    const auto found = std::find(words.begin(), words.end(), given);
+    if (found == words.end()) {
+      refuse(pointer + "/" + key,
+             fmt::format("\"{}\"", given),
+             fmt::format("one of {}", fmt::join(words, ", ")));
+    }
+    return static_cast<std::size_t>(found - words.begin());
+  }
   [[nodiscard]] const Json& list(const Json& object,
                                  const std::string& key,
                                  const std::string& pointer) const {
@@ -218,21 +235,12 @@ class LayersReader {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string pointer = fmt::format("{}/collectives/{}", at, i);
       fields_.expect_object(list[i], pointer, {"pass", "kernels", "operation", "bytes"});
-      const auto word = [&](const char* key, const std::vector<std::string>& words) {
-        const std::string given = fields_.text(list[i], key, pointer, true);
-        const auto found = std::find(words.begin(), words.end(), given);
-        if (found == words.end()) {
-          fields_.refuse(fmt::format("{}/{}", pointer, key),
-                         fmt::format("\"{}\"", given),
-                         fmt::format("one of {}", fmt::join(words, ", ")));
-        }
-        return found - words.begin();
-      };
       layer.joins.push_back(
-          {.pass = static_cast<LayerPass>(word("pass", passes)),
+          {.pass = static_cast<LayerPass>(fields_.word(list[i], "pass", pointer, passes)),
            .kernels =
                static_cast<std::uint32_t>(fields_.number(list[i], "kernels", pointer, most_ranks)),
-           .op = static_cast<CollectiveOp>(word("operation", collective_op_names())),
+           .op = static_cast<CollectiveOp>(
+               fields_.word(list[i], "operation", pointer, collective_op_names())),
            .bytes = Bytes{fields_.count(list[i], "bytes", pointer)}});
     }
   }
@@ -268,19 +276,12 @@ class LayersReader {
   [[nodiscard]] Kernel kernel(const Json& json, const std::string& at) const {
     fields_.expect_object(
         json, at, {"kind", "data_type", "m", "n", "k", "flops", "bytes_read", "bytes_written"});
-    const auto word = [&](const char* key, const std::vector<std::string>& words, bool required) {
-      const std::string given = fields_.text(json, key, at, required);
-      if (given.empty() && !required) return words[1];  // fp32, as in graph files
-      if (std::find(words.begin(), words.end(), given) == words.end()) {
-        fields_.refuse(fmt::format("{}/{}", at, key),
-                       fmt::format("\"{}\"", given),
-                       fmt::format("one of {}", fmt::join(words, ", ")));
-      }
-      return given;
-    };
     Kernel kernel;
-    kernel.kind = task_kind_from(word("kind", task_kind_names(), true));
-    kernel.type = data_type_from(word("data_type", data_type_names(), false));
+    const auto& kinds = task_kind_names();
+    const auto& types = data_type_names();
+    kernel.kind = task_kind_from(kinds[fields_.word(json, "kind", at, kinds)]);
+    // Without it fp32, as in graph files.
+    kernel.type = data_type_from(types[fields_.word(json, "data_type", at, types, 1)]);
     kernel.m = fields_.count(json, "m", at);
     kernel.n = fields_.count(json, "n", at);
     kernel.k = fields_.count(json, "k", at);
