@@ -163,6 +163,11 @@ expect 2 'found the unknown machine "nope"' "$program" graph one.json --machine 
 echo 'digraph { a [duration=3] }' >unit.dot
 expect 2 'duration_us is in microseconds' "$program" graph unit.dot
 expect 2 'expected no value: it is a flag' "$program" graph graph.dot --json=maybe
+cat >times.json <<'JSON'
+{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": "never", "dur": 1, "args": {"stream": 7}},
+                 {"ph": "X", "cat": "cpu_op", "name": "op", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}
+JSON
+expect 2 'no activity of a device that can be used (event_without_time: 1' "$program" replay times.json
 : >empty.json
 expect 2 'found an empty file' "$program" plot empty.json --out none.svg
 expect 0 '' "$program" plot swept_pipe/../together --out pictures/

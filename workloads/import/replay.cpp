@@ -88,16 +88,18 @@ void expect_work(std::span<const ReplayRank> ranks, ReplayStrength strength) {
   SCHEDLAB_EXPECTS(!ranks.empty(), "a replay needs a trace");
   for (const ReplayRank& rank : ranks) {
     if (!rank.order.items.empty()) continue;
-    const auto unreadable = rank.trace.problems.entries().find("unreadable_event");
-    if (unreadable != rank.trace.problems.entries().end()) {
-      throw InputError({.file = rank.trace.file,
-                        .pointer = "",
-                        .found = fmt::format("no activity of a device that can be read; {} events "
-                                             "cannot, the first: {}",
-                                             unreadable->second.count,
-                                             unreadable->second.example),
-                        .expected = "kernels, copies or memsets with their times",
-                        .hint = ""});
+    for (const auto& [name, problem] : rank.trace.problems.entries()) {
+      if (problem.severity < Severity::data_loss) continue;
+      throw InputError(
+          {.file = rank.trace.file,
+           .pointer = "",
+           .found = fmt::format("no activity of a device that can be used ({}: {}, the "
+                                "first: {})",
+                                name,
+                                problem.count,
+                                problem.example),
+           .expected = "kernels, copies or memsets with their times",
+           .hint = "schedlab import says what is odd about the file"});
     }
     throw InputError({.file = rank.trace.file,
                       .pointer = "",
