@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the pictures of docs/gallery.md: runs the specs and converts one picture of each. Seconds.
+# Makes the pictures of docs/gallery.md, and the sweep of README.md: runs the specs and converts one picture of each. Seconds.
 #   scripts/gallery.sh [FOLDER]     results go to FOLDER (out/gallery if left out), pictures to docs/images/gallery
 # SCHEDLAB names the program (build/release/schedlab if unset). Needs rsvg-convert.
 set -euo pipefail
@@ -19,6 +19,7 @@ picture() {
 }
 picture simulate quickstart_timeline timeline.svg
 picture sweep quickstart plots/speed_up.svg
+rsvg-convert --width 1600 --background-color white --output docs/images/speedup.png "$out/quickstart/plots/speed_up.svg" # of README.md
 picture sweep grid_theory plots/makespan_over_layers.svg --timelines none
 picture sweep priorities plots/speed_up_over_query_us.svg --timelines none
 picture sweep stream_cap plots/makespan_over_max_streams.svg --timelines none

@@ -104,6 +104,10 @@ TEST_CASE("sweep, export and plot work on each other's files") {
   CHECK(session.call(SweepOptions{.spec = spec, .out = out.string(), .json = true}) == exit_done);
   CHECK(session.printed().at("scenarios") == 4);
   CHECK(session.printed().at("failed") == 0);
+  CHECK(
+      session.printed().at("comparison") ==
+      json::array({"All policies of a case were given the same tasks: shortest diagonal in 2 of 2 "
+                   "cases."}));
 
   const fs::path csv = folder.path() / "again.csv";
   CHECK(session.call(ExportOptions{.format = "csv", .input = out.string(), .out = csv.string()}) ==
@@ -128,6 +132,27 @@ TEST_CASE("sweep, export and plot work on each other's files") {
         exit_done);
   CHECK(read_file(both).find("<svg y=") != std::string::npos);
   CHECK(read_file(picture).find("<svg") != std::string::npos);
+}
+
+TEST_CASE(
+    "outlines in a timeline are the critical path, where the metrics beside the trace have it") {
+  const TemporaryFolder folder;
+  VerbSession session;
+  const std::string spec = write_spec(folder, "a.json", diagonal_grid);
+  const fs::path run = folder.path() / "run";
+  CHECK(session.call(SimulateOptions{.spec = spec, .out = run.string()}) == exit_done);
+  const fs::path bare = folder.path() / "bare" / "trace.json";
+  fs::create_directories(bare.parent_path());
+  fs::copy_file(run / "trace.json", bare);
+  const auto drawn = [&](const fs::path& input) {
+    const fs::path picture = folder.path() / "picture.svg";
+    CHECK(session.call(PlotOptions{.inputs = {input.string()}, .out = picture.string()}) ==
+          exit_done);
+    return read_file(picture);
+  };
+  CHECK(drawn(run).find("critical path") != std::string::npos);
+  CHECK(drawn(run / "trace.json").find("critical path") != std::string::npos);
+  CHECK(drawn(bare).find("critical") == std::string::npos);
 }
 
 TEST_CASE("export and plot say what is wrong with their input") {
