@@ -100,7 +100,15 @@ class Timeline {
     const auto colors = operation_colors(std::move(colored));
     for (const std::string& name : names) row_style_.colors.push_back(colors.at(name));
     operations_ = std::move(names);
-    row_style_.tooltips = document_.trace.tasks.size() <= most_tooltips;
+  }
+
+  /// Bars that are merged because they are narrow have no tooltip, however many they are.
+  [[nodiscard]] bool few_wide_bars() const {
+    const auto wide = std::count_if(
+        document_.trace.tasks.begin(), document_.trace.tasks.end(), [this](const TaskSpan& span) {
+          return scale_.x(span.ended) - scale_.x(span.started) >= narrow_bar;
+        });
+    return static_cast<std::size_t>(wide) <= most_tooltips;
   }
 
   /// The streams that ran something, in their order; the busiest if there are too many.
@@ -182,6 +190,7 @@ class Timeline {
     const Duration end = std::max(document_.trace.makespan(), options_.axis_end);
     scale_.end_ps = std::max<std::int64_t>(end.count(), 1);
 
+    row_style_.tooltips = few_wide_bars();
     hosts_shown_ = options_.host_track && !document_.trace.hosts.empty();
     legend_ = Legend{scale_.left, options_.width - 20};
     collect_legend();

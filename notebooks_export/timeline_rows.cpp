@@ -14,7 +14,6 @@ namespace schedlab {
 
 namespace {
 
-constexpr double narrow = 1.0;        // pixels; below it bars are merged
 constexpr double least_height = 0.3;  // of the row, for a slice in which hardly anything ran
 constexpr std::string_view outline_color = "#000000";
 
@@ -44,7 +43,7 @@ class Row {
   void merge_narrow(const std::vector<Bar>& bars) {
     shares_.assign(style_.colors.size(), {});
     for (const Bar& bar : bars) {
-      if (width_of(bar) >= narrow) continue;
+      if (width_of(bar) >= narrow_bar) continue;
       Shares& shares = shares_[bar.group];
       if (shares.empty()) shares.assign(slices(), 0.0);
       double from = scale_.x(bar.started) - scale_.left;
@@ -124,7 +123,7 @@ class Row {
     std::vector<TextBuffer> paths(style_.colors.size());
     for (const Bar& bar : bars) {
       const double width = width_of(bar);
-      if (width < narrow) continue;
+      if (width < narrow_bar) continue;
       // A hair of background between neighbours, where there is room for it.
       const double gap = width > 3 ? 0.6 : width > 1.6 ? 0.3 : 0.0;
       const double x = scale_.x(bar.started);

@@ -42,6 +42,8 @@ struct RowStyle {
   double label_size = 10;
 };
 
+inline constexpr double narrow_bar = 1.0;  ///< pixels; below it bars are merged
+
 /// Draws one row: bars of a pixel and more as rectangles with their labels where these fit;
 /// narrower ones merged per slice of a pixel, each group as high as the share of the slice it
 /// fills. `bars` by rising start.

@@ -80,6 +80,16 @@ TEST_CASE("Twenty thousand tasks make a picture below two megabytes") {
   }
 }
 
+TEST_CASE("Long tasks have their tooltips beside any number of short ones") {
+  TraceDocument document = document_of(20'000, 4);
+  TaskSpan& last = document.trace.tasks.back();
+  last.ended += 10ms;  // three times as long as all others together
+  document.trace.ended = last.ended;
+  const std::string svg = timeline_svg(document);
+  CHECK(xml_problem(svg) == "");
+  CHECK(occurrences(svg, "<title>task 19999: ") == 1);
+}
+
 TEST_CASE("Of too many streams the busiest are shown, and the picture says so") {
   TimelineOptions options;
   options.most_streams = 4;
