@@ -2,6 +2,7 @@
 #include "sim/plan/graph_capture.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/plan/graph_launch_order.hpp"
 #include "sim/plan/launch_clocks.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +31,8 @@ class Capture {
         made_(made),
         lanes_(eager.streams.size()),
         events_(eager.event_count),
-        waits_left_(eager.event_count, 0) {
+        waits_left_(eager.event_count, 0),
+        launches_(made, eager.streams.size()) {
     for (const HostProgram& host : eager.hosts) {
       for (const HostCall call : host.calls) {
         if (call.kind() == HostCallKind::wait) ++waits_left_[call.event()];
@@ -40,17 +42,19 @@ class Capture {
 
   void run(HostId host) {
     calls_ = &made_.hosts[host].calls;
-    host_ = host;
     launch_stream_ = StreamId::none();
+    launches_.start();
     for (const HostCall call : eager_.hosts[host].calls) add(call);
     finish();
+    launches_.add_records(*calls_);
   }
 
  private:
   struct Event {
     Front front;
     LaunchClocks::Snapshot snapshot = 0;
-    std::uint32_t graph = none;  // in which it was recorded last
+    std::uint32_t graph = none;      // in which it was recorded last
+    GraphLaunchOrder::Graphs after;  // what it stands for once that graph has been launched
   };
   static constexpr std::uint32_t none = 0xFFFFFFFFU;
 
@@ -91,6 +95,7 @@ class Capture {
       lanes_[stream] = order_.add_stream();
       seen_.push_back(stream);
       fronts_.emplace_back();
+      launched_.push_back(0);
     }
     return lanes_[stream];
   }
@@ -107,6 +112,7 @@ class Capture {
     for (const Place& place : front) needs.push_back(place.node);
     const std::uint32_t node = graph_.add_node(call.stream(), std::move(needs));
     tasks_.push_back(call.task());
+    launched_[lane.value()] = 1;
     front = {{node, lane, order_.advance(lane)}};
   }
 
@@ -115,16 +121,21 @@ class Capture {
     Event& event = events_[call.event()];
     if (event.graph == graph_number_) order_.release(event.snapshot);
     event.graph = none;
+    const bool in_graph = !fronts_[lane.value()].empty();
+    event.after =
+        in_graph ? GraphLaunchOrder::Graphs{next_graph()} : launches_.after(call.stream());
     if (waits_left_[call.event()] == 0) return;
     event.front = fronts_[lane.value()];
     event.snapshot = order_.snapshot(lane);
     event.graph = graph_number_;
   }
 
-  /// Of an event of an earlier graph, or without a record, there is nothing to wait for here.
+  /// What an event of an earlier graph stands for is complete before the graph starts.
   void wait(HostCall call) {
     Event& event = events_[call.event()];
     --waits_left_[call.event()];
+    const bool in_graph = event.graph == graph_number_ && !event.front.empty();
+    if (!in_graph) launches_.add_needs(call.stream(), event.after);
     if (event.graph != graph_number_) return;
     const StreamId lane = this->lane(call.stream());
     Front& front = fronts_[lane.value()];
@@ -146,36 +157,52 @@ class Capture {
     event.graph = none;
   }
 
+  /// Of the graph under construction.
+  [[nodiscard]] std::uint32_t next_graph() const {
+    return static_cast<std::uint32_t>(made_.graphs.size());
+  }
+
   /// Ends the graph under construction, if any, and launches it.
   void finish() {
     if (!tasks_.empty()) {
       graph_.add_launch(tasks_);
-      const auto number = static_cast<std::uint32_t>(made_.graphs.size());
+      const std::uint32_t number = next_graph();
       if (options_.load) calls_->push_back(HostCall::graph_load(number));
+      for (std::size_t lane = 0; lane < seen_.size(); ++lane) {
+        if (launched_[lane] == 0) continue;
+        launches_.wait(seen_[lane], launch_stream_, *calls_);
+      }
       calls_->push_back(HostCall::graph_launch(launch_stream_, number));
+      launches_.launch(launch_stream_);
+      for (std::size_t lane = 0; lane < seen_.size(); ++lane) {
+        if (!fronts_[lane].empty()) launches_.contains(seen_[lane], launched_[lane] != 0);
+      }
       made_.graphs.push_back(std::move(graph_));
       tasks_.clear();
     }
     ++graph_number_;
     fronts_.clear();
+    launched_.clear();
     for (const StreamId stream : seen_) lanes_[stream] = StreamId::none();
     seen_.clear();
     order_ = LaunchClocks{};
   }
 
   void synchronize(HostCall call) {
-    const bool all = !call.stream().valid() && call.argument() == HostCall::none;
-    if (all) {
+    const bool of_stream = call.stream().valid();
+    if (!of_stream && call.argument() == HostCall::none) {
       calls_->push_back(call);
-    } else if (launch_stream_.valid()) {
-      calls_->push_back(HostCall::synchronize_stream(launch_stream_));
+      launches_.complete_all();
+      return;
     }
+    const auto graphs = of_stream ? launches_.after(call.stream()) : events_[call.event()].after;
+    launches_.synchronize(graphs, *calls_);
+    if (graphs.empty() && of_stream) calls_->push_back(call);  // returns at once, for what it costs
   }
 
   const Plan& eager_;
   const CaptureOptions& options_;
   Plan& made_;
-  HostId host_;
   std::vector<HostCall>* calls_ = nullptr;  // of the host
   IdVector<StreamId, StreamId>
       lanes_;                   // stream -> number in order_; none(): not seen in this graph
@@ -183,11 +210,13 @@ class Capture {
   IdVector<EventId, Event> events_;
   IdVector<EventId, std::uint32_t> waits_left_;
   LaunchClocks order_;
-  std::vector<Front> fronts_;  // by lane
+  std::vector<Front> fronts_;           // by lane
+  std::vector<std::uint8_t> launched_;  // by lane: it has a node in this graph
   DeviceGraph graph_;
   std::vector<TaskId> tasks_;
   std::uint32_t graph_number_ = 0;
   StreamId launch_stream_;  // of the latest graph
+  GraphLaunchOrder launches_;
 };
 
 void expect_no_legacy_stream(const Plan& plan) {

@@ -15,11 +15,12 @@ struct CaptureOptions {
 /// task before it in its stream and what the events stand for that its stream has waited for. A
 /// need that others imply is left out where stream order and events show it; graphs keep the tasks'
 /// order, and nodes their streams' devices and priorities. Each graph is launched into the stream
-/// of its first task.
+/// of its first task, behind events of the host's earlier graphs in other streams that hold what
+/// its tasks need, by stream order or by events.
 ///
 /// Queries, sleeps and the creation and destruction of streams are dropped. A synchronize or a
 /// message ends a capture (CUDA refuses it within one) and stays between two graphs; a synchronize
-/// with a stream or an event becomes one with the graph launched last.
+/// with a stream or an event becomes one with the graphs that hold the work.
 ///
 /// On an ideal machine each task of a plan without synchronizes starts when it does in the eager
 /// plan; with them it may start later, because all of a graph comes before what follows its launch.

@@ -111,6 +111,55 @@ TEST_CASE("capture: a synchronize ends a graph and stays, with the stream of the
   CHECK(made.graphs[1].needs(0).empty());
 }
 
+TEST_CASE("capture: what lies in an earlier graph of another stream is waited for by an event") {
+  Plan eager;
+  eager.streams.resize(3);
+  const StreamId idle{2};  // to wait for it ends a capture and orders nothing
+  eager.event_count = 1;
+  eager.hosts[HostId{0}].calls = {C::launch(s0, TaskId{0}),
+                                  C::record(s0, EventId{0}),
+                                  C::synchronize_stream(idle),
+                                  C::launch(s1, TaskId{1}),
+                                  C::synchronize_stream(idle),
+                                  C::wait(s1, EventId{0}),
+                                  C::launch(s1, TaskId{2}),
+                                  C::launch(s0, TaskId{3}),  // by stream order behind task 0
+                                  C::synchronize_stream(s0),
+                                  C::launch(s0, TaskId{4})};
+  const Plan made = capture_graphs(eager);
+  CHECK(made.event_count == 1);
+  CHECK(made.hosts[HostId{0}].calls == std::vector<HostCall>{C::graph_launch(s0, 0),
+                                                             C::record(s0, EventId{0}),
+                                                             C::synchronize_stream(idle),
+                                                             C::graph_launch(s1, 1),
+                                                             C::synchronize_stream(idle),
+                                                             C::wait(s1, EventId{0}),
+                                                             C::graph_launch(s1, 2),
+                                                             C::synchronize_stream(s1),
+                                                             C::graph_launch(s0, 3)});
+}
+
+TEST_CASE("capture of random plans in pieces: nothing that the eager plan orders is lost") {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    CAPTURE(seed);
+    const TaskGraph graph = test::random_graph(seed);
+    Plan eager =
+        test::random_plan(graph, seed, 1 + static_cast<std::uint32_t>(seed % 9), seed % 2 == 0);
+    const StreamId idle = eager.streams.push_back({});
+    Rng rng{seed};
+    auto& calls = eager.hosts[HostId{0}].calls;
+    std::vector<HostCall> pieces;
+    for (const HostCall call : calls) {
+      pieces.push_back(call);
+      if (rng.below(3) == 0) pieces.push_back(C::synchronize_stream(idle));
+    }
+    calls = pieces;
+    const Plan made = capture_graphs(eager);
+    expect_well_formed(made, graph.task_count());
+    CHECK(check(graph, ideal_platform(), made).empty());
+  }
+}
+
 TEST_CASE("capture refuses what it cannot see: graphs, and events between hosts") {
   Plan eager;
   eager.streams.resize(2);
