@@ -206,6 +206,13 @@ TEST_CASE("the largest batch fits and the next one does not") {
   }
 }
 
+TEST_CASE("the largest batch is one that workloads accept, however much memory there is") {
+  const auto linear = [](std::int64_t batch) { return Bytes{7 * batch}; };
+  // 2^24 = 16,777,216; of its multiples of 3 the last below.
+  CHECK(largest_batch(Bytes{1LL << 50}, 1, linear) == 16'777'216);
+  CHECK(largest_batch(Bytes{1LL << 50}, 3, linear) == 16'777'215);
+}
+
 TEST_CASE("segments near the square root need least memory") {
   // 100 steps, equal sizes: 100 / s + s is least at 10.
   const auto best = least_memory_segments(100, 1_KiB, 1_KiB);

@@ -2,6 +2,7 @@
 #include "workloads/buckets/recurrent_memory.hpp"
 
 #include "sim/base/error.hpp"
+#include "workloads/entry_options.hpp"
 
 #include <fmt/format.h>
 
@@ -143,11 +144,13 @@ std::int64_t largest_batch(Bytes capacity,
                            std::int64_t multiple,
                            const std::function<Bytes(std::int64_t)>& bytes) {
   SCHEDLAB_EXPECTS(multiple >= 1, fmt::format("multiples of {}", multiple));
-  constexpr std::int64_t most = std::int64_t{1} << 24;  // assumed: more fits only if nothing grows
-  const auto fits = [&](std::int64_t count) { return bytes(count * multiple) <= capacity; };
+  const std::int64_t max_count = static_cast<std::int64_t>(detail::most_size) / multiple;
+  const auto fits = [&](std::int64_t count) {
+    return count <= max_count && bytes(count * multiple) <= capacity;
+  };
   if (!fits(1)) return 0;
   std::int64_t low = 1;
-  while (low < most && fits(2 * low)) low *= 2;
+  while (fits(2 * low)) low *= 2;
   std::int64_t high = 2 * low;  // does not fit
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;

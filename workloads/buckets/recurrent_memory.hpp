@@ -79,8 +79,9 @@ struct MemoryPart {
                                                       std::int64_t steps);
 [[nodiscard]] Bytes total(const std::vector<MemoryPart>& parts);
 
-/// The largest multiple of `multiple` that fits; 0: not even the first does. `bytes` must not fall
-/// with the batch. Cost: about 2 log2(result) calls.
+/// The largest multiple of `multiple` that fits, at most 2^24, the largest batch that workloads
+/// accept; 0: not even the first does. `bytes` must not fall with the batch. Cost: about 2
+/// log2(result) calls.
 [[nodiscard]] std::int64_t largest_batch(Bytes capacity,
                                          std::int64_t multiple,
                                          const std::function<Bytes(std::int64_t)>& bytes);
