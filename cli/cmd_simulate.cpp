@@ -8,6 +8,7 @@
 #include "cli/one_scenario.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/printable.hpp"
+#include "cli/problem_costs.hpp"
 #include "cli/run_files.hpp"
 #include "cli/scenario.hpp"
 #include "cli/spec.hpp"
@@ -193,6 +194,8 @@ int run(const SimulateOptions& options, const Terminal& terminal) {
   folder.publish();
 
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
+  const std::string note = note_on(*run.prepared, space.launch(0));
+  if (!note.empty()) terminal.err << "note: " << note << '\n';
   if (!run.findings.empty()) terminal.err << findings_text(run.findings, "finding: ") << '\n';
   const std::optional<HostRange> host = host_range(run);
   if (options.json) {

@@ -44,11 +44,16 @@ std::optional<HostRange> host_range(const FullRun& run) {
                   .operator_us = operator_us(machine),
                   .min_us = host->operator_cost->min_us,
                   .max_us = host->operator_cost->max_us};
-  const Problem problem = run.simulated();
+  const SimulatedProblem what = run.simulated();
+  Simulator simulator;
+  Trace trace;
   const auto makespan = [&](double cost_us) {
+    const Problem& problem = what.problem;
     Platform platform = problem.platform;
     for (Host& each : platform.hosts) each = with_operator_cost(each, cost_us);
-    return simulate({problem.graph, platform, problem.costs}, run.plan).makespan();
+    const Problem varied{problem.graph, platform, problem.costs};
+    run_by_kernel(simulator, what.steps, varied, run.plan, {}, trace);
+    return trace.makespan();
   };
   range.shortest = makespan(range.min_us);
   range.longest = makespan(range.max_us);

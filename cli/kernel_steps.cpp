@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/kernel_steps.hpp"
 
+#include "cli/step_costs.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/cache_contents.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -40,11 +42,6 @@ Operation step_of(const Operation& operation,
   return step;
 }
 
-bool several_kernels(const Operation& operation) {
-  return operation.kernels.size() > 1 && operation.kind != TaskKind::fixed &&
-         operation.kind != TaskKind::host;
-}
-
 /// The plan with what `put(launch, calls)` adds to a host's calls in the place of each launch.
 template <class Put>
 Plan with_launches(const Plan& plan, Put&& put) {
@@ -62,6 +59,22 @@ Plan with_launches(const Plan& plan, Put&& put) {
   }
   return result;
 }
+
+/// Streams of one device that are given tasks of several kernels, and others.
+struct Company {
+  StreamId several;
+  StreamId single;
+  bool singles = false;  // of two streams
+
+  /// False until two streams are there, one of them with a task of several kernels.
+  bool add(StreamId stream, bool has_several) {
+    const auto beside = [&](StreamId other) { return other.valid() && other != stream; };
+    if (beside(several) || (has_several && (singles || beside(single)))) return true;
+    singles = singles || (!has_several && beside(single));
+    (has_several ? several : single) = stream;
+    return false;
+  }
+};
 
 }  // namespace
 
@@ -101,16 +114,50 @@ class KernelSteps::Expanding final : public OnlinePolicy {
 
 std::shared_ptr<const KernelSteps> KernelSteps::of(const TaskGraph& graph,
                                                    const Platform& platform,
-                                                   const Measured& model) {
+                                                   const CostTable& costs,
+                                                   const CostModel& model) {
   const auto& operations = graph.operations();
-  if (graph.has_ranks() || graph.has_task_durations() || !graph.collectives().empty() ||
+  if (graph.has_task_durations() ||
       std::none_of(operations.begin(), operations.end(), several_kernels)) {
     return nullptr;
   }
+  std::size_t count = 0;
+  for (const TaskId task : graph.tasks()) count += graph.operation(task).launches();
+  if (count > max_steps) return nullptr;
+  if (const auto* measured = dynamic_cast<const Measured*>(&model)) {
+    return of_measured(graph, platform, *measured);
+  }
+  auto made = std::shared_ptr<KernelSteps>(new KernelSteps);
+  TaskGraphBuilder builder;
+  std::vector<std::vector<OperationId>> steps;  // by operation
+  for (const Operation& operation : operations) {
+    auto& own = steps.emplace_back();
+    if (!several_kernels(operation)) {
+      own.push_back(builder.add_operation(operation));
+      continue;
+    }
+    for (const Kernel& kernel : operation.kernels) {
+      own.push_back(builder.add_operation(step_of(operation, kernel)));
+    }
+  }
+  made->add_tasks(graph, steps, builder);
+  made->graph_ = std::move(builder).build();
+  StepCosts step_costs{graph, platform, costs, model};
+  made->costs_ = step_costs.table(made->graph_, &Device::stream_gap);
+  made->graph_costs_ = step_costs.table(made->graph_, &Device::graph_node_gap);
+  return made;
+}
+
+std::shared_ptr<const KernelSteps> KernelSteps::of_measured(const TaskGraph& graph,
+                                                            const Platform& platform,
+                                                            const Measured& model) {
+  if (graph.has_ranks() || !graph.collectives().empty()) return nullptr;
+  const auto& operations = graph.operations();
   const Bytes working_set = bytes_of_tensors(graph);
   const auto cached = cached_shares(graph, platform.devices[DeviceId{0}]);
   const auto fits = model.fits(platform.devices[DeviceId{0}]);
   auto made = std::shared_ptr<KernelSteps>(new KernelSteps);
+  made->measured_ = true;
   TaskGraphBuilder builder;
   std::vector<std::vector<OperationId>> steps;  // by operation
   for (const OperationId id : operations.ids()) {
@@ -123,20 +170,78 @@ std::shared_ptr<const KernelSteps> KernelSteps::of(const TaskGraph& graph,
       own.push_back(builder.add_operation(std::move(step)));
     }
   }
-  for (const TaskId task : graph.tasks()) {
-    made->first_.push_back(static_cast<std::uint32_t>(builder.task_count()));
-    for (const OperationId step : steps[graph.operation_id(task).value()]) {
-      builder.add_task(step, graph.tags(task));
-      made->task_of_.push_back(task);
-    }
-  }
-  made->first_.push_back(static_cast<std::uint32_t>(builder.task_count()));
+  made->add_tasks(graph, steps, builder);
   // What competes for the caches, which the costs depend on.
   builder.add_tensor(
       {.name = "all tensors", .bytes = working_set, .accumulate = false, .persistent = true});
   made->graph_ = std::move(builder).build();
   made->costs_ = CostTable(made->graph_, platform, model);
   return made;
+}
+
+void KernelSteps::add_tasks(const TaskGraph& graph,
+                            const std::vector<std::vector<OperationId>>& steps,
+                            TaskGraphBuilder& builder) {
+  for (const TaskId task : graph.tasks()) {
+    first_.push_back(static_cast<std::uint32_t>(builder.task_count()));
+    for (const OperationId step : steps[graph.operation_id(task).value()]) {
+      const TaskId added = builder.add_task(step, graph.tags(task));
+      if (graph.has_ranks()) builder.set_rank(added, graph.rank(task));
+      task_of_.push_back(task);
+    }
+  }
+  first_.push_back(static_cast<std::uint32_t>(builder.task_count()));
+  const CollectiveTable& collectives = graph.collectives();
+  for (const CollectiveId id : collectives.ids()) {
+    const CollectiveId joined = builder.add_collective(collectives.spec(id));
+    for (const TaskId task : collectives.tasks(id)) builder.joins(first_step(task), joined);
+  }
+}
+
+bool KernelSteps::needed(const Plan& plan) const {
+  if (measured_) return true;
+  std::vector<Company> companies;  // by device
+  const auto meets = [&](StreamId stream, TaskId task) {
+    if (graph_.collectives().of(first_step(task)).valid()) return false;
+    const std::size_t device = plan.streams[stream].device.value();
+    if (device >= companies.size()) companies.resize(device + 1);
+    return companies[device].add(stream, step_count(task) > 1);
+  };
+  for (const HostProgram& host : plan.hosts) {
+    for (const HostCall call : host.calls) {
+      if (call.kind() == HostCallKind::launch && meets(call.stream(), call.task())) return true;
+    }
+  }
+  for (const DeviceGraph& graph : plan.graphs) {
+    for (std::uint32_t launch = 0; launch < graph.launch_count(); ++launch) {
+      for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+        if (meets(graph.stream(node), graph.task(launch, node))) return true;
+      }
+    }
+  }
+  return false;
+}
+
+Platform KernelSteps::platform_for(const Platform& platform,
+                                   const Plan& plan,
+                                   const Plan& expanded) const {
+  Platform result = platform;
+  if (!by_node(plan)) return result;
+  const auto nodes = [](const Plan& of) {
+    std::int64_t count = 0;
+    for (const DeviceGraph& graph : of.graphs) count += graph.node_count();
+    return count;
+  };
+  const double share = static_cast<double>(nodes(plan)) /
+                       static_cast<double>(std::max<std::int64_t>(1, nodes(expanded)));
+  const auto scale = [&](Duration& cost) {
+    cost = Duration{std::llround(static_cast<double>(cost.count()) * share)};
+  };
+  for (Host& host : result.hosts) {
+    scale(host.costs.graph_load_node);
+    scale(host.costs.graph_launch_node);
+  }
+  return result;
 }
 
 Plan KernelSteps::expanded(const Plan& plan) const {
@@ -269,7 +374,13 @@ void run_by_kernel(Simulator& simulator,
     return;
   }
   const Plan expanded = steps->expanded(plan);
-  trace = steps->folded(expanded, simulator.run(problem, expanded, options));
+  if (plan.graphs.empty()) {
+    trace = steps->folded(expanded, simulator.run(problem, expanded, options));
+    return;
+  }
+  const Platform platform = steps->platform_for(problem.platform, plan, expanded);
+  trace = steps->folded(expanded,
+                        simulator.run({problem.graph, platform, problem.costs}, expanded, options));
 }
 
 void record_by_kernel(Simulator& simulator,

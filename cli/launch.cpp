@@ -205,6 +205,16 @@ std::int64_t io_tensor_count(const TaskGraph& graph) {
 }
 
 void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform) {
+  const bool known = std::all_of(platform.hosts.begin(),
+                                 platform.hosts.end(),
+                                 [](const Host& host) { return host.sink != SinkCosts{}; });
+  if (!known) {
+    throw InfeasibleError(
+        fmt::format("machine \"{}\" has no costs of sunk models, so that launch sink would cost "
+                    "nothing\n  give sink_issue_us and the other sink_ keys, \"host\": "
+                    "\"cann_sink\" and sink_task_gap_us, or use graph_launch",
+                    platform.name));
+  }
   const std::int64_t operators = operators_of(graph);
   const std::int64_t tensors = run.io_tensors ? *run.io_tensors : io_tensor_count(graph);
   const std::int64_t refreshed = run.feature_map_changed ? operators : run.changed_operators;

@@ -4,6 +4,9 @@
 #include "cli/scenario.hpp"
 #include "sim/machine/cost_model.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace schedlab {
 
 /// Costs, bounds and steps of a problem that has its graph and its machine.
@@ -14,5 +17,15 @@ void set_costs(const CostModel& model, PreparedProblem& made);
 /// them: KernelProfile::last_block_wait times the mean time of the problem's kernels is added to
 /// the gaps of its machine, as a device has one gap for all its kernels.
 void set_costs_and_gaps(const CostModel& model, PreparedProblem& made);
+
+/// How note_on_durations() begins.
+inline constexpr std::string_view durations_given = "the graph gives ";
+inline constexpr std::string_view all_durations_given = "the graph gives all durations";
+/// Says of how many tasks the graph gives the durations, where the machine could have estimated
+/// them: they are the same on every machine. Empty: of none.
+[[nodiscard]] std::string note_on_durations(const TaskGraph& graph, const Platform& platform);
+/// What a reader of a result must know: that, that device graphs are launched for nothing, and that
+/// tasks of several kernels do not share their device by kernels. Empty: nothing.
+[[nodiscard]] std::string note_on(const PreparedProblem& problem, LaunchMode launch);
 
 }  // namespace schedlab

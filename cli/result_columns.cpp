@@ -139,10 +139,12 @@ std::vector<ResultColumn> result_columns(const ResultLayout& layout) {
   }
   columns.push_back(
       {"findings", ColumnType::integer, "what the plan checker found; missing: not checked"});
-  columns.push_back({"note",
-                     ColumnType::text,
-                     "why there is no result, the checker's first finding, or that a host by name "
-                     "decides and how well its cost is known"});
+  columns.push_back(
+      {"note",
+       ColumnType::text,
+       "why there is no result, the checker's first finding, or what to know of the "
+       "result: a host by name decides and how well its cost is known, durations that "
+       "are the same on every machine"});
   return columns;
 }
 

@@ -43,7 +43,8 @@ void run_explained(const PreparedProblem& prepared,
     expect_runnable(check(problem.graph, problem.platform, plan, checks), reason);
   };
   try {
-    run_by_kernel(simulator, prepared.steps.get(), prepared.simulated(), plan, options, trace);
+    const SimulatedProblem what = prepared.simulated(&plan);
+    run_by_kernel(simulator, what.steps, what.problem, plan, options, trace);
   } catch (const InfeasibleError& error) {
     explain(error.what());
     throw;
@@ -236,8 +237,8 @@ void ScenarioRunner::simulate(std::uint64_t scenario,
   settled_ = nullptr;
   plan_ = &recording_.plan;
   if (const auto online = this->online(scenario, policy, planned)) {
-    record_by_kernel(
-        simulator_, decided.steps.get(), decided.simulated(), *online, options, recording_);
+    const SimulatedProblem what = decided.simulated();
+    record_by_kernel(simulator_, what.steps, what.problem, *online, options, recording_);
     recording_.plan.policy = policy.name();
     if (!several && !ahead) {
       settle_costs(scenario, prepared, policy, options, true);
@@ -279,7 +280,7 @@ void ScenarioRunner::slow_for_shared_core(const FullRun& run, const SimulationOp
   const double capacity = space_.workers() * to_seconds(recording_.trace.makespan());
   if (capacity <= 0) return;
   const double taken = std::min(to_seconds(busy) / capacity, most_taken / space_.workers());
-  const Problem nominal = run.simulated();
+  const auto [steps, nominal] = run.simulated(plan_);
   IdVector<TaskId, Duration> durations = nominal.costs.durations();
   for (Duration& duration : durations) {
     duration = round_up_seconds(to_seconds(duration) / (1.0 - taken));
@@ -287,7 +288,7 @@ void ScenarioRunner::slow_for_shared_core(const FullRun& run, const SimulationOp
   CostTable slowed = nominal.costs;
   slowed.set_task_durations(std::move(durations));
   const Problem problem{nominal.graph, nominal.platform, slowed};
-  run_by_kernel(simulator_, run.prepared->steps.get(), problem, *plan_, options, recording_.trace);
+  run_by_kernel(simulator_, steps, problem, *plan_, options, recording_.trace);
 }
 
 void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
@@ -297,44 +298,6 @@ void ScenarioRunner::expect_memory(const Problem& problem, Bytes peak) const {
     return device.memory_capacity.count() > 0 && peak > device.memory_capacity;
   });
   if (may_exceed) expect_memory_suffices(memory_use(problem, recording_.trace));
-}
-
-Samples ScenarioRunner::draw(std::uint64_t scenario, const FullRun& run, const Policy& policy) {
-  Samples samples;
-  const auto sampling =
-      space_.components().sampling(space_.grid().part_index(scenario, Part::variability));
-  if (!sampling) return samples;
-  const PreparedProblem& prepared = *run.prepared;
-  const Problem nominal = run.simulated();
-  const KernelSteps* const steps = prepared.steps.get();
-  const SimulationOptions options{.stop = stop_};
-  const bool decided_before = space_.planned_ahead(scenario) || prepared.single != nullptr;
-  for (std::uint64_t i = 0; i < sampling->samples; ++i) {
-    const Platform platform = vary_platform(sampling->variability, i, nominal.platform);
-    vary_costs(
-        sampling->variability, i, nominal.graph, nominal.platform, nominal.costs, varied_costs_);
-    const Problem varied{nominal.graph, platform, varied_costs_};
-    const Plan* plan = plan_;
-    // Policies know what to expect, not what comes: they decide by the costs without noise. In a
-    // device graph nothing is decided while it runs, and of several ranks one decides for all.
-    if (const auto online = decided_before ? std::unique_ptr<OnlinePolicy>{}
-                                           : this->online(scenario, policy, prepared.problem())) {
-      record_by_kernel(simulator_, steps, varied, *online, options, sample_);
-      plan = &sample_.plan;
-    } else {
-      run_by_kernel(simulator_, steps, varied, *plan, options, sample_.trace);
-    }
-    if (steps == nullptr) {
-      samples.add(summarizer_.summarize(varied, *plan, sample_.trace, graph_lower_bounds(varied)));
-      continue;
-    }
-    CostTable of_tasks = prepared.costs;
-    of_tasks.set_task_durations(
-        steps->folded(varied_costs_.durations(), platform.devices[DeviceId{0}].stream_gap));
-    const Problem tasks{*prepared.graph, platform, of_tasks};
-    samples.add(summarizer_.summarize(tasks, *plan, sample_.trace, graph_lower_bounds(tasks)));
-  }
-  return samples;
 }
 
 ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check, const RunAs& as) {
@@ -368,7 +331,10 @@ ScenarioResult ScenarioRunner::run(std::uint64_t scenario, bool check, const Run
       if (!findings.empty()) result.note = findings.front().message;
     }
     if (result.note.empty()) {
-      result.note = host_note(*prepared->machine, result.summary.host_busy_share);
+      result.note = note_on(*prepared, space_.launch(scenario));
+      const auto host = host_note(*prepared->machine, result.summary.host_busy_share);
+      if (!result.note.empty() && !host.empty()) result.note += "; ";
+      result.note += host;
     }
   } catch (const Interrupted&) {
     throw;

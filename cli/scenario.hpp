@@ -42,17 +42,18 @@ struct PreparedProblem {
   std::shared_ptr<const PreparedProblem> once;
   /// Of a sunk model whose inputs are copied first: without the copies, which is what is planned.
   std::shared_ptr<const PreparedProblem> model;
-  /// Costs that were measured kernel by kernel: tasks of several kernels are simulated by them.
-  /// nullptr: as whole tasks.
+  /// Tasks kernel by kernel, as a device runs them; nullptr: none has several kernels.
   std::shared_ptr<const KernelSteps> steps;
   /// Costs that depend on what caches hold, so on the schedule; nullptr: they do not.
   std::shared_ptr<const CacheCosts> caches;
 
   [[nodiscard]] Problem problem() const { return {*graph, machine->platform, costs}; }
-  /// What runs in the simulator (run_by_kernel): the steps of the tasks, or the tasks.
-  [[nodiscard]] Problem simulated() const {
-    if (steps == nullptr) return problem();
-    return {steps->graph(), machine->platform, steps->costs()};
+  /// What runs in the simulator (run_by_kernel): of a plan, or of one that is decided while it
+  /// runs, in which any task may have company.
+  [[nodiscard]] SimulatedProblem simulated(const Plan* plan = nullptr) const {
+    if (steps == nullptr || (plan != nullptr && !steps->needed(*plan))) return {nullptr, problem()};
+    const CostTable& by_step = plan != nullptr ? steps->costs(*plan) : steps->costs();
+    return {steps.get(), {steps->graph(), machine->platform, by_step}};
   }
 };
 
@@ -161,7 +162,8 @@ struct FullRun {
 
   /// As those of `prepared`, with the costs of this run.
   [[nodiscard]] Problem problem() const;
-  [[nodiscard]] Problem simulated() const;
+  [[nodiscard]] SimulatedProblem simulated() const { return simulated(&plan); }
+  [[nodiscard]] SimulatedProblem simulated(const Plan* plan_or_none) const;
   [[nodiscard]] const LowerBounds& bounds() const {
     return settled != nullptr ? settled->bounds : prepared->bounds;
   }

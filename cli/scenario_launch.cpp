@@ -56,7 +56,8 @@ std::shared_ptr<const PreparedProblem> ScenarioSpace::prepared(const ProblemKey&
         return launch.runs == 1 ? once : make_repeated(std::move(once), launch.runs, key[3]);
       },
       [](const PreparedProblem& problem) {
-        return problem.costs.memory_bytes() + problem.graph->memory_bytes();
+        return problem.costs.memory_bytes() + problem.graph->memory_bytes() +
+               (problem.steps != nullptr ? problem.steps->memory_bytes() : 0);
       });
 }
 

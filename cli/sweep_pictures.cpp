@@ -3,6 +3,7 @@
 
 #include "cli/output_folder.hpp"
 #include "cli/policy_comparison.hpp"
+#include "cli/problem_costs.hpp"
 #include "cli/results_csv.hpp"
 #include "cli/version.hpp"
 #include "notebooks_export/like_for_like.hpp"
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,8 +27,22 @@ namespace {
 constexpr std::uint64_t most_drawn_rows = 20'000;
 constexpr std::size_t most_report_timelines = 12;
 
-SweepViewOptions view_options(const SweepPictures& sweep) {
+/// Rows with a note that begins so.
+std::size_t noted(const Table& table, std::string_view beginning) {
+  const auto note = std::find_if(
+      table.columns.begin(), table.columns.end(), [](const Column& c) { return c.name == "note"; });
+  const auto column = static_cast<std::size_t>(note - table.columns.begin());
+  return static_cast<std::size_t>(
+      std::count_if(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+        const auto* text = std::get_if<std::string>(&row[column]);
+        return text != nullptr && text->starts_with(beginning);
+      }));
+}
+
+SweepViewOptions view_options(const SweepPictures& sweep, const Table& table) {
   SweepViewOptions options;
+  options.same_durations =
+      !table.rows.empty() && noted(table, all_durations_given) == table.rows.size();
   if (sweep.baseline) options.baseline = sweep.baseline->label();
   for (const AxisColumn& axis : sweep.space.grid().axes()) {
     if (axis.path.starts_with("/policy/")) options.policy_axes.push_back(axis.name);
@@ -150,6 +166,14 @@ std::vector<std::string> warnings_of(const Table& table, std::uint64_t failed) {
     warnings.push_back(
         fmt::format("The plan checker objects to {} plans; their times mean nothing.", faulty));
   }
+  const std::size_t given = noted(table, durations_given);
+  if (given > 0) {
+    warnings.push_back(
+        fmt::format("In {} of {} scenarios the graph gives task durations, which are the same on "
+                    "every machine: the makespans do not compare machines.",
+                    given,
+                    table.rows.size()));
+  }
   return warnings;
 }
 
@@ -165,7 +189,8 @@ std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files)
     return {};
   }
   const Table table = results_table(sweep.store, sweep.baseline, most_drawn_rows);
-  const SweepView view(table, view_options(sweep));
+  const SweepViewOptions view_of = view_options(sweep, table);
+  const SweepView view(table, view_of);
   const std::vector<SweepPlot> plots = sweep_plots(view);
   if (!plots.empty()) make_folder(sweep.folder / "plots");
   for (const SweepPlot& plot : plots) {
@@ -178,7 +203,7 @@ std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files)
   options.spec = sweep.spec.text;
   options.program = fmt::format("schedlab {}", program_version());
   options.warnings = warnings_of(table, view.failed_count());
-  options.view = view_options(sweep);
+  options.view = view_of;
   options.figures = draw_timelines(sweep, view, files);
   if (sweep.spec.part(Part::variability) != nullptr) {
     options.tables.push_back({"How sure is that?",

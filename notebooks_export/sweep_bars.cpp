@@ -197,6 +197,7 @@ std::vector<SweepPlot> value_bars(const SweepView& view) {
   std::vector<SweepPlot> plots;
   for (const auto* axes : {&view.case_axes(), &view.policy_axes()}) {
     for (const std::size_t axis : *axes) {
+      if (view.same_durations() && view.name(axis) == "machine") continue;
       if (auto plot = AxisBars{view, axis}.plot()) plots.push_back(std::move(*plot));
     }
   }

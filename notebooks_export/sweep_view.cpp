@@ -24,7 +24,10 @@ std::optional<double> cell_number(const Cell& cell) {
 }
 
 SweepView::SweepView(const Table& table, const SweepViewOptions& options)
-    : table_(table), policy_column_(column("policy")), makespan_column_(column("makespan_us")) {
+    : table_(table),
+      policy_column_(column("policy")),
+      makespan_column_(column("makespan_us")),
+      same_durations_(options.same_durations) {
   sort_axes(options);
   collect_cases();
   choose_baseline(options.baseline);

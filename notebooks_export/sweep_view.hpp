@@ -18,6 +18,8 @@ struct SweepViewOptions {
   /// Axes that are knobs of the policies, besides "policy" itself. Axes called "policy.*", and
   /// those that only some policies have, are taken for such without being named.
   std::vector<std::string> policy_axes;
+  /// The tasks last equally long on every machine: no picture compares machines by the makespan.
+  bool same_durations = false;
 };
 
 /// One row of the table that has a result.
@@ -50,6 +52,7 @@ class SweepView {
   /// Columns of the axes that make a case, and of the policies' knobs.
   [[nodiscard]] const std::vector<std::size_t>& case_axes() const { return case_axes_; }
   [[nodiscard]] const std::vector<std::size_t>& policy_axes() const { return policy_axes_; }
+  [[nodiscard]] bool same_durations() const { return same_durations_; }
   [[nodiscard]] const std::string& name(std::size_t column) const {
     return table_.columns[column].name;
   }
@@ -84,6 +87,7 @@ class SweepView {
   std::size_t policy_column_ = 0;    // table_.columns.size(): none
   std::size_t makespan_column_ = 0;  // likewise
   std::size_t failed_ = 0;
+  bool same_durations_;
 };
 
 /// A cell as people read it; missing: empty.

@@ -175,6 +175,7 @@ std::string why_not_replayed(const ExplainedRun& run) {
 /// Costs and machine become those that the trace shows.
 void use_measured_costs(ExplainedRun& run, const TraceDocument& document, std::uint32_t units) {
   run.measured = true;
+  run.steps = nullptr;
   run.front_end_known = false;
   run.platform = measured_platform(run.graph, run.trace, document.devices.size(), units);
   run.platform.name = document.machine;
@@ -284,6 +285,7 @@ void make_again(ExplainedRun& run, const RunOrigin& origin, const fs::path& fold
   run.graph = *prepared->graph;
   run.platform = prepared->machine->platform;
   run.costs = prepared->costs;
+  run.steps = prepared->steps;
   const fs::path plan = folder / "plan.json";
   run.plan = plan_from_json(read_file(plan), run.graph, plan.string());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/kernel_steps.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +25,7 @@ struct ExplainedRun {
   TaskGraph graph;
   Platform platform;
   CostTable costs;
+  std::shared_ptr<const KernelSteps> steps;  ///< as PreparedProblem::steps
   Plan plan;
   Trace trace;
   bool measured = false;         ///< costs are the trace's own: durations, host calls, latencies

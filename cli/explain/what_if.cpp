@@ -43,7 +43,7 @@ class WhatIfStudy {
     table_.note = run_.no_replay;
     if (!table_.note.empty()) return std::move(table_);
     table_.warning = objection(run_.graph, run_.platform, run_.plan);
-    table_.replay = makespan(run_.problem(), run_.plan);
+    table_.replay = on_platform(run_.platform, run_.plan);
     if (run_.measured) compare_paths();
     change_host();
     change_launch();
@@ -58,8 +58,16 @@ class WhatIfStudy {
     simulator_.run_into(problem, plan, {.stop = stop_}, trace_);
     return trace_.makespan();
   }
+  /// Do tasks of several kernels share their device in this plan?
+  [[nodiscard]] bool by_kernel(const Plan& plan) const {
+    return run_.steps != nullptr && run_.steps->needed(plan);
+  }
   [[nodiscard]] Duration on_platform(const Platform& platform, const Plan& plan) {
-    return makespan({run_.graph, platform, run_.costs}, plan);
+    if (!by_kernel(plan)) return makespan({run_.graph, platform, run_.costs}, plan);
+    const KernelSteps& steps = *run_.steps;
+    const Problem problem{steps.graph(), platform, steps.costs(plan)};
+    run_by_kernel(simulator_, &steps, problem, plan, {.stop = stop_}, trace_);
+    return trace_.makespan();
   }
 
   void compare_paths() {
@@ -89,15 +97,18 @@ class WhatIfStudy {
     return found.empty() ? std::string{} : found.front().message;
   }
   /// Of another plan: refused if the checker has an objection that it does not have to the run's.
+  void expect_ordered(const TaskGraph& graph, const Platform& platform, const Plan& plan) {
+    if (!table_.warning.empty()) return;
+    const std::string found = objection(graph, platform, plan);
+    if (!found.empty()) throw InfeasibleError("refused, the plan loses an order: " + found);
+  }
   [[nodiscard]] Duration checked(const Problem& problem, const Plan& plan) {
-    if (table_.warning.empty()) {
-      const std::string found = objection(problem.graph, problem.platform, plan);
-      if (!found.empty()) throw InfeasibleError("refused, the plan loses an order: " + found);
-    }
+    expect_ordered(problem.graph, problem.platform, plan);
     return makespan(problem, plan);
   }
   [[nodiscard]] Duration checked(const Platform& platform, const Plan& plan) {
-    return checked({run_.graph, platform, run_.costs}, plan);
+    expect_ordered(run_.graph, platform, plan);
+    return on_platform(platform, plan);
   }
 
   /// A change that cannot be simulated says why.
@@ -211,6 +222,9 @@ class WhatIfStudy {
       add(fmt::format("fused_{}", count),
           fmt::format("up to {} consecutive operators of a stream launched as one", count),
           [&] {
+            if (by_kernel(run_.plan)) {
+              throw InfeasibleError("the run's tasks have several kernels each: cut them first");
+            }
             const FusedRun fused =
                 fuse_operators(run_.problem(), run_.plan, count, run_.sleeps_are_work);
             saved = fused.saved_traffic;
@@ -247,6 +261,7 @@ class WhatIfStudy {
 
   void find_break_even() {
     if (run_.platform.device_count() != 1 || run_.plan.hosts.size() != 1) return;
+    if (by_kernel(run_.plan)) return;  // it scales whole tasks
     const auto tasks = static_cast<std::int64_t>(run_.trace.tasks.size());
     const Duration host = host_issue_time(run_.problem(), run_.plan, HostId{0});
     Duration work{0};

@@ -20,7 +20,8 @@ namespace {
 /// costs do not say: by how much.
 double slowed_by_host(const FullRun& run, const SimulationOptions& options, Simulator& simulator) {
   Trace plain;
-  run_by_kernel(simulator, run.prepared->steps.get(), run.simulated(), run.plan, options, plain);
+  const SimulatedProblem what = run.simulated();
+  run_by_kernel(simulator, what.steps, what.problem, run.plan, options, plain);
   const double plain_us = to_us(plain.makespan());
   return plain_us > 0 ? to_us(run.trace.makespan()) / plain_us : 1.0;
 }
@@ -35,7 +36,8 @@ class FactoredRuns {
       : space_(space),
         scenario_(scenario),
         run_(run),
-        nominal_(run.simulated()),
+        what_(run.simulated(online_policy(space, scenario, run) ? nullptr : &run.plan)),
+        nominal_(what_.problem),
         durations_(nominal_.costs.durations()),
         costs_(nominal_.costs),
         options_{.stop = stop},
@@ -58,7 +60,7 @@ class FactoredRuns {
   [[nodiscard]] const Trace& simulate(const IdVector<OperationId, double>& factors) {
     costs_.set_task_durations(durations(factors));
     const Problem problem{nominal_.graph, nominal_.platform, costs_};
-    const KernelSteps* const steps = run_.prepared->steps.get();
+    const KernelSteps* const steps = what_.steps;
     if (const auto online = online_policy(space_, scenario_, run_)) {
       record_by_kernel(simulator_, steps, problem, *online, options_, recording_);
     } else {
@@ -71,6 +73,7 @@ class FactoredRuns {
   ScenarioSpace& space_;
   std::uint64_t scenario_;
   const FullRun& run_;
+  SimulatedProblem what_;
   Problem nominal_;
   IdVector<TaskId, Duration> durations_;
   CostTable costs_;
@@ -146,7 +149,7 @@ PredictedScenario predict_scenario(ScenarioSpace& space,
     }
     const OperationCalibration known = calibration(scenario, *run->prepared);
     predicted.calibrated = known.known();
-    predicted.inside_hull = all_inside(run->prepared->simulated().graph, known);
+    predicted.inside_hull = all_inside(run->simulated().problem.graph, known);
     if (known.known()) {
       FactoredRuns runs(space, scenario, *run, stop);
       predicted.draws_us = draw_makespans(runs, known, request);

@@ -24,7 +24,7 @@ OperationCalibration ProfileCalibration::of(std::uint64_t scenario,
   if (space_.components().cost_model(cost_model, *problem.machine)->name() != model_.name()) {
     return known;
   }
-  const auto& operations = problem.simulated().graph.operations();
+  const auto& operations = problem.simulated().problem.graph.operations();
   known.run_noise = device.profile->noise / quartiles_over_deviation;
   known.drift = device.profile->drift;
   for (const Operation& operation : operations) {

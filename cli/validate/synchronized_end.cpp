@@ -13,10 +13,11 @@ void end_with_synchronization(PredictedScenario& predicted, const StopFlag* stop
   auto run = std::make_shared<FullRun>(*predicted.run);
   synchronize_at_end(run->plan);
   Simulator simulator;
+  const SimulatedProblem what = run->prepared->simulated(&run->plan);
   run_by_kernel(
       simulator,
-      run->prepared->steps.get(),
-      run->prepared->simulated(),
+      what.steps,
+      what.problem,
       run->plan,
       {.engine = EngineKind::automatic, .record_hosts = true, .record_flows = true, .stop = stop},
       run->trace);

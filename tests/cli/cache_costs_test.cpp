@@ -69,7 +69,7 @@ struct Settled {
 Settled settled(const PreparedProblem& made, const char* policy) {
   Simulator simulator;
   const Plan plan = make_policy(policy)->plan(made.problem());
-  const Problem nominal = made.simulated();
+  const Problem nominal = made.simulated().problem;
   Settled result;
   run_by_kernel(simulator, made.steps.get(), nominal, plan, {}, result.trace);
   result.costs = settle(*made.caches,

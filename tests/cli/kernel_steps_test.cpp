@@ -67,7 +67,7 @@ TEST_CASE("kernel by kernel: without company a task takes as long as its one est
   const Measured model;
   const TaskGraph graph = coarse_lstm(platform);
   const CostTable costs{graph, platform, model};
-  const auto steps = KernelSteps::of(graph, platform, model);
+  const auto steps = KernelSteps::of(graph, platform, costs, model);
   REQUIRE(steps != nullptr);
   CHECK(steps->graph().task_count() > graph.task_count());
   const Problem problem{graph, platform, costs};
@@ -82,7 +82,7 @@ TEST_CASE("kernel by kernel: the pause between two kernels of a task is another 
   const Measured model;
   const TaskGraph graph = two_pairs();
   const CostTable costs{graph, platform, model};
-  const auto steps = KernelSteps::of(graph, platform, model);
+  const auto steps = KernelSteps::of(graph, platform, costs, model);
   REQUIRE(steps != nullptr);
   const Duration kernel = steps->costs().duration(TaskId{0});
   REQUIRE(kernel > gap);
@@ -114,7 +114,7 @@ TEST_CASE("kernel by kernel: plans come back from their steps as they were") {
   const TaskGraph graph = coarse_lstm(platform);
   const CostTable costs{graph, platform, model};
   const Problem problem{graph, platform, costs};
-  const auto steps = KernelSteps::of(graph, platform, model);
+  const auto steps = KernelSteps::of(graph, platform, costs, model);
   REQUIRE(steps != nullptr);
   const Plan plan = make_policy("diagonal")->plan(problem);
   const Plan expanded = steps->expanded(plan);
@@ -127,7 +127,7 @@ TEST_CASE("kernel by kernel: what an online policy decides runs again to the sam
   const Measured model;
   const TaskGraph graph = coarse_lstm(platform);
   const CostTable costs{graph, platform, model};
-  const auto steps = KernelSteps::of(graph, platform, model);
+  const auto steps = KernelSteps::of(graph, platform, costs, model);
   REQUIRE(steps != nullptr);
   const auto online = make_policy("critical_first")->online({graph, platform, costs});
   REQUIRE(online != nullptr);
@@ -147,7 +147,7 @@ TEST_CASE("kernel by kernel: nodes of a device graph become chains of nodes") {
   const Measured model;
   const TaskGraph graph = two_pairs();
   const CostTable costs{graph, platform, model};
-  const auto steps = KernelSteps::of(graph, platform, model);
+  const auto steps = KernelSteps::of(graph, platform, costs, model);
   REQUIRE(steps != nullptr);
   Plan plan;
   plan.streams.resize(1);
@@ -171,7 +171,9 @@ TEST_CASE("kernel by kernel: tasks of one kernel have no steps of their own") {
   const Platform platform = two_cores();
   const TaskGraph fine =
       lstm({.layers = 2, .steps = 2, .batch = 32, .hidden = 256, .granularity = Granularity::fine});
-  CHECK(KernelSteps::of(fine, platform, Measured{}) == nullptr);
+  const Measured model;
+  const CostTable costs{fine, platform, model};
+  CHECK(KernelSteps::of(fine, platform, costs, model) == nullptr);
 }
 
 }  // namespace schedlab

@@ -405,4 +405,33 @@ TEST_CASE("CANN's eager host costs 40 us an operator, all stages together") {
 }
 
 }  // namespace
+TEST_CASE("a sunk model needs a machine that has its costs") {
+  const auto note = [](const char* machine, const char* launch) {
+    return note_of(fmt::format(R"({{
+      "workload": {{"kind": "lstm", "layers": 2, "steps": 4, "batch": 8, "hidden": 64}},
+      "machine": {}, "policy": "single_stream", "launch": "{}"}})",
+                               machine,
+                               launch));
+  };
+  CHECK(note(R"("h200")", "sink").find("machine \"h200\" has no costs of sunk models") == 0);
+  CHECK(note(R"("h200")", "graph_launch").empty());
+  CHECK(note(R"({"base": "h200", "host": "cann_sink"})", "sink").empty());
+  CHECK(note(R"("ascend_910b")", "sink").empty());
+  CHECK(note(R"("manycore_cpu")", "graph_launch") ==
+        "device graphs cost nothing to launch: the machine has no graph_launch_us");
+}
+
+TEST_CASE("durations that the graph gives are said to be the same on every machine") {
+  const auto note = [](const char* machine, const char* cost_model) {
+    return note_of(fmt::format(R"({{
+      "workload": {{"kind": "random_layered", "width": 4, "layers": 3}},
+      "machine": "{}", "cost_model": "{}", "policy": "heft"}})",
+                               machine,
+                               cost_model));
+  };
+  const char* given = "the graph gives all durations: they are the same on every machine";
+  CHECK(note("v100", "tiled_gemm") == given);
+  CHECK(note("h200", "roofline") == given);
+}
+
 }  // namespace schedlab

@@ -54,7 +54,7 @@ double seconds(json spec, std::int64_t groups, const std::string& layers_per_sta
   ScenarioSpace space(parsed, grid);
   ScenarioRunner runner(space);
   const ScenarioResult result = runner.run(0, true);
-  REQUIRE(result.note == "");
+  REQUIRE_MESSAGE(!result.failed, result.note);
   return to_seconds(result.summary.makespan) * 5 * 60'000 / 1000;
 }
 
