@@ -13,6 +13,10 @@ Explanation explain(ExplainedRun run, std::size_t bins) {
   Explanation made{std::move(run), {}, {}, {}};
   const Problem problem = made.run.problem();
   made.metrics = compute_metrics(problem, made.run.plan, made.run.trace);
+  if (made.run.sleeps_are_work) {  // a profile: its machine has the gaps it shows, and no units
+    made.metrics.critical_path =
+        trace_critical_path(problem, made.run.trace, {.plan = &made.run.plan, .limits = true});
+  }
   made.attribution =
       attribute(problem, made.run.plan, made.run.trace, made.metrics.critical_path, bins);
   return made;

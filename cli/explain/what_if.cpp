@@ -72,12 +72,13 @@ class WhatIfStudy {
 
   void compare_paths() {
     constexpr double different = 0.05;
-    const TraceCriticalPath own = trace_critical_path(run_.problem(), run_.trace, &run_.plan);
+    const PathFacts facts{.plan = &run_.plan, .limits = run_.sleeps_are_work};
+    const TraceCriticalPath own = trace_critical_path(run_.problem(), run_.trace, facts);
     simulator_.run_into(run_.problem(),
                         run_.plan,
                         {.record_hosts = true, .record_flows = true, .stop = stop_},
                         trace_);
-    const TraceCriticalPath again = trace_critical_path(run_.problem(), trace_, &run_.plan);
+    const TraceCriticalPath again = trace_critical_path(run_.problem(), trace_, facts);
     for (std::size_t i = 0; i < path_bound_count; ++i) {
       const auto bound = static_cast<PathBound>(i);
       if (std::abs(own.share(bound) - again.share(bound)) <= different) continue;

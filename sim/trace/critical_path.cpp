@@ -42,11 +42,12 @@ struct Release {
 
 class Walk {
  public:
-  Walk(const Problem& problem, const Trace& trace, const Plan* plan)
+  Walk(const Problem& problem, const Trace& trace, const PathFacts& facts)
       : problem_(problem),
         trace_(trace),
         index_(trace, problem.graph, problem.platform.device_count()),
-        waits_(trace, index_, plan),
+        waits_(trace, index_, facts.plan),
+        limits_(facts.limits),
         reached_(trace.ended),
         visited_(trace.tasks.size(), false),
         followed_(trace.messages.size(), false) {}
@@ -190,10 +191,25 @@ class Walk {
       const std::uint32_t other = index_.last_on_device(span.device, span.started);
       const bool gave_units = other != nobody && other != index &&
                               trace_.tasks[other].started < span.started &&
-                              trace_.tasks[other].ended > best.at;
+                              may_compete(index, other) && trace_.tasks[other].ended > best.at;
       if (gave_units) best = {other, PathCause::resource, span.started};
     }
     return best;
+  }
+
+  /// Could a device that runs one of them lack room for the other? Not without limits. Copies have
+  /// an engine of their own.
+  [[nodiscard]] bool may_compete(std::uint32_t a, std::uint32_t b) const {
+    const Device& device = problem_.platform.device(trace_.tasks[a].device);
+    const bool units = std::any_of(device.unit_classes.begin(),
+                                   device.unit_classes.end(),
+                                   [](const UnitClass& one) { return one.count != 0; });
+    if (!limits_ || units || device.resident_kernels != 0 || device.connections != 0) return true;
+    const auto copies = [&](std::uint32_t index) {
+      const TaskKind kind = problem_.graph.operation(trace_.tasks[index].task).kind;
+      return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
+    };
+    return copies(a) && copies(b);
   }
 
   /// The latest graph predecessor or awaited event.
@@ -215,6 +231,7 @@ class Walk {
   const Trace& trace_;
   ReleaseIndex index_;
   HostWaits waits_;
+  bool limits_;
   TraceCriticalPath path_;
   Time reached_;                // the path is known from here to the end of the run
   std::vector<bool> visited_;   // spans
@@ -259,8 +276,8 @@ double TraceCriticalPath::share(PathBound which) const {
 
 TraceCriticalPath trace_critical_path(const Problem& problem,
                                       const Trace& trace,
-                                      const Plan* plan) {
-  return Walk{problem, trace, plan}.path();
+                                      const PathFacts& facts) {
+  return Walk{problem, trace, facts}.path();
 }
 
 }  // namespace schedlab

@@ -78,6 +78,15 @@ struct TraceCriticalPath {
   [[nodiscard]] double share(PathBound which) const;
 };
 
+/// What is known beside a trace.
+struct PathFacts {
+  /// Of the trace: tells what an event stands for that a host waits for. Null: not known, and the
+  /// host's task that ended last before is taken.
+  const Plan* plan = nullptr;
+  /// Does the platform have all limits that held tasks up? Then a device without any held none up.
+  bool limits = false;
+};
+
 /// Walks back from what ended last, a task or a host: at each task to whatever let it start, which
 /// is the latest of its predecessors in the graph, the task before it in its stream, the events its
 /// stream waited for (where the trace has them) and its submission; or, if all of these were in
@@ -87,11 +96,10 @@ struct TraceCriticalPath {
 /// receiver, at that one). If the host never was blocked, the path starts with it.
 ///
 /// Valid for any trace of the problem, simulated or measured; without recorded host calls every
-/// wait for a submission starts the path. `plan`: of the trace, tells what an event stands for that
-/// a host waits for; null: not known, and the host's task that ended last before is taken.
+/// wait for a submission starts the path.
 /// Cost   O((tasks + calls) * log + edges).
 [[nodiscard]] TraceCriticalPath trace_critical_path(const Problem& problem,
                                                     const Trace& trace,
-                                                    const Plan* plan = nullptr);
+                                                    const PathFacts& facts = {});
 
 }  // namespace schedlab

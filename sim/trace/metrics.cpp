@@ -133,7 +133,7 @@ Metrics compute_metrics(const Problem& problem,
   use_recorded_hosts(problem, plan, trace, metrics);
   fill_overlap(problem, trace, order, metrics);
   metrics.stream_use = stream_use_of(plan, trace, order);
-  metrics.critical_path = trace_critical_path(problem, trace, &plan);
+  metrics.critical_path = trace_critical_path(problem, trace, {.plan = &plan});
   metrics.operation_use = operation_use_of(problem, trace, metrics.critical_path);
   metrics.memory = memory_use(problem, trace);
   return metrics;

@@ -34,6 +34,17 @@ TEST_CASE("The path leads back over units, events and the host to the start of t
   CHECK(total(path) == 60us);
 }
 
+TEST_CASE("A device without limits holds nothing up, where all limits are known") {
+  TinyRun run = tiny_run();
+  run.trace.tasks.pop_back();
+  run.platform.devices[DeviceId{0}] = ideal_platform().devices[DeviceId{0}];
+  CHECK(trace_critical_path(run.problem(), run.trace).steps_by(PathCause::resource) == 1);
+  const TraceCriticalPath known = trace_critical_path(run.problem(), run.trace, {.limits = true});
+  CHECK(known.steps_by(PathCause::resource) == 0);
+  REQUIRE(known.steps.size() == 2);
+  CHECK(known.steps[1] == PathStep{TaskId{1}, PathCause::dependency, 10us, 20us, 0us});  // a to b
+}
+
 TEST_CASE("A late submission starts the path when the host was never blocked") {
   const TinyRun run = tiny_run();
   const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace);
@@ -75,7 +86,8 @@ TEST_CASE("A host that waits for an event goes on when the task before its recor
                                      HostCall::synchronize_event(EventId{0})};
   run.trace.hosts = {
       {HostId{0}, 2, HostCall::synchronize_event(EventId{0}), at(5us), at(44us), 39us}};
-  const TraceCriticalPath known = trace_critical_path(run.problem(), run.trace, &run.plan);
+  const TraceCriticalPath known =
+      trace_critical_path(run.problem(), run.trace, {.plan = &run.plan});
   REQUIRE(known.steps.size() == 2);
   CHECK(known.steps[0].task == TaskId{0});
   CHECK(known.steps[1] == PathStep{TaskId{3}, PathCause::host, 38us, 5us, 0us});  // 12 to 50
@@ -92,7 +104,7 @@ TEST_CASE("A wait ends with its task although a measured clock has that end a mo
                                      HostCall::synchronize_event(EventId{0})};
   run.trace.hosts = {
       {HostId{0}, 2, HostCall::synchronize_event(EventId{0}), at(5us), at(11us), 6us}};
-  const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace, &run.plan);
+  const TraceCriticalPath path = trace_critical_path(run.problem(), run.trace, {.plan = &run.plan});
   REQUIRE(path.steps.size() == 2);
   CHECK(path.steps[0].ran == 9us);      // 2 to 11, where the wait was over
   CHECK(path.steps[1].waited == 39us);  // 11 to 50
