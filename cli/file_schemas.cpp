@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/file_schemas.hpp"
 
+#include "cli/components.hpp"
 #include "cli/result_columns.hpp"
 #include "cli/schema_parts.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/plan/plan.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <utility>
