@@ -18,6 +18,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <ostream>
@@ -48,7 +49,10 @@ std::string title_of(const ReplayOptions& options) {
 void expect_policy(const ReplayOptions& options) {
   const bool policy =
       std::any_of(options.what_if.begin(), options.what_if.end(), [](const std::string& change) {
-        return change.starts_with("policy");
+        const auto parts = change_parts(change);
+        return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+          return part.starts_with("policy");
+        });
       });
   if (policy || options.execution_trace.empty()) return;
   throw InputError({.file = "--execution-trace",
@@ -74,17 +78,32 @@ std::optional<TaskGraph> data_dependencies(const ReplayOptions& options,
       model, join_execution_trace(fs::path{options.execution_trace}, run.traces.front()));
 }
 
+/// A change to what is far from the profile says little of the program.
+void expect_near(const ReplayOptions& options, const ReplayErrors& errors) {
+  constexpr double most = 0.1;  // assumed: most gains that people look for are of this size
+  if (options.despite_error || std::abs(errors.span_error()) <= most) return;
+  throw InfeasibleError(fmt::format(
+      "--what-if: the replay that changes start from (strength copied_host_work) lasts {:.3f} us, "
+      "the profile {:.3f} us ({:+.1f} %): what a change gives would be no prediction; changes are "
+      "made up to {:.0f} %, and beyond with --despite-error",
+      to_us(errors.replayed_span),
+      to_us(errors.measured_span),
+      100 * errors.span_error(),
+      100 * most));
+}
+
 std::vector<ChangedRun> simulate_changes(const ReplayOptions& options,
                                          const ImportedRun& run,
                                          const StopFlag* stop) {
   std::vector<ChangedRun> result;
   if (options.what_if.empty()) return result;
   const auto ranks = run.ranks();
-  const ReplayModel model = make_replay(ranks, ReplayStrength::copied_host_work);
-  const std::optional<TaskGraph> dependencies = data_dependencies(options, run, model);
+  const ReplayBase base(make_replay(ranks, ReplayStrength::copied_host_work), stop);
+  expect_near(options, base.errors);
+  const std::optional<TaskGraph> dependencies = data_dependencies(options, run, base.model);
   for (const std::string& change : options.what_if) {
     result.push_back(simulate_change(
-        model, run.traces.front(), change, stop, dependencies ? &*dependencies : nullptr));
+        base, run.traces.front(), change, stop, dependencies ? &*dependencies : nullptr));
   }
   return result;
 }
@@ -102,6 +121,7 @@ std::vector<std::string> write_files(const fs::path& folder,
   const TraceDocument replayed = make_document(problem, report.model.plan, report.trace, title);
   write("replay.json", replay_json(report));
   write("items.csv", table_csv(replay_items(report)));
+  if (!report.what_if.empty()) write("what_if.csv", table_csv(replay_changes(report)));
   write("trace.json", chrome_json(replayed));
   write("imported_trace.json",
         chrome_json(
@@ -131,10 +151,14 @@ CLI::App* add_to(CLI::App& app, ReplayOptions& options) {
                    options.strength,
                    "copied_launches, copied_host_work, generated_host, calibrated")
       ->capture_default_str();
-  std::string forms = "A change to simulate; may be repeated:";
+  std::string forms =
+      "A change to simulate, or several at once with commas between them; may be repeated:";
   for (const ChangeForm& form : change_forms()) forms += fmt::format(" {};", form.form);
   forms.back() = '.';
   verb->add_option("--what-if", options.what_if, forms)->allow_extra_args(false);
+  verb->add_flag("--despite-error",
+                 options.despite_error,
+                 "Simulate changes although the replay is more than 10 % off the profile");
   verb->add_option("--execution-trace",
                    options.execution_trace,
                    "Execution trace (*.et.json) of the same run: policy=NAME plans with its "
@@ -144,7 +168,8 @@ CLI::App* add_to(CLI::App& app, ReplayOptions& options) {
   verb->add_flag("--json", options.json, std::string{json_help});
   std::string footer =
       "Writes replay.json, items.csv (each activity as measured and as replayed), trace.json,\n"
-      "imported_trace.json, plan.json and a trace per change (what_if_1.json, ...). Changes:";
+      "imported_trace.json, plan.json; with changes what_if.csv and a trace of each\n"
+      "(what_if_1.json, ...). Changes, as in --what-if host=0.5,streams=1:";
   for (const ChangeForm& form : change_forms()) {
     footer += fmt::format("\n  {:22} {}", form.form, form.does);
   }

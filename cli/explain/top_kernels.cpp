@@ -92,6 +92,7 @@ std::vector<KernelTotal> kernel_totals(const ExplainedRun& run) {
   std::map<OperationId, KernelTotal> totals;
   for (const TaskSpan& span : run.trace.tasks) {
     const OperationId operation = run.graph.operation_id(span.task);
+    if (run.graph.operations()[operation].kind == TaskKind::host) continue;
     const auto [place, added] = totals.try_emplace(operation);
     KernelTotal& total = place->second;
     if (added) {

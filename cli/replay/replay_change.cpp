@@ -72,62 +72,124 @@ Words words_of(const std::string& change) {
   return words;
 }
 
+/// Changes in the order in which they are made, and whether one may be there twice.
+struct Phase {
+  std::string_view word;
+  int order;
+  bool repeats;
+};
+constexpr std::array<Phase, 9> phases{{{"scale", 0, true},
+                                       {"machine", 0, false},
+                                       {"straggler", 0, true},
+                                       {"host", 0, false},
+                                       {"graph_launch", 1, false},
+                                       {"remove", 2, true},
+                                       {"fuse", 3, true},
+                                       {"streams", 4, false},
+                                       {"policy", 5, false}}};
+
+const Phase* phase_of(std::string_view word) {
+  const auto found = std::find_if(
+      phases.begin(), phases.end(), [&](const Phase& phase) { return phase.word == word; });
+  return found == phases.end() ? nullptr : &*found;
+}
+
+std::string word_of(const std::string& change) {
+  return change.substr(0, change.find_first_of(":="));
+}
+
+Trace simulated(const Problem& problem, const Plan& plan, const StopFlag* stop) {
+  SimulationOptions options;
+  options.stop = stop;
+  options.record_hosts = true;
+  return simulate(problem, plan, options);
+}
+
 class ChangeMaker {
  public:
-  ChangeMaker(const ReplayModel& model,
+  ChangeMaker(const ReplayBase& base,
               const ImportedTrace& trace,
               const std::string& change,
               const StopFlag* stop,
               const TaskGraph* dependencies)
-      : model_(model),
+      : base_(base),
         trace_(trace),
         change_(change),
-        words_(words_of(change)),
         stop_(stop),
-        dependencies_(dependencies) {}
+        dependencies_(dependencies),
+        model_(base.model) {}
 
   [[nodiscard]] ChangedRun run() {
     result_.change = change_;
-    baseline_ = simulated(model_.problem(), model_.plan);
-    result_.compared_with = device_span(baseline_);
-    make();
-    result_.trace = simulated(result_.replay.problem(), result_.replay.plan);
-    result_.span = device_span(result_.trace);
-    if (words_.word == "streams" && words_.value == "1") result_.note = said_of_one_stream();
+    result_.base_span_error = base_.errors.span_error();
+    result_.compared_with = device_span(base_.model.graph, base_.trace);
+    std::vector<std::string> parts = change_parts(change_);
+    expect_together(parts);
+    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+      const Phase* first = phase_of(word_of(a));
+      const Phase* second = phase_of(word_of(b));
+      return (first == nullptr ? 0 : first->order) < (second == nullptr ? 0 : second->order);
+    });
+    for (const std::string& part : parts) {
+      part_ = part;
+      words_ = words_of(part);
+      ChangedReplay changed = make();
+      if (changed.touched == 0 && parts.size() > 1) note(part + " changes nothing here");
+      result_.replay.touched += changed.touched;
+      model_.graph = std::move(changed.graph);
+      model_.platform = std::move(changed.platform);
+      model_.costs = std::move(changed.costs);
+      model_.plan = std::move(changed.plan);
+    }
+    result_.replay.graph = std::move(model_.graph);
+    result_.replay.platform = std::move(model_.platform);
+    result_.replay.costs = std::move(model_.costs);
+    result_.replay.plan = std::move(model_.plan);
+    result_.trace = simulated(result_.replay.problem(), result_.replay.plan, stop_);
+    result_.span = device_span(result_.replay.graph, result_.trace);
+    if (parts.size() == 1 && words_.word == "streams" && words_.value == "1") {
+      result_.note = said_of_one_stream();
+    }
     return std::move(result_);
   }
 
  private:
-  [[nodiscard]] Trace simulated(const Problem& problem, const Plan& plan) const {
-    SimulationOptions options;
-    options.stop = stop_;
-    options.record_hosts = true;
-    return simulate(problem, plan, options);
+  void note(const std::string& text) { result_.note += (result_.note.empty() ? "" : "; ") + text; }
+
+  void expect_together(const std::vector<std::string>& parts) const {
+    std::vector<std::string> words;
+    for (const std::string& part : parts) words.push_back(word_of(part));
+    const auto has = [&](std::string_view word) {
+      return std::find(words.begin(), words.end(), word) != words.end();
+    };
+    for (const std::string& word : words) {
+      const Phase* phase = phase_of(word);
+      if (phase != nullptr && !phase->repeats && std::count(words.begin(), words.end(), word) > 1) {
+        refuse(change_, fmt::format("{} once", word));
+      }
+    }
+    if (has("policy") && has("streams")) {
+      refuse(change_, "streams=N or policy=NAME, as a policy chooses its streams");
+    }
+    if (dependencies_ != nullptr && has("policy") && (has("remove") || has("fuse"))) {
+      refuse(change_, "policy=NAME with the tasks of the execution trace, none removed or fused");
+    }
   }
 
-  void make() {
+  [[nodiscard]] ChangedReplay make() {
     const std::string& word = words_.word;
     if (word == "scale") {
-      result_.replay = scale_kernels(model_, kernels(), factor_of(change_, words_.value));
-    } else if (word == "remove") {
-      result_.replay = remove_kernels(model_, kernels());
-    } else if (word == "fuse") {
-      result_.replay = fuse_kernels(model_, kernels());
-    } else if (word == "host") {
-      result_.replay = scale_hosts(model_, factor_of(change_, words_.value));
-    } else if (word == "graph_launch") {
-      launch_region();
-    } else if (word == "straggler") {
-      straggle();
-    } else if (word == "streams") {
-      merge();
-    } else if (word == "policy") {
-      schedule();
-    } else if (word == "machine") {
-      move_to_machine();
-    } else {
-      refuse(change_, "one of the changes");
+      return scale_kernels(model_, kernels(), factor_of(part_, words_.value));
     }
+    if (word == "remove") return remove_kernels(model_, kernels());
+    if (word == "fuse") return fuse_kernels(model_, kernels());
+    if (word == "host") return scale_hosts(model_, factor_of(part_, words_.value));
+    if (word == "graph_launch") return launch_region();
+    if (word == "straggler") return straggle();
+    if (word == "streams") return merge();
+    if (word == "policy") return schedule();
+    if (word == "machine") return move_to_machine();
+    refuse(part_, "one of the changes");
   }
 
   /// Do several streams win here?
@@ -138,121 +200,128 @@ class ChangeMaker {
   }
 
   [[nodiscard]] std::vector<OperationId> kernels() const {
-    if (words_.object.empty()) refuse(change_, "a part of the name of a kernel behind \":\"");
+    if (words_.object.empty()) refuse(part_, "a part of the name of a kernel behind \":\"");
     return find_kernels(model_.graph, words_.object);
   }
 
-  void launch_region() {
+  [[nodiscard]] ChangedReplay launch_region() {
     const TraceWindow window = find_window(trace_, words_.object, 0, "--what-if");
-    result_.replay = launch_at_once(model_, window.from, window.to);
-    result_.note = said_of_launching_at_once(model_);
+    note(said_of_launching_at_once(model_));
+    return launch_at_once(model_, window.from, window.to);
   }
 
-  void straggle() {
-    const std::uint32_t rank = number_of(change_, words_.object);
+  [[nodiscard]] ChangedReplay straggle() const {
+    const std::uint32_t rank = number_of(part_, words_.object);
     if (rank >= model_.plan.hosts.size()) {
-      refuse(change_, fmt::format("a rank from 0 to {}", model_.plan.hosts.size() - 1));
+      refuse(part_, fmt::format("a rank from 0 to {}", model_.plan.hosts.size() - 1));
     }
-    result_.replay = slow_rank(model_, rank, factor_of(change_, words_.value));
+    return slow_rank(model_, rank, factor_of(part_, words_.value));
   }
 
-  void merge() {
-    const std::uint32_t count = number_of(change_, words_.value);
-    if (count == 0) refuse(change_, "at least one stream");
+  [[nodiscard]] ChangedReplay merge() const {
+    const std::uint32_t count = number_of(part_, words_.value);
+    if (count == 0) refuse(part_, "at least one stream");
     if (model_.plan.hosts.size() > 1 || !model_.plan.graphs.empty()) {
-      refuse(change_, "a profile of one rank without launches of graphs, to merge the streams of");
+      refuse(part_, "a profile of one rank without launches of graphs, to merge the streams of");
     }
-    result_.replay = {.graph = model_.graph,
-                      .platform = model_.platform,
-                      .costs = model_.costs,
-                      .plan = merge_streams(model_.plan, count),
-                      .touched = streams_in_use(model_.plan)};
+    return {.graph = model_.graph,
+            .platform = model_.platform,
+            .costs = model_.costs,
+            .plan = merge_streams(model_.plan, count),
+            .touched = streams_in_use(model_.plan)};
   }
 
   /// What a policy makes of the graph, against the recorded streams with the same host.
-  void schedule() {
-    if (model_.plan.hosts.size() > 1) refuse(change_, "a profile of one rank to plan for");
-    result_.replay = with_mean_host(model_);
-    result_.compared_with = device_span(simulated(result_.replay.problem(), result_.replay.plan));
-    result_.note =
+  [[nodiscard]] ChangedReplay schedule() {
+    if (model_.plan.hosts.size() > 1) refuse(part_, "a profile of one rank to plan for");
+    const ChangedReplay recorded = without_host_waits(base_.model);
+    result_.compared_with =
+        device_span(recorded.graph, simulated(recorded.problem(), recorded.plan, stop_));
+    note(
         "against the recorded streams; both with the mean host work per launch, without the host's "
-        "own waits";
-    drop_synchronizations();
+        "own waits");
+    ChangedReplay result = without_host_waits(model_);
     if (dependencies_ != nullptr) {
-      result_.replay.graph = *dependencies_;
+      result.graph = *dependencies_;
       result_.note += "; dependencies of the execution trace";
     }
     const auto policy = make_policy(words_.value);
-    const Problem problem = result_.replay.problem();
+    const Problem problem = result.problem();
     Simulator simulator;
     if (const auto online = policy->online(problem); online != nullptr) {
-      result_.replay.plan = simulator.record(problem, *online).plan;
-      result_.replay.plan.policy = policy->name();
+      result.plan = simulator.record(problem, *online).plan;
+      result.plan.policy = policy->name();
     } else {
-      result_.replay.plan = policy->plan(problem);
+      result.plan = policy->plan(problem);
     }
-    const auto findings = check(problem.graph, problem.platform, result_.replay.plan);
+    const auto findings = check(problem.graph, problem.platform, result.plan);
     if (!findings.empty()) {
       throw InfeasibleError(fmt::format(
           "policy {} breaks the order of the trace: {}", words_.value, findings.front().message));
     }
+    return result;
   }
 
-  /// Policies do not wait on the host, so that the plan they are compared with must not, either.
-  void drop_synchronizations() {
-    Plan plan = result_.replay.plan;
-    for (HostProgram& host : plan.hosts) {
+  /// Policies do not wait on the host, so that the plan they are compared with must not, either;
+  /// nor is there anything left of its waits for what the profile does not show.
+  [[nodiscard]] static ChangedReplay without_host_waits(const ReplayModel& model) {
+    ChangedReplay result = with_mean_host(model);
+    for (HostProgram& host : result.plan.hosts) {
       std::erase_if(host.calls,
                     [](HostCall call) { return call.kind() == HostCallKind::synchronize; });
     }
-    result_.compared_with = device_span(simulated(result_.replay.problem(), plan));
+    IdVector<TaskId, Duration> durations = result.costs.durations();
+    for (const TaskId task : result.graph.tasks()) {
+      const bool pause = result.graph.operation(task).kind == TaskKind::host;
+      if (pause && result.graph.successors(task).empty()) durations[task] = Duration{0};
+    }
+    result.costs.set_task_durations(std::move(durations));
+    return result;
   }
 
-  void move_to_machine() {
+  [[nodiscard]] ChangedReplay move_to_machine() {
     const std::size_t comma = words_.value.find(',');
-    if (comma == std::string::npos) refuse(change_, "machine=FROM,TO");
+    if (comma == std::string::npos) refuse(part_, "machine=FROM,TO");
     const MachineSpec from = load_machine(words_.value.substr(0, comma));
     const MachineSpec to = load_machine(words_.value.substr(comma + 1));
     const Device& old_device = from.platform.devices[DeviceId{0}];
     const Device& new_device = to.platform.devices[DeviceId{0}];
-    result_.replay = with_durations(model_, [&](TaskId task) {
+    expect_profiled_on(from.name, old_device);
+    note("durations by the ratio of data sheet rates; the host is the same");
+    return with_durations(model_, [&](TaskId task) {
       const Operation& operation = model_.graph.operation(task);
+      if (operation.kind == TaskKind::host) return model_.costs.duration(task);  // a pause
       const double speed_up =
           machine_speed_up(operation.name, operation.kind, old_device, new_device);
       return from_us(to_us(model_.costs.duration(task)) / speed_up);
     });
-    result_.note = "durations by the ratio of data sheet rates; the host is the same";
   }
 
-  const ReplayModel& model_;
+  void expect_profiled_on(const std::string& machine, const Device& device) {
+    if (trace_.devices.empty() || trace_.devices.front().name.empty()) {
+      return note("the profile does not say what device it is of");
+    }
+    const std::string& profiled = trace_.devices.front().name;
+    if (may_be_device(profiled, device.name)) return;
+    throw InputError(
+        {.file = "--what-if",
+         .pointer = "",
+         .found = fmt::format("\"{}\": a profile from {} ({})", part_, machine, device.name),
+         .expected = fmt::format("a machine with the profile's device, {}", profiled),
+         .hint = "machine=FROM,TO scales by the ratio of both; \"schedlab list "
+                 "machines\" has those that there are, and a machine file will do"});
+  }
+
+  const ReplayBase& base_;
   const ImportedTrace& trace_;
   const std::string& change_;
-  Words words_;
   const StopFlag* stop_;
   const TaskGraph* dependencies_;
-  Trace baseline_;
+  ReplayModel model_;  // with what was changed so far
+  std::string part_;
+  Words words_;
   ChangedRun result_;
 };
-
-bool has_any(std::string_view name, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
-    return name.find(part) != std::string_view::npos;
-  });
-}
-
-DataType data_type_of(std::string_view name) {
-  if (has_any(name, {"bf16", "BBS", "bfloat"})) return DataType::bf16;
-  if (has_any(name, {"tf32"})) return DataType::tf32;
-  if (has_any(name, {"f16", "fp16", "hgemm", "half", "h884", "h1688", "h16816"})) {
-    return DataType::fp16;
-  }
-  return DataType::fp32;
-}
-
-double ratio(double from, double to, std::string_view what, const Device& a, const Device& b) {
-  if (from > 0 && to > 0) return to / from;
-  throw InfeasibleError(fmt::format("machine {} has no {}", from > 0 ? b.name : a.name, what));
-}
 
 }  // namespace
 
@@ -276,51 +345,40 @@ const std::vector<ChangeForm>& change_forms() {
   return forms;
 }
 
-Duration device_span(const Trace& trace) {
+ReplayBase::ReplayBase(ReplayModel made, const StopFlag* stop)
+    : model(std::move(made)),
+      trace(simulated(model.problem(), model.plan, stop)),
+      errors(replay_errors(model, trace)) {}
+
+Duration device_span(const TaskGraph& graph, const Trace& trace) {
   Time end{};
-  for (const TaskSpan& span : trace.tasks) end = std::max(end, span.ended);
+  for (const TaskSpan& span : trace.tasks) {
+    if (graph.operation(span.task).kind != TaskKind::host) end = std::max(end, span.ended);
+  }
   return end.time_since_epoch();
 }
 
-ChangedRun simulate_change(const ReplayModel& model,
+std::vector<std::string> change_parts(const std::string& change) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= change.size();) {
+    const std::size_t end = std::min(change.find(',', begin), change.size());
+    const std::string piece = change.substr(begin, end - begin);
+    if (parts.empty() || phase_of(word_of(piece)) != nullptr) {
+      parts.push_back(piece);
+    } else {
+      parts.back() += "," + piece;
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+ChangedRun simulate_change(const ReplayBase& base,
                            const ImportedTrace& trace,
                            const std::string& change,
                            const StopFlag* stop,
                            const TaskGraph* dependencies) {
-  return ChangeMaker(model, trace, change, stop, dependencies).run();
-}
-
-double machine_speed_up(std::string_view kernel,
-                        TaskKind kind,
-                        const Device& from,
-                        const Device& to) {
-  switch (kind) {
-    case TaskKind::collective:
-      return 1.0;
-    case TaskKind::copy_host_to_device:
-      return ratio(from.rates.host_to_device.count(),
-                   to.rates.host_to_device.count(),
-                   "link from the host",
-                   from,
-                   to);
-    case TaskKind::copy_device_to_host:
-      return ratio(from.rates.device_to_host.count(),
-                   to.rates.device_to_host.count(),
-                   "link to the host",
-                   from,
-                   to);
-    default:
-      break;
-  }
-  if (has_any(kernel, {"gemm", "conv", "cutlass", "xmma", "fprop", "wgrad", "dgrad", "Cijk"})) {
-    const auto type = static_cast<std::size_t>(data_type_of(kernel));
-    return ratio(from.rates.matrix.at(type).count(),
-                 to.rates.matrix.at(type).count(),
-                 fmt::format("rate of {} matrix kernels", to_string(data_type_of(kernel))),
-                 from,
-                 to);
-  }
-  return ratio(from.rates.memory.count(), to.rates.memory.count(), "memory bandwidth", from, to);
+  return ChangeMaker(base, trace, change, stop, dependencies).run();
 }
 
 }  // namespace schedlab

@@ -14,6 +14,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// As a number that is written with the digits of the trace's times (to_us multiplies by a number
+/// that has no exact form).
+double exact_us(Duration d) {
+  return static_cast<double>(d.count()) / 1e6;
+}
+double exact_us(Time t) {
+  return exact_us(t.time_since_epoch());
+}
+
 Json waits_json(const WaitCounts& waits) {
   return {{"recorded", waits.recorded},
           {"launch_order", waits.by_launch_order},
@@ -33,19 +42,20 @@ Json rank_json(const ReplayReport& report, std::size_t rank) {
           {"overlaps", order.overlaps},
           {"stream_waits", waits_json(order.waits)},
           {"host_waits", waits_json(order.host_waits)},
-          {"launch_latency_us", to_us(delays.launch_latency)},
-          {"stream_gap_us", to_us(delays.stream_gap)},
-          {"event_latency_us", to_us(delays.event_latency)},
-          {"graph_node_gap_us", to_us(delays.graph_node_gap)},
-          {"wake_up_us", to_us(delays.wake_up)}};
+          {"launch_latency_us", exact_us(delays.launch_latency)},
+          {"stream_gap_us", exact_us(delays.stream_gap)},
+          {"event_latency_us", exact_us(delays.event_latency)},
+          {"graph_node_gap_us", exact_us(delays.graph_node_gap)},
+          {"wake_up_us", exact_us(delays.wake_up)}};
 }
 
 Json change_json(const ChangedRun& change) {
   return {{"change", change.change},
           {"touched", change.replay.touched},
-          {"span_us", to_us(change.span)},
-          {"compared_with_us", to_us(change.compared_with)},
+          {"span_us", exact_us(change.span)},
+          {"compared_with_us", exact_us(change.compared_with)},
           {"speed_up", change.speed_up()},
+          {"base_span_error", change.base_span_error},
           {"note", change.note}};
 }
 
@@ -64,24 +74,24 @@ std::string replay_text(const ReplayReport& report) {
                   to_string(report.strength));
   if (splits(report.strength)) {
     text += fmt::format("  learned before {:.3f} us, predicted from there; iterations: {}\n",
-                        to_us(report.model.from),
+                        exact_us(report.model.from),
                         report.model.split.iterations);
     if (report.model.split.iterations == 0) {
       text += "  note: nothing repeats in this trace, so the prediction is an extrapolation\n";
     }
   }
   text += fmt::format("  span {:.3f} us, replayed {:.3f} us ({:+.2f} %)\n",
-                      to_us(errors.measured_span),
-                      to_us(errors.replayed_span),
+                      exact_us(errors.measured_span),
+                      exact_us(errors.replayed_span),
                       100 * errors.span_error());
   text += fmt::format(
       "  {} starts predicted, {} given; errors: half below {:.3f} us, 90 % below {:.3f} us, all "
       "below {:.3f} us\n",
       errors.tasks,
       errors.given,
-      to_us(errors.start_p50),
-      to_us(errors.start_p90),
-      to_us(errors.start_max));
+      exact_us(errors.start_p50),
+      exact_us(errors.start_p90),
+      exact_us(errors.start_max));
   if (report.strength == ReplayStrength::calibrated) {
     text += fmt::format(
         "  errors of durations: half below {:.1f} %, 90 % below {:.1f} %; {} kernels not seen "
@@ -95,17 +105,25 @@ std::string replay_text(const ReplayReport& report) {
         "  {} collectives end at most {:.3f} us apart (measured {:.3f} us), at most {:.3f} us from "
         "when they did\n",
         report.collectives.collectives,
-        to_us(report.collectives.replayed),
-        to_us(report.collectives.measured),
-        to_us(report.collectives.end_error_max));
+        exact_us(report.collectives.replayed),
+        exact_us(report.collectives.measured),
+        exact_us(report.collectives.end_error_max));
   }
-  if (!report.what_if.empty()) text += "what if\n";
+  if (errors.pauses > 0) {
+    text += fmt::format(
+        "  {} waits that nothing in the profile explains are as long as they were: {:.3f} us\n",
+        errors.pauses,
+        exact_us(errors.paused));
+  }
+  if (!report.what_if.empty())
+    text += "what if (behind each: how far off what it starts from is)\n";
   for (const ChangedRun& change : report.what_if) {
-    text += fmt::format("  {:32} {:14.3f} us, {:.3f} times as fast ({:+.3f} us)\n",
+    text += fmt::format("  {:32} {:14.3f} us, {:.3f} times as fast ({:+.3f} us), {:+.2f} % off\n",
                         change.change,
-                        to_us(change.span),
+                        exact_us(change.span),
                         change.speed_up(),
-                        to_us(change.span - change.compared_with));
+                        exact_us(change.span - change.compared_with),
+                        100 * change.base_span_error);
     if (change.replay.touched == 0) text += "    note: it changes nothing here\n";
     if (!change.note.empty()) text += fmt::format("    note: {}\n", change.note);
   }
@@ -124,24 +142,25 @@ std::string replay_json(const ReplayReport& report) {
       {"schedlab", "replay"},
       {"version", 1},
       {"strength", to_string(report.strength)},
-      {"from_us", to_us(report.model.from)},
+      {"from_us", exact_us(report.model.from)},
       {"iterations", report.model.split.iterations},
       {"predicted", errors.tasks},
       {"given", errors.given},
+      {"pauses", {{"count", errors.pauses}, {"total_us", exact_us(errors.paused)}}},
       {"start_error_us",
-       {{"p50", to_us(errors.start_p50)},
-        {"p90", to_us(errors.start_p90)},
-        {"max", to_us(errors.start_max)}}},
+       {{"p50", exact_us(errors.start_p50)},
+        {"p90", exact_us(errors.start_p90)},
+        {"max", exact_us(errors.start_max)}}},
       {"duration_error", {{"p50", errors.duration_p50}, {"p90", errors.duration_p90}}},
       {"unknown_durations", report.model.unknown_durations},
-      {"measured_span_us", to_us(errors.measured_span)},
-      {"replayed_span_us", to_us(errors.replayed_span)},
+      {"measured_span_us", exact_us(errors.measured_span)},
+      {"replayed_span_us", exact_us(errors.replayed_span)},
       {"span_error", errors.span_error()},
       {"collectives",
        {{"count", report.collectives.collectives},
-        {"replayed_spread_us", to_us(report.collectives.replayed)},
-        {"measured_spread_us", to_us(report.collectives.measured)},
-        {"end_error_max_us", to_us(report.collectives.end_error_max)}}},
+        {"replayed_spread_us", exact_us(report.collectives.replayed)},
+        {"measured_spread_us", exact_us(report.collectives.measured)},
+        {"end_error_max_us", exact_us(report.collectives.end_error_max)}}},
       {"ranks", std::move(ranks)},
       {"what_if", std::move(changes)}};
   return document.dump(2) + "\n";
@@ -174,6 +193,7 @@ std::string replay_schema() {
                                             {"span_us", number},
                                             {"compared_with_us", number},
                                             {"speed_up", number},
+                                            {"base_span_error", number},
                                             {"note", text}});
   const Json file = schema::whole_object(
       {{"strength",
@@ -182,6 +202,7 @@ std::string replay_schema() {
        {"iterations", count},
        {"predicted", count},
        {"given", count},
+       {"pauses", schema::whole_object({{"count", count}, {"total_us", number}})},
        {"start_error_us",
         schema::whole_object({{"p50", number}, {"p90", number}, {"max", number}})},
        {"duration_error", schema::whole_object({{"p50", number}, {"p90", number}})},
@@ -203,6 +224,9 @@ Table replay_items(const ReplayReport& report) {
   Table table;
   for (const char* name : {"rank",
                            "stream",
+                           "correlation",
+                           "graph",
+                           "graph_node",
                            "name",
                            "given",
                            "measured_start_us",
@@ -214,18 +238,50 @@ Table replay_items(const ReplayReport& report) {
   }
   IdVector<TaskId, const TaskSpan*> replayed(report.model.graph.task_count(), nullptr);
   for (const TaskSpan& span : report.trace.tasks) replayed[span.task] = &span;
+  const auto known = [](std::uint64_t number) {
+    return number == 0 ? Cell{} : Cell{static_cast<std::int64_t>(number)};
+  };
   for (const TaskSpan& measured : report.model.measured.tasks) {
     const TaskSpan* span = replayed[measured.task];
     if (span == nullptr) continue;
-    table.rows.push_back({Cell{std::int64_t{report.model.origins[measured.task].rank}},
+    const ReplayModel::Origin& origin = report.model.origins[measured.task];
+    const DeviceRow row =
+        origin.pause != 0 ? DeviceRow{} : report.run.traces[origin.rank].device_rows[origin.row];
+    table.rows.push_back({Cell{std::int64_t{origin.rank}},
                           Cell{report.model.plan.stream_name(measured.stream)},
+                          known(row.correlation),
+                          known(row.graph),
+                          known(row.graph_node),
                           Cell{report.model.graph.operation(measured.task).name},
                           Cell{std::int64_t{report.model.given[measured.task] ? 1 : 0}},
-                          Cell{to_us(measured.started)},
-                          Cell{to_us(span->started)},
-                          Cell{to_us(span->started - measured.started)},
-                          Cell{to_us(measured.duration())},
-                          Cell{to_us(span->duration())}});
+                          Cell{exact_us(measured.started)},
+                          Cell{exact_us(span->started)},
+                          Cell{exact_us(span->started - measured.started)},
+                          Cell{exact_us(measured.duration())},
+                          Cell{exact_us(span->duration())}});
+  }
+  return table;
+}
+
+Table replay_changes(const ReplayReport& report) {
+  Table table;
+  for (const char* name : {"change",
+                           "touched",
+                           "span_us",
+                           "compared_with_us",
+                           "speed_up",
+                           "base_span_error",
+                           "note"}) {
+    table.columns.push_back({name});
+  }
+  for (const ChangedRun& change : report.what_if) {
+    table.rows.push_back({Cell{change.change},
+                          Cell{std::int64_t{change.replay.touched}},
+                          Cell{exact_us(change.span)},
+                          Cell{exact_us(change.compared_with)},
+                          Cell{change.speed_up()},
+                          Cell{change.base_span_error},
+                          Cell{change.note}});
   }
   return table;
 }

@@ -29,5 +29,7 @@ struct ReplayReport {
 [[nodiscard]] std::string replay_schema();
 /// items.csv: a row per task, as measured and as replayed.
 [[nodiscard]] Table replay_items(const ReplayReport& report);
+/// what_if.csv: a row per change.
+[[nodiscard]] Table replay_changes(const ReplayReport& report);
 
 }  // namespace schedlab

@@ -100,6 +100,21 @@ TEST_CASE("an item that ended after the waiting one started was not waited for")
   CHECK(order.waits.unresolved == 1);
 }
 
+TEST_CASE("an event recorded before the last launch of its stream ties what started long after") {
+  ImportedTraceMaker maker;
+  maker.kernel("own", 7, 0, 7, 10);
+  maker.kernel("recorded", 20, 20, 27, 2000);
+  maker.kernel("behind", 20, 40, 2000, 9000);  // ends too late to be what the kernel waits for
+  maker.wait(60);
+  maker.kernel("waiting", 7, 80, 2004, 2010);
+  const ImportedTrace trace = std::move(maker).done();
+  const ReconstructedTrace order = reconstruct(trace);
+  REQUIRE(order.ties.size() == 1);
+  CHECK(order.items[order.ties[0].from].ended == ImportedTraceMaker::at(2000));
+  CHECK(order.waits.by_running_work == 1);
+  CHECK(order.waits.unresolved == 0);
+}
+
 TEST_CASE("all nodes of one graph launch are one item, and what always came first is needed") {
   ImportedTraceMaker maker;
   for (const int start : {0, 1000}) {

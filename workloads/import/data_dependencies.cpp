@@ -16,7 +16,9 @@ class DependencyMaker {
  public:
   DependencyMaker(const ReplayModel& model, const TimedExecutionTrace& joined)
       : model_(model), joined_(joined), owned_(model.graph.task_count(), false) {
-    for (const TaskId task : model.graph.tasks()) task_of_[model.origins[task].row] = task;
+    for (const TaskId task : model.graph.tasks()) {
+      if (!model.is_pause(task)) task_of_[model.origins[task].row] = task;
+    }
   }
 
   TaskGraph run() && {
@@ -76,7 +78,7 @@ class DependencyMaker {
     for (const TaskSpan& span : model_.measured.tasks) queues[span.stream].push_back(span.task);
     for (auto& [stream, queue] : queues) {
       std::sort(queue.begin(), queue.end(), [&](TaskId a, TaskId b) {
-        return model_.origins[a].row < model_.origins[b].row;
+        return model_.origins[a] < model_.origins[b];
       });
       for (std::size_t i = 1; i < queue.size(); ++i) {
         if (owned_[queue[i - 1].value()] && owned_[queue[i].value()]) continue;

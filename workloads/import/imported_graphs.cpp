@@ -79,7 +79,8 @@ void collect_node_gaps(const ImportedTrace& trace,
       for (const std::uint32_t need : graph.needs[node]) {
         last = std::max(last, node_row(trace, order, launch, need).ended);
       }
-      gaps.push_back(node_row(trace, order, launch, node).started - last);
+      const Duration gap = node_row(trace, order, launch, node).started - last;
+      if (gap <= unexplained_wait) gaps.push_back(gap);
     }
   }
 }

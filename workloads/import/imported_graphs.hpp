@@ -27,7 +27,7 @@ struct ImportedGraph {
                                                          const ReconstructedTrace& order);
 
 /// Adds, for each node of each launch that started before `until`, the time since the last of its
-/// needs had ended.
+/// needs had ended, where that is no longer than `unexplained_wait`.
 void collect_node_gaps(const ImportedTrace& trace,
                        const ReconstructedTrace& order,
                        const ImportedGraph& graph,

@@ -202,6 +202,7 @@ class OperatorGraph {
       }
     };
     if (step.kind == HostStepKind::synchronize_item) return wait_for(step.item);
+    if (step.kind != HostStepKind::synchronize_device) return;
     for (const auto& queue : order_.queues) {
       const auto done = std::find_if(queue.rbegin(), queue.rend(), [&](StreamItemId item) {
         return used(item) && order_.items[item].ended <= trace_.calls[step.call].ended;

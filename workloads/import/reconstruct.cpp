@@ -27,6 +27,7 @@ class ItemMaker {
     for (const StreamItemId id : result_.items.ids()) {
       StreamItem& made = result_.items[id];
       made.holds_host = holds_host(made);
+      made.early = made.graph && made.launched() && made.started < trace_.calls[made.call].ended;
       auto& queue = result_.queues[made.stream];
       if (!queue.empty() && made.started + slack(trace_) < result_.items[queue.back()].ended) {
         ++result_.overlaps;
@@ -65,6 +66,7 @@ class ItemMaker {
                                                        .call = known ? *call : StreamItem::no_call,
                                                        .graph = graph,
                                                        .holds_host = false,
+                                                       .early = false,
                                                        .started = row.started,
                                                        .ended = row.ended});
     if (graph) graphs_.emplace(row.correlation, made);

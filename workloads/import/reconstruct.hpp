@@ -28,6 +28,7 @@ struct StreamItem {
   std::uint32_t call = no_call;  ///< in ImportedTrace::calls
   bool graph = false;
   bool holds_host = false;  ///< a copy whose call returned only when it was done, or nearly
+  bool early = false;       ///< a graph that began before the call that launched it returned
   Time started{};
   Time ended{};  ///< the last of its rows
 
@@ -56,13 +57,18 @@ enum class HostStepKind : std::uint8_t {
   launch,
   synchronize_item,    ///< the host waits for one item and all before it in its stream
   synchronize_device,  ///< the host waits for everything
+  wait_outside,        ///< the host waits for something that the trace does not show
 };
+
+/// A wait that is longer than this, and that nothing in the trace can have caused, is not a delay
+/// of the driver but something that the trace does not show.
+inline constexpr Duration unexplained_wait = std::chrono::microseconds{100};  // assumed
 
 /// One call that matters to devices, in the order in which the threads of the process made them.
 struct HostStep {
   HostStepKind kind = HostStepKind::launch;
   std::uint32_t call = 0;
-  StreamItemId item;  ///< launched or waited for; none() of synchronize_device
+  StreamItemId item;  ///< launched or waited for; else none()
 };
 
 /// What became of the calls by which a host or a stream waits.
@@ -103,10 +109,13 @@ struct ReconstructedTrace {
 /// Events    where the profiler recorded who waits for what (`cuda_sync`), that. Elsewhere each
 ///           wait call makes the stream of the thread's next launch wait for the last item of
 ///           another stream: one that got work since the waiting stream did last, else one that was
-///           still at work; never an item that ended after the waiting one started.
+///           still at work; never an item that ended after the waiting one started. Where the
+///           waiting item started much later (`unexplained_wait`) than all this ended, the event
+///           was recorded before the last launch into its stream: behind what ended last before.
 /// Host      calls in the order of their start, whatever thread made them. A synchronisation waits
 ///           for the stream or event that was recorded with it; else for the thread's last launch,
-///           if that ended before the call did.
+///           if that ended before the call did. A longer call (`unexplained_wait`) that nothing
+///           can have held is a wait for something outside the trace.
 /// Measured times only ever exclude or, of several candidates, choose; there is at most one tie per
 /// wait call.
 /// Cost      O(rows log rows + wait calls * streams).

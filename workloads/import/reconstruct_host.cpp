@@ -63,6 +63,8 @@ class HostWaits {
     }
     if (item.valid()) {
       result_.host.push_back({.kind = HostStepKind::synchronize_item, .call = index, .item = item});
+    } else if (call.ended - call.started > unexplained_wait) {
+      result_.host.push_back({.kind = HostStepKind::wait_outside, .call = index, .item = {}});
     }
   }
 

@@ -81,18 +81,57 @@ class TieFinder {
       return;
     }
     const Launch* own = order_.last_before(to->stream, wait.started);
-    for (const Launch* from : candidates(*to, wait.started)) {
-      if (seen_.contains({to->item, from->item}) || !in_time(from->item, to->item)) continue;
-      const bool newer = own == nullptr || own->called < from->called;
-      if (!newer && result_.items[from->item].ended <= wait.started) continue;
-      add(from->item,
-          to->item,
-          newer ? TieEvidence::launch_order : TieEvidence::running_work,
-          call);
-      ++(newer ? result_.waits.by_launch_order : result_.waits.by_running_work);
+    const Launch* from = nullptr;
+    bool newer = false;
+    for (const Launch* candidate : candidates(*to, wait.started)) {
+      if (seen_.contains({to->item, candidate->item}) || !in_time(candidate->item, to->item)) {
+        continue;
+      }
+      newer = own == nullptr || own->called < candidate->called;
+      if (!newer && result_.items[candidate->item].ended <= wait.started) continue;
+      from = candidate;
+      break;
+    }
+    if (const Launch* later = latest_done(*to, own, from, wait.started); later != nullptr) {
+      from = later;
+      newer = false;
+    }
+    if (from == nullptr) {
+      ++result_.waits.unresolved;
       return;
     }
-    ++result_.waits.unresolved;
+    add(from->item, to->item, newer ? TieEvidence::launch_order : TieEvidence::running_work, call);
+    ++(newer ? result_.waits.by_launch_order : result_.waits.by_running_work);
+  }
+
+  /// The event may have been recorded before the last launch into its stream. Where `to` started
+  /// long after all that it is known to wait for, `from` included: of all that was launched before
+  /// the wait, and ended after that and in time, the last to end.
+  [[nodiscard]] const Launch* latest_done(const Launch& to,
+                                          const Launch* own,
+                                          const Launch* from,
+                                          Time when) const {
+    const StreamItem& item = result_.items[to.item];
+    Time ready = trace_.calls[item.call].ended;
+    const auto wait_for = [&](StreamItemId id) {
+      ready = std::max(ready, result_.items[id].ended);
+    };
+    if (own != nullptr) wait_for(own->item);
+    if (from != nullptr) wait_for(from->item);
+    for (const StreamTie& tie : result_.ties) {
+      if (tie.to == to.item) wait_for(tie.from);
+    }
+    if (item.started - ready <= unexplained_wait) return nullptr;
+    const Launch* found = nullptr;
+    for (const Launch* last : candidates(to, when)) {
+      while (last != nullptr && !in_time(last->item, to.item)) {
+        last = order_.last_before(last->stream, last->called);
+      }
+      if (last == nullptr || result_.items[last->item].ended <= ready) continue;
+      wait_for(last->item);
+      found = last;
+    }
+    return found;
   }
 
   /// The last launch into each other stream of the device, the latest first.

@@ -22,8 +22,10 @@ RankParts::RankParts(const ReplayRank& rank, ReplayStrength strength, Time until
       delays(fit_delays(rank.trace, rank.order, launches, until)),
       host(rank.trace, rank.order),
       graphs(imported_graphs(rank.trace, rank.order)),
+      pauses(rank.trace, rank.order, launches, delays, graphs, host, until),
       from(splits(strength) ? until : Time{}),
-      use(rank.order.items.size(), Use::launched) {
+      use(rank.order.items.size(), Use::launched),
+      pause_before(rank.order.items.size(), TaskId::none()) {
   for (const auto& queue : order.queues) {
     bool launched = false;
     for (const StreamItemId id : queue) {
@@ -199,6 +201,11 @@ ReplayErrors replay_errors(const ReplayModel& model, const Trace& replayed) {
   Time replayed_end{};
   for (const TaskSpan& span : replayed.tasks) {
     const TaskSpan& truth = *measured[span.task];
+    if (model.is_pause(span.task)) {
+      ++result.pauses;
+      result.paused += span.duration();
+      continue;
+    }
     measured_end = std::max(measured_end, truth.ended);
     replayed_end = std::max(replayed_end, span.ended);
     if (model.given[span.task]) {

@@ -57,7 +57,14 @@ struct ReplayModel {
   Trace measured;
   struct Origin {
     std::uint32_t rank = 0;  ///< position in `ranks`
-    std::uint32_t row = 0;   ///< in ImportedTrace::device_rows
+    std::uint32_t row = 0;   ///< in ImportedTrace::device_rows; no_row of some pauses
+    /// 0: the task is the row; -1: it is a pause in front of it, +1: one of the host behind it. A
+    /// pause is a task of kind `host` (`pause_name`) that is as long as a wait of the trace that
+    /// nothing in it explains (ReplayPauses).
+    std::int8_t pause = 0;
+
+    static constexpr std::uint32_t no_row = 0xFFFFFFFFU;
+    friend auto operator<=>(const Origin&, const Origin&) = default;
   };
   IdVector<TaskId, Origin> origins;
   /// Starts that are not predictions: the launch is not in the trace, or, where launches are
@@ -69,7 +76,12 @@ struct ReplayModel {
   std::uint32_t unknown_durations = 0;  ///< calibrated: kernels that the first part does not have
 
   [[nodiscard]] Problem problem() const { return {graph, platform, costs}; }
+  [[nodiscard]] bool is_pause(TaskId task) const { return graph.operation(task).kind == TaskKind::host;
+  }
 };
+
+/// The name of tasks that stand for waits which nothing in a trace explains.
+inline constexpr std::string_view pause_name = "wait for something outside the profile";
 
 /// Makes the model. Several ranks must be of one job: the k-th collective of each is joined (they
 /// end together; a joined collective lasts as long as it did on the rank that came last).
@@ -82,8 +94,10 @@ struct ReplayModel {
 
 /// Percentiles of absolute errors over the tasks whose start is predicted.
 struct ReplayErrors {
-  std::uint32_t tasks = 0;  ///< predicted
-  std::uint32_t given = 0;  ///< not predicted
+  std::uint32_t tasks = 0;   ///< predicted
+  std::uint32_t given = 0;   ///< not predicted
+  std::uint32_t pauses = 0;  ///< waits that nothing explains, as long as recorded
+  Duration paused{0};        ///< all of them
   Duration start_p50{0};
   Duration start_p90{0};
   Duration start_max{0};

@@ -31,6 +31,7 @@ std::vector<bool> chosen_tasks(const ReplayModel& model, const std::vector<Opera
   std::vector<bool> result(model.graph.task_count(), false);
   for (const TaskId task : model.graph.tasks()) {
     result[task.value()] =
+        !model.is_pause(task) &&
         std::find(which.begin(), which.end(), model.graph.operation_id(task)) != which.end();
   }
   return result;
@@ -239,11 +240,14 @@ std::vector<HostCall> calls_at_once(const std::vector<HostCall>& calls,
 std::vector<OperationId> find_kernels(const TaskGraph& graph, std::string_view part) {
   std::vector<OperationId> result;
   for (const OperationId id : graph.operations().ids()) {
-    if (graph.operations()[id].name.find(part) != std::string::npos) result.push_back(id);
+    const Operation& operation = graph.operations()[id];
+    if (operation.kind == TaskKind::host) continue;  // a pause
+    if (operation.name.find(part) != std::string::npos) result.push_back(id);
   }
   if (!result.empty()) return result;
   std::map<OperationId, Duration> totals;
   for (const TaskId task : graph.tasks()) {
+    if (graph.operation(task).kind == TaskKind::host) continue;
     totals[graph.operation_id(task)] += graph.fixed_duration(task);
   }
   std::vector<std::pair<Duration, OperationId>> longest;
@@ -342,7 +346,8 @@ ChangedReplay scale_hosts(const ReplayModel& model, double factor) {
 ChangedReplay slow_rank(const ReplayModel& model, std::uint32_t rank, double factor) {
   ChangedReplay result = with_durations(model, [&](TaskId task) {
     const Duration duration = model.costs.duration(task);
-    return model.origins[task].rank == rank && !model.graph.collectives().of(task).valid()
+    return model.origins[task].rank == rank && !model.is_pause(task) &&
+                   !model.graph.collectives().of(task).valid()
                ? scaled(duration, factor)
                : duration;
   });

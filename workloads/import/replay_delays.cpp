@@ -73,11 +73,9 @@ HostWaitSamples host_waits(const ImportedTrace& trace,
     const CallRow& call = trace.calls[step.call];
     const Time ended = order.items[step.item].ended;
     if (call.ended >= until || ended > call.ended) continue;
-    if (ended > call.started) {
-      samples.wake_ups.push_back(call.ended - ended);
-    } else {
-      samples.calls.push_back(call.ended - call.started);
-    }
+    const bool waited = ended > call.started;
+    const Duration rest = call.ended - std::max(ended, call.started);
+    if (rest <= unexplained_wait) (waited ? samples.wake_ups : samples.calls).push_back(rest);
   }
   return samples;
 }
@@ -125,9 +123,13 @@ LaunchDelays::LaunchDelays(const ImportedTrace& trace, const ReconstructedTrace&
   samples_ = all.size();
 }
 
+bool LaunchDelays::from_begin(StreamItemId item) const {
+  return order_.items[item].holds_host || order_.items[item].early;
+}
+
 Time LaunchDelays::reference(StreamItemId item) const {
   const CallRow& call = trace_.calls[order_.items[item].call];
-  return order_.items[item].holds_host ? call.started : call.ended;
+  return from_begin(item) ? call.started : call.ended;
 }
 
 std::vector<LaunchDelays::Sort> LaunchDelays::sorts(StreamItemId id) const {
@@ -135,10 +137,10 @@ std::vector<LaunchDelays::Sort> LaunchDelays::sorts(StreamItemId id) const {
   const TextId call = trace_.calls[item.call].name;
   std::vector<Sort> result;
   if (!item.graph) {
-    result.emplace_back(item.holds_host, call, trace_.device_rows[order_.rows_of(id).front()].name);
+    result.emplace_back(from_begin(id), call, trace_.device_rows[order_.rows_of(id).front()].name);
   }
-  result.emplace_back(item.holds_host, call, TextId::none());
-  if (!item.graph) result.emplace_back(item.holds_host, TextId::none(), TextId::none());
+  result.emplace_back(from_begin(id), call, TextId::none());
+  if (!item.graph) result.emplace_back(from_begin(id), TextId::none(), TextId::none());
   return result;
 }
 
@@ -148,7 +150,7 @@ Duration LaunchDelays::of(StreamItemId id) const {
   for (const Sort& sort : sorts(id)) {
     if (const auto found = delays_.find(sort); found != delays_.end()) return found->second;
   }
-  return item.holds_host ? typical_call_ + typical_ : typical_;
+  return from_begin(id) ? typical_call_ + typical_ : typical_;
 }
 
 ReplayDelays fit_delays(const ImportedTrace& trace,

@@ -17,11 +17,12 @@ struct ReplayDelays {
   Duration stream_gap{0};      ///< mean, between items of a stream that were both waiting
   Duration event_latency{0};   ///< median, from the end of an item to what waits for its event
   Duration graph_node_gap{0};  ///< mean, from a node's end to the first node that needs it
-  Duration wake_up{0};         ///< median, from what the host waits for to the return of the call
-  Duration synchronize{0};     ///< median, a synchronisation that finds nothing to wait for
-  Duration launch_call{0};     ///< median, the call that launches one kernel
-  Duration graph_call{0};      ///< median, the call that launches a device graph; 0: there is none
-  std::size_t latencies = 0;   ///< samples of each
+  Duration wake_up{0};  ///< median, from what the host waits for to the return of the call, where
+                        ///< that is no longer than `unexplained_wait`
+  Duration synchronize{0};  ///< median, a synchronisation that finds nothing to wait for; likewise
+  Duration launch_call{0};  ///< median, the call that launches one kernel
+  Duration graph_call{0};   ///< median, the call that launches a device graph; 0: there is none
+  std::size_t latencies = 0;  ///< samples of each
   std::size_t gaps = 0;
   std::size_t events = 0;
   std::size_t nodes = 0;
@@ -43,11 +44,12 @@ class LaunchDelays {
   /// work begins before the call returns. 0 of an item without a launch.
   [[nodiscard]] Duration of(StreamItemId id) const;
   /// What the delay of an item counts from: the return of its call; of a copy that holds the host,
-  /// the begin.
+  /// and of a graph that begins before its call returns, the begin.
   [[nodiscard]] Time reference(StreamItemId item) const;
 
  private:
-  using Sort = std::tuple<bool, TextId, TextId>;  // holds the host, call, activity
+  using Sort = std::tuple<bool, TextId, TextId>;  // counts from the begin, call, activity
+  [[nodiscard]] bool from_begin(StreamItemId item) const;
   [[nodiscard]] std::vector<Sort> sorts(StreamItemId id) const;
 
   const ImportedTrace& trace_;

@@ -29,7 +29,10 @@ class GraphMaker {
       : ranks_(ranks), strength_(strength), model_(model) {}
 
   void run() {
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) add_tasks(rank);
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+      add_tasks(rank);
+      add_pauses(rank);
+    }
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) add_edges(ranks_[rank]);
     if (ranks_.size() > 1) join_collectives();
     model_.graph = std::move(builder_).build();
@@ -38,8 +41,10 @@ class GraphMaker {
 
  private:
   OperationId operation(const ImportedTrace& trace, const DeviceRow& row) {
-    const std::string name{trace.texts[row.name]};
-    const TaskKind kind = kind_of(trace, row);
+    return operation(std::string{trace.texts[row.name]}, kind_of(trace, row));
+  }
+
+  OperationId operation(const std::string& name, TaskKind kind) {
     const auto [place, added] = operations_.try_emplace({name, kind});
     if (added) {
       Operation made;
@@ -80,6 +85,102 @@ class GraphMaker {
       if (ranks_.size() > 1) builder_.set_rank(parts.task_of[index], rank);
       durations_.push_back(duration);
     }
+  }
+
+  /// A pause that ended at `ended`, on the trace's clock.
+  TaskId add_pause(std::uint32_t rank,
+                   ReplayModel::Origin origin,
+                   Duration length,
+                   StreamId stream,
+                   Time ended) {
+    const TaskId task =
+        builder_.add_task(operation(std::string{pause_name}, TaskKind::host), {}, length);
+    model_.origins.push_back(origin);
+    if (ranks_.size() > 1) builder_.set_rank(task, rank);
+    durations_.push_back(length);
+    const RankParts& parts = ranks_[rank];
+    const Time until = std::max(Time{}, parts.run_time(ended));
+    const Time from = std::max(Time{}, until - length);
+    pauses_[task] = {.task = task,
+                     .stream = parts.plan_stream(stream),
+                     .host = HostId{rank},
+                     .device = DeviceId{rank},
+                     .submitted = from,
+                     .started = from,
+                     .ended = until};
+    return task;
+  }
+
+  void add_pauses(std::uint32_t rank) {
+    RankParts& parts = ranks_[rank];
+    const ImportedTrace& trace = parts.trace;
+    for (const StreamItemId id : parts.order.items.ids()) {
+      const Duration length = parts.pauses.before(id);
+      if (length == Duration{0} || parts.use[id] != Use::launched) continue;
+      const StreamItem& item = parts.order.items[id];
+      parts.pause_before[id] = add_pause(rank,
+                                         {rank, parts.order.rows_of(id).front(), -1},
+                                         length,
+                                         item.stream,
+                                         item.started - parts.delays.stream_gap);
+    }
+    for (std::uint32_t graph = 0; graph < parts.graphs.size(); ++graph) {
+      for (std::uint32_t node = 0; node < parts.graphs[graph].node_count(); ++node) {
+        add_node_pauses(rank, graph, node);
+      }
+    }
+    if (strength_ == ReplayStrength::copied_launches) return;  // its host waits for nothing
+    for (std::size_t step = 0; step < parts.order.host.size(); ++step) {
+      const CallRow& call = trace.calls[parts.order.host[step].call];
+      const Duration length = parts.pauses.after(step);
+      if (length == Duration{0} || call.started < parts.from) continue;
+      const Time ended = call.ended - parts.delays.wake_up;
+      const StreamId stream = idle_stream(parts, step, ended - length);
+      if (!stream.valid()) continue;
+      const StreamItemId item = parts.order.host[step].item;
+      const std::uint32_t row =
+          item.valid() ? parts.order.rows_of(item).back() : ReplayModel::Origin::no_row;
+      parts.pause_after[step] = {stream, add_pause(rank, {rank, row, 1}, length, stream, ended)};
+    }
+  }
+
+  void add_node_pauses(std::uint32_t rank, std::uint32_t graph, std::uint32_t node) {
+    RankParts& parts = ranks_[rank];
+    const auto& lengths = parts.pauses.before_node(graph, node);
+    for (std::size_t launch = 0; launch < lengths.size(); ++launch) {
+      const StreamItemId item = parts.graphs[graph].launches[launch];
+      if (!parts.whole_graph(item)) continue;
+      const std::uint32_t row = parts.order.rows_of(item)[node];
+      const Time started = parts.trace.device_rows[row].started;
+      parts.pause_before_node[{item, node}] = add_pause(rank,
+                                                        {rank, row, -1},
+                                                        lengths[launch],
+                                                        parts.order.items[item].stream,
+                                                        started - parts.delays.graph_node_gap);
+    }
+  }
+
+  /// A stream whose work had ended by then, as far as it had been launched before the step: that of
+  /// what the step waits for, or of what was launched last before it, if it is one.
+  [[nodiscard]] StreamId idle_stream(const RankParts& parts, std::size_t step, Time when) const {
+    const Time called = parts.trace.calls[parts.order.host[step].call].started;
+    const auto idle = [&](StreamId stream) {
+      const auto& queue = parts.order.queues[stream];
+      return std::all_of(queue.begin(), queue.end(), [&](StreamItemId id) {
+        const StreamItem& item = parts.order.items[id];
+        const Time begun = item.launched() ? parts.trace.calls[item.call].started : item.started;
+        return begun >= called || item.ended <= when;
+      });
+    };
+    StreamItemId near = parts.order.host[step].item;
+    for (std::size_t i = step; i-- > 0 && !near.valid();) {
+      if (parts.order.host[i].kind == HostStepKind::launch) near = parts.order.host[i].item;
+    }
+    if (near.valid() && idle(parts.order.items[near].stream)) return parts.order.items[near].stream;
+    for (const StreamId stream : parts.order.streams.ids()) {
+      if (idle(stream)) return stream;
+    }
+    return StreamId::none();
   }
 
   /// From when on a row keeps its stream busy: its start. Of those from before the recording, of
@@ -137,6 +238,17 @@ class GraphMaker {
       }
     }
     for (const ImportedGraph& graph : parts.graphs) add_nodes(parts, graph, ends);
+    for (const StreamItemId item : parts.order.items.ids()) {
+      const TaskId pause = parts.pause_before[item];
+      if (!pause.valid()) continue;
+      for (const TaskId task : ends[item].first) builder_.add_edge(pause, task);
+      ends[item].first = {pause};
+    }
+    for (const auto& [step, pause] : parts.pause_after) {
+      const StreamItemId item = parts.order.host[step].item;
+      if (!item.valid()) continue;
+      for (const TaskId task : ends[item].last) builder_.add_edge(task, pause.second);
+    }
     const auto connect = [&](StreamItemId from, StreamItemId to) {
       for (const TaskId a : ends[from].last) {
         for (const TaskId b : ends[to].first) builder_.add_edge(a, b);
@@ -164,9 +276,12 @@ class GraphMaker {
       if (!parts.whole_graph(launch)) continue;
       const auto tasks = tasks_of(parts, launch);
       for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+        const auto paused = parts.pause_before_node.find({launch, node});
+        const bool pauses = paused != parts.pause_before_node.end();
         for (const std::uint32_t need : graph.needs[node]) {
-          builder_.add_edge(tasks[need], tasks[node]);
+          builder_.add_edge(tasks[need], pauses ? paused->second : tasks[node]);
         }
+        if (pauses) builder_.add_edge(paused->second, tasks[node]);
         if (graph.needs[node].empty()) ends[launch].first.push_back(tasks[node]);
         if (!needed[node]) ends[launch].last.push_back(tasks[node]);
       }
@@ -185,7 +300,7 @@ class GraphMaker {
   }
 
   [[nodiscard]] std::string_view name_of(TaskId task) const {
-    const auto [rank, row] = model_.origins[task];
+    const auto [rank, row, pause] = model_.origins[task];
     return ranks_[rank].trace.texts[ranks_[rank].trace.device_rows[row].name];
   }
 
@@ -226,7 +341,11 @@ class GraphMaker {
 
   void measure() {
     for (const TaskId task : model_.graph.tasks()) {
-      const auto [rank, index] = model_.origins[task];
+      if (const auto pause = pauses_.find(task); pause != pauses_.end()) {
+        model_.measured.tasks.push_back(pause->second);
+        continue;
+      }
+      const auto [rank, index, none] = model_.origins[task];
       const RankParts& parts = ranks_[rank];
       const DeviceRow& row = parts.trace.device_rows[index];
       const Time started = parts.run_time(std::max(row.started, parts.from));
@@ -260,6 +379,7 @@ class GraphMaker {
   std::map<std::pair<std::string, TaskKind>, OperationId> operations_;
   std::pair<const ImportedTrace*, std::vector<Time>> annotations_{nullptr, {}};
   IdVector<TaskId, Duration> durations_;
+  std::map<TaskId, TaskSpan> pauses_;  // as measured
 };
 
 }  // namespace

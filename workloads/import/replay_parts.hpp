@@ -3,9 +3,13 @@
 
 #include "workloads/import/imported_graphs.hpp"
 #include "workloads/import/replay.hpp"
+#include "workloads/import/replay_pauses.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace schedlab::replaying {
@@ -29,11 +33,16 @@ struct RankParts {
   ReplayDelays delays;
   HostModel host;
   std::vector<ImportedGraph> graphs;
+  ReplayPauses pauses;
   Time from{};        ///< the run's begin on the trace's clock
   Duration shift{0};  ///< what is added to the trace's times to get those of the run
   IdVector<StreamItemId, Use> use;
-  std::vector<TaskId> task_of;  ///< by device row; none(): left out
-  StreamId first_stream;        ///< stream 0 of the trace in the plan
+  std::vector<TaskId> task_of;                  ///< by device row; none(): left out
+  IdVector<StreamItemId, TaskId> pause_before;  ///< none(): there is none
+  /// By launch and node.
+  std::map<std::pair<StreamItemId, std::uint32_t>, TaskId> pause_before_node;
+  std::map<std::size_t, std::pair<StreamId, TaskId>> pause_after;  ///< by step, with its stream
+  StreamId first_stream;  ///< stream 0 of the trace in the plan
 
   [[nodiscard]] Time run_time(Time t) const { return t + shift; }
   [[nodiscard]] StreamId plan_stream(StreamId stream) const {

@@ -60,6 +60,9 @@ class ProgramWriter {
       if (events_[tie.from].valid())
         program_.calls.push_back(HostCall::wait(stream, events_[tie.from]));
     }
+    if (const TaskId pause = parts_.pause_before[item]; pause.valid()) {
+      program_.calls.push_back(HostCall::launch(stream, pause));
+    }
     if (parts_.whole_graph(item)) {
       launch_graph(item, stream);
     } else {
@@ -79,6 +82,7 @@ class ProgramWriter {
 
   /// False: the run does not have what it waits for.
   bool synchronize(const HostStep& step) {
+    if (step.kind == HostStepKind::wait_outside) return false;
     if (step.kind == HostStepKind::synchronize_device) {
       program_.calls.push_back(HostCall::synchronize_all());
       return true;
@@ -88,6 +92,15 @@ class ProgramWriter {
     return true;
   }
 
+  /// The host waits for a pause.
+  void pause(StreamId stream, TaskId task) {
+    const StreamId on = parts_.plan_stream(stream);
+    const EventId event{model_.plan.event_count++};
+    program_.calls.push_back(HostCall::launch(on, task));
+    program_.calls.push_back(HostCall::record(on, event));
+    program_.calls.push_back(HostCall::synchronize_event(event));
+  }
+
  private:
   void launch_graph(StreamItemId item, StreamId stream) {
     const auto [made, added] = device_graphs_.try_emplace(graph_of_.at(item));
@@ -95,14 +108,30 @@ class ProgramWriter {
     if (added) {
       made->second = static_cast<std::uint32_t>(model_.plan.graphs.size());
       DeviceGraph& graph = model_.plan.graphs.emplace_back();
-      for (std::uint32_t node = 0; node < shape.node_count(); ++node) {
-        graph.add_node(node_stream(item, node), shape.needs[node]);
-      }
+      add_nodes(item, shape, graph);
     }
     std::vector<TaskId> tasks;
-    for (const std::uint32_t row : parts_.order.rows_of(item)) tasks.push_back(parts_.task_of[row]);
+    for (std::uint32_t node = 0; node < shape.node_count(); ++node) {
+      const auto pause = parts_.pause_before_node.find({item, node});
+      if (pause != parts_.pause_before_node.end()) tasks.push_back(pause->second);
+      tasks.push_back(parts_.task_of[parts_.order.rows_of(item)[node]]);
+    }
     model_.plan.graphs[made->second].add_launch(tasks);
     program_.calls.push_back(HostCall::graph_launch(stream, made->second));
+  }
+
+  /// Nodes that pause have a node for that in front of them.
+  void add_nodes(StreamItemId item, const ImportedGraph& shape, DeviceGraph& graph) const {
+    std::vector<std::uint32_t> place;  // of the trace's nodes
+    for (std::uint32_t node = 0; node < shape.node_count(); ++node) {
+      std::vector<std::uint32_t> needs;
+      for (const std::uint32_t need : shape.needs[node]) needs.push_back(place[need]);
+      const StreamId stream = node_stream(item, node);
+      if (parts_.pause_before_node.contains({item, node})) {
+        needs = {graph.add_node(stream, std::move(needs))};
+      }
+      place.push_back(graph.add_node(stream, std::move(needs)));
+    }
   }
 
   [[nodiscard]] StreamId node_stream(StreamItemId item, std::uint32_t node) const {
@@ -144,7 +173,9 @@ class PlanMaker {
 
   void run() {
     model_.plan.policy = "as_recorded";
-    model_.given.assign(model_.graph.task_count(), false);
+    for (const ReplayModel::Origin& origin : model_.origins) {
+      model_.given.push_back(origin.pause != 0);
+    }
     model_.plan.hosts = IdVector<HostId, HostProgram>(ranks_.size());
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       HostProgram& program = model_.plan.hosts[HostId{rank}];
@@ -170,9 +201,9 @@ class PlanMaker {
   [[nodiscard]] Departure departure(const RankParts& parts, StreamItemId id, bool first) {
     const StreamItem& item = parts.order.items[id];
     Time arrival = item.started;
-    if (first || !item.launched()) {
-      set_given(parts, id);
-    } else {
+    const bool pauses = parts.pause_before[id].valid();
+    if (pauses || first || !item.launched()) set_given(parts, id);
+    if (pauses || !(first || !item.launched())) {
       arrival = parts.launches.reference(id) + parts.launches.of(id);
     }
     return {.when = parts.run_time(arrival) - parts.delays.launch_latency, .level = 0};
@@ -225,17 +256,35 @@ class PlanMaker {
       const HostStep& step = parts.order.host[i];
       const CallRow& call = parts.trace.calls[step.call];
       if (learned && call.started < parts.from) continue;
+      const Duration behind = work_behind(parts, i, learned);
+      const Duration own = learned ? parts.host.expected(i) : parts.host.recorded(i);
       if (!std::exchange(begun, true)) {
-        writer.work_until(parts.run_time(parts.host.waits(i) ? call.started : call.ended));
+        const Time until = parts.host.waits(i) ? call.started : call.ended;
+        writer.work_until(parts.run_time(until) - behind);
       } else {
-        writer.work(learned ? parts.host.expected(i) : parts.host.recorded(i));
+        writer.work(std::max(Duration{0}, own - behind));
       }
       if (step.kind == HostStepKind::launch) {
         for (const StreamItemId item : unlaunched[step.item]) writer.launch(item);
+        if (parts.pause_before[step.item].valid() && !learned) set_given(parts, step.item);
       }
       make_step(parts, i, writer);
+      writer.work(behind);
     }
     for (const StreamItemId item : unlaunched[StreamItemId::none()]) writer.launch(item);
+  }
+
+  /// The part of a launch call that comes after the launch: of a graph that begins before its call
+  /// returns.
+  static Duration work_behind(const RankParts& parts, std::size_t index, bool learned) {
+    const HostStep& step = parts.order.host[index];
+    if (step.kind != HostStepKind::launch || !parts.order.items[step.item].early) {
+      return Duration{0};
+    }
+    const CallRow& call = parts.trace.calls[step.call];
+    const Duration whole = learned ? parts.delays.graph_call : call.ended - call.started;
+    const Duration before = parts.launches.of(step.item) - parts.delays.launch_latency;
+    return std::max(Duration{0}, whole - std::max(Duration{0}, before));
   }
 
   /// By launched item the ones before it in its stream whose launch is not in the trace: they are
@@ -273,9 +322,19 @@ class PlanMaker {
     }
     HostStep wait = step;
     if (wait.kind == HostStepKind::launch) wait.kind = HostStepKind::synchronize_item;
-    if (!writer.synchronize(wait)) return;
     const CallRow& call = parts.trace.calls[step.call];
-    add_measured(parts, writer.last_call(), call.started, call.ended, true);
+    const auto pause = parts.pause_after.find(index);
+    const bool pauses = pause != parts.pause_after.end();
+    Time over = call.ended;
+    if (pauses) over -= parts.delays.wake_up + parts.pauses.after(index);
+    if (writer.synchronize(wait)) {
+      add_measured(parts, writer.last_call(), call.started, over, true);
+    } else {
+      over = call.started;
+    }
+    if (!pauses) return;
+    writer.pause(pause->second.first, pause->second.second);
+    add_measured(parts, writer.last_call(), over, call.ended, true);
   }
 
   /// What the trace has of a call of the program.
