@@ -42,7 +42,9 @@ FolderMark mark_of(const fs::path& folder, const fs::path& input) {
                     .found = exists ? "no results that a notebook can be about" : "no such folder",
                     .expected = "the folder of a simulate, execute, sweep or validate, or a "
                                 "recording of validate",
-                    .hint = "what other verbs write has a report.html"});
+                    .hint = "buckets, explain and reproduce write a report.html; tables of "
+                            "replay and partition are CSV files, and \"schedlab plot\" draws the "
+                            "traces of replay"});
 }
 
 /// A text at the top of a JSON file; `otherwise` if there is none.

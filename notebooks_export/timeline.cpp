@@ -3,6 +3,7 @@
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/legend.hpp"
+#include "notebooks_export/operation_legend.hpp"
 #include "notebooks_export/palette.hpp"
 #include "notebooks_export/svg.hpp"
 #include "notebooks_export/timeline_curve.hpp"
@@ -24,7 +25,6 @@ namespace {
 constexpr std::string_view muted = "#666666";
 constexpr std::string_view row_background = "#f3f3f3";
 constexpr double legend_top = 72;
-constexpr std::size_t most_legend_entries = 14;
 constexpr std::size_t most_hosts = 32;
 constexpr std::size_t most_tooltips = 2500;  // elements of their own cost 100 bytes each
 
@@ -94,12 +94,8 @@ class Timeline {
       }
       running_[entry->second] += span.duration();
     }
-    std::vector<std::string> colored = names;
-    colored.insert(
-        colored.end(), options_.other_operations.begin(), options_.other_operations.end());
-    const auto colors = operation_colors(std::move(colored));
-    for (const std::string& name : names) row_style_.colors.push_back(colors.at(name));
     operations_ = std::move(names);
+    row_style_.colors = colors_by_time(operations_, running_, options_.other_operations);
   }
 
   /// Bars that are merged because they are narrow have no tooltip, however many they are.
@@ -229,11 +225,16 @@ class Timeline {
         return running_[a] > running_[b];
       });
     }
-    for (std::size_t i = 0; i < std::min(order.size(), most_legend_entries); ++i) {
-      legend_.add({fitted(operations_[order[i]], 220, 11), row_style_.colors[order[i]]});
+    std::vector<std::string> shown;
+    for (const std::uint32_t i : order) shown.push_back(operations_[i]);
+    if (order.size() > most_legend_entries) shown.resize(most_legend_entries);
+    const std::vector<std::string> labels = fitted_apart(shown, 220, 11);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      legend_.add({labels[i], row_style_.colors[order[i]]});
     }
     if (order.size() > most_legend_entries) {
-      legend_.add({fmt::format("and {} more", order.size() - most_legend_entries), "#ffffff"});
+      legend_.add({fmt::format("and {} more", order.size() - most_legend_entries),
+                   row_style_.colors[order[most_legend_entries]]});
     }
     if (std::find(outlined_.begin(), outlined_.end(), 1) != outlined_.end()) {
       legend_.add({"critical path", {}, LegendMark::framed});
@@ -261,7 +262,7 @@ class Timeline {
       facts.append(facts.empty() ? "" : "  \xC2\xB7  ").append(text);
     };
     add(document_.policy);
-    add(document_.machine);
+    if (document_.machine != document_.policy) add(document_.machine);  // not "as_recorded" twice
     add(fmt::format("makespan {}", readable(document_.trace.makespan())));
     add(fmt::format("{} task{} on {} stream{}",
                     document_.trace.tasks.size(),

@@ -47,6 +47,7 @@ TEST_CASE("replay writes what it simulated, and every change as a trace of its o
                            "imported_trace.json",
                            "plan.json",
                            "what_if_1.json",
+                           "what_if.csv",
                            "what_if_5.json"}) {
     CHECK(fs::exists(out / name));
   }
@@ -66,6 +67,93 @@ TEST_CASE("replay writes what it simulated, and every change as a trace of its o
   CHECK(changes.at(2).at("note") == "so several streams win");
   CHECK(changes.at(3).at("speed_up").get<double>() < 1.0);
   CHECK(changes.at(4).at("speed_up").get<double>() > 1.0);
+  CHECK(changes.at(4).at("note").get<std::string>().find("does not say what device") !=
+        std::string::npos);
+  for (const json& change : changes) {
+    CHECK(change.at("base_span_error") == report.at("span_error"));
+  }
+}
+
+TEST_CASE("items have the profile's numbers, and times have the digits of the profile") {
+  Session session;
+  ReplayOptions options = session.options();
+  options.out = (session.folder.path() / "out").string();
+  REQUIRE(session.call(options) == exit_done);
+  const std::string items = read_file(session.folder.path() / "out" / "items.csv");
+  CHECK(items.starts_with("rank,stream,correlation,graph,graph_node,name,"));
+  CHECK(items.find("0,stream 7,1,,,gemm,1,27,27,0,300,300\n") != std::string::npos);
+}
+
+TEST_CASE("changes with commas between them are made at once") {
+  CHECK(change_parts("host=0.5,streams=1") == std::vector<std::string>{"host=0.5", "streams=1"});
+  CHECK(change_parts("machine=a100,h100,host=0") ==
+        std::vector<std::string>{"machine=a100,h100", "host=0"});
+  CHECK(change_parts("scale:f<int, 2>=0.5") == std::vector<std::string>{"scale:f<int, 2>=0.5"});
+
+  Session session;
+  ReplayOptions options = session.options();
+  options.json = true;
+  // In whatever order: from the return of its launch (at 25 us; no latency is known) the gemm takes
+  // 150 of 300 us, and the small kernel 40 behind it.
+  options.what_if = {"streams=1,scale:gemm=0.5", "scale:gemm=0.5,streams=1"};
+  REQUIRE(session.call(options) == exit_done);
+  const json changes = json::parse(session.out.str()).at("what_if");
+  CHECK(changes.at(0).at("span_us") == changes.at(1).at("span_us"));
+  CHECK(changes.at(0).at("span_us").get<double>() == doctest::Approx(25.0 + 150 + 40));
+
+  const auto refused = [&](const char* change, const char* message) {
+    options.what_if = {change};
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(session.call(options)), doctest::Contains(message), InputError);
+  };
+  refused("host=0.5,host=0.1", "expected host once");
+  refused("streams=1,policy=heft", "streams=N or policy=NAME");
+  refused("host=0.5,steams=1", "expected one of the changes");
+}
+
+/// A profile whose two kernels overlap in one stream, which a replay does not know.
+std::string overlapping_profile() {
+  json profile = json::parse(testing::small_profile());
+  for (json& event : profile["traceEvents"]) {
+    if (event.at("name") == "small") {
+      event["dur"] = 250;
+      event["args"]["stream"] = 7;
+    }
+  }
+  profile["deviceProperties"] = json::array({{{"id", 0}, {"name", "NVIDIA A100-SXM4-80GB"}}});
+  return profile.dump();
+}
+
+TEST_CASE("changes of a replay that is far off are refused unless asked for") {
+  Session session;
+  write_file_atomically(session.folder.path() / "profile.json", overlapping_profile());
+  ReplayOptions options = session.options();
+  options.what_if = {"host=0.5"};
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options)),
+                       doctest::Contains("beyond with --despite-error"),
+                       InfeasibleError);
+  options.despite_error = true;
+  REQUIRE(session.call(options) == exit_done);
+  CHECK(session.out.str().find("% off\n") != std::string::npos);
+}
+
+TEST_CASE("a profile is taken to another machine only from its own") {
+  Session session;
+  write_file_atomically(session.folder.path() / "profile.json", overlapping_profile());
+  ReplayOptions options = session.options();
+  options.despite_error = true;
+  options.what_if = {"machine=v100,h100"};
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options)),
+                       doctest::Contains("the profile's device, NVIDIA A100-SXM4-80GB"),
+                       InputError);
+  options.what_if = {"machine=a100,h100"};
+  CHECK(session.call(options) == exit_done);
+
+  CHECK(may_be_device("Tesla V100-SXM2-16GB", "NVIDIA Tesla V100-SXM2-16GB"));
+  CHECK(may_be_device("Ascend910B1", "Huawei Ascend 910B1"));
+  CHECK(may_be_device("a card", "NVIDIA H200"));
+  CHECK_FALSE(may_be_device("NVIDIA A100-SXM4-80GB", "NVIDIA A10"));
+  CHECK_FALSE(may_be_device("NVIDIA H100 80GB HBM3", "NVIDIA H200"));
 }
 
 TEST_CASE("a change that is none is refused with the list of changes") {

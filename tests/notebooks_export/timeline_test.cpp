@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "notebooks_export/operation_legend.hpp"
 #include "notebooks_export/palette.hpp"
 #include "notebooks_export/timelines.hpp"
 #include "sim/base/error.hpp"
@@ -6,6 +7,10 @@
 #include "tests/notebooks_export/xml_check.hpp"
 
 #include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -169,6 +174,31 @@ TEST_CASE("A trace without labels is refused") {
   TraceDocument document = document_of(2, 1);
   document.tasks.clear();
   CHECK_THROWS_AS((void)timeline_svg(document), ContractViolation);
+}
+
+TEST_CASE("names that would be cut to the same text show where they differ") {
+  const std::vector<std::string> names{
+      "void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 128>",
+      "void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 512>",
+      "short"};
+  const auto labels = fitted_apart(names, 220, 11);
+  CHECK(labels[0] != labels[1]);
+  CHECK(labels[0].find("128") != std::string::npos);
+  CHECK(labels[1].find("512") != std::string::npos);
+  CHECK(labels[2] == "short");
+}
+
+TEST_CASE("of more operations than colours the longest have one each, and the rest is grey") {
+  std::vector<std::string> operations;
+  std::vector<Duration> running;
+  for (int i = 0; i < 40; ++i) {
+    operations.push_back("operation " + std::to_string(i));
+    running.emplace_back(i);
+  }
+  const auto colors = colors_by_time(operations, running, {});
+  std::set<std::string> longest(colors.begin() + 26, colors.end());
+  CHECK(longest.size() == 14);
+  for (int i = 0; i < 26; ++i) CHECK(colors.at(static_cast<std::size_t>(i)) == "#DDDDDD");
 }
 
 TEST_CASE("An operation keeps its colour in any company") {

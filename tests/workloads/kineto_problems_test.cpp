@@ -111,6 +111,48 @@ TEST_CASE("kineto: a field that is not what it should be is named") {
   CHECK(problem_count(trace, "activity_without_launch") == 2);
 }
 
+TEST_CASE("kineto: an argument of an operator is not the field of a launch of the same name") {
+  const ImportedTrace trace = read_text(kineto_text(
+      R"({"ph": "X", "cat": "cpu_op", "name": "grid_sample", "ts": 1, "dur": 1,
+          "args": {"grid": "bilinear", "stream": "main", "Record function id": 3}},
+         {"ph": "X", "cat": "cpu_op", "name": "b", "ts": 3, "dur": 1, "args": {"External id": "x"}})"));
+  CHECK(problem_count(trace, "unreadable_field: grid") == 0);
+  CHECK(problem_count(trace, "unreadable_field: stream") == 0);
+  CHECK(problem_count(trace, "unreadable_field: External id") == 1);
+}
+
+TEST_CASE("kineto: lanes of an accelerator are streams with copies, programs and waits") {
+  const ImportedTrace trace = read_text(kineto_text(
+      R"({"ph": "X", "cat": "mtia_runtime", "name": "enqueueCommand memcpyHtoDAsync", "pid": 8,
+          "tid": 1, "ts": 1, "dur": 1, "args": {"correlation": 5, "device": 17, "stream_id": "101"}},
+         {"ph": "X", "cat": "mtia_ccp_events", "name": "dma_request", "pid": 17, "tid": 3536,
+          "ts": 3, "dur": 2, "args": {"correlation": 5, "stream": 101, "size": 64,
+          "direction": "HOST_TO_DEVICE"}},
+         {"ph": "X", "cat": "mtia_runtime", "name": "runFunction - job", "pid": 8, "tid": 1, "ts": 4,
+          "dur": 1, "args": {"correlation": 6, "device": 17, "stream_id": "101"}},
+         {"ph": "X", "cat": "mtia_runtime", "name": "runFunction - job", "pid": 17, "tid": 9, "ts": 4,
+          "dur": 1, "args": {"correlation": 6, "device": 17, "stream_id": "101"}},
+         {"ph": "X", "cat": "mtia_ccp_events", "name": "event_wait", "pid": 17, "tid": 3536, "ts": 5,
+          "dur": 1, "args": {"stream": 101, "wait_on_stream": 104}},
+         {"ph": "X", "cat": "mtia_ccp_events", "name": "event_record", "pid": 17, "tid": 3536,
+          "ts": 6, "dur": 1, "args": {"stream": 101}},
+         {"ph": "X", "cat": "mtia_ccp_events", "name": "pe_exe", "pid": 17, "tid": 3536, "ts": 7,
+          "dur": 9, "args": {"correlation": 6, "stream": 101}})"));
+  REQUIRE(trace.device_rows.size() == 2);
+  CHECK(trace.device_rows[0].kind == DeviceActivityKind::copy);
+  CHECK(trace.device_rows[0].bytes == Bytes{64});
+  CHECK(trace.texts[trace.device_rows[0].name] == "dma_request (HOST_TO_DEVICE)");
+  CHECK(trace.device_rows[1].kind == DeviceActivityKind::kernel);
+  CHECK(trace.device_rows[1].stream == 101);
+  REQUIRE(trace.calls.size() == 2);  // that of the device's side is none of the host's
+  CHECK(trace.calls[0].kind == CallKind::copy);
+  CHECK(trace.calls[1].kind == CallKind::launch_kernel);
+  REQUIRE(trace.synchronizations.size() == 1);
+  CHECK(trace.synchronizations[0].wait_on_stream == 104);
+  CHECK(problem_count(trace, "unknown_category") == 0);
+  CHECK(problem_count(trace, "activity_without_launch") == 0);
+}
+
 TEST_CASE("kineto: escapes do not end a string, however the batches fall") {
   const std::string name = R"(\\\\\"]}\\\")";
   const std::string text =

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -36,18 +37,56 @@ const std::vector<Case> cases{
     {"hta/mi250_minitoy.json.gz", 1.0},
     // Missed: 29 ties among 3774 items, and the host decides when nearly all of them start.
     {"hta/nccl_resnet_a100_2rank.json.gz", 0.8},
+    {"deepseek/train_h800.json.gz", 1.0},
+    {"hta/dlrm_a100_16rank_graphlaunch.json.gz", 0.5},
     {"kineto_tb/resnet50_w0_a.json.gz", 1.0},
     {"param/dlrm_8rank_v100/rank0.json.gz", 0.5},
     {"param/dlrm_8rank_v100/rank1.json.gz", 0.5},
     {"param/dlrm_8rank_v100/rank2.json.gz", 0.5},
     {"param/dlrm_8rank_v100/rank3.json.gz", 0.5},
     {"param/linear_kineto.json.gz", 1.0},
+    // Missed: programmatic dependent launch lets kernels of one stream overlap.
+    {"tracelens/b200_eager.json.gz", 1.4},
     {"tracelens/h100_bert_small.json.gz", 1.0},
+    {"tracelens/h100_owlv2.json.gz", 1.0},
     {"tracelens/h100_vit_nsfw.json.gz", 1.0},
     {"tracelens/mi300x_bert_small.json.gz", 1.0},
     // Missed: one graph launch whose nodes run one after another, as in a queue.
+    {"tracelens/mi300x_sglang_qwen3_8b_decode_graph.json.gz", 1.0},
     {"tracelens/mi300x_vllm_decode_fullgraph.json.gz", 1.0},
 };
+
+/// What the replays are off now, rounded up: regressions, not goals.
+struct Known {
+  std::string file;
+  double start_p50_us;  ///< with copied launches
+  double start_p90_us;
+  double span;  ///< with copied host work, which changes are made to; relative
+};
+const std::vector<Known> known_errors{
+    {"deepseek/train_h800.json.gz", 1425.6, 2036.9, 0.0032},
+    {"hta/critical_path_event_sync.json.gz", 0.6, 4.6, 0.0044},
+    {"hta/critical_path_event_sync_multi_stream.json.gz", 1.1, 1.9, 0.0005},
+    {"hta/critical_path_simple_add.json.gz", 1.1, 4.5, 0.0005},
+    {"hta/dlrm_a100_16rank_graphlaunch.json.gz", 583.6, 1058.7, 0.001},
+    {"hta/dlrm_v100_2rank_graphlaunch.json.gz", 1054.8, 1798.3, 0.0055},
+    {"hta/execution_trace_simple_add.json.gz", 1068.0, 1583.7, 0.0006},
+    {"hta/inference_tiny.json.gz", 0.1, 0.1, 0.0005},
+    {"hta/mi250_minitoy.json.gz", 0.7, 1.2, 0.0038},
+    {"hta/nccl_resnet_a100_2rank.json.gz", 0.3, 1.0, 0.0006},
+    {"kineto_tb/resnet50_w0_a.json.gz", 15.0, 59.0, 0.0005},
+    {"param/dlrm_8rank_v100/rank0.json.gz", 0.1, 1.1, 0.0045},
+    {"param/dlrm_8rank_v100/rank1.json.gz", 0.1, 1.1, 0.0033},
+    {"param/dlrm_8rank_v100/rank2.json.gz", 0.1, 2.7, 0.0024},
+    {"param/dlrm_8rank_v100/rank3.json.gz", 0.6, 1.5, 0.0028},
+    {"param/linear_kineto.json.gz", 0.6, 1.1, 0.0005},
+    {"tracelens/b200_eager.json.gz", 0.4, 3.2, 0.0057},
+    {"tracelens/h100_bert_small.json.gz", 0.2, 0.4, 0.0018},
+    {"tracelens/h100_owlv2.json.gz", 67.4, 109.8, 0.0014},
+    {"tracelens/h100_vit_nsfw.json.gz", 0.2, 0.4, 0.0013},
+    {"tracelens/mi300x_bert_small.json.gz", 0.3, 0.5, 0.0089},
+    {"tracelens/mi300x_sglang_qwen3_8b_decode_graph.json.gz", 1.5, 1.5, 0.0005},
+    {"tracelens/mi300x_vllm_decode_fullgraph.json.gz", 9.4, 9.4, 0.0005}};
 
 struct Quantiles {
   double p50 = 0;
@@ -88,6 +127,33 @@ TEST_CASE("copied launches: never worse than the naive replay, half of it where 
     CHECK(to_us(ours.start_p50) <= naive.p50);
     CHECK(to_us(ours.start_p90) <= which.most_of_naive * naive.p90);
     CHECK(ours.duration_p90 == 0.0);
+  }
+}
+
+TEST_CASE("no replay of a published trace is further off than it was") {
+  const auto data = testing::reference_data(".");
+  if (!data) return;
+  for (const Known& known : known_errors) {
+    CAPTURE(known.file);
+    const ImportedTrace trace = read_kineto(*data / known.file);
+    const ReconstructedTrace order = reconstruct(trace);
+    const ReplayRank rank{trace, order};
+    const auto errors = [&](ReplayStrength strength) {
+      const ReplayModel model = make_replay({&rank, 1}, strength);
+      return replay_errors(model, simulate(model.problem(), model.plan));
+    };
+    const ReplayErrors starts = errors(ReplayStrength::copied_launches);
+    const ReplayErrors spans = errors(ReplayStrength::copied_host_work);
+    MESSAGE(fmt::format("{}: starts {:.1f} / {:.1f} us, span {:+.2f} %, {} waits of {:.0f} us kept",
+                        known.file,
+                        to_us(starts.start_p50),
+                        to_us(starts.start_p90),
+                        100 * spans.span_error(),
+                        spans.pauses,
+                        to_us(spans.paused)));
+    CHECK(to_us(starts.start_p50) <= known.start_p50_us);
+    CHECK(to_us(starts.start_p90) <= known.start_p90_us);
+    CHECK(std::abs(spans.span_error()) <= known.span);
   }
 }
 

@@ -86,11 +86,21 @@ std::string_view plain_name(std::string_view name) {
   return name;
 }
 
+/// As MTIA's runtime writes them in published profiles.
+CallKind accelerator_call(std::string_view name) {
+  if (name.starts_with("runFunction")) return CallKind::launch_kernel;
+  if (name.starts_with("enqueueCommand memcpy")) return CallKind::copy;
+  if (name == "enqueueCommand waitOnEvent") return CallKind::wait_event;
+  if (name == "recordEvent") return CallKind::record_event;
+  if (name == "synchronizeStream") return CallKind::synchronize_stream;
+  return CallKind::other;
+}
+
 }  // namespace
 
 CallKind call_kind(std::string_view name) {
   const std::string_view plain = plain_name(name);
-  if (plain.size() == name.size()) return CallKind::other;  // none of cuda, cu, hip
+  if (plain.size() == name.size()) return accelerator_call(name);  // none of cuda, cu, hip
   const auto found = std::find_if(
       named_kinds.begin(), named_kinds.end(), [&](const NamedKind& k) { return k.first == plain; });
   if (found != named_kinds.end()) return found->second;

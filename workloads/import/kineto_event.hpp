@@ -24,7 +24,8 @@ enum class KinetoCategory : std::uint8_t {
   device_annotation,
   python_function,
   synchronization,
-  ignored,  ///< known, and nothing that a trace has rows for
+  accelerator,  ///< whatever a device that is no GPU did: its name says what (device_work)
+  ignored,      ///< known, and nothing that a trace has rows for
   other,
 };
 
@@ -64,6 +65,7 @@ struct KinetoEvent {
   std::string_view shapes;
   std::string_view types;
   std::string_view synchronization;
+  std::string_view direction;  ///< of a copy by an accelerator
   std::int64_t wait_on_stream = -1;
   std::int64_t wait_on_record = 0;
   std::int64_t wait_on_event = -1;

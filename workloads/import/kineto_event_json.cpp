@@ -27,6 +27,7 @@ constexpr std::array number_fields = {
     std::pair<std::string_view, Field>{"correlation", &KinetoEvent::correlation},
     std::pair<std::string_view, Field>{"device", &KinetoEvent::device},
     std::pair<std::string_view, Field>{"stream", &KinetoEvent::stream},
+    std::pair<std::string_view, Field>{"stream_id", &KinetoEvent::stream},
     std::pair<std::string_view, Field>{"event", &KinetoEvent::event},
     std::pair<std::string_view, Field>{"bytes", &KinetoEvent::bytes},
     std::pair<std::string_view, Field>{"size", &KinetoEvent::bytes},
@@ -58,6 +59,13 @@ constexpr std::array categories = {
     std::pair<std::string_view, KinetoCategory>{"gpu_user_annotation",
                                                 KinetoCategory::device_annotation},
     std::pair<std::string_view, KinetoCategory>{"cpu_instant_event", KinetoCategory::ignored},
+    // Kineto's ActivityType.cpp has these words for devices that are no GPU of NVIDIA or AMD.
+    std::pair<std::string_view, KinetoCategory>{"mtia_ccp_events", KinetoCategory::accelerator},
+    std::pair<std::string_view, KinetoCategory>{"mtia_runtime", KinetoCategory::call},
+    std::pair<std::string_view, KinetoCategory>{"xpu_runtime", KinetoCategory::call},
+    std::pair<std::string_view, KinetoCategory>{"xpu_driver", KinetoCategory::call},
+    std::pair<std::string_view, KinetoCategory>{"privateuse1_runtime", KinetoCategory::call},
+    std::pair<std::string_view, KinetoCategory>{"privateuse1_driver", KinetoCategory::call},
     std::pair<std::string_view, KinetoCategory>{"Operator", KinetoCategory::cpu_operator},
     std::pair<std::string_view, KinetoCategory>{"Runtime", KinetoCategory::call},
     std::pair<std::string_view, KinetoCategory>{"Kernel", KinetoCategory::kernel},
@@ -252,6 +260,8 @@ class KinetoEventParser::Fields {
       event_.shapes = without_space(simdjson::to_json_string(value));
     } else if (key == "Input type") {
       event_.types = without_space(simdjson::to_json_string(value));
+    } else if (key == "direction") {
+      event_.direction = read_text(value);
     } else if (key == "cuda_sync_kind") {
       event_.synchronization = read_text(value);
     } else if (key == "name" && event_.phase == 'M') {

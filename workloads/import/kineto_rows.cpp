@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <tuple>
 
@@ -35,6 +36,25 @@ template <class Number>
 Number clamped(std::int64_t number) {
   return static_cast<Number>(std::clamp<std::int64_t>(
       number, std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max()));
+}
+
+/// Operators and annotations have arguments of their own with the names of what launches have: a
+/// "grid" of theirs is not the grid of a launch.
+bool concerns(KinetoCategory category, std::string_view field) {
+  if (category != KinetoCategory::cpu_operator && category != KinetoCategory::annotation &&
+      category != KinetoCategory::device_annotation) {
+    return true;
+  }
+  constexpr std::array<std::string_view, 9> read = {"ts",
+                                                    "dur",
+                                                    "id",
+                                                    "args",
+                                                    "External id",
+                                                    "external id",
+                                                    "Record function id",
+                                                    "Sequence number",
+                                                    "Fwd thread id"};
+  return std::find(read.begin(), read.end(), field) != read.end();
 }
 
 SyncRowKind sync_kind(std::string_view word) {
@@ -121,7 +141,7 @@ void KinetoRows::add_span(const KinetoEvent& event) {
   }
   const std::optional<Span> span = span_of(event);
   if (!span) return;
-  if (!event.unreadable_field.empty()) {
+  if (!event.unreadable_field.empty() && concerns(event.category, event.unreadable_field)) {
     const std::string name = fmt::format("unreadable_field: {}", event.unreadable_field);
     problem(Severity::notice, name.c_str(), event);
   }
@@ -142,6 +162,8 @@ void KinetoRows::add_span(const KinetoEvent& event) {
       return;
     case KinetoCategory::synchronization:
       return add_synchronization(event, *span);
+    case KinetoCategory::accelerator:
+      return add_accelerator(event, *span);
     default:
       return add_operator(event, *span);
   }
@@ -177,7 +199,27 @@ void KinetoRows::add_device(const KinetoEvent& event, Span span) {
   trace_->device_rows.push_back(row);
 }
 
+/// What MTIA's control processor did: copies, programs, and the two halves of an event. A wait is
+/// no work, but says who waits for whom.
+void KinetoRows::add_accelerator(const KinetoEvent& event, Span span) {
+  if (event.name == "event_record") return;
+  if (event.name == "event_wait") {
+    KinetoEvent wait = event;
+    wait.synchronization = "Stream Wait Event";
+    return add_synchronization(wait, span);
+  }
+  KinetoEvent work = event;
+  work.category = event.direction.empty() ? KinetoCategory::kernel : KinetoCategory::copy;
+  const std::string name = event.direction.empty()
+                               ? std::string{event.name}
+                               : fmt::format("{} ({})", event.name, event.direction);
+  work.name = name;
+  add_device(work, span);
+}
+
 void KinetoRows::add_call(const KinetoEvent& event, Span span) {
+  // MTIA writes the device's side of a call, too.
+  if (event.category_word == "mtia_runtime" && event.process == event.device) return;
   trace_->calls.push_back({.name = trace_->texts.add(event.name),
                            .kind = call_kind(event.name),
                            .thread = thread_of(event),

@@ -37,6 +37,7 @@ class KinetoRows {
 
   void add_span(const KinetoEvent& event);
   void add_device(const KinetoEvent& event, Span span);
+  void add_accelerator(const KinetoEvent& event, Span span);
   void add_call(const KinetoEvent& event, Span span);
   void add_operator(const KinetoEvent& event, Span span);
   void add_synchronization(const KinetoEvent& event, Span span);

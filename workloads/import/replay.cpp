@@ -86,6 +86,20 @@ Platform recorded_platform(const std::vector<RankParts>& ranks) {
   return platform;
 }
 
+/// Devices whose events are not read, or no events of devices?
+std::string no_work_hint(const ImportedTrace& trace) {
+  const auto found = trace.problems.entries().find("unknown_category");
+  if (found != trace.problems.entries().end()) {
+    return fmt::format(
+        "{} events are of categories that are not read (first: {}); if they are a "
+        "device's, this profiler's format is not known",
+        found->second.count,
+        found->second.example);
+  }
+  return "record the activities of the device, too (in PyTorch: activities=[CPU and the device's, "
+         "as ProfilerActivity.CUDA])";
+}
+
 void expect_work(std::span<const ReplayRank> ranks, ReplayStrength strength) {
   SCHEDLAB_EXPECTS(!ranks.empty(), "a replay needs a trace");
   for (const ReplayRank& rank : ranks) {
@@ -107,8 +121,7 @@ void expect_work(std::span<const ReplayRank> ranks, ReplayStrength strength) {
                       .pointer = "",
                       .found = "no activity of a device",
                       .expected = "kernels, copies or memsets",
-                      .hint = "record the activities of the device, too (in PyTorch: "
-                              "ProfilerActivity.CUDA)"});
+                      .hint = no_work_hint(rank.trace)});
   }
   if (ranks.size() > 1 && splits(strength)) {
     throw InputError({.file = "--strength",

@@ -52,8 +52,7 @@ struct ReplayModel {
   Platform platform;  ///< one device and one host per rank; units without limit
   CostTable costs;    ///< durations as the strength says
   Plan plan;
-  /// What the trace says of the same tasks, on the run's clock; of host calls where the plan has
-  /// them (not with copied_launches).
+  /// What the trace says of the same tasks and of the plan's host calls, on the run's clock.
   Trace measured;
   struct Origin {
     std::uint32_t rank = 0;  ///< position in `ranks`
@@ -76,7 +75,8 @@ struct ReplayModel {
   std::uint32_t unknown_durations = 0;  ///< calibrated: kernels that the first part does not have
 
   [[nodiscard]] Problem problem() const { return {graph, platform, costs}; }
-  [[nodiscard]] bool is_pause(TaskId task) const { return graph.operation(task).kind == TaskKind::host;
+  [[nodiscard]] bool is_pause(TaskId task) const {
+    return graph.operation(task).kind == TaskKind::host;
   }
 };
 

@@ -13,8 +13,9 @@ namespace schedlab::replaying {
 namespace {
 
 TaskKind copy_kind(std::string_view name) {
-  if (name.find("HtoD") != std::string_view::npos) return TaskKind::copy_host_to_device;
-  if (name.find("DtoH") != std::string_view::npos) return TaskKind::copy_device_to_host;
+  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  if (has("HtoD") || has("HOST_TO_DEVICE")) return TaskKind::copy_host_to_device;
+  if (has("DtoH") || has("DEVICE_TO_HOST")) return TaskKind::copy_device_to_host;
   return TaskKind::copy_device_to_device;
 }
 

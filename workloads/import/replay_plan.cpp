@@ -237,7 +237,10 @@ class PlanMaker {
     ProgramWriter writer(parts, program, model_);
     for (const StreamItemId id : sorted) {
       writer.work_until(departures[id].when);
-      writer.launch(id);
+      const std::uint32_t place = writer.launch(id);
+      if (!parts.order.items[id].launched()) continue;
+      const CallRow& call = parts.trace.calls[parts.order.items[id].call];
+      add_measured(parts, place, call.started, call.ended, false);
     }
   }
 
