@@ -58,6 +58,7 @@ void tell_submissions(const ImportedTrace& imported,
     for (const std::uint32_t row : order.rows_of(item)) item_of[row] = item;
   }
   for (TaskSpan& span : trace.tasks) {
+    if (origins[span.task].pause > 0) continue;  // the host's, from when it waits
     const StreamItemId id = item_of[origins[span.task].row];
     if (!id.valid() || !order.items[id].launched()) {
       span.submitted = Time{};

@@ -106,7 +106,9 @@ class Walk {
     const TaskSpan& span = trace_.tasks[at];
     visited_[at] = true;
     const Time ended = reached_;
-    cover(PathBound::device, span.started);
+    // A host's task in a stream is a wait for something outside (a profile's pause).
+    const bool outside = problem_.graph.operation(span.task).kind == TaskKind::host;
+    cover(outside ? PathBound::latency : PathBound::device, span.started);
     const Time started = reached_;
     const Release release = release_of(at);
     std::uint32_t next = release.by;

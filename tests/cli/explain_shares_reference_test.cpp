@@ -52,7 +52,10 @@ Duration scaled(Duration duration, double factor) {
 /// The replay's makespan when kernels and hosts take so much less, in us.
 double shortened(const ExplainedRun& run, double kernels, double host) {
   IdVector<TaskId, Duration> durations = run.costs.durations();
-  for (Duration& duration : durations) duration = scaled(duration, 1 - kernels);
+  for (const TaskId task : durations.ids()) {
+    if (run.graph.operation(task).kind == TaskKind::host) continue;  // a pause
+    durations[task] = scaled(durations[task], 1 - kernels);
+  }
   CostTable costs = run.costs;
   costs.set_task_durations(std::move(durations));
   Platform platform = run.platform;
