@@ -385,33 +385,6 @@ class GraphMaker {
 
 }  // namespace
 
-bool is_collective(const ImportedTrace& trace, const DeviceRow& row) {
-  return row.kind == DeviceActivityKind::kernel &&
-         (row.collective.valid() || trace.texts[row.name].starts_with("nccl"));
-}
-
-KnownDurations::KnownDurations(const ImportedTrace& trace, Time until) {
-  for (const DeviceRow& row : trace.device_rows) {
-    if (row.ended >= until) continue;
-    for (Sum* sum :
-         {&by_size_[{row.name, row.bytes.count(), row.grid, row.block}], &by_name_[row.name]}) {
-      sum->total += row.ended - row.started;
-      ++sum->rows;
-    }
-  }
-}
-
-std::optional<Duration> KnownDurations::of(const DeviceRow& row) const {
-  if (const auto found = by_size_.find({row.name, row.bytes.count(), row.grid, row.block});
-      found != by_size_.end()) {
-    return found->second.total / found->second.rows;
-  }
-  if (const auto found = by_name_.find(row.name); found != by_name_.end()) {
-    return found->second.total / found->second.rows;
-  }
-  return std::nullopt;
-}
-
 void make_graph(std::vector<RankParts>& ranks, ReplayStrength strength, ReplayModel& model) {
   GraphMaker(ranks, strength, model).run();
 }
