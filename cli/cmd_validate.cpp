@@ -120,7 +120,7 @@ ExecutionSettings validation_settings(const ValidateOptions& options, const Scen
   settings.allocation = *tensor_allocation_from(options.allocate);
   const auto given = host_placement_from(options.host);
   const Platform platform = space.components().machine(0).platform;
-  const auto& profile = platform.devices[DeviceId{0}].profile;
+  const KernelProfile* const profile = calibrated_profile(platform.devices[DeviceId{0}]);
   if (profile != nullptr && settings.workers != 0 && settings.workers != profile->units) {
     throw InputError(
         {.file = "--workers",

@@ -8,6 +8,7 @@
 #include "policies/plan_file.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machine/kernel_profile.hpp"
 #include "sim/plan/default_stream.hpp"
 #include "sim/trace/memory_use.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
@@ -82,7 +83,7 @@ bool ScenarioSpace::legacy_default_stream(std::uint64_t scenario) const {
 
 std::shared_ptr<const CostModel> ScenarioSpace::cost_model(std::uint64_t index,
                                                            const MachineSpec& machine) {
-  const bool profiled = machine.platform.devices[DeviceId{0}].profile != nullptr;
+  const bool profiled = calibrated_profile(machine.platform.devices[DeviceId{0}]) != nullptr;
   auto holder = cost_models_.get(
       {index, profiled ? 1U : 0U},
       [&] { return components_.cost_model(index, machine); },

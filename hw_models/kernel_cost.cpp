@@ -64,10 +64,10 @@ Bytes memory_traffic(const Kernel& kernel) {
   return traffic(kernel) - std::min(kernel.bytes_cached, kernel.bytes_read);
 }
 
-Duration memory_time(const Kernel& kernel, const Device& device, double more) {
+Duration memory_time(const Kernel& kernel, const Device& device, double more, double share) {
   const double missed = static_cast<double>(memory_traffic(kernel).count()) + more;
   if (missed + static_cast<double>(kernel.bytes_cached.count()) <= 0.0) return Duration{0};
-  double seconds = missed / reachable_bandwidth(device).count();
+  double seconds = missed / (reachable_bandwidth(device).count() * share);
   if (kernel.bytes_cached > Bytes{0} && device.rates.l2_bandwidth > Bandwidth{0.0}) {
     const double all = static_cast<double>(traffic(kernel).count()) + more;
     seconds = std::max(seconds, all / device.rates.l2_bandwidth.count());

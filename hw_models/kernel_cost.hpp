@@ -32,8 +32,12 @@ inline constexpr Duration longest_operation{1'000'000'000'000'000'000};
 [[nodiscard]] Bytes memory_traffic(const Kernel& kernel);
 /// Time to move a kernel's data, with `more` bytes on top: what misses the cache at the reachable
 /// bandwidth of the memory; where something hits, all of it at the bandwidth of the cache, which
-/// counts if it is slower. Zero if there is nothing to move.
-[[nodiscard]] Duration memory_time(const Kernel& kernel, const Device& device, double more = 0.0);
+/// counts if it is slower. Zero if there is nothing to move. `share` in (0, 1]: of the memory's
+/// reachable bandwidth.
+[[nodiscard]] Duration memory_time(const Kernel& kernel,
+                                   const Device& device,
+                                   double more = 0.0,
+                                   double share = 1.0);
 /// Of `units` of a class those that one kernel may spread over (units_per_kernel).
 [[nodiscard]] std::int64_t spread_units(std::int64_t units, const Device& device);
 /// Products of the kernel's shape side by side: FLOPs / 2mnk, rounded, at least 1.

@@ -65,6 +65,37 @@ void add_texts(const MachineSpec& machine, Json& root) {
   }
 }
 
+Json pass_json(const RecurrentPassCost& pass) {
+  return {{"fixed_us", number(us(pass.fixed))},
+          {"early_us", number(us(pass.early))},
+          {"memory_share", pass.memory_share},
+          {"efficiency", pass.efficiency}};
+}
+
+Json library_json(const MatrixLibrary& library) {
+  Json json{{"name", library.name}, {"types", Json::array()}, {"tiles", Json::array()}};
+  for (const DataType type : library.types) {
+    json["types"].push_back(std::string{to_string(type)});
+  }
+  for (const GemmTile& tile : library.tiles) {
+    json["tiles"].push_back({{"m", tile.m}, {"n", tile.n}, {"efficiency", tile.efficiency}});
+  }
+  json["call_us"] = number(us(library.call));
+  json["split_us"] = number(us(library.split));
+  json["tile_step_ns"] = number(us(library.tile_step) * 1e3);
+  json["max_split"] = library.max_split;
+  json["memory_share"] = number(library.memory_share);
+  json["layout_tn"] = number(library.layout[static_cast<std::size_t>(GemmLayout::tn)]);
+  json["narrow_side"] = library.narrow_side;
+  json["narrow_efficiency"] = number(library.narrow_efficiency);
+  if (library.recurrent) {
+    json["recurrent"] = {{"forward", pass_json(library.forward)},
+                         {"data_gradient", pass_json(library.data_gradient)}};
+  }
+  json["fitted"] = library.fitted;
+  return json;
+}
+
 Json sample_json(const KernelSample& sample) {
   const Kernel& kernel = sample.kernel;
   Json json{{"operation", sample.operation},
@@ -145,6 +176,10 @@ std::string write_machine(const MachineSpec& machine) {
   for (const NumberSource& source : machine.sources) add_number(source, root);
   const auto& profile = machine.platform.devices[DeviceId{0}].profile;
   if (profile == nullptr) return root.dump(2) + "\n";
+  for (const MatrixLibrary& library : profile->libraries) {
+    root["device"]["matrix_libraries"].push_back(library_json(library));
+  }
+  if (!profile->calibrated()) return root.dump(2) + "\n";
   root["profile"] = profile_json(*profile);
   std::string text = root.dump(2) + "\n";
   put_lines("samples", profile->samples, &sample_json, text);

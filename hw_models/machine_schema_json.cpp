@@ -52,6 +52,40 @@ Json rates_by_type() {
   return object(std::move(properties));
 }
 
+Json library_schema() {
+  const Json text{{"type", "string"}, {"minLength", 1}};
+  const Json share = bare_number(0.001, 1, false);
+  const Json pass = object({{"fixed_us", bare_number(0, 1e6, false)},
+                            {"early_us", bare_number(0, 1e6, false)},
+                            {"memory_share", share},
+                            {"efficiency", share}},
+                           {"fixed_us", "early_us", "memory_share", "efficiency"});
+  const Json tile = object({{"m", bare_number(1, 65536, true)},
+                            {"n", bare_number(1, 65536, true)},
+                            {"efficiency", share}},
+                           {"m", "n", "efficiency"});
+  const Json types{{"type", "array"},
+                   {"minItems", 1},
+                   {"items", {{"type", "string"}, {"enum", data_type_names()}}}};
+  Json properties{{"name", text},
+                  {"types", types},
+                  {"tiles", {{"type", "array"}, {"minItems", 1}, {"items", tile}}},
+                  {"call_us", bare_number(0, 1e6, false)},
+                  {"split_us", bare_number(0, 1e6, false)},
+                  {"tile_step_ns", bare_number(0, 1e6, false)},
+                  {"max_split", bare_number(1, 64, true)},
+                  {"memory_share", share},
+                  {"layout_tn", bare_number(0.01, 100, false)},
+                  {"narrow_side", bare_number(0, 65536, true)},
+                  {"narrow_efficiency", share},
+                  {"fitted", text}};
+  std::vector<std::string> all;
+  for (const auto& item : properties.items()) all.push_back(item.key());
+  properties["recurrent"] =
+      object({{"forward", pass}, {"data_gradient", pass}}, {"forward", "data_gradient"});
+  return object(std::move(properties), all);
+}
+
 Json device_properties() {
   Json runs_on = Json::object();
   for (const std::string& kind : task_kind_names()) runs_on[kind] = {{"type", "string"}};
@@ -76,7 +110,11 @@ Json device_properties() {
       {"matrix_tflop_per_s", rates_by_type()},
       {"vector_tflop_per_s", rates_by_type()},
       {"gemm_tiles", {{"type", "array"}, {"items", tile}}},
-      {"conv_tiles", {{"type", "array"}, {"items", tile}}}};
+      {"conv_tiles", {{"type", "array"}, {"items", tile}}},
+      {"matrix_libraries",
+       {{"type", "array"},
+        {"description", "How libraries run matrix kernels, fitted to published measurements."},
+        {"items", library_schema()}}}};
   properties["sharing"]["description"] =
       "How kernels share units: exclusive (whole units, start to end), fluid (block by block) or "
       "blocks (placed on single units).";

@@ -2,6 +2,7 @@
 #include "hw_models/machine_spec.hpp"
 
 #include "hw_models/json_leaves.hpp"
+#include "hw_models/library_reader.hpp"
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_reader.hpp"
 #include "hw_models/machine_texts.hpp"
@@ -199,7 +200,7 @@ MachineSpec read_machine(std::string_view text, const std::string& file) {
   read_rates(reader, "/device/vector_tflop_per_s", device.rates.vector);
   read_tiles(reader, "/device/gemm_tiles", device.rates.gemm_tiles);
   read_tiles(reader, "/device/conv_tiles", device.rates.conv_tiles);
-  device.profile = read_profile(reader);
+  device.profile = read_profile(reader, read_matrix_libraries(reader, device.rates.gemm_tiles));
   reader.refuse_the_rest();
   machine.sources = std::move(reader.sources());
   return machine;

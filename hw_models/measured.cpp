@@ -3,6 +3,7 @@
 
 #include "hw_models/kernel_cost.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
 
@@ -98,7 +99,7 @@ Estimate kernel_cost(const Kernel& kernel, const KernelClass& one, const Device&
 }  // namespace
 
 std::shared_ptr<const ProfileFits> Measured::fits(const Device& device) const {
-  if (device.profile == nullptr) {
+  if (calibrated_profile(device) == nullptr) {
     throw InfeasibleError(
         fmt::format("cost model measured: nothing was measured on device \"{}\"\n  make a machine "
                     "file with schedlab calibrate, or choose another cost model",

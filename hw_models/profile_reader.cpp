@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace schedlab {
@@ -108,10 +109,14 @@ DriftReading read_drift(MachineReader& reader, const std::string& at) {
 
 }  // namespace
 
-std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader) {
+std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader,
+                                                  std::vector<MatrixLibrary> libraries) {
   const std::string root = "/profile";
-  if (reader.children(root).empty()) return nullptr;
+  const bool calibrated = !reader.children(root).empty();
+  if (!calibrated && libraries.empty()) return nullptr;
   auto profile = std::make_shared<KernelProfile>();
+  profile->libraries = std::move(libraries);
+  if (!calibrated) return profile;
   profile->how = reader.required_text(root + "/measured", "how its numbers were measured");
   profile->date = reader.required_text(root + "/date", "the day of the measurement");
   profile->cpu = reader.text(root + "/cpu").value_or("");

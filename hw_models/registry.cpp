@@ -7,10 +7,12 @@
 #include "hw_models/roofline.hpp"
 #include "hw_models/tiled_gemm.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace schedlab {
 namespace {
@@ -51,6 +53,16 @@ CostModelInfo roofline() {
           }};
 }
 
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 3> layout_words{"nn", "nt", "tn"};
+constexpr std::array<std::string_view, 4> library_words{
+    "products", "none", "recurrent_forward", "recurrent_data_gradient"};
+
+template <std::size_t Count>
+std::size_t index_of(const std::array<std::string_view, Count>& words, std::string_view word) {
+  return static_cast<std::size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
 CostModelInfo tiled_gemm() {
   return {
       .name = "tiled_gemm",
@@ -62,9 +74,24 @@ CostModelInfo tiled_gemm() {
                    .doc = "Largest number of parts that a matrix kernel may split k into, where "
                           "that is faster; 1 = never.",
                    .minimum = 1,
-                   .maximum = 64}},
+                   .maximum = 64},
+                  {.name = "layout",
+                   .default_value = std::string{layout_words.front()},
+                   .doc = "Which operand of all products is transposed, in the words of BLAS; "
+                          "matters where the machine lists matrix libraries.",
+                   .allowed = {layout_words.begin(), layout_words.end()}},
+                  {.name = "library",
+                   .default_value = std::string{library_words.front()},
+                   .doc =
+                       "What the machine's fitted matrix libraries are used for: products; none; "
+                       "or, for all but weight gradients, a step of the library's recurrent "
+                       "layer, forward or data gradient.",
+                   .allowed = {library_words.begin(), library_words.end()}}},
       .make = [](const Options& options) -> std::unique_ptr<CostModel> {
-        return std::make_unique<TiledGemm>(options.integer("split_k"));
+        return std::make_unique<TiledGemm>(GemmOptions{
+            .max_split = options.integer("split_k"),
+            .layout = static_cast<GemmLayout>(index_of(layout_words, options.text("layout"))),
+            .library = static_cast<LibraryUse>(index_of(library_words, options.text("library")))});
       }};
 }
 
@@ -180,7 +207,7 @@ const std::vector<CostModelInfo>& cost_models() {
 }
 
 std::string_view default_cost_model_of(const Device& device) {
-  return device.profile != nullptr ? "measured" : default_cost_model;
+  return calibrated_profile(device) != nullptr ? "measured" : default_cost_model;
 }
 
 std::unique_ptr<CostModel> make_cost_model(std::string_view name,

@@ -5,6 +5,7 @@
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/cache_reuse.hpp"
+#include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@ namespace {
 
 // Larger sides are costed by their FLOPs alone: the number of tiles must stay an exact integer.
 constexpr std::int64_t largest_side = std::int64_t{1} << 28;
+constexpr std::int64_t narrow_tile_length = 128;
 constexpr double partial_sum_bytes = 4;  // split-k adds in fp32, whatever the inputs
 
 /// Both at least 1; at most 2^62.
@@ -49,7 +51,22 @@ bool stay_in_cache(double bytes, const Device& device) {
          bytes <= cache_share_for_data * static_cast<double>(device.rates.l2.count());
 }
 
-/// The tiles of the library that runs such a kernel.
+/// The fitted library that runs such a kernel, if the machine knows one.
+const MatrixLibrary* library_for(const Kernel& kernel,
+                                 const Device& device,
+                                 const GemmOptions& options) {
+  if (kernel.kind != TaskKind::gemm || options.library == LibraryUse::none ||
+      device.profile == nullptr) {
+    return nullptr;
+  }
+  for (const MatrixLibrary& library : device.profile->libraries) {
+    const auto& types = library.types;
+    if (std::find(types.begin(), types.end(), kernel.type) != types.end()) return &library;
+  }
+  return nullptr;
+}
+
+/// The tiles that the device lists for such a kernel.
 const std::vector<GemmTile>& tiles_for(const Kernel& kernel, const Device& device) {
   const bool own = kernel.kind == TaskKind::convolution && !device.rates.conv_tiles.empty();
   return own ? device.rates.conv_tiles : device.rates.gemm_tiles;
@@ -66,9 +83,12 @@ std::int64_t largest_split(const Kernel& kernel,
 
 /// What all tiles of a kernel on a device have in common.
 struct TiledKernel {
-  TiledKernel(const Kernel& the_kernel, const Device& the_device)
+  TiledKernel(const Kernel& the_kernel, const Device& the_device, const GemmOptions& options)
       : kernel(the_kernel),
         device(the_device),
+        library(library_for(the_kernel, the_device, options)),
+        layout(library == nullptr ? 1.0
+                                  : library->layout[static_cast<std::size_t>(options.layout)]),
         spread(spread_units(device.rates.matrix_units, device)),
         products(product_count(kernel)),
         element(static_cast<double>(bytes_per_element(kernel.type))),
@@ -76,17 +96,30 @@ struct TiledKernel {
                   (1.0 / static_cast<double>(device.rates.matrix_units))),
         results(static_cast<double>(kernel.m) * static_cast<double>(kernel.n) *
                 static_cast<double>(products)),
-        memory(memory_time(kernel, device)) {}
+        memory(memory_with(0.0)) {}
+
+  /// With so many bytes on top.
+  [[nodiscard]] Duration memory_with(double bytes) const {
+    return memory_time(kernel, device, bytes, library == nullptr ? 1.0 : library->memory_share);
+  }
 
   const Kernel& kernel;
   const Device& device;
-  std::int64_t spread;    ///< units it may spread over
-  std::int64_t products;  ///< side by side
-  double element;         ///< bytes
+  const MatrixLibrary* library;  ///< whose tiles they are; null: the device's
+  double layout;                 ///< factor on the tiles' efficiencies
+  std::int64_t spread;           ///< units it may spread over
+  std::int64_t products;         ///< side by side
+  double element;                ///< bytes
   FlopRate unit_peak;
   double results;   ///< elements
   Duration memory;  ///< without partial sums
 };
+
+/// Whole multiples of a rounded time, so that the tail effect is to the picosecond.
+Duration repeated(Duration one, std::int64_t times) {
+  const bool too_long = one.count() > 0 && times > longest_operation / one;
+  return too_long ? longest_operation : one * times;
+}
 
 TileChoice evaluate(const TiledKernel& common, const GemmTile& tile, std::int64_t split) {
   const Kernel& kernel = common.kernel;
@@ -103,22 +136,27 @@ TileChoice evaluate(const TiledKernel& common, const GemmTile& tile, std::int64_
   const auto n = static_cast<double>(tile.n);
   const auto k = static_cast<double>(ceil_div(kernel.k, split));
   const double tile_seconds =
-      std::max(2.0 * m * n * k / (common.unit_peak * tile.efficiency).count(),
+      std::max(2.0 * m * n * k / (common.unit_peak * (tile.efficiency * common.layout)).count(),
                unit_seconds(((m + n) * k + m * n) * common.element, device));
-  // Whole waves of a rounded tile: exact multiples, so that the tail effect is to the picosecond.
-  const Duration one = bounded_seconds(tile_seconds);
-  const bool too_long = one.count() > 0 && choice.waves > longest_operation / one;
-  choice.compute = too_long ? longest_operation : one * choice.waves;
+  choice.compute = repeated(bounded_seconds(tile_seconds), choice.waves);
+  if (common.library != nullptr) {
+    const Duration latency =
+        bounded_seconds(k * to_seconds(common.library->tile_step));  // of a tile, alone on its unit
+    const std::int64_t resident = resident_blocks(tile.block, device);
+    choice.compute = std::max(choice.compute, repeated(latency, ceil_div(choice.waves, resident)));
+  }
 
   const double sums =
       split > 1 ? partial_sum_bytes * static_cast<double>(split) * common.results : 0.0;
   const bool cached = stay_in_cache(sums, device);
-  choice.memory = cached || split == 1 ? common.memory : memory_time(kernel, device, sums);
+  choice.memory = cached || split == 1 ? common.memory : common.memory_with(sums);
   choice.duration = device.kernel_floor + std::max(choice.compute, choice.memory);
+  if (common.library != nullptr) choice.duration += common.library->call;
   if (split > 1) {
     const Bandwidth rate = cached ? device.rates.l2_bandwidth : reachable_bandwidth(device);
     choice.duration +=
         device.stream_gap + device.kernel_floor + bounded_seconds(sums / rate.count());
+    if (common.library != nullptr) choice.duration += common.library->split;
   }
   return choice;
 }
@@ -180,19 +218,42 @@ Estimate filling_cost(const Kernel& kernel, const Device& device) {
   return to_estimate(kernel, device, compute, memory, share);
 }
 
-Estimate gemm_cost(const Kernel& kernel, const Device& device, std::int64_t max_split) {
+/// A step of a library's recurrent layer instead of its product; unchanged where none is known.
+void apply_recurrent_step(const Kernel& kernel,
+                          const Device& device,
+                          const GemmOptions& options,
+                          Estimate& estimate) {
+  const MatrixLibrary* const library = library_for(kernel, device, options);
+  if (library == nullptr || !library->recurrent) return;
+  const RecurrentPassCost& pass =
+      options.library == LibraryUse::recurrent_forward ? library->forward : library->data_gradient;
+  // The weights are the larger operand: the batch is the side that both passes share.
+  const double weights = static_cast<double>(kernel.k) * static_cast<double>(kernel.n) *
+                         static_cast<double>(bytes_per_element(kernel.type));
+  const double memory = weights / (reachable_bandwidth(device).count() * pass.memory_share);
+  const double compute =
+      kernel.flops.count() / (peak_rate(kernel, device).count() * pass.efficiency);
+  estimate.duration = pass.fixed + bounded_seconds(std::max(memory, compute));
+  estimate.bound = Bound::latency;
+}
+
+Estimate gemm_cost(const Kernel& kernel, const Device& device, const GemmOptions& options) {
   const auto sensible = [](std::int64_t side) { return side > 0 && side <= largest_side; };
   const bool has_shape = sensible(kernel.m) && sensible(kernel.n) && sensible(kernel.k);
   if (!has_shape || device.rates.matrix_units == 0 || tiles_for(kernel, device).empty()) {
     return filling_cost(kernel, device);
   }
-  const TileChoice choice = choose_tile(kernel, device, max_split);
+  const TileChoice choice = choose_tile(kernel, device, options);
   const double share =
       static_cast<double>(choice.busy_units) / static_cast<double>(device.rates.matrix_units);
   Estimate result = to_estimate(kernel, device, choice.compute, choice.memory, share);
   result.duration = choice.duration;  // with the second kernel of split-k
   result.blocks = block_count(choice.tiles);
   result.block = choice.tile.block;
+  if (options.library == LibraryUse::recurrent_forward ||
+      options.library == LibraryUse::recurrent_data_gradient) {
+    apply_recurrent_step(kernel, device, options, result);
+  }
   return result;
 }
 
@@ -254,12 +315,15 @@ Estimate reduction_cost(const Kernel& kernel, const Device& device) {
 
 }  // namespace
 
-TileChoice choose_tile(const Kernel& kernel, const Device& device, std::int64_t max_split) {
+TileChoice choose_tile(const Kernel& kernel, const Device& device, const GemmOptions& options) {
   SCHEDLAB_EXPECTS(
-      kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && max_split >= 1 &&
+      kernel.m > 0 && kernel.n > 0 && kernel.k > 0 && options.max_split >= 1 &&
           device.rates.matrix_units > 0 && !tiles_for(kernel, device).empty(),
       fmt::format("gemm {} x {} x {} on device \"{}\"", kernel.m, kernel.n, kernel.k, device.name));
-  const TiledKernel common{kernel, device};
+  const TiledKernel common{kernel, device, options};
+  const MatrixLibrary* const library = common.library;
+  const std::int64_t max_split =
+      library == nullptr ? options.max_split : std::min(options.max_split, library->max_split);
   TileChoice best;
   best.duration = Duration::max();
   const auto try_tile = [&](const GemmTile& tile) {
@@ -270,12 +334,21 @@ TileChoice choose_tile(const Kernel& kernel, const Device& device, std::int64_t 
       }
     }
   };
-  for (const GemmTile& listed : tiles_for(kernel, device)) {
+  const auto try_both_ways = [&](const GemmTile& listed) {
     try_tile(listed);
-    if (listed.m == listed.n) continue;
+    if (listed.m == listed.n) return;
     GemmTile turned = listed;
     std::swap(turned.m, turned.n);
     try_tile(turned);
+  };
+  if (library != nullptr && std::min(kernel.m, kernel.n) <= library->narrow_side) {
+    try_both_ways({.m = narrow_tile_length,
+                   .n = library->narrow_side,
+                   .efficiency = library->narrow_efficiency});
+    return best;
+  }
+  for (const GemmTile& tile : library != nullptr ? library->tiles : tiles_for(kernel, device)) {
+    try_both_ways(tile);
   }
   return best;
 }
@@ -290,8 +363,13 @@ Estimate TiledGemm::estimate(const Operation& operation, const Device& device) c
     } else if (kernel.grid.blocks != 0) {
       sum.add(kernel, given_grid_cost(kernel, device));
     } else if (runs_on_matrix_units(kernel.kind)) {
-      const std::int64_t split = largest_split(kernel, operation, device, max_split_);
-      sum.add(kernel, gemm_cost(kernel, device, split));
+      GemmOptions options = options_;
+      options.max_split = largest_split(kernel, operation, device, options_.max_split);
+      if (operation.task_class == TaskClass::weight_gradient &&
+          options.library != LibraryUse::none) {
+        options.library = LibraryUse::products;
+      }
+      sum.add(kernel, gemm_cost(kernel, device, options));
     } else if (kernel.kind == TaskKind::reduction) {
       sum.add(kernel, reduction_cost(kernel, device));
     } else {

@@ -3,6 +3,7 @@
 
 #include "hw_models/collective.hpp"
 #include "sim/machine/cost_model.hpp"
+#include "sim/machine/matrix_library.hpp"
 
 namespace schedlab {
 
@@ -23,6 +24,20 @@ struct TileChoice {
 /// What a library does is not published. // assumed
 inline constexpr std::int64_t default_max_split = 16;
 
+/// Whose kernels a matrix product runs in, where the machine knows any.
+enum class LibraryUse : std::uint8_t {
+  products,                 ///< the library of the product's data type, else the device's tiles
+  none,                     ///< the device's tiles, each as efficient as it is on large products
+  recurrent_forward,        ///< products that are no weight gradients: a step of a library's
+  recurrent_data_gradient,  ///< recurrent layer (RecurrentPassCost)
+};
+
+struct GemmOptions {
+  std::int64_t max_split = default_max_split;  ///< at least 1; 1 = no split-k
+  GemmLayout layout = GemmLayout::nn;          ///< of all products
+  LibraryUse library = LibraryUse::products;
+};
+
 /// The tile with the shortest duration; at a tie the one on fewer units, then the first listed.
 ///
 ///   C[m, n] += A[m, k] * B[k, n], `products` of them side by side (product_count)
@@ -41,16 +56,30 @@ inline constexpr std::int64_t default_max_split = 16;
 ///             + stream_gap + kernel_floor + sums / bandwidth
 ///   bandwidth is that of the last-level cache if half of it holds the sums, else of the memory.
 ///
+/// Products of a type for which the machine lists a library (MatrixLibrary) are cut into the tiles
+/// of that library instead:
+///   rest    = tiles that reside on a unit (resident_blocks)
+///   compute = max(waves * a tile, ceil(waves / rest) * part_k * tile_step)
+///             a tile at `efficiency` times the factor of its layout. Tiles that share a unit hide
+///             each other's latencies; a unit with one tile waits for them in every step of k
+///   memory  = at memory_share of the reachable bandwidth
+///   kernel  = kernel_floor + call + max(compute, memory)
+///   split k, up to its max_split:  + stream_gap + kernel_floor + split + sums / bandwidth
+///   a side of up to narrow_side: tiles of 128 x narrow_side at narrow_efficiency, and no others,
+///             which can make such a product slower than a wider one, as measured
+///
 /// Shapes   m, n, k >= 1; the device has units and tiles.
 /// Cost     O(tiles listed * log(max_split)).
 [[nodiscard]] TileChoice choose_tile(const Kernel& kernel,
                                      const Device& device,
-                                     std::int64_t max_split);
+                                     const GemmOptions& options);
 
 /// Kernels as libraries launch them: GEMMs in tiles and waves, point-wise kernels by bandwidth. The
 /// kernels of an operation run one after another, with the stream gap between them (KernelSum).
 ///
-///   gemm, convolution: choose_tile; share = busy units / units, held for the whole duration. A
+///   gemm, convolution: choose_tile, or, of a library's recurrent layer (LibraryUse), what a step
+///   of
+///              it takes; share = busy units / units, held for the whole duration. A
 ///              convolution is the product it is computed as (sim/graph/convolution.hpp: implicit
 ///              GEMM); its memory traffic is that of its tensors, once each. Where the machine
 ///              lists conv_tiles it is cut into those, and k is split for operations of class
@@ -85,14 +114,14 @@ inline constexpr std::int64_t default_max_split = 16;
 /// Source: NVIDIA, "Matrix Multiplication Background User's Guide" (tiles, waves and the tail).
 class TiledGemm final : public NetworkCostModel {
  public:
-  /// `max_split` >= 1: largest number of parts k may be split into; 1 = no split-k.
-  explicit TiledGemm(std::int64_t max_split = default_max_split) : max_split_(max_split) {}
+  explicit TiledGemm(const GemmOptions& options = {}) : options_(options) {}
+  explicit TiledGemm(std::int64_t max_split) : options_{.max_split = max_split} {}
 
   [[nodiscard]] std::string_view name() const override { return "tiled_gemm"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;
 
  private:
-  std::int64_t max_split_;
+  GemmOptions options_;
 };
 
 }  // namespace schedlab

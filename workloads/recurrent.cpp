@@ -37,6 +37,15 @@ void check_recomputation(const RecurrentSpec& spec) {
         spec.pass == RecurrentPass::forward ? "forward" : "backward",
         "training");
   }
+  if (spec.input_steps != 1) {
+    throw InfeasibleError(
+        fmt::format("recompute {} keeps and computes the input products of single steps; set "
+                    "\"input_steps\": 1",
+                    word),
+        "input_steps",
+        fmt::format("{}", spec.input_steps),
+        "1");
+  }
   if (spec.recompute != Recompute::sqrt && spec.recompute != Recompute::optimal) return;
   if (spec.bidirectional != Bidirectional::none) {
     throw InfeasibleError(
@@ -64,6 +73,8 @@ void check(const RecurrentSpec& spec) {
   at_least_one(spec.accumulation_steps, "accumulation_steps");
   at_least_one(spec.partial_buffers, "partial_buffers");
   SCHEDLAB_EXPECTS(spec.input >= 0, fmt::format("recurrent: input is {}", spec.input));
+  SCHEDLAB_EXPECTS(spec.input_steps >= 0,
+                   fmt::format("recurrent: input_steps is {}", spec.input_steps));
   detail::check_nodes("lstm", chain_count(spec), spec.steps);
   const auto hidden = static_cast<double>(spec.hidden);
   // Two directions double the width of an input.
@@ -129,7 +140,8 @@ TaskGraph Generator::build() && {
                .accumulation = spec_.accumulation,
                .accumulation_steps = spec_.accumulation_steps,
                .partial_buffers = spec_.partial_buffers,
-               .buffer_order = spec_.buffer_order};
+               .buffer_order = spec_.buffer_order,
+               .input_steps = spec_.input_steps};
   chain.pass = spec_.pass;
   chain.recompute = spec_.recompute;
   RecurrentStack stack{out_,

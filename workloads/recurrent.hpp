@@ -40,6 +40,8 @@ struct RecurrentCut {
   std::int64_t accumulation_steps = 8;  ///< k of `batched`
   std::int64_t partial_buffers = 2;     ///< p of `partial`
   BufferOrder buffer_order = BufferOrder::chained;
+  /// Forward steps of a layer whose input products are one product; 0: all.
+  std::int64_t input_steps = 1;
 };
 
 /// A stack of recurrent layers, unrolled over `steps`; sizes in elements.
@@ -56,6 +58,8 @@ struct RecurrentSpec {
   std::int64_t accumulation_steps = 8;  ///< k of `batched`
   std::int64_t partial_buffers = 2;     ///< p of `partial`
   BufferOrder buffer_order = BufferOrder::chained;
+  /// Forward steps of a layer whose input products are one product; 0: all.
+  std::int64_t input_steps = 1;
   bool transfers = true;     ///< of pass training: copy the batch in and the loss out
   bool pageable = false;     ///< the host's side of these copies is pageable memory
   bool tensors = true;       ///< false: dependencies only, for studies that need no memory
@@ -107,7 +111,9 @@ struct RecurrentSpec {
 /// (`..._and_weight`) `accumulation` changes nothing: there is one buffer.
 ///
 /// Forward: input_gemm and recurrent_gemm (each [batch, G]), then cell_forward (of the second GRU
-/// gates_forward, candidate_gemm, cell_forward); one task `node_forward` when coarse. Training:
+/// gates_forward, candidate_gemm, cell_forward); one task `node_forward` when coarse. With
+/// `input_steps` k other than 1 one input_gemm[k * batch, G] stands for those of k steps, is a task
+/// of its own whatever the granularity, and waits for all k inputs. Training:
 /// transfer_in, forward, loss, backward, update(l) per chain, transfer_out. update(l) waits for all
 /// weight gradients of its chain (S1) and for all readers of the weights it overwrites (hidden_1,
 /// hidden_2 of the chain).
@@ -129,11 +135,13 @@ struct RecurrentSpec {
 /// of the initial states) is persistent.
 ///
 /// Errors  ContractViolation for a size below 1; InfeasibleError if the graph or a tensor would be
-/// too large, for recomputation in another pass than training, and for `sqrt` and `optimal` of
-/// bidirectional layers, which do not advance by steps. Cost    O(layers * steps); about 0.3 s for
-/// a million tasks with tensors. Source TurboLSTM's partition and task classes; accumulation modes,
-/// granularities and borders are ours; GRU: Cho et al., arXiv 1406.1078; bidirectional layers:
-/// Schuster and Paliwal, IEEE Trans. Signal Processing 45(11), 1997, doi 10.1109/78.650093.
+/// too large, for recomputation in another pass than training or with input_steps other than 1, and
+/// for `sqrt` and `optimal` of bidirectional layers, which do not advance by steps.
+/// Cost    O(layers * steps); about 0.3 s for a million tasks with tensors.
+/// Source  TurboLSTM's partition and task classes; accumulation modes, granularities and borders
+/// are ours; input_steps: Appleyard, Kocisky, Blunsom, arXiv 1604.01946 (their program: 2); GRU:
+/// Cho et al., arXiv 1406.1078; bidirectional layers: Schuster and Paliwal, IEEE Trans. Signal
+/// Processing 45(11), 1997, doi 10.1109/78.650093.
 [[nodiscard]] TaskGraph recurrent(const RecurrentSpec& spec);
 
 }  // namespace schedlab

@@ -5,6 +5,7 @@
 #include "workloads/recurrent.hpp"
 #include "workloads/recurrent_kernels.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -181,6 +182,12 @@ class RecurrentChain {
               const MakeKernels& kernels);
 
   // recurrent_forward.cpp
+  [[nodiscard]] std::int64_t input_group() const {
+    const std::int64_t steps = spec_.cut.input_steps;
+    return steps == 0 ? spec_.steps : std::min(steps, spec_.steps);
+  }
+  [[nodiscard]] bool inputs_batched() const { return spec_.cut.input_steps != 1; }
+  void add_input_group(std::int64_t i);
   [[nodiscard]] ForwardNode add_forward_tasks(std::int64_t step);
   [[nodiscard]] ForwardNode add_whole_forward_task(std::int64_t step);
   [[nodiscard]] std::int64_t forward_key() const { return static_cast<std::int64_t>(recomputed_); }
@@ -218,6 +225,8 @@ class RecurrentChain {
   std::vector<const Steps*> upstream_;
   const Steps* residual_ = nullptr;
   std::array<Cached, operation_count> operations_;
+  TaskId input_group_;  // the input products of the last group of steps, and where they are
+  TensorId input_products_;
 
   TensorId input_weights_;
   TensorId recurrent_weights_;

@@ -35,6 +35,11 @@ std::vector<OptionSpec> recurrent_options() {
        .doc = "part of a training step that is scheduled",
        .allowed = detail::allowed(pass_words)}};
   detail::add_cut_options(options);
+  options.push_back(
+      detail::size_option("input_steps",
+                          1,
+                          "forward steps of a layer whose input products are one product; 0: all",
+                          0));
   detail::add_training_options(options, Optimizer::sgd, "of pass training: ");
   options.push_back({.name = "recompute",
                      .default_value = std::string{to_string(Recompute::keep_backward)},
@@ -69,6 +74,7 @@ RecurrentSpec spec_from(const Options& o) {
   spec.accumulation_steps = cut.accumulation_steps;
   spec.partial_buffers = cut.partial_buffers;
   spec.buffer_order = cut.buffer_order;
+  spec.input_steps = o.integer("input_steps");
   spec.bidirectional =
       detail::word_to(bidirectional_words, o.text("bidirectional"), Bidirectional::none);
   spec.optimizer = detail::optimizer_from(o);

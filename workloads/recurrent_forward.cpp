@@ -29,12 +29,34 @@ constexpr ForwardWords again_words{"recompute_node_forward",
 
 void RecurrentChain::forward(std::int64_t i) {
   const std::int64_t step = step_at(i);
+  if (inputs_batched() && i % input_group() == 0) add_input_group(i);
   const ForwardNode node = add_forward_tasks(step);
   add_forward_edges(step, node);
   outputs_[static_cast<std::size_t>(step)].task = node.residual.valid() ? node.residual : node.cell;
   if (out_.with_tensors()) add_forward_tensors(step, node);
   forward_cell_ = node.cell;
   last_forward_ = step;
+}
+
+/// The input products of the i-th step and those after it, as one.
+void RecurrentChain::add_input_group(std::int64_t i) {
+  const RecurrentShape& s = spec_.shape;
+  const std::int64_t count = std::min(input_group(), spec_.steps - i);
+  input_group_ =
+      task(op_input, count, first_words.input, TaskClass::critical_matmul, step_at(i), [&] {
+        return std::vector<Kernel>{gemm_kernel(count * s.batch, s.gates(), s.width, s.type, false)};
+      });
+  for (std::int64_t j = i; j < i + count; ++j) {
+    const auto at = static_cast<std::size_t>(step_at(j));
+    for (const Steps* values : inputs_) {
+      out_.edge((*values)[at].task, input_group_);
+      if (out_.with_tensors()) out_.reads(input_group_, (*values)[at].tensor);
+    }
+  }
+  if (!out_.with_tensors()) return;
+  out_.reads(input_group_, input_weights_);
+  input_products_ = tensor("zx", step_at(i), count * s.batch * s.gates(), false);
+  out_.writes(input_group_, input_products_);
 }
 
 /// Of the cell; of values alone what the state need not be computed for.
@@ -53,7 +75,8 @@ RecurrentChain::ForwardNode RecurrentChain::add_whole_forward_task(std::int64_t 
   const ForwardWords& words = recomputed_ == Recomputed::nothing ? first_words : again_words;
   const TaskId all =
       task(op_cell_forward, forward_key(), words.node, TaskClass::critical_matmul, step, [&] {
-        std::vector<Kernel> kernels{input_kernel(s), recurrent_kernel(s)};
+        std::vector<Kernel> kernels{recurrent_kernel(s)};
+        if (!inputs_batched()) kernels.insert(kernels.begin(), input_kernel(s));
         if (has_candidate()) {
           kernels.push_back(gates_forward_kernel(s));
           kernels.push_back(candidate_kernel(s));
@@ -62,7 +85,7 @@ RecurrentChain::ForwardNode RecurrentChain::add_whole_forward_task(std::int64_t 
         if (residual_ != nullptr) kernels.push_back(residual_kernel());
         return kernels;
       });
-  return {.input = all,
+  return {.input = inputs_batched() ? input_group_ : all,
           .recurrent = all,
           .gates = all,
           .candidate = has_candidate() ? all : TaskId::none(),
@@ -80,7 +103,9 @@ RecurrentChain::ForwardNode RecurrentChain::add_forward_tasks(std::int64_t step)
   constexpr TaskClass matmul = TaskClass::critical_matmul;
   constexpr TaskClass pointwise = TaskClass::critical_pointwise;
   ForwardNode node;
-  node.input = single(op_input, words.input, matmul, [&] { return input_kernel(s); });
+  node.input = inputs_batched()
+                   ? input_group_
+                   : single(op_input, words.input, matmul, [&] { return input_kernel(s); });
   node.recurrent =
       single(op_recurrent, words.recurrent, matmul, [&] { return recurrent_kernel(s); });
   if (has_candidate()) {
@@ -110,7 +135,9 @@ void RecurrentChain::add_forward_edges(std::int64_t step, const ForwardNode& nod
     out_.edge(node.gates, node.cell);
     out_.edge(forward_cell_, node.cell);
   }
-  for (const Steps* values : inputs_) out_.edge((*values)[at].task, node.input);
+  if (!inputs_batched()) {
+    for (const Steps* values : inputs_) out_.edge((*values)[at].task, node.input);
+  }
   if (node.residual.valid()) {
     out_.edge(node.cell, node.residual);
     out_.edge((*residual_)[at].task, node.residual);
@@ -118,10 +145,14 @@ void RecurrentChain::add_forward_edges(std::int64_t step, const ForwardNode& nod
 }
 
 void RecurrentChain::add_forward_tensors(std::int64_t step, const ForwardNode& node) {
-  for (const Steps* values : inputs_) {
-    out_.reads(node.input, (*values)[static_cast<std::size_t>(step)].tensor);
+  if (inputs_batched()) {
+    out_.reads(node.gates, input_products_);
+  } else {
+    for (const Steps* values : inputs_) {
+      out_.reads(node.input, (*values)[static_cast<std::size_t>(step)].tensor);
+    }
+    out_.reads(node.input, input_weights_);
   }
-  out_.reads(node.input, input_weights_);
   out_.reads(node.recurrent, h_before(step));
   out_.reads(node.recurrent, recurrent_weights_);
   if (recomputed_ != Recomputed::values) {
@@ -129,7 +160,7 @@ void RecurrentChain::add_forward_tensors(std::int64_t step, const ForwardNode& n
   } else if (has_candidate()) {
     out_.reads(node.gates, h_before(step));  // r * h
   }
-  if (node.input != node.cell) add_products(step, node);  // else they live only inside the task
+  if (node.recurrent != node.cell) add_products(step, node);  // else they live only in the task
   add_values(step, node);
   if (recomputed_ != Recomputed::values) add_state(step, node);
   if (spec_.recompute == Recompute::keep_all) add_unfused(step, node);
@@ -138,11 +169,14 @@ void RecurrentChain::add_forward_tensors(std::int64_t step, const ForwardNode& n
 void RecurrentChain::add_products(std::int64_t step, const ForwardNode& node) {
   const RecurrentShape& s = spec_.shape;
   const std::int64_t cells = s.batch * s.hidden;
-  const TensorId zx = tensor("zx", step, s.batch * s.gates(), false);
+  const TensorId zx =
+      inputs_batched() ? input_products_ : tensor("zx", step, s.batch * s.gates(), false);
   const TensorId zh = tensor("zh", step, cells_.recurrent_gates * cells, false);
-  out_.writes(node.input, zx);
+  if (!inputs_batched()) {
+    out_.writes(node.input, zx);
+    out_.reads(node.gates, zx);
+  }
   out_.writes(node.recurrent, zh);
-  out_.reads(node.gates, zx);
   out_.reads(node.gates, zh);
   TensorId zc;
   if (has_candidate()) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/recurrent_stack.hpp"
 
+#include <algorithm>
+
 namespace schedlab::detail {
 
 bool is_bidirectional(Bidirectional which, std::int64_t layer) {
@@ -11,7 +13,8 @@ RecurrentStack::RecurrentStack(GraphEmitter& out,
                                const ChainSpec& chain,
                                const Layers& layers,
                                const std::vector<const Steps*>& input)
-    : steps_(chain.steps) {
+    : steps_(chain.steps),
+      input_group_(chain.cut.input_steps == 0 ? chain.steps : chain.cut.input_steps) {
   std::vector<const Steps*> below = input;
   std::int64_t width = chain.shape.width;
   for (std::int64_t l = 0; l < layers.count; ++l) {
@@ -92,7 +95,12 @@ void RecurrentStack::backward_step(std::int64_t i) {
 
 void RecurrentStack::forward() {
   if (by_steps()) {
-    for (std::int64_t i = 0; i < steps_; ++i) forward_step(i);
+    for (std::int64_t i = 0; i < steps_; i += input_group_) {
+      const std::int64_t end = std::min(i + input_group_, steps_);
+      for (const auto& chain : chains_) {
+        for (std::int64_t j = i; j < end; ++j) chain->forward(j);
+      }
+    }
   } else {
     for (std::int64_t l = 0; l < layer_count(); ++l) forward_layer(l);
   }

@@ -24,8 +24,9 @@ std::uint32_t most_priority_levels(const ScenarioSpace& space) {
 /// Of the first machine: in one validation all are of this computer.
 std::shared_ptr<const KernelProfile> profile_of(const ScenarioSpace& space, std::uint32_t workers) {
   const Platform platform = space.components().machine(0).platform;
-  auto profile = platform.devices[DeviceId{0}].profile;
-  return profile != nullptr && profile->units == workers ? profile : nullptr;
+  const Device& device = platform.devices[DeviceId{0}];
+  const KernelProfile* const profile = calibrated_profile(device);
+  return profile != nullptr && profile->units == workers ? device.profile : nullptr;
 }
 
 }  // namespace

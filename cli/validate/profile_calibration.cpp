@@ -19,7 +19,7 @@ OperationCalibration ProfileCalibration::of(std::uint64_t scenario,
                                             const PreparedProblem& problem) {
   OperationCalibration known;
   const Device& device = problem.machine->platform.devices[DeviceId{0}];
-  if (device.profile == nullptr) return known;
+  if (calibrated_profile(device) == nullptr) return known;
   const std::uint64_t cost_model = space_.grid().part_index(scenario, Part::cost_model);
   if (space_.components().cost_model(cost_model, *problem.machine)->name() != model_.name()) {
     return known;

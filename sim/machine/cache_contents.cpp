@@ -103,7 +103,7 @@ double share_in_cache(double distance, const CacheLevel& cache) {
 
 CacheLevels profiled_caches(const Device& device) {
   CacheLevels caches;
-  if (device.profile == nullptr) return caches;
+  if (calibrated_profile(device) == nullptr) return caches;
   const auto& samples = device.profile->samples;
   const auto some = [&](Bytes Kernel::*bytes) {
     return std::any_of(samples.begin(), samples.end(), [&](const KernelSample& sample) {

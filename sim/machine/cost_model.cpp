@@ -171,7 +171,7 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
       Estimate estimate;
       if (!collective[id.value()]) {
         std::optional<Operation> known = reuse.with_cached_bytes(id, operation, device);
-        if (device.profile != nullptr && working_set > Bytes{0}) {
+        if (calibrated_profile(device) != nullptr && working_set > Bytes{0}) {
           if (!known) known = operation;
           for (Kernel& kernel : known->kernels) kernel.working_set = working_set;
           if (!cached.empty()) set_cached(cached[id].begin(), *known);

@@ -4,6 +4,7 @@
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/machine/drift.hpp"
+#include "sim/machine/matrix_library.hpp"
 
 #include <cstdint>
 #include <string>
@@ -52,8 +53,9 @@ struct CacheShare {
   friend bool operator==(const CacheShare&, const CacheShare&) = default;
 };
 
-/// What was measured of a device: the durations of kernels, and how well they are known. What has
-/// a key of its own in a machine file (host calls, latencies, bandwidth) is not repeated here.
+/// What was measured of devices of a kind: the durations of kernels, and how well they are known.
+/// What has a key of its own in a machine file (host calls, latencies, bandwidth) is not repeated
+/// here.
 struct KernelProfile {
   std::string how{};        ///< the command and its method; the origin of all numbers here
   std::string date{};       ///< 2026-11-21
@@ -71,10 +73,19 @@ struct KernelProfile {
   std::vector<KernelSample> samples{};
   /// What its own samples missed at moments spread over the calibration, in the order of time.
   std::vector<DriftReading> drift{};
+  /// How libraries run matrix kernels, fitted to measurements that others published.
+  std::vector<MatrixLibrary> libraries{};
 
+  /// False where libraries are all there is.
+  [[nodiscard]] bool calibrated() const { return libraries.empty() || !samples.empty(); }
   /// 1 for a kind that was not measured.
   [[nodiscard]] double co_run_factor(TaskKind kind) const;
   friend bool operator==(const KernelProfile&, const KernelProfile&) = default;
 };
+
+/// The profile of a device that was calibrated; nullptr for others.
+[[nodiscard]] inline const KernelProfile* calibrated_profile(const Device& device) {
+  return device.profile != nullptr && device.profile->calibrated() ? device.profile.get() : nullptr;
+}
 
 }  // namespace schedlab

@@ -57,13 +57,15 @@ TEST_CASE("the tile with the shortest time is chosen, as libraries do") {
   Device& device = platform.devices[DeviceId{0}];
   device.rates.gemm_tiles.push_back({.m = 50, .n = 50, .efficiency = 0.5});
   // 100 x 100: one large tile takes 20 us; four small ones 2 * 50 * 50 * 1000 / 0.5e12 = 10 us.
-  TileChoice choice = choose_tile(gemm_kernel(100, 100, 1000, DataType::fp32, false), device, 1);
+  TileChoice choice =
+      choose_tile(gemm_kernel(100, 100, 1000, DataType::fp32, false), device, {.max_split = 1});
   CHECK(choice.tile.m == 50);
   CHECK(choice.tiles == 4);
   CHECK(choice.busy_units == 4);
   CHECK(choice.duration == 12us);
   // 200 x 200: four large tiles take 20 us; 16 small ones 4 waves of 10 us.
-  choice = choose_tile(gemm_kernel(200, 200, 1000, DataType::fp32, false), device, 1);
+  choice =
+      choose_tile(gemm_kernel(200, 200, 1000, DataType::fp32, false), device, {.max_split = 1});
   CHECK(choice.tile.m == 100);
   CHECK(choice.waves == 1);
   CHECK(choice.duration == 22us);
@@ -75,7 +77,7 @@ TEST_CASE("a tile may lie across") {
   device.rates.gemm_tiles = {{.m = 200, .n = 50, .efficiency = 1.0}};
   // 50 x 800 in tiles of 50 x 200: 4 tiles, one wave of 20 us. Upright it would be 16 tiles.
   const TileChoice choice =
-      choose_tile(gemm_kernel(50, 800, 1000, DataType::fp32, false), device, 1);
+      choose_tile(gemm_kernel(50, 800, 1000, DataType::fp32, false), device, {.max_split = 1});
   CHECK(choice.tile.m == 50);
   CHECK(choice.tile.n == 200);
   CHECK(choice.duration == 22us);

@@ -23,7 +23,7 @@ CutKernels::CutKernels(const CutRule& rule, std::uint32_t units) : rule_(rule), 
 }
 
 std::optional<CutKernels> CutKernels::for_device(const Device& device) {
-  if (device.profile == nullptr) return std::nullopt;
+  if (calibrated_profile(device) == nullptr) return std::nullopt;
   return CutKernels{device.profile->cut, units_for(device.rates.matrix_units, device)};
 }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hw_models/library_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+constexpr NumberRange share{0.001, 1, false};
+constexpr NumberRange side{1, 65536, true};
+constexpr NumberRange no_side{0, 65536, true};
+constexpr NumberRange split{1, 64, true};
+constexpr NumberRange microseconds{0, 1e6, false};
+constexpr NumberRange nanoseconds{0, 1e6, false};
+constexpr NumberRange factor{0.01, 100, false};
+
+DataType read_type(MachineReader& reader, const std::string& at) {
+  const std::string word = reader.required_text(at, "a data type");
+  const std::vector<std::string>& names = data_type_names();
+  if (std::find(names.begin(), names.end(), word) == names.end()) {
+    reader.reject(at,
+                  fmt::format("the unknown type \"{}\"", word),
+                  fmt::format("one of {}", fmt::join(names, ", ")));
+  }
+  return data_type_from(word);
+}
+
+GemmTile read_tile(MachineReader& reader,
+                   const std::string& at,
+                   const std::vector<GemmTile>& known) {
+  GemmTile tile{.m = static_cast<std::int64_t>(reader.plain_number(at + "/m", side)),
+                .n = static_cast<std::int64_t>(reader.plain_number(at + "/n", side)),
+                .efficiency = reader.plain_number(at + "/efficiency", share)};
+  const auto same = std::find_if(known.begin(), known.end(), [&](const GemmTile& other) {
+    return other.m == tile.m && other.n == tile.n;
+  });
+  if (same != known.end()) tile.block = same->block;
+  return tile;
+}
+
+RecurrentPassCost read_pass(MachineReader& reader, const std::string& at) {
+  return {.fixed = from_us(reader.plain_number(at + "/fixed_us", microseconds)),
+          .early = from_us(reader.plain_number(at + "/early_us", microseconds)),
+          .memory_share = reader.plain_number(at + "/memory_share", share),
+          .efficiency = reader.plain_number(at + "/efficiency", share)};
+}
+
+MatrixLibrary read_library(MachineReader& reader,
+                           const std::string& at,
+                           const std::vector<GemmTile>& known) {
+  const auto us = [&](const char* key) {
+    return from_us(reader.plain_number(at + key, microseconds));
+  };
+  MatrixLibrary library;
+  library.name = reader.required_text(at + "/name", "the library and its version");
+  library.fitted = reader.required_text(at + "/fitted", "what its numbers were fitted to");
+  for (const std::string& index : reader.children(at + "/types")) {
+    library.types.push_back(read_type(reader, fmt::format("{}/types/{}", at, index)));
+  }
+  for (const std::string& index : reader.children(at + "/tiles")) {
+    library.tiles.push_back(read_tile(reader, fmt::format("{}/tiles/{}", at, index), known));
+  }
+  if (library.types.empty()) reader.reject(at + "/types", "no type", "at least one data type");
+  if (library.tiles.empty()) reader.reject(at + "/tiles", "no tile", "at least one tile");
+  library.call = us("/call_us");
+  library.split = us("/split_us");
+  library.tile_step = from_us(reader.plain_number(at + "/tile_step_ns", nanoseconds) / 1e3);
+  library.max_split = static_cast<std::int64_t>(reader.plain_number(at + "/max_split", split));
+  library.memory_share = reader.plain_number(at + "/memory_share", share);
+  library.layout[static_cast<std::size_t>(GemmLayout::tn)] =
+      reader.plain_number(at + "/layout_tn", factor);
+  library.narrow_side =
+      static_cast<std::int64_t>(reader.plain_number(at + "/narrow_side", no_side));
+  library.narrow_efficiency = reader.plain_number(at + "/narrow_efficiency", share);
+  library.recurrent = !reader.children(at + "/recurrent").empty();
+  if (library.recurrent) {
+    library.forward = read_pass(reader, at + "/recurrent/forward");
+    library.data_gradient = read_pass(reader, at + "/recurrent/data_gradient");
+  }
+  return library;
+}
+
+}  // namespace
+
+std::vector<MatrixLibrary> read_matrix_libraries(MachineReader& reader,
+                                                 const std::vector<GemmTile>& known) {
+  const std::string list = "/device/matrix_libraries";
+  std::vector<MatrixLibrary> libraries;
+  for (const std::string& index : reader.children(list)) {
+    libraries.push_back(read_library(reader, fmt::format("{}/{}", list, index), known));
+  }
+  return libraries;
+}
+
+}  // namespace schedlab
