@@ -31,9 +31,9 @@ DataType read_type(MachineReader& reader, const std::string& at) {
 GemmTile read_tile(MachineReader& reader,
                    const std::string& at,
                    const std::vector<GemmTile>& known) {
-  GemmTile tile{.m = static_cast<std::int64_t>(reader.plain_number(at + "/m", side)),
-                .n = static_cast<std::int64_t>(reader.plain_number(at + "/n", side)),
-                .efficiency = reader.plain_number(at + "/efficiency", share)};
+  GemmTile tile{.m = static_cast<std::int64_t>(reader.bare_number(at + "/m", side)),
+                .n = static_cast<std::int64_t>(reader.bare_number(at + "/n", side)),
+                .efficiency = reader.bare_number(at + "/efficiency", share)};
   const auto same = std::find_if(known.begin(), known.end(), [&](const GemmTile& other) {
     return other.m == tile.m && other.n == tile.n;
   });
@@ -42,21 +42,21 @@ GemmTile read_tile(MachineReader& reader,
 }
 
 RecurrentPassCost read_pass(MachineReader& reader, const std::string& at) {
-  return {.fixed = from_us(reader.plain_number(at + "/fixed_us", microseconds)),
-          .early = from_us(reader.plain_number(at + "/early_us", microseconds)),
-          .memory_share = reader.plain_number(at + "/memory_share", share),
-          .efficiency = reader.plain_number(at + "/efficiency", share)};
+  return {.fixed = from_us(reader.bare_number(at + "/fixed_us", microseconds)),
+          .early = from_us(reader.bare_number(at + "/early_us", microseconds)),
+          .memory_share = reader.bare_number(at + "/memory_share", share),
+          .efficiency = reader.bare_number(at + "/efficiency", share)};
 }
 
 MatrixLibrary read_library(MachineReader& reader,
                            const std::string& at,
                            const std::vector<GemmTile>& known) {
   const auto us = [&](const char* key) {
-    return from_us(reader.plain_number(at + key, microseconds));
+    return from_us(reader.bare_number(at + key, microseconds));
   };
+  const std::size_t first = reader.sources().size();
   MatrixLibrary library;
   library.name = reader.required_text(at + "/name", "the library and its version");
-  library.fitted = reader.required_text(at + "/fitted", "what its numbers were fitted to");
   for (const std::string& index : reader.children(at + "/types")) {
     library.types.push_back(read_type(reader, fmt::format("{}/types/{}", at, index)));
   }
@@ -67,19 +67,24 @@ MatrixLibrary read_library(MachineReader& reader,
   if (library.tiles.empty()) reader.reject(at + "/tiles", "no tile", "at least one tile");
   library.call = us("/call_us");
   library.split = us("/split_us");
-  library.tile_step = from_us(reader.plain_number(at + "/tile_step_ns", nanoseconds) / 1e3);
-  library.max_split = static_cast<std::int64_t>(reader.plain_number(at + "/max_split", split));
-  library.memory_share = reader.plain_number(at + "/memory_share", share);
+  library.tile_step = from_us(reader.bare_number(at + "/tile_step_ns", nanoseconds) / 1e3);
+  library.max_split = static_cast<std::int64_t>(reader.bare_number(at + "/max_split", split));
+  library.memory_share = reader.bare_number(at + "/memory_share", share);
   library.layout[static_cast<std::size_t>(GemmLayout::tn)] =
-      reader.plain_number(at + "/layout_tn", factor);
-  library.narrow_side =
-      static_cast<std::int64_t>(reader.plain_number(at + "/narrow_side", no_side));
-  library.narrow_efficiency = reader.plain_number(at + "/narrow_efficiency", share);
+      reader.bare_number(at + "/layout_tn", factor);
+  library.narrow_side = static_cast<std::int64_t>(reader.bare_number(at + "/narrow_side", no_side));
+  library.narrow_efficiency = reader.bare_number(at + "/narrow_efficiency", share);
   library.recurrent = !reader.children(at + "/recurrent").empty();
   if (library.recurrent) {
     library.forward = read_pass(reader, at + "/recurrent/forward");
     library.data_gradient = read_pass(reader, at + "/recurrent/data_gradient");
   }
+  reader.origin_for(at, first);
+  const NumberSource& origin = reader.sources().at(first);
+  if (origin.origin != Origin::source) {
+    reader.reject(at, "numbers without a source", "\"source\": what they were fitted to");
+  }
+  library.source = origin.text;
   return library;
 }
 

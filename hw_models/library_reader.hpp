@@ -9,8 +9,7 @@
 namespace schedlab {
 
 /// The list "device/matrix_libraries" of a machine file. A tile takes its thread block from the
-/// tile of the same sides in `known`. The numbers of a library share one origin, its key "fitted",
-/// and are not among MachineReader::sources().
+/// tile of the same sides in `known`. The numbers of a library share one origin, its key "source".
 [[nodiscard]] std::vector<MatrixLibrary> read_matrix_libraries(MachineReader& reader,
                                                                const std::vector<GemmTile>& known);
 

@@ -78,7 +78,7 @@ Json library_schema() {
                   {"layout_tn", bare_number(0.01, 100, false)},
                   {"narrow_side", bare_number(0, 65536, true)},
                   {"narrow_efficiency", share},
-                  {"fitted", text}};
+                  {"source", text}};
   std::vector<std::string> all;
   for (const auto& item : properties.items()) all.push_back(item.key());
   properties["recurrent"] =

@@ -36,7 +36,7 @@ inline constexpr std::int64_t recurrent_early_steps = 50;
 /// hw_models/tiled_gemm.hpp has the formula.
 struct MatrixLibrary {
   std::string name{};             ///< "cuBLAS 10.1, cuDNN 7.6"
-  std::string fitted{};           ///< on what, when, with which command and split
+  std::string source{};           ///< what it was fitted to, when, with which command and split
   std::vector<DataType> types{};  ///< of the operands
   std::vector<GemmTile> tiles{};
   Duration call{0};       ///< of every product, beyond the kernel floor

@@ -224,7 +224,7 @@ std::string text(const RecurrentPassCost& pass) {
                      pass.efficiency);
 }
 
-/// As it stands in the machine's file, but for its name and `fitted`.
+/// As it stands in the machine's file, but for its name and source.
 void print(const Target& target, const MatrixLibrary& library) {
   fmt::print("{}:\n        \"types\": [\"{}\"],\n        \"tiles\": [\n",
              target.machine,

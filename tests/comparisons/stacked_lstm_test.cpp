@@ -133,7 +133,7 @@ TEST_CASE("a wavefront fitted on depths 2 and 32 predicts 4, 8 and 16 within 5 %
 
 TEST_CASE("cuDNN's stacked LSTM on an A100 from the machine file alone") {
   // A stack of 32 layers of 512 takes 2048 cells x 2 x 256 x 2048 x 1024 FLOP in 20.18 ms: 109
-  // TFLOP/s, 0.70 of the tf32 peak, which steps of such products do not reach; the rows are taken
+  // TFLOP/s, 0.70 of the tf32 peak, and layers of 1024 need more than that peak; the rows are taken
   // as fp16. Rows of hidden 256 and length 64 choose the number of steps in one input product, the
   // others are predicted.
   testing::Errors choosing[4];

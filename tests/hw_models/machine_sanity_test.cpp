@@ -112,7 +112,7 @@ TEST_CASE("larger tiles are listed first and are more efficient, none beats the 
   }
 }
 
-TEST_CASE("a large fp32 matrix product reaches 70 to 95 % of what it may spread over") {
+TEST_CASE("the tiles of a large fp32 matrix product reach 70 to 95 % of what it may spread over") {
   for (const std::string& name : machine_names()) {
     if (is_theory(name)) continue;
     CAPTURE(name);
@@ -120,7 +120,9 @@ TEST_CASE("a large fp32 matrix product reaches 70 to 95 % of what it may spread 
     const Operation product{.name = "gemm",
                             .kind = TaskKind::gemm,
                             .kernels = {gemm_kernel(8192, 8192, 8192, DataType::fp32, false)}};
-    const Estimate estimate = TiledGemm{}.estimate(product, device);
+    // Without the fitted libraries, which say what old ones reached: 0.69 of the peak on an M40.
+    const TiledGemm tiles{GemmOptions{.library = LibraryUse::none}};
+    const Estimate estimate = tiles.estimate(product, device);
     const double reached = 2.0 * 8192 * 8192 * 8192 / to_seconds(estimate.duration);
     const double peak = device.rates.matrix[static_cast<std::size_t>(DataType::fp32)].count();
     const double most = device.rates.units_per_kernel;

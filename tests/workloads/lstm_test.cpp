@@ -322,6 +322,29 @@ TEST_CASE("forward follows the layer below and the step before") {
   CHECK(depth(lstm(spec)) == 2 + 3 - 1);
 }
 
+TEST_CASE("one input product stands for those of several steps and waits for all of them") {
+  LstmSpec spec = small(2, 5);
+  spec.pass = LstmPass::forward;
+  const TaskGraph single = lstm(spec);
+  for (const Granularity granularity : {Granularity::fine, Granularity::data_and_weight}) {
+    spec.granularity = granularity;
+    spec.input_steps = 2;
+    const TaskGraph graph = lstm(spec);
+    const bool fine = granularity == Granularity::fine;
+    CHECK(graph.task_count() == 2 * ((fine ? 2U : 1U) * 5 + 3));  // 3 groups of 2, 2 and 1 steps
+    CHECK(total_flops(graph) == total_flops(single));
+    const std::string cell = fine ? "cell_forward" : "node_forward";
+    CHECK(predecessors(graph, "input_gemm(1,2)") == Names{cell + "(0,2)", cell + "(0,3)"});
+    CHECK(predecessors(graph, "input_gemm(1,4)") == Names{cell + "(0,4)"});
+    spec.input_steps = 0;
+    CHECK(lstm(spec).task_count() == 2 * ((fine ? 2U : 1U) * 5 + 1));
+  }
+  spec.pass = LstmPass::training;
+  spec.recompute = Recompute::data_drop;
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(lstm(spec)), doctest::Contains("input_steps"), InfeasibleError);
+}
+
 TEST_CASE("training copies in, runs forward, loss and backward, updates and copies out") {
   LstmSpec spec = small(2, 3);
   spec.pass = LstmPass::training;
