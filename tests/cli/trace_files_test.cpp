@@ -60,19 +60,19 @@ struct Traces {
   void execute(const std::string& name, const std::string& spec) {
     write_file_atomically(path("spec.json"), spec);
     REQUIRE(session.call(ExecuteOptions{.spec = path("spec.json"),
-                                        .out = path("run"),
+                                        .out = path("executed"),
                                         .workers = 2,
                                         .repetitions = 1,
                                         .pin = false,
                                         .overwrite = true}) == exit_done);
-    keep(path("run/trace.json"), name);
+    keep(path("executed/trace.json"), name);
   }
   void replay(const std::string& name, const std::vector<std::string>& profiles) {
-    ReplayOptions options{.traces = profiles, .out = path("run"), .overwrite = true};
+    ReplayOptions options{.traces = profiles, .out = path("replayed"), .overwrite = true};
     if (profiles.size() == 1) options.what_if = {"host=0.5", "graph_launch", "policy=heft"};
     REQUIRE(session.call(options) == exit_done);
-    keep(path("run/trace.json"), name);
-    keep(path("run/imported_trace.json"), name + "_imported");
+    keep(path("replayed/trace.json"), name);
+    keep(path("replayed/imported_trace.json"), name + "_imported");
     for (std::size_t i = 1; i <= options.what_if.size(); ++i) {
       keep(path(fmt::format("run/what_if_{}.json", i)), fmt::format("{}_{}", name, i));
     }

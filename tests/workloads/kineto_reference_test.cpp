@@ -42,6 +42,18 @@ PlainCounts count_plainly(const std::filesystem::path& path) {
     counts.memsets += memset ? 1U : 0U;
     if (kernel || copy || memset) {
       counts.streams.emplace(event.at("args").at("device"), event.at("args").at("stream"));
+    } else if (category == "mtia_ccp_events") {  // MTIA: rows of work, and both halves of events
+      if (name == "event_wait") {
+        ++counts.synchronizations;
+      } else if (name != "event_record") {
+        ++(event.at("args").contains("direction") ? counts.copies : counts.kernels);
+        counts.streams.emplace(event.at("pid"), event.at("args").at("stream"));
+      }
+    } else if (category == "mtia_runtime") {  // in the device's rows, too, where they do not count
+      const bool launches =
+          name.starts_with("enqueueCommand memcpy") || name.starts_with("runFunction");
+      const bool on_device = event.at("args").value("device", -1) == event.at("pid");
+      counts.launches += launches && !on_device ? 1U : 0U;
     } else if (category == "cuda_sync") {
       ++counts.synchronizations;
     } else if (category == "cpu_op" || category == "Operator" || category == "user_annotation" ||
