@@ -138,7 +138,8 @@ TileChoice evaluate(const TiledKernel& common, const GemmTile& tile, std::int64_
   const double tile_seconds =
       std::max(2.0 * m * n * k / (common.unit_peak * (tile.efficiency * common.layout)).count(),
                unit_seconds(((m + n) * k + m * n) * common.element, device));
-  choice.compute = repeated(bounded_seconds(tile_seconds), choice.waves);
+  choice.arithmetic = repeated(bounded_seconds(tile_seconds), choice.waves);
+  choice.compute = choice.arithmetic;
   if (common.library != nullptr) {
     const Duration latency =
         bounded_seconds(k * to_seconds(common.library->tile_step));  // of a tile, alone on its unit
@@ -218,6 +219,14 @@ Estimate filling_cost(const Kernel& kernel, const Device& device) {
   return to_estimate(kernel, device, compute, memory, share);
 }
 
+/// What a kernel uses of its units and of the memory while it runs, of all its duration.
+void set_throughput(const Kernel& kernel, Duration arithmetic, Estimate& estimate) {
+  const double seconds = to_seconds(estimate.duration);
+  if (seconds <= 0.0) return;
+  estimate.compute_share = static_cast<float>(std::min(1.0, to_seconds(arithmetic) / seconds));
+  estimate.bandwidth = Bandwidth{static_cast<double>(memory_traffic(kernel).count()) / seconds};
+}
+
 /// A step of a library's recurrent layer instead of its product; unchanged where none is known.
 void apply_recurrent_step(const Kernel& kernel,
                           const Device& device,
@@ -234,6 +243,7 @@ void apply_recurrent_step(const Kernel& kernel,
   const double compute =
       kernel.flops.count() / (peak_rate(kernel, device).count() * pass.efficiency);
   estimate.duration = pass.fixed + bounded_seconds(std::max(memory, compute));
+  set_throughput(kernel, bounded_seconds(compute), estimate);
   estimate.bound = Bound::latency;
 }
 
@@ -250,6 +260,9 @@ Estimate gemm_cost(const Kernel& kernel, const Device& device, const GemmOptions
   result.duration = choice.duration;  // with the second kernel of split-k
   result.blocks = block_count(choice.tiles);
   result.block = choice.tile.block;
+  if (library_for(kernel, device, options) != nullptr) {
+    set_throughput(kernel, choice.arithmetic, result);
+  }
   if (options.library == LibraryUse::recurrent_forward ||
       options.library == LibraryUse::recurrent_data_gradient) {
     apply_recurrent_step(kernel, device, options, result);

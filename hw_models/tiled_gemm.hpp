@@ -15,6 +15,7 @@ struct TileChoice {
   std::int64_t waves = 1;       ///< passes over the units
   std::int64_t busy_units = 1;  ///< that have a tile in the first wave
   Duration compute{0};          ///< all waves
+  Duration arithmetic{0};       ///< of it without waiting for latencies
   Duration memory{0};           ///< all traffic with the device's memory
   Duration duration{0};         ///< of the kernel, alone
 };
@@ -65,6 +66,9 @@ struct GemmOptions {
 ///   memory  = at memory_share of the reachable bandwidth
 ///   kernel  = kernel_floor + call + max(compute, memory)
 ///   split k, up to its max_split:  + stream_gap + kernel_floor + split + sums / bandwidth
+///   a unit's throughput is used by the arithmetic alone: what else a product takes (latencies,
+///   call,
+///             second kernel) leaves it to kernels that share the unit
 ///   a side of up to narrow_side: tiles of 128 x narrow_side at narrow_efficiency, and no others,
 ///             which can make such a product slower than a wider one, as measured
 ///
