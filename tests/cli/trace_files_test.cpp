@@ -74,7 +74,7 @@ struct Traces {
     keep(path("replayed/trace.json"), name);
     keep(path("replayed/imported_trace.json"), name + "_imported");
     for (std::size_t i = 1; i <= options.what_if.size(); ++i) {
-      keep(path(fmt::format("run/what_if_{}.json", i)), fmt::format("{}_{}", name, i));
+      keep(path(fmt::format("replayed/what_if_{}.json", i)), fmt::format("{}_{}", name, i));
     }
   }
 };
