@@ -17,6 +17,8 @@ namespace {
 namespace json = simdjson::ondemand;
 
 constexpr std::string_view our_trace = "a trace written by schedlab";
+constexpr double max_share =
+    1000.0;  // assumed: beyond any estimate, and sums of shares stay within 64 bits
 
 /// simdjson speaks to those who call it, not to those who wrote the file.
 std::string in_words(simdjson::error_code error) {
@@ -142,6 +144,10 @@ class Reader {
     label.operation = text(fields["operation"]);
     label.critical = fields["critical"].get_bool();
     label.share = fields["share"].get_double();
+    // A measured task that was faster than its estimate has more than 1.
+    if (!(label.share >= 0.0 && label.share <= max_share)) {
+      fail(fmt::format("share {}", label.share), fmt::format("0 to {}", max_share));
+    }
   }
 
   void read_event(json::object event) {
