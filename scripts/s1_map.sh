@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Everything docs/s1_map.md speaks of, from one command: the reproduction of TurboLSTM's numbers, the sweeps of
-# experiments/s1_map_*.json and the pictures. Minutes on two cores.
+# experiments/s1_map_*.json and the pictures. About a minute on two cores.
 #   scripts/s1_map.sh [FOLDER]     results go to FOLDER (out/s1 if left out), pictures to FOLDER/images
 # SCHEDLAB names the program (build/release/schedlab if unset).
 set -euo pipefail

@@ -51,7 +51,7 @@ def maps():
         for kind in kinds:
             part = [r for r in table if (r.get("data_type", "fp32"), r.get("split_k", "16")) == kind]
             print(f"\n## {machine} {kind[0]}, split_k {kind[1]}: critical_first over ...\n")
-            print("| baseline | shapes | median | middle half | least .. most | within 5 % of 0.75 | loses |")
+            print("| baseline | shapes | median | interquartile range | min .. max | within 5 % of 0.75 | loses |")
             print("|---|---|---|---|---|---|---|")
             for baseline in BASELINES:
                 describe(baseline, list(ratios(part, "critical_first", baseline, SHAPE).values()))
@@ -95,7 +95,7 @@ def modes():
                     cells.append(f"{statistics.median(values):.2f} ({low:.2f} to {high:.2f}) | "
                                  f"{share(values, lambda v: v > 1):.0%}")
                 print(f"| {machine} | {split} | {launch} | " + " | ".join(cells) + " |")
-    print("\ngraph_launch over eager, of each policy: median (least .. most)")
+    print("\ngraph_launch over eager, of each policy: median (min .. max)")
     time = {(r["machine"], r["split_k"], r["policy"], *(r[a] for a in SHAPE[:3]), r["launch"]): float(r["makespan_us"])
             for r in table}
     by = defaultdict(list)
@@ -108,9 +108,9 @@ def modes():
 
 
 def like_for_like():
-    """What each policy was given, and its gain in two factors: the cut of the tasks, and their order."""
+    """The tasks each policy is given, and its gain in two factors: the cut of the tasks, and their order."""
     table = [r for r in rows("s1_map_modes") if r["launch"] == "eager"]
-    print("\n## what each policy was given, work relative to critical_first: median (least .. most)\n")
+    print("\n## work of the tasks that each policy is given, relative to critical_first: median (min .. max)\n")
     shape = ("machine", "split_k", *SHAPE[:3])
     work = ratios([{**r, "makespan_us": r["work_us"]} for r in table], "cudnn_like_2", "critical_first", shape)
     print(spread(list(work.values())))
@@ -162,7 +162,7 @@ def synchronisation():
         def over(machine, policy, baseline_machine, baseline, layers, shape):
             return time[(split, machine, policy, layers, *shape)] / time[(split, baseline_machine, baseline, layers, *shape)]
 
-        print(f"\n## where synchronisation eats the gain, split_k {split}; 2 / 16 / 64 layers\n")
+        print(f"\n## what synchronisation costs, split_k {split}; 2 / 16 / 64 layers\n")
         print("| hidden, batch | over 2 in flight | the same, all free | all | "
               "events free | queries free | launches free | all free |")
         print("|---|---|---|---|---|---|---|---|")
@@ -190,7 +190,7 @@ def synchronisation():
 
 
 def spread(values):
-    """median (least .. most)"""
+    """median (min .. max)"""
     return f"{statistics.median(values):.2f} ({min(values):.2f} .. {max(values):.2f})"
 
 
@@ -212,7 +212,7 @@ def sharing_models():
                     values = list(ratios(part(machine, split, model), "critical_first", baseline, SHAPE[:3]).values())
                     cells.append(f"{statistics.median(values):.2f} ({share(values, lambda v: v > 1):.0%})")
             print(f"| {machine} | {split} | " + " | ".join(cells) + " |")
-    print("\nmakespan under fluid over that under blocks, less 1: median of the amounts, least, most, share above 10 %")
+    print("\nmakespan under fluid over that under blocks, less 1: median of the amounts, min, max, share above 10 %")
     time = {(r["machine"], r["split_k"], r["policy"], *(r[a] for a in SHAPE[:3]), r["sharing"]): float(r["makespan_us"])
             for r in table}
     for split in ("16", "1"):
