@@ -5,7 +5,6 @@
 #include "cli/host_range.hpp"
 #include "cli/problem_costs.hpp"
 #include "policies/data_parallel.hpp"
-#include "policies/plan_file.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/kernel_profile.hpp"
@@ -213,7 +212,7 @@ void ScenarioRunner::expect_all_ranks(std::uint64_t scenario, const TaskGraph& g
   const std::string name =
       space_.components().policy_name(space_.grid().part_index(scenario, Part::policy));
   const PolicyInfo& info = find_policy(name);
-  if (info.for_ranks || name == plan_file_info().name) return;
+  if (info.for_ranks || info.ready_made) return;
   throw InfeasibleError(
       fmt::format("{} schedules one device, but the workload is divided among {} ranks\n  use one "
                   "of pipeline_naive, pipeline_flush, pipeline_1f1b, pipeline_interleaved_1f1b, "

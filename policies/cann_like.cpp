@@ -1,52 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/cann_like.hpp"
-
 #include "policies/option_specs.hpp"
+#include "policies/policy_info.hpp"
 #include "policies/wavefront.hpp"
 #include "sim/plan/plan_builder.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <numeric>
+#include <cstdint>
 #include <vector>
 
 namespace schedlab {
+namespace {
 
-std::uint32_t deepest_stack(const TaskGraph& graph) {
-  const std::uint32_t layers = layer_count(graph);
-  std::vector<std::uint32_t> stack(layers);  // of a layer: another one of its stack, or itself
-  std::iota(stack.begin(), stack.end(), 0U);
-  const auto root = [&](std::uint32_t layer) {
-    while (stack[layer] != layer) layer = stack[layer] = stack[stack[layer]];
-    return layer;
-  };
-  std::vector<std::uint8_t> used(layers, 0);
-  for (const TaskId task : graph.tasks()) {
-    const Tags tags = graph.tags(task);
-    if (tags.layer < 0) continue;
-    used[static_cast<std::size_t>(tags.layer)] = 1;
-    for (const TaskId before : graph.predecessors(task)) {
-      const Tags other = graph.tags(before);
-      if (other.layer < 0 || other.step != tags.step) continue;
-      stack[root(static_cast<std::uint32_t>(other.layer))] =
-          root(static_cast<std::uint32_t>(tags.layer));
-    }
-  }
-  std::vector<std::uint32_t> count(layers, 0);
-  std::uint32_t deepest = 0;
-  for (std::uint32_t layer = 0; layer < layers; ++layer) {
-    if (used[layer] != 0) deepest = std::max(deepest, ++count[root(layer)]);
-  }
-  return deepest;
-}
-
+/// Streams a graph of so many layers gets: 1, 2, 3, 6 for 2, 4, 8, 16 layers (TurboLSTM, table 2,
+/// GNMT on Ascend 910B). Between these the smaller entry holds, above 16 it stays at 6.
 std::uint32_t cann_stream_count(std::uint32_t layers) {
   if (layers >= 16) return 6;
   if (layers >= 8) return 3;
   return layers >= 4 ? 2 : 1;
 }
+
+/// Several streams that bring no parallel matrix work: level by level, layer l on stream l mod
+/// streams, but every matrix task waits for the one before it, on whichever stream that was. Only
+/// other work overlaps. Cost: O(tasks + edges + events * streams). Ties: lower task id, then lower
+/// stream id. Source: what TurboLSTM (section 2.3) observes of MindSpore with CANN on Ascend 910B.
+class CannLike final : public Policy {
+ public:
+  /// `max_streams` 0: as cann_stream_count says.
+  explicit CannLike(std::uint32_t max_streams = 0) : max_streams_(max_streams) {}
+  [[nodiscard]] std::string_view name() const override { return "cann_like"; }
+  [[nodiscard]] Granularity granularity() const override { return Granularity::matmul; }
+  [[nodiscard]] Plan plan(const Problem& problem) const override;
+
+ private:
+  std::uint32_t max_streams_;
+};
 
 Plan CannLike::plan(const Problem& problem) const {
   const TaskGraph& graph = problem.graph;
@@ -70,6 +58,8 @@ Plan CannLike::plan(const Problem& problem) const {
   }
   return std::move(builder).build("cann_like");
 }
+
+}  // namespace
 
 PolicyInfo cann_like_info() {
   return {.name = "cann_like",

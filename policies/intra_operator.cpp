@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/intra_operator.hpp"
-
+#include "policies/policy_info.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/plan_builder.hpp"
 
@@ -8,6 +7,17 @@
 
 namespace schedlab {
 namespace {
+
+/// Parallelism inside operators only: one operator at a time, on all core groups together, in
+/// topological order. How far an operator spreads is the machine's (`units_per_kernel`), so that
+/// the machine must let it: what it takes there is in the costs that policies see.
+/// Errors: InfeasibleError if the costs of an operator leave units of its class idle by rule; names
+/// the operator and the key to set. Cost: O(tasks + edges). Ties: lower task id first.
+class IntraOperator final : public Policy {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "intra_operator"; }
+  [[nodiscard]] Plan plan(const Problem& problem) const override;
+};
 
 /// The machine must not keep an operator from all units of its class.
 void expect_all_groups(const Problem& problem) {
@@ -30,8 +40,6 @@ void expect_all_groups(const Problem& problem) {
   }
 }
 
-}  // namespace
-
 Plan IntraOperator::plan(const Problem& problem) const {
   expect_all_groups(problem);
   PlanBuilder builder{problem};
@@ -40,6 +48,8 @@ Plan IntraOperator::plan(const Problem& problem) const {
   for (const TaskId task : problem.graph.topological_order()) builder.place(task, stream);
   return std::move(builder).build("intra_operator");
 }
+
+}  // namespace
 
 PolicyInfo intra_operator_info() {
   return {.name = "intra_operator",

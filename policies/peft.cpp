@@ -1,10 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/peft.hpp"
-
+#include "policies/list_schedule.hpp"
 #include "policies/option_specs.hpp"
+#include "policies/policy_info.hpp"
 #include "sim/graph/levels.hpp"
+#include "sim/plan/placing_policy.hpp"
 
 namespace schedlab {
+namespace {
+
+/// PEFT: ranks tasks by the optimistic cost table OCT and picks the stream with the least
+/// optimistic end, in an idle gap between tasks that are there already if one is long enough.
+///   OCT(t, p) = max over successors s of min over streams q of OCT(s, q) + w(s, q) + transfer
+///   rank_oct(t) = mean over p of OCT(t, p);  the stream minimizes finish(t, p) + OCT(t, p)
+/// The streams of one device are equal and transfers are tasks, so OCT does not depend on the
+/// stream: it is the upward rank without the task itself, and the stream is the one of the earliest
+/// finish.
+/// Cost: see place_on_earliest_finish(). Ties: lower task id, then lower stream id.
+/// Source: Arabnejad, Barbosa, IEEE TPDS 25(3), 2014, doi 10.1109/TPDS.2013.57. Without insertion
+/// ("peft_no_insertion") a task always goes behind what its stream has.
+class Peft final : public PlacingPolicy {
+ public:
+  explicit Peft(std::uint32_t max_streams = default_list_streams,
+                Insertion insertion = Insertion::idle_gaps)
+      : max_streams_(max_streams), insertion_(insertion) {}
+  [[nodiscard]] std::string_view name() const override {
+    return insertion_ == Insertion::none ? "peft_no_insertion" : "peft";
+  }
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
+
+ private:
+  std::uint32_t max_streams_;
+  Insertion insertion_;
+};
 
 PlanBuilder Peft::place(const Problem& problem) const {
   const IdVector<TaskId, Duration> duration = problem.costs.durations();
@@ -12,6 +39,8 @@ PlanBuilder Peft::place(const Problem& problem) const {
   for (const TaskId task : rank_oct.ids()) rank_oct[task] -= duration[task];
   return place_on_earliest_finish(problem, max_streams_, urgency_of(rank_oct), insertion_);
 }
+
+}  // namespace
 
 PolicyInfo peft_info() {
   return {.name = "peft",

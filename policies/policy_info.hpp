@@ -20,6 +20,8 @@ struct PolicyInfo {
   std::function<std::unique_ptr<Policy>(const Options&)> make;  ///< of options that were checked
   /// Schedules all ranks of a graph whose tasks have ranks; others schedule one device.
   bool for_ranks = false;
+  /// Its plan comes ready-made, for whatever graph it was made for: one device or all ranks.
+  bool ready_made = false;
   /// plan() looks at the graph and at how long tasks last, and at nothing else of machine and
   /// costs: a plan may be used again on a machine that differs in other things only.
   bool plans_by_durations = false;

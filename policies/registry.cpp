@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/registry.hpp"
 
-#include "policies/bottom_level.hpp"
-#include "policies/cann_like.hpp"
-#include "policies/critical_first.hpp"
-#include "policies/cudnn_like.hpp"
-#include "policies/diagonal.hpp"
-#include "policies/eager_fifo.hpp"
-#include "policies/greedy_stages.hpp"
-#include "policies/heft.hpp"
-#include "policies/intra_operator.hpp"
-#include "policies/layer_by_layer.hpp"
-#include "policies/peft.hpp"
-#include "policies/pipeline/pipeline_policies.hpp"
-#include "policies/plan_file.hpp"
-#include "policies/random_order.hpp"
-#include "policies/round_robin_fifo.hpp"
-#include "policies/single_stream.hpp"
-#include "policies/successor_first.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -25,34 +8,25 @@
 
 namespace schedlab {
 
+// One line per policy: its file defines `PolicyInfo NAME_info()`. Explicit, because a static
+// archive drops objects that register themselves. NOLINTNEXTLINE(cppcoreguidelines-macro-usage):
+// declares and lists each policy from one line
+#define SCHEDLAB_POLICIES(policy)                                                               \
+  policy(single_stream) policy(layer_by_layer) policy(diagonal) policy(cudnn_like)              \
+      policy(cann_like) policy(critical_first) policy(critical_first_matmul) policy(heft)       \
+          policy(heft_no_insertion) policy(peft) policy(peft_no_insertion) policy(bottom_level) \
+              policy(eager_fifo) policy(greedy_stages) policy(round_robin_fifo)                 \
+                  policy(successor_first) policy(intra_operator) policy(random_order)           \
+                      policy(pipeline_naive) policy(pipeline_flush) policy(pipeline_1f1b)       \
+                          policy(pipeline_interleaved_1f1b) policy(pipeline_zb_h1)              \
+                              policy(plan_file)
+
+#define SCHEDLAB_DECLARE(name) PolicyInfo name##_info();
+#define SCHEDLAB_LIST(name) name##_info(),
+SCHEDLAB_POLICIES(SCHEDLAB_DECLARE)
+
 const std::vector<PolicyInfo>& policies() {
-  // One line per policy. Explicit, because a static archive drops objects that register themselves.
-  static const std::vector<PolicyInfo> table{
-      single_stream_info(),              // "single_stream"
-      layer_by_layer_info(),             // "layer_by_layer"
-      diagonal_info(),                   // "diagonal"
-      cudnn_like_info(),                 // "cudnn_like"
-      cann_like_info(),                  // "cann_like"
-      critical_first_info(),             // "critical_first"
-      critical_first_matmul_info(),      // "critical_first_matmul"
-      heft_info(),                       // "heft"
-      heft_no_insertion_info(),          // "heft_no_insertion"
-      peft_info(),                       // "peft"
-      peft_no_insertion_info(),          // "peft_no_insertion"
-      bottom_level_info(),               // "bottom_level"
-      eager_fifo_info(),                 // "eager_fifo"
-      greedy_stages_info(),              // "greedy_stages"
-      round_robin_fifo_info(),           // "round_robin_fifo"
-      successor_first_info(),            // "successor_first"
-      intra_operator_info(),             // "intra_operator"
-      random_order_info(),               // "random"
-      pipeline_naive_info(),             // "pipeline_naive"
-      pipeline_flush_info(),             // "pipeline_flush"
-      pipeline_1f1b_info(),              // "pipeline_1f1b"
-      pipeline_interleaved_1f1b_info(),  // "pipeline_interleaved_1f1b"
-      pipeline_zb_h1_info(),             // "pipeline_zb_h1"
-      plan_file_info(),                  // "plan_file"
-  };
+  static const std::vector<PolicyInfo> table{SCHEDLAB_POLICIES(SCHEDLAB_LIST)};
   return table;
 }
 

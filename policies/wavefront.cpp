@@ -5,6 +5,7 @@
 #include "sim/trace/time_order.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -73,6 +74,34 @@ std::uint32_t layer_count(const TaskGraph& graph) {
     count = std::max(count, static_cast<std::uint32_t>(graph.tags(task).layer + 1));
   }
   return count;
+}
+
+std::uint32_t deepest_stack(const TaskGraph& graph) {
+  const std::uint32_t layers = layer_count(graph);
+  std::vector<std::uint32_t> stack(layers);  // of a layer: another one of its stack, or itself
+  std::iota(stack.begin(), stack.end(), 0U);
+  const auto root = [&](std::uint32_t layer) {
+    while (stack[layer] != layer) layer = stack[layer] = stack[stack[layer]];
+    return layer;
+  };
+  std::vector<std::uint8_t> used(layers, 0);
+  for (const TaskId task : graph.tasks()) {
+    const Tags tags = graph.tags(task);
+    if (tags.layer < 0) continue;
+    used[static_cast<std::size_t>(tags.layer)] = 1;
+    for (const TaskId before : graph.predecessors(task)) {
+      const Tags other = graph.tags(before);
+      if (other.layer < 0 || other.step != tags.step) continue;
+      stack[root(static_cast<std::uint32_t>(other.layer))] =
+          root(static_cast<std::uint32_t>(tags.layer));
+    }
+  }
+  std::vector<std::uint32_t> count(layers, 0);
+  std::uint32_t deepest = 0;
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    if (used[layer] != 0) deepest = std::max(deepest, ++count[root(layer)]);
+  }
+  return deepest;
 }
 
 std::vector<TaskId> wavefront_order(const TaskGraph& graph) {

@@ -13,6 +13,12 @@ namespace schedlab {
 /// Number of layers of the graph by its tags: the highest layer + 1; 0 if no task has a layer.
 [[nodiscard]] std::uint32_t layer_count(const TaskGraph& graph);
 
+/// Layers of the deepest stack of the graph. Layers are in one stack if some task of the one needs
+/// one of the other at the same step: the layers of an LSTM are one, those of an encoder and its
+/// decoder two, as what the latter reads of the former passes through attention or is another
+/// step's. Cost: O(tasks + edges).
+[[nodiscard]] std::uint32_t deepest_stack(const TaskGraph& graph);
+
 /// All tasks level by level (breadth-first), by id within a level: the order in which a wavefront
 /// passes over a gradient grid, one diagonal per level. A topological order. Cost O(tasks + edges).
 [[nodiscard]] std::vector<TaskId> wavefront_order(const TaskGraph& graph);

@@ -1,14 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/pipeline/pipeline_policies.hpp"
-
+#include "policies/pipeline/rank_programs.hpp"
+#include "policies/pipeline/step_order.hpp"
+#include "policies/policy_info.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace schedlab {
 namespace {
+
+/// A schedule of a pipeline: the order of the steps of each rank decides it. For graphs that are
+/// tagged as sim/pipeline/pipeline_work.hpp says.
+class PipelinePolicy final : public Policy {
+ public:
+  /// `several_chunks`: the order is for ranks with several stages too.
+  PipelinePolicy(std::string name,
+                 StepOrderOf order,
+                 bool several_chunks,
+                 RankProgramOptions options)
+      : name_(std::move(name)),
+        order_(std::move(order)),
+        several_chunks_(several_chunks),
+        options_(options) {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  /// Throws InfeasibleError if the graph is no pipeline, or ranks have several stages where the
+  /// order is for one.
+  [[nodiscard]] Plan plan(const Problem& problem) const override;
+
+ private:
+  std::string name_;
+  StepOrderOf order_;
+  bool several_chunks_;
+  RankProgramOptions options_;
+};
 
 GradientSums sums_from(std::string_view word) {
   if (word == "after_passes") return GradientSums::after_passes;
@@ -50,8 +78,6 @@ PolicyInfo pipeline_info(const std::string& name,
           .for_ranks = true};
 }
 
-}  // namespace
-
 Plan PipelinePolicy::plan(const Problem& problem) const {
   const PipelineShape shape = pipeline_shape(problem.graph, name_);
   if (shape.chunks > 1 && !several_chunks_) {
@@ -63,6 +89,8 @@ Plan PipelinePolicy::plan(const Problem& problem) const {
   }
   return rank_programs(problem, name_, order_, options_);
 }
+
+}  // namespace
 
 PolicyInfo pipeline_naive_info() {
   return pipeline_info("pipeline_naive",

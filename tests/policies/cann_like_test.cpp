@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/cann_like.hpp"
 
 #include "policies/wavefront.hpp"
 #include "sim/engine/simulator.hpp"
+#include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/lstm.hpp"
 #include "workloads/models.hpp"
@@ -29,9 +29,8 @@ TEST_CASE("2, 4, 8, 16 layers have 1, 2, 3, 6 streams, as published") {
   for (const auto& [layers, streams] : expected) {
     CAPTURE(layers);
     const Scene scene{matmul_lstm(layers, 2), Rng{1}};
-    CHECK(cann_stream_count(layers) == streams);
-    CHECK(CannLike{}.plan(scene.problem()).streams.size() == streams);
-    CHECK(CannLike{5}.plan(scene.problem()).streams.size() == 5);
+    CHECK(testing::plan_by("cann_like", scene.problem()).streams.size() == streams);
+    CHECK(testing::plan_by("cann_like", scene.problem(), {{"max_streams", 5}}).streams.size() == 5);
   }
 }
 
@@ -54,7 +53,7 @@ TEST_CASE(
       const Scene scene{gnmt(spec), Rng{1}};
       // The encoder's lowest layer has two directions.
       CHECK(deepest_stack(scene.graph) == layers + 1);
-      CHECK(CannLike{}.plan(scene.problem()).streams.size() == streams);
+      CHECK(testing::plan_by("cann_like", scene.problem()).streams.size() == streams);
     }
   }
 }
@@ -76,7 +75,9 @@ TEST_CASE("no two matrix tasks overlap on any number of streams, but other tasks
   for (const std::uint32_t streams : {1U, 3U, 8U}) {
     CAPTURE(streams);
     std::vector<TaskSpan> spans =
-        simulate(scene.problem(), CannLike{streams}.plan(scene.problem())).tasks;
+        simulate(scene.problem(),
+                 testing::plan_by("cann_like", scene.problem(), {{"max_streams", streams}}))
+            .tasks;
     std::sort(spans.begin(), spans.end(), [](const TaskSpan& a, const TaskSpan& b) {
       return a.started < b.started;
     });

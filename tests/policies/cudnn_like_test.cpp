@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/cudnn_like.hpp"
 
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/lstm.hpp"
 
@@ -33,12 +33,12 @@ TEST_CASE("k layers in flight take (L / k) T + k - 1 node times") {
   for (const std::uint32_t k : {1U, 2U, 3U, 6U}) {
     CAPTURE(k);
     const Scene scene{testing::gradient_grid(6, 9), 10us};
-    const Plan plan = CudnnLike{{.layers_in_flight = k}}.plan(scene.problem());
+    const Plan plan = testing::plan_by("cudnn_like", scene.problem(), {{"layers_in_flight", k}});
     CHECK(plan.streams.size() == k);
     CHECK(simulate(scene.problem(), plan).makespan() == (6 / k * 9 + k - 1) * 10us);
   }
   const Scene scene{testing::gradient_grid(6, 9), 10us};
-  const Plan plan = CudnnLike{{.layers_in_flight = 0}}.plan(scene.problem());
+  const Plan plan = testing::plan_by("cudnn_like", scene.problem(), {{"layers_in_flight", 0}});
   CHECK(simulate(scene.problem(), plan).makespan() == (6 + 9 - 1) * 10us);
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("never more layers in flight than allowed, in both directions of a tra
   const Scene scene{data_and_weight(5, 6, LstmPass::training), Rng{4}};
   for (const std::uint32_t k : {1U, 2U, 3U}) {
     CAPTURE(k);
-    const Plan plan = CudnnLike{{.layers_in_flight = k}}.plan(scene.problem());
+    const Plan plan = testing::plan_by("cudnn_like", scene.problem(), {{"layers_in_flight", k}});
     // A layer is in flight from the start of its first node to the end of its last, per sweep.
     std::map<std::pair<bool, int>, std::pair<Time, Time>> flights;
     for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
@@ -71,7 +71,8 @@ TEST_CASE("weight gradients start after all data gradients have ended") {
   const Scene scene{data_and_weight(4, 5, LstmPass::backward), Rng{4}};
   for (const std::uint32_t weight_streams : {0U, 1U}) {
     CAPTURE(weight_streams);
-    const Plan plan = CudnnLike{{.weight_streams = weight_streams}}.plan(scene.problem());
+    const Plan plan =
+        testing::plan_by("cudnn_like", scene.problem(), {{"weight_streams", weight_streams}});
     CHECK(check(scene.graph, scene.platform, plan).empty());
     Time data_end{};
     Time weights_start = Time::max();
@@ -96,12 +97,12 @@ TEST_CASE(
   spec.steps = 5;
   spec.batch = 2;
   spec.hidden = 4;
-  spec.granularity = CudnnLike{{.separate_kernels = true}}.granularity();
+  spec.granularity = make_policy("cudnn_like", {{"separate_kernels", true}})->granularity();
   const Scene scene{lstm(spec), Rng{4}};
   for (const std::uint32_t k : {1U, 2U, 0U}) {
     CAPTURE(k);
-    const Plan plan =
-        CudnnLike{{.layers_in_flight = k, .separate_kernels = true}}.plan(scene.problem());
+    const Plan plan = testing::plan_by(
+        "cudnn_like", scene.problem(), {{"layers_in_flight", k}, {"separate_kernels", true}});
     CHECK(check(scene.graph, scene.platform, plan).empty());
     const std::uint32_t streams = k == 0 ? 4 : k;
     Time data_end{};
@@ -124,7 +125,7 @@ TEST_CASE(
 
 TEST_CASE("one weight task per matrix and layer follows the join, and streams are made anew") {
   const Scene scene{data_and_weight(4, 5, LstmPass::backward), 10us};
-  const Plan plan = CudnnLike{}.plan(scene.problem());
+  const Plan plan = testing::plan_by("cudnn_like", scene.problem());
   CHECK(plan.count(HostCallKind::create_stream) == 2);
   CHECK(plan.count(HostCallKind::destroy_stream) == 2);
   const auto& calls = plan.hosts[HostId{0}].calls;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/diagonal.hpp"
 
-#include "policies/single_stream.hpp"
 #include "sim/engine/simulator.hpp"
+#include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +18,7 @@ TEST_CASE("an L x T gradient grid takes L + T - 1 node times along its diagonals
       CAPTURE(layers);
       CAPTURE(steps);
       const Scene scene{testing::gradient_grid(layers, steps), 10us};
-      const Plan plan = Diagonal{}.plan(scene.problem());
+      const Plan plan = testing::plan_by("diagonal", scene.problem());
       CHECK(plan.streams.size() == layers);
       CHECK(simulate(scene.problem(), plan).makespan() == (layers + steps - 1) * 10us);
     }
@@ -28,13 +27,15 @@ TEST_CASE("an L x T gradient grid takes L + T - 1 node times along its diagonals
 
 TEST_CASE("the paper's 4 x 5 grid takes 20 node times in series and 8 along diagonals") {
   const Scene scene{testing::gradient_grid(4, 5), 10us};
-  CHECK(simulate(scene.problem(), SingleStream{}.plan(scene.problem())).makespan() == 200us);
-  CHECK(simulate(scene.problem(), Diagonal{}.plan(scene.problem())).makespan() == 80us);
+  CHECK(simulate(scene.problem(), testing::plan_by("single_stream", scene.problem())).makespan() ==
+        200us);
+  CHECK(simulate(scene.problem(), testing::plan_by("diagonal", scene.problem())).makespan() ==
+        80us);
 }
 
 TEST_CASE("layer l runs on stream l mod max_streams") {
   const Scene scene{testing::gradient_grid(4, 5), 10us};
-  const Plan plan = Diagonal{{.max_streams = 2}}.plan(scene.problem());
+  const Plan plan = testing::plan_by("diagonal", scene.problem(), {{"max_streams", 2}});
   CHECK(plan.streams.size() == 2);
   for (const HostCall call : plan.hosts[HostId{0}].calls) {
     if (call.kind() != HostCallKind::launch) continue;
@@ -52,7 +53,7 @@ TEST_CASE("more streams never make a diagonal schedule of a grid slower") {
   Duration before = Duration::max();
   for (std::uint32_t streams = 1; streams <= 6; ++streams) {
     CAPTURE(streams);
-    const Plan plan = Diagonal{{.max_streams = streams}}.plan(scene.problem());
+    const Plan plan = testing::plan_by("diagonal", scene.problem(), {{"max_streams", streams}});
     const Duration makespan = simulate(scene.problem(), plan).makespan();
     CHECK(makespan <= before);
     before = makespan;
@@ -62,7 +63,8 @@ TEST_CASE("more streams never make a diagonal schedule of a grid slower") {
 
 TEST_CASE("streams of an iteration are created before their first use and destroyed at the end") {
   const Scene scene{testing::gradient_grid(3, 2), 10us};
-  const Plan plan = Diagonal{{.streams_per_iteration = true, .priority = -1}}.plan(scene.problem());
+  const Plan plan = testing::plan_by(
+      "diagonal", scene.problem(), {{"streams_per_iteration", true}, {"priority", -1}});
   const auto& calls = plan.hosts[HostId{0}].calls;
   CHECK(calls.front() == HostCall::create_stream(StreamId{2}));  // layer 2 is on top
   CHECK(calls.back() == HostCall::destroy_stream(StreamId{2}));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/greedy_stages.hpp"
-
-#include "policies/single_stream.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/graph/levels.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 namespace schedlab {
 namespace {
@@ -17,7 +17,9 @@ namespace {
 using namespace std::chrono_literals;
 using testing::Scene;
 
-constexpr StageBarrier barriers[] = {StageBarrier::host, StageBarrier::events};
+using Knobs = std::map<std::string, OptionValue>;
+
+const std::string barriers[] = {"host", "events"};
 
 /// An Inception-like block: entry; then 1, 2 and 3 tasks in a row side by side; exit.
 TaskGraph block() {
@@ -34,8 +36,8 @@ TaskGraph block() {
   return std::move(builder).build();
 }
 
-Duration makespan(const Scene& scene, const GreedyStagesOptions& options) {
-  const Plan plan = GreedyStages{options}.plan(scene.problem());
+Duration makespan(const Scene& scene, const Knobs& options) {
+  const Plan plan = testing::plan_by("greedy_stages", scene.problem(), options);
   CHECK(check(scene.graph, scene.platform, plan).empty());
   return simulate(scene.problem(), plan).makespan();
 }
@@ -49,11 +51,11 @@ TEST_CASE("a stage takes as long as its longest task, and the stages follow each
   IdVector<TaskId, Duration> durations;
   for (const int us : {1, 10, 2, 3, 4, 5, 6, 1}) durations.push_back(std::chrono::microseconds{us});
   scene.costs.set_task_durations(durations);
-  for (const StageBarrier barrier : barriers) {
-    CHECK(makespan(scene, {.barrier = barrier}) == 23us);
+  for (const std::string& barrier : barriers) {
+    CHECK(makespan(scene, Knobs{{"barrier", barrier}}) == 23us);
     // On two streams the second stage is {1, 4} after each other and {2}: 14 instead of 10.
-    CHECK(makespan(scene, {.barrier = barrier, .max_streams = 2}) == 27us);
-    CHECK(makespan(scene, {.barrier = barrier, .max_streams = 1}) == 32us);
+    CHECK(makespan(scene, {{"barrier", barrier}, {"max_streams", 2}}) == 27us);
+    CHECK(makespan(scene, {{"barrier", barrier}, {"max_streams", 1}}) == 32us);
   }
 }
 
@@ -63,8 +65,8 @@ TEST_CASE("a grid has a stage per diagonal") {
       CAPTURE(layers);
       CAPTURE(steps);
       const Scene scene{testing::gradient_grid(layers, steps), 10us};
-      for (const StageBarrier barrier : barriers) {
-        CHECK(makespan(scene, {.barrier = barrier}) == (layers + steps - 1) * 10us);
+      for (const std::string& barrier : barriers) {
+        CHECK(makespan(scene, Knobs{{"barrier", barrier}}) == (layers + steps - 1) * 10us);
       }
     }
   }
@@ -74,12 +76,12 @@ TEST_CASE("no task starts before the whole stage before it has ended") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Scene scene{testing::random_dag(seed, 60, 0.05), Rng{seed}};
     const IdVector<TaskId, std::uint32_t> level = levels(scene.graph);
-    for (const StageBarrier barrier : barriers) {
+    for (const std::string& barrier : barriers) {
       for (const std::uint32_t streams : {0U, 1U, 3U}) {
         CAPTURE(seed);
         CAPTURE(streams);
-        const Plan plan =
-            GreedyStages{{.barrier = barrier, .max_streams = streams}}.plan(scene.problem());
+        const Plan plan = testing::plan_by(
+            "greedy_stages", scene.problem(), {{"barrier", barrier}, {"max_streams", streams}});
         const Trace trace = simulate(scene.problem(), plan);
         IdVector<TaskId, Time> started(scene.graph.task_count(), Time{});
         IdVector<TaskId, Time> ended(scene.graph.task_count(), Time{});
@@ -101,7 +103,7 @@ TEST_CASE("stages of one task need no barrier, and a barrier costs the host its 
   Scene chain{testing::random_dag(1, 5, 1.0), 10us};  // every pair: a chain
   chain.platform.hosts[HostId{0}].costs.wake_up = 4us;
   chain.platform.hosts[HostId{0}].costs.synchronize = 1us;
-  const Plan plan = GreedyStages{}.plan(chain.problem());
+  const Plan plan = testing::plan_by("greedy_stages", chain.problem());
   CHECK(plan.count(HostCallKind::synchronize) == 0);
   CHECK(plan.event_count == 0);
   CHECK(simulate(chain.problem(), plan).makespan() == 50us);
@@ -109,10 +111,11 @@ TEST_CASE("stages of one task need no barrier, and a barrier costs the host its 
   // The block has a barrier between 5 stages but not between the last two: 3 wake-ups of 4 us.
   Scene scene{block(), 10us};
   scene.platform.hosts[HostId{0}].costs.wake_up = 4us;
-  const Plan host = GreedyStages{}.plan(scene.problem());
+  const Plan host = testing::plan_by("greedy_stages", scene.problem());
   CHECK(host.count(HostCallKind::synchronize) == 3);
   CHECK(simulate(scene.problem(), host).makespan() == 62us);
-  const Plan events = GreedyStages{{.barrier = StageBarrier::events}}.plan(scene.problem());
+  const Plan events =
+      testing::plan_by("greedy_stages", scene.problem(), Knobs{{"barrier", "events"}});
   CHECK(events.count(HostCallKind::synchronize) == 0);
   CHECK(simulate(scene.problem(), events).makespan() == 50us);
 }
@@ -129,7 +132,8 @@ TEST_CASE("tasks of a stage that add into one tensor run one after another") {
   builder.writes(TaskId{3}, a);
   builder.writes(TaskId{3}, b);
   const Scene scene{std::move(builder).build(), 10us};
-  for (const StageBarrier barrier : barriers) CHECK(makespan(scene, {.barrier = barrier}) == 30us);
+  for (const std::string& barrier : barriers)
+    CHECK(makespan(scene, Knobs{{"barrier", barrier}}) == 30us);
 }
 
 }  // namespace schedlab

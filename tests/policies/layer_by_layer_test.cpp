@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policies/layer_by_layer.hpp"
 
+#include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/recurrent.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 std::vector<std::string> launched(const RecurrentSpec& spec) {
   const testing::Scene scene{recurrent(spec)};
-  const Plan plan = LayerByLayer{}.plan(scene.problem());
+  const Plan plan = testing::plan_by("layer_by_layer", scene.problem());
   std::vector<std::string> names;
   for (const HostCall& call : plan.hosts[HostId{0}].calls) {
     if (call.kind() == HostCallKind::launch) names.push_back(scene.graph.name(call.task()));

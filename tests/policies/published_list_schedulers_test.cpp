@@ -5,11 +5,10 @@
 
 #include "hw_models/fixed.hpp"
 #include "hw_models/machine_spec.hpp"
-#include "policies/heft.hpp"
-#include "policies/peft.hpp"
 #include "policies/registry.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>
@@ -169,13 +168,14 @@ TEST_CASE("a task goes into a gap before tasks of a higher rank, and the stream 
   // 6, 2. Order 0, 2, 1, 3, 4. Stream 0: 0 until 2, 1 until 11. Stream 1: 2 until 4, 3 until 10.
   // 4: behind 3 it would end at 12. There is no gap: with and without insertion 12.
   const Scene full{testing::graph_of({2us, 9us, 4us, 6us, 2us}, {{0, 1}, {2, 3}})};
-  CHECK(simulate(full.problem(), Heft{2}.plan(full.problem())).makespan() == 12us);
+  CHECK(simulate(full.problem(), testing::plan_by("heft", full.problem(), {{"max_streams", 2}}))
+            .makespan() == 12us);
   // Now 3 waits for 0 as well, which takes 6 us: stream 1 is idle from 4 to 6, and 4 fits.
   const Scene gap{testing::graph_of({6us, 9us, 4us, 6us, 2us}, {{0, 1}, {0, 3}, {2, 3}})};
-  const Plan with = Heft{2}.plan(gap.problem());
+  const Plan with = testing::plan_by("heft", gap.problem(), {{"max_streams", 2}});
   CHECK(simulate(gap.problem(), with).makespan() == 15us);
   CHECK(start_of(TaskId{4}, simulate(gap.problem(), with)) == Time{4us});
-  const Plan without = Heft{2, Insertion::none}.plan(gap.problem());
+  const Plan without = testing::plan_by("heft_no_insertion", gap.problem(), {{"max_streams", 2}});
   CHECK(start_of(TaskId{4}, simulate(gap.problem(), without)) == Time{12us});
 }
 
@@ -225,11 +225,14 @@ TEST_CASE("processors runs as many tasks at once as it has units, each as long a
     costs.set_task_durations(scene.costs.durations());
     const Problem problem{scene.graph, machine.platform, costs};
     // As many streams as processors: nothing waits for a unit.
-    const Plan plan = Heft{count}.plan(problem);
+    const Plan plan = testing::plan_by("heft", problem, {{"max_streams", count}});
     CHECK(simulate(problem, plan).makespan() ==
-          simulate(scene.problem(), Heft{count}.plan(scene.problem())).makespan());
+          simulate(scene.problem(),
+                   testing::plan_by("heft", scene.problem(), {{"max_streams", count}}))
+              .makespan());
     // More streams than processors: units are the limit.
-    const Trace crowded = simulate(problem, Heft{16}.plan(problem));
+    const Trace crowded =
+        simulate(problem, testing::plan_by("heft", problem, {{"max_streams", 16}}));
     for (const TaskSpan& span : crowded.tasks) {
       const auto running =
           std::count_if(crowded.tasks.begin(), crowded.tasks.end(), [&](const TaskSpan& other) {

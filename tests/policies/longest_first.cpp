@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 #include "policies/list_schedule.hpp"
+#include "policies/option_specs.hpp"
 #include "policies/policy_info.hpp"
 #include "policies/wavefront.hpp"
 #include "sim/plan/plan_builder.hpp"
 
-namespace schedlab {
-
 // The example of docs/adding_a_policy.md; the test docs.snippets compares the two.
+namespace schedlab {
+namespace {
 
 /// Longest processing time first: of the ready tasks the longest, on the stream that is free first.
 /// Cost: O(tasks (log tasks + streams) + edges). Ties: lower task id, then lower stream id.
@@ -32,5 +31,17 @@ class LongestFirst final : public Policy {
  private:
   std::uint32_t max_streams_;
 };
+
+}  // namespace
+
+PolicyInfo longest_first_info() {
+  return {.name = "longest_first",
+          .summary = "Of the ready tasks the longest, on the stream that is free first.",
+          .source = "Graham, SIAM J. Appl. Math. 17(2), 1969, doi 10.1137/0117039",
+          .options = list_options(),  // max_streams
+          .make = [](const Options& options) {
+            return std::make_unique<LongestFirst>(count_of(options, "max_streams"));
+          }};
+}
 
 }  // namespace schedlab
