@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_baseline.hpp"
 
-#include "cli/baseline.hpp"
-#include "cli/output_folder.hpp"
-#include "cli/progress.hpp"
-#include "cli/spec.hpp"
 #include "profiler/kineto_json.hpp"
-#include "real_exec/rounding_bound.hpp"
+#include "real_exec/recurrent/rounding_bound.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/execution/baseline.hpp"
+#include "studies/spec/spec.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_buckets.hpp"
 
-#include "cli/buckets/bucket_files.hpp"
-#include "cli/buckets/bucket_study.hpp"
-#include "cli/buckets/executed_files.hpp"
-#include "cli/buckets/memory_time.hpp"
-#include "cli/buckets/study_progress.hpp"
-#include "cli/cuda_execution.hpp"
-#include "cli/output_folder.hpp"
-#include "cli/progress.hpp"
-#include "cli/run_files.hpp"
-#include "cli/spec_machine.hpp"
-#include "cli/version.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/base/version.hpp"
+#include "studies/buckets/bucket_files.hpp"
+#include "studies/buckets/bucket_study.hpp"
+#include "studies/buckets/executed_files.hpp"
+#include "studies/buckets/memory_time.hpp"
+#include "studies/buckets/study_progress.hpp"
+#include "studies/execution/cuda_execution.hpp"
+#include "studies/scenario/run_files.hpp"
+#include "studies/spec/spec_machine.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

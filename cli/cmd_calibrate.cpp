@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_calibrate.hpp"
 
-#include "cli/calibrate/calibration.hpp"
-#include "cli/calibrate/cpu_bench.hpp"
-#include "cli/calibrate/cuda_bench.hpp"
-#include "cli/calibrate/device_calibration.hpp"
-#include "cli/calibrate/rule_sheet.hpp"
-#include "cli/cuda_execution.hpp"
-#include "cli/output_folder.hpp"
-#include "cli/progress.hpp"
+#include "calibration/calibration.hpp"
+#include "calibration/cpu_bench.hpp"
+#include "calibration/cuda_bench.hpp"
+#include "calibration/device_calibration.hpp"
+#include "calibration/rule_sheet.hpp"
 #include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/execution/cuda_execution.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/calibrate/bench.hpp"
-#include "cli/calibrate/device_bench.hpp"
-#include "cli/terminal.hpp"
+#include "calibration/bench.hpp"
+#include "calibration/device_bench.hpp"
 #include "hw_models/machine_spec.hpp"
+#include "studies/base/terminal.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_execute_cuda.hpp"
 
-#include "cli/cuda_execution.hpp"
-#include "cli/memory_line.hpp"
-#include "cli/one_scenario.hpp"
-#include "cli/output_folder.hpp"
-#include "cli/run_files.hpp"
-#include "cli/scenario.hpp"
-#include "cli/spec.hpp"
 #include "profiler/kineto_json.hpp"
-#include "real_exec/profiled_run.hpp"
+#include "real_exec/executor/profiled_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/trace/document.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/memory_line.hpp"
+#include "studies/scenario/run_files.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/spec/one_scenario.hpp"
+#include "studies/spec/spec.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/cmd_execute.hpp"
-#include "cli/terminal.hpp"
+#include "studies/base/terminal.hpp"
 
 namespace schedlab {
 

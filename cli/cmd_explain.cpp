@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_explain.hpp"
 
-#include "cli/explain/explanation.hpp"
-#include "cli/explain/imported_run.hpp"
-#include "cli/explain/top_kernels.hpp"
-#include "cli/import/input_content.hpp"
-#include "cli/output_folder.hpp"
-#include "cli/progress.hpp"
-#include "cli/run_files.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/explanation/explanation.hpp"
+#include "studies/explanation/imported_run.hpp"
+#include "studies/explanation/input_content.hpp"
+#include "studies/explanation/top_kernels.hpp"
+#include "studies/scenario/run_files.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_export.hpp"
 
-#include "cli/notebook_export.hpp"
-#include "cli/output_folder.hpp"
-#include "cli/results_csv.hpp"
-#include "cli/scenario.hpp"
-#include "cli/spec.hpp"
-#include "cli/sweep_run.hpp"
-#include "cli/trace_input.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/spec/spec.hpp"
+#include "studies/sweep/notebook_export.hpp"
+#include "studies/sweep/results_csv.hpp"
+#include "studies/sweep/sweep_run.hpp"
+#include "studies/sweep/trace_input.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_graph.hpp"
 
-#include "cli/graph_input.hpp"
-#include "cli/output_folder.hpp"
-#include "cli/printable.hpp"
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
 #include "sim/trace/lower_bounds.hpp"
-#include "workloads/graph_dot.hpp"
-#include "workloads/graph_json.hpp"
-#include "workloads/graph_text.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/printable.hpp"
+#include "studies/scenario/graph_input.hpp"
+#include "workloads/formats/graph_dot.hpp"
+#include "workloads/formats/graph_json.hpp"
+#include "workloads/formats/graph_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_import.hpp"
 
-#include "cli/import/import_summary.hpp"
-#include "cli/import/imported_input.hpp"
-#include "cli/output_folder.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_json.hpp"
-#include "workloads/graph_json.hpp"
-#include "workloads/import/reconstruct.hpp"
-#include "workloads/import/replay.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/explanation/import_summary.hpp"
+#include "studies/explanation/imported_input.hpp"
+#include "workloads/formats/graph_json.hpp"
+#include "workloads/traces/reconstruct.hpp"
+#include "workloads/traces/replay.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_list.hpp"
 
-#include "cli/launch.hpp"
-#include "cli/presets.hpp"
-#include "cli/reproduce/published_system.hpp"
-#include "cli/variability.hpp"
 #include "hw_models/host_spec.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/launch/launch.hpp"
+#include "studies/reproduction/published_system.hpp"
+#include "studies/spec/presets.hpp"
+#include "studies/spec/variability.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
 #include "workloads/registry.hpp"
 

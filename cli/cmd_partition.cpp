@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_partition.hpp"
 
-#include "cli/output_folder.hpp"
-#include "cli/partition/partition_study.hpp"
-#include "cli/progress.hpp"
-#include "cli/run_files.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/partition/partition_study.hpp"
+#include "studies/scenario/run_files.hpp"
 #include "workloads/pipeline/layer_file.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/terminal.hpp"
+#include "studies/base/terminal.hpp"
 
 #include <string>
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_plot.hpp"
 
-#include "cli/output_folder.hpp"
-#include "cli/results_csv.hpp"
-#include "cli/results_store.hpp"
-#include "cli/sweep_run.hpp"
-#include "cli/trace_input.hpp"
 #include "notebooks_export/raster.hpp"
 #include "notebooks_export/sweep_heat.hpp"
 #include "notebooks_export/timelines.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/sweep/results_csv.hpp"
+#include "studies/sweep/results_store.hpp"
+#include "studies/sweep/sweep_run.hpp"
+#include "studies/sweep/trace_input.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -4,10 +4,10 @@
 #include "cli/cmd_list.hpp"
 #include "cli/reference/command_pages.hpp"
 #include "cli/reference/reference_page.hpp"
-#include "cli/spec_schema.hpp"
-#include "cli/version.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/version.hpp"
+#include "studies/spec/spec_schema.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_replay.hpp"
 
-#include "cli/output_folder.hpp"
-#include "cli/replay/replay_report.hpp"
-#include "cli/run_files.hpp"
 #include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -11,7 +8,10 @@
 #include "sim/plan/plan_json.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
-#include "workloads/import/data_dependencies.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/explanation/replay_report.hpp"
+#include "studies/scenario/run_files.hpp"
+#include "workloads/traces/data_dependencies.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

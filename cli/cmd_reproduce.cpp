@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_reproduce.hpp"
 
-#include "cli/progress.hpp"
-#include "cli/reproduce/reproduction.hpp"
-#include "cli/reproduce/reproduction_files.hpp"
-#include "cli/reproduce/reproduction_pictures.hpp"
-#include "cli/reproduce/systems_report.hpp"
-#include "cli/run_files.hpp"
-#include "cli/version.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/base/version.hpp"
+#include "studies/reproduction/reproduction.hpp"
+#include "studies/reproduction/reproduction_files.hpp"
+#include "studies/reproduction/reproduction_pictures.hpp"
+#include "studies/reproduction/systems_report.hpp"
+#include "studies/scenario/run_files.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

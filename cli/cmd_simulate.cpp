@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_simulate.hpp"
 
-#include "cli/auto_split.hpp"
-#include "cli/explain/decision.hpp"
-#include "cli/findings_text.hpp"
-#include "cli/host_range.hpp"
-#include "cli/one_scenario.hpp"
-#include "cli/output_folder.hpp"
-#include "cli/printable.hpp"
-#include "cli/problem_costs.hpp"
-#include "cli/run_files.hpp"
-#include "cli/scenario.hpp"
-#include "cli/spec.hpp"
 #include "sim/base/error.hpp"
 #include "sim/trace/document.hpp"
+#include "studies/base/findings_text.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/printable.hpp"
+#include "studies/explanation/decision.hpp"
+#include "studies/scenario/auto_split.hpp"
+#include "studies/scenario/host_range.hpp"
+#include "studies/scenario/problem_costs.hpp"
+#include "studies/scenario/run_files.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/spec/one_scenario.hpp"
+#include "studies/spec/spec.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_sweep.hpp"
 
-#include "cli/policy_comparison.hpp"
-#include "cli/printable.hpp"
-#include "cli/progress.hpp"
-#include "cli/rank_process.hpp"
-#include "cli/results_csv.hpp"
-#include "cli/spec.hpp"
-#include "cli/speed_up.hpp"
-#include "cli/sweep_pictures.hpp"
-#include "cli/sweep_ranks.hpp"
-#include "cli/sweep_run.hpp"
 #include "notebooks_export/csv.hpp"
 #include "real_exec/ranks/mpi_link.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/printable.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/execution/rank_process.hpp"
+#include "studies/spec/spec.hpp"
+#include "studies/sweep/policy_comparison.hpp"
+#include "studies/sweep/results_csv.hpp"
+#include "studies/sweep/speed_up.hpp"
+#include "studies/sweep/sweep_pictures.hpp"
+#include "studies/sweep/sweep_ranks.hpp"
+#include "studies/sweep/sweep_run.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

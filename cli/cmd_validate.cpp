@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_validate.hpp"
 
-#include "cli/cuda_execution.hpp"
-#include "cli/scenario.hpp"
-#include "cli/spec.hpp"
-#include "cli/validate/spec_to_validate.hpp"
-#include "cli/validate/validate_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/kernel_profile.hpp"
+#include "studies/execution/cuda_execution.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/spec/spec.hpp"
+#include "studies/validation/spec_to_validate.hpp"
+#include "studies/validation/validate_run.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/execution.hpp"
-#include "cli/terminal.hpp"
-#include "cli/validate/measurement.hpp"
-#include "cli/validate/prediction.hpp"
+#include "studies/base/terminal.hpp"
+#include "studies/execution/execution.hpp"
+#include "studies/execution/measurement.hpp"
+#include "studies/validation/prediction.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/leftovers.hpp"
 #include "sim/base/interrupt.hpp"
+#include "studies/base/leftovers.hpp"
 
 #include <functional>
 #include <thread>

@@ -18,12 +18,12 @@
 #include "cli/cmd_sweep.hpp"
 #include "cli/cmd_validate.hpp"
 #include "cli/interrupt_watch.hpp"
-#include "cli/printable.hpp"
 #include "cli/reference/command_pages.hpp"
 #include "cli/reference/usage_message.hpp"
-#include "cli/terminal.hpp"
-#include "cli/version.hpp"
 #include "sim/base/error.hpp"
+#include "studies/base/printable.hpp"
+#include "studies/base/terminal.hpp"
+#include "studies/base/version.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/options.hpp"
-#include "workloads/recurrent.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 #include "workloads/transforms/graph_transforms.hpp"
 
 #include <algorithm>

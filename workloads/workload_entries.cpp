@@ -3,9 +3,9 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/entry_options.hpp"
-#include "workloads/graph_file.hpp"
-#include "workloads/grid.hpp"
-#include "workloads/random_layered.hpp"
+#include "workloads/families/grid.hpp"
+#include "workloads/families/random_layered.hpp"
+#include "workloads/formats/graph_file.hpp"
 
 #include <string>
 

@@ -6,8 +6,8 @@
 #include "real_exec/cuda/cuda_context.hpp"
 #include "real_exec/cuda/cuda_graphs.hpp"
 #include "real_exec/cuda/cuda_handles.hpp"
-#include "real_exec/cuda_work.hpp"
-#include "real_exec/device_backend.hpp"
+#include "real_exec/cuda/cuda_work.hpp"
+#include "real_exec/executor/device_backend.hpp"
 
 #include <cstdint>
 #include <map>

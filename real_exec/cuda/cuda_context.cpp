@@ -2,7 +2,7 @@
 #include "real_exec/cuda/cuda_context.hpp"
 
 #include "real_exec/cuda/cuda_check.hpp"
-#include "real_exec/cuda_executor.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
 #include "sim/base/error.hpp"
 
 #include <cuda.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "real_exec/cuda/cuda_blas.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
 #include "real_exec/cuda/lt_products.hpp"
-#include "real_exec/cuda_executor.hpp"
-#include "real_exec/device_backend.hpp"
+#include "real_exec/executor/device_backend.hpp"
 
 #include <cstddef>
 #include <cstdint>

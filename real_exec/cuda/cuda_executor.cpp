@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/cuda_executor.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
 
 #include "real_exec/cuda/cuda_backend.hpp"
 #include "real_exec/cuda/cuda_context.hpp"

@@ -2,7 +2,7 @@
 #include "real_exec/cuda/cuda_graphs.hpp"
 
 #include "real_exec/cuda/cuda_launch.hpp"
-#include "real_exec/graph_lanes.hpp"
+#include "real_exec/executor/graph_lanes.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>

@@ -4,8 +4,8 @@
 #include "real_exec/cuda/cuda_blas.hpp"
 #include "real_exec/cuda/cuda_context.hpp"
 #include "real_exec/cuda/cuda_handles.hpp"
-#include "real_exec/cuda_work.hpp"
-#include "real_exec/device_backend.hpp"
+#include "real_exec/cuda/cuda_work.hpp"
+#include "real_exec/executor/device_backend.hpp"
 
 #include <cuda_runtime_api.h>
 

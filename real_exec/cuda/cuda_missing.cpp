@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands in the place of the CUDA sources in a build without the toolkit.
-#include "real_exec/cuda_executor.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
 #include "sim/base/error.hpp"
 
 namespace schedlab {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "real_exec/cpu/proxy_shapes.hpp"
 #include "real_exec/cuda/array_kernels.hpp"
 #include "real_exec/cuda/cuda_context.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
 #include "real_exec/cuda/cuda_launch.hpp"
+#include "real_exec/cuda/cuda_work.hpp"
 #include "real_exec/cuda/proxy_kernels.hpp"
-#include "real_exec/cuda_executor.hpp"
-#include "real_exec/cuda_work.hpp"
-#include "real_exec/proxy_shapes.hpp"
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
 

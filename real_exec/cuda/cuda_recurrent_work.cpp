@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cuda/cuda_check.hpp"
 #include "real_exec/cuda/cuda_context.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
+#include "real_exec/cuda/cuda_work.hpp"
 #include "real_exec/cuda/recurrent_launches.hpp"
-#include "real_exec/cuda_executor.hpp"
-#include "real_exec/cuda_work.hpp"
-#include "real_exec/launched_memory.hpp"
-#include "real_exec/recurrent_checks.hpp"
-#include "real_exec/step_tensors.hpp"
+#include "real_exec/executor/launched_memory.hpp"
+#include "real_exec/recurrent/recurrent_checks.hpp"
+#include "real_exec/recurrent/step_tensors.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>

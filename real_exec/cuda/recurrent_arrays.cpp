@@ -2,8 +2,8 @@
 #include "real_exec/cuda/recurrent_arrays.hpp"
 
 #include "real_exec/cuda/array_kernels.hpp"
-#include "real_exec/initial_gradients.hpp"
-#include "real_exec/recurrent_inputs.hpp"
+#include "real_exec/recurrent/initial_gradients.hpp"
+#include "real_exec/recurrent/recurrent_inputs.hpp"
 
 #include <algorithm>
 #include <functional>

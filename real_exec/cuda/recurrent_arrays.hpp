@@ -2,12 +2,12 @@
 #pragma once
 
 #include "real_exec/cuda/cuda_handles.hpp"
-#include "real_exec/cuda_work.hpp"
-#include "real_exec/padded_batch.hpp"
-#include "real_exec/recurrent_binding.hpp"
-#include "real_exec/recurrent_values.hpp"
+#include "real_exec/cuda/cuda_work.hpp"
+#include "real_exec/recurrent/padded_batch.hpp"
+#include "real_exec/recurrent/recurrent_binding.hpp"
+#include "real_exec/recurrent/recurrent_values.hpp"
 #include "sim/base/units.hpp"
-#include "workloads/recurrent.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 
 #include <cuda_bf16.h>
 

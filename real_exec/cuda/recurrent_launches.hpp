@@ -4,9 +4,9 @@
 #include "real_exec/cuda/cuda_launch.hpp"
 #include "real_exec/cuda/recurrent_arrays.hpp"
 #include "real_exec/cuda/recurrent_kernels.hpp"
-#include "real_exec/launched_memory.hpp"
-#include "real_exec/recurrent_binding.hpp"
-#include "real_exec/step_tensors.hpp"
+#include "real_exec/executor/launched_memory.hpp"
+#include "real_exec/recurrent/recurrent_binding.hpp"
+#include "real_exec/recurrent/step_tensors.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Training over several runs on a device: other sequences, weights that go on; and what the arrays
 // of a network hold.
 #include "real_exec/cuda/recurrent_arrays.hpp"
-#include "real_exec/recurrent_checks.hpp"
+#include "real_exec/recurrent/recurrent_checks.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>

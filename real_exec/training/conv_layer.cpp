@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/gemm.hpp"
+#include "real_exec/recurrent/gemm.hpp"
 #include "real_exec/training/net_layer_kinds.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/gemm.hpp"
-#include "real_exec/pointwise.hpp"
+#include "real_exec/recurrent/gemm.hpp"
+#include "real_exec/recurrent/pointwise.hpp"
 #include "real_exec/training/net_layer_kinds.hpp"
 
 #include <algorithm>

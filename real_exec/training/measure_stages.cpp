@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/gemm.hpp"
 #include "real_exec/ranks/packed_items.hpp"
+#include "real_exec/recurrent/gemm.hpp"
 #include "real_exec/training/rank_costs.hpp"
 #include "real_exec/training/stage_timer.hpp"
 

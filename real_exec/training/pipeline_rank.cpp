@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/training/pipeline_rank.hpp"
 
-#include "real_exec/gemm.hpp"
+#include "real_exec/recurrent/gemm.hpp"
 #include "real_exec/training/gradient_sums.hpp"
 #include "real_exec/training/rank_cargo.hpp"
 #include "sim/base/error.hpp"

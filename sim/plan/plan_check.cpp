@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan/plan_check.hpp"
 
-#include "sim/plan/plan_check_collectives.hpp"
-#include "sim/plan/plan_check_index.hpp"
-#include "sim/plan/plan_check_memory.hpp"
-#include "sim/plan/plan_check_plain.hpp"
-#include "sim/plan/plan_check_report.hpp"
-#include "sim/plan/plan_check_walk.hpp"
+#include "sim/plan/check/plan_check_collectives.hpp"
+#include "sim/plan/check/plan_check_index.hpp"
+#include "sim/plan/check/plan_check_memory.hpp"
+#include "sim/plan/check/plan_check_plain.hpp"
+#include "sim/plan/check/plan_check_report.hpp"
+#include "sim/plan/check/plan_check_walk.hpp"
 
 #include <fmt/format.h>
 

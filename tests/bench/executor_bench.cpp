@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CPU executor itself costs: tasks that do nothing, in wall time per task; each figure is
 // the least of several runs, as other programs may run beside.
-#include "real_exec/cpu_executor.hpp"
+#include "real_exec/cpu/cpu_executor.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/plan/plan.hpp"
 #include "tests/bench/bench_main.hpp"

@@ -10,7 +10,7 @@
 #include "sim/base/gzip.hpp"
 #include "tests/bench/bench_main.hpp"
 #include "tests/bench/clock.hpp"
-#include "workloads/import/kineto.hpp"
+#include "workloads/traces/kineto.hpp"
 
 #include <fmt/format.h>
 #include <simdjson.h>

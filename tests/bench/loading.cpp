@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/loading.hpp"
 
-#include "workloads/graph_json.hpp"
-#include "workloads/graph_text.hpp"
+#include "workloads/formats/graph_json.hpp"
+#include "workloads/formats/graph_text.hpp"
 
 #include <benchmark/benchmark.h>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/registry.hpp"
 #include "sim/base/rng.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/recurrent_files.hpp"
 
-#include "real_exec/recurrent_work.hpp"
+#include "real_exec/recurrent/recurrent_work.hpp"
 
 #include <fmt/format.h>
 

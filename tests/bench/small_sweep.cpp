@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/small_sweep.hpp"
 
-#include "cli/sweep_run.hpp"
+#include "studies/sweep/sweep_run.hpp"
 #include "tests/bench/clock.hpp"
 
 #include <fmt/format.h>

@@ -4,11 +4,11 @@
 #include "cli/cmd_schema.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
-#include "cli/printable.hpp"
-#include "cli/schema_check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
-#include "tests/cli/temporary_folder.hpp"
+#include "studies/base/printable.hpp"
+#include "studies/base/schema_check.hpp"
+#include "tests/studies/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -11,10 +11,10 @@
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
 #include "sim/base/rng.hpp"
-#include "tests/cli/imported_profile.hpp"
-#include "tests/cli/temporary_folder.hpp"
-#include "tests/cli/validate_session.hpp"
 #include "tests/cli/verb_session.hpp"
+#include "tests/studies/explanation/imported_profile.hpp"
+#include "tests/studies/temporary_folder.hpp"
+#include "tests/studies/validation/validate_session.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

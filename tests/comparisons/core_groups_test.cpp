@@ -7,7 +7,7 @@
 #include "policies/registry.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
-#include "workloads/conv_nets.hpp"
+#include "workloads/models/convolution/conv_nets.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

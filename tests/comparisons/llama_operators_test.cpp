@@ -7,7 +7,7 @@
 #include "sim/base/gzip.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "tests/comparisons/reference_data.hpp"
-#include "workloads/transformer.hpp"
+#include "workloads/models/transformer/transformer.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // Hundreds of small operators of several kernels each, at batch 1: RandWire (Xie et al., ICCV 2019)
 // as IOS ran it (Ding et al., MLSys 2021), on a V100 in fp32. A node adds its inputs, and applies
 // ReLU, a depthwise 3 x 3 and a 1 x 1 convolution: one operator, three or four kernels.
-#include "cli/kernel_steps.hpp"
+#include "hw_models/kernel_steps.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/registry.hpp"
 #include "policies/registry.hpp"

@@ -10,7 +10,7 @@
 #include "sim/engine/simulator.hpp"
 #include "tests/comparisons/reference_data.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/graph/task_graph.hpp"
-#include "tests/workloads/graph_equal.hpp"
+#include "tests/workloads/formats/graph_equal.hpp"
 
 #include <cstdlib>
 #include <iostream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/check_graph.hpp"
-#include "workloads/graph_json.hpp"
-#include "workloads/import/foreign_graph.hpp"
+#include "workloads/formats/graph_json.hpp"
+#include "workloads/traces/foreign_graph.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/check_graph.hpp"
-#include "workloads/graph_text.hpp"
+#include "workloads/formats/graph_text.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
-#include "workloads/import/kineto.hpp"
+#include "workloads/traces/kineto.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Specs: whatever is wrong is said by an InputError, before anything runs.
-#include "cli/components.hpp"
-#include "cli/grid.hpp"
-#include "cli/result_columns.hpp"
-#include "cli/spec.hpp"
 #include "sim/base/error.hpp"
+#include "studies/scenario/components.hpp"
+#include "studies/scenario/result_columns.hpp"
+#include "studies/spec/grid.hpp"
+#include "studies/spec/spec.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/check_graph.hpp"
-#include "workloads/graph_text.hpp"
-#include "workloads/stg.hpp"
+#include "workloads/formats/graph_text.hpp"
+#include "workloads/formats/stg.hpp"
 
 #include <cstddef>
 #include <cstdint>

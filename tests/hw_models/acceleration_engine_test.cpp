@@ -5,7 +5,7 @@
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/conv_nets.hpp"
+#include "workloads/models/convolution/conv_nets.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include "hw_models/json_leaves.hpp"
 #include "sim/base/error.hpp"
-#include "tests/cli/temporary_folder.hpp"
+#include "tests/studies/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "tests/hw_models/synthetic_profile.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <doctest/doctest.h>
 

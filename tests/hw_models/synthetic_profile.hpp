@@ -4,7 +4,7 @@
 #include "sim/base/rng.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/machine/kernel_profile.hpp"
-#include "workloads/recurrent_kernels.hpp"
+#include "workloads/models/recurrent/recurrent_kernels.hpp"
 
 #include <algorithm>
 #include <cmath>

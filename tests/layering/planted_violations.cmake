@@ -38,7 +38,7 @@ must_be_found("hw_models/x.cpp: hw_models must not include policies (allowed: si
               "${header}#include \"policies/heft.hpp\"\n")
 must_be_found("sim/plan/x.cpp: sim/plan must not include sim/engine (order: base < graph" sim/plan/x.cpp
               "${header}#include \"sim/engine/simulator.hpp\"\n")
-must_be_found("sim must not include workloads" sim/base/x.cpp "${header}#  include \"workloads/lstm.hpp\"\n")
+must_be_found("sim must not include workloads" sim/base/x.cpp "${header}#  include \"workloads/models/recurrent/lstm.hpp\"\n")
 must_be_found("write includes from the root" policies/x.cpp "${header}#include \"heft.hpp\"\n")
 must_be_found("<tbb/parallel_for.h> may only be included by" policies/x.cpp "${header}#include <tbb/parallel_for.h>\n")
 must_be_found("<nlohmann/json.hpp> may only be included by" sim/plan/plan_json.hpp

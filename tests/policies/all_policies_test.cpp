@@ -6,9 +6,9 @@
 #include "sim/plan/plan_check.hpp"
 #include "tests/policies/planning_policies.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/conv_nets.hpp"
-#include "workloads/lstm.hpp"
-#include "workloads/models.hpp"
+#include "workloads/models/convolution/conv_nets.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
+#include "workloads/models/recurrent/models.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,8 +4,8 @@
 #include "sim/engine/simulator.hpp"
 #include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/lstm.hpp"
-#include "workloads/models.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
+#include "workloads/models/recurrent/models.hpp"
 
 #include <doctest/doctest.h>
 

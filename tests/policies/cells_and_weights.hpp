@@ -5,7 +5,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/machine/variability.hpp"
 #include "tests/sim/sharing_scene.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <algorithm>
 #include <cmath>

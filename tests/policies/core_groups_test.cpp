@@ -8,7 +8,7 @@
 #include "sim/plan/plan_check.hpp"
 #include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/conv_nets.hpp"
+#include "workloads/models/convolution/conv_nets.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include "sim/plan/plan_check.hpp"
 #include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include "sim/plan/plan_check.hpp"
 #include "tests/policies/planning_policies.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 #include "workloads/transforms/data_parallel.hpp"
 
 #include <doctest/doctest.h>

@@ -3,9 +3,9 @@
 // workflows), against the independent implementation. Only durations and dependencies are used:
 // transfers and tasks of several cores are left out. Skipped without the reference data.
 #include "sim/graph/levels.hpp"
-#include "tests/cli/temporary_folder.hpp"
 #include "tests/comparisons/reference_data.hpp"
 #include "tests/policies/list_makespan.hpp"
+#include "tests/studies/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -7,10 +7,10 @@
 #include "policies/registry.hpp"
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_json.hpp"
-#include "tests/cli/temporary_folder.hpp"
 #include "tests/policies/pipeline_support.hpp"
+#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/recurrent.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_json.hpp"
-#include "tests/cli/temporary_folder.hpp"
+#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>

@@ -4,7 +4,7 @@
 #include "sim/base/rng.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/polling_policy.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,11 +4,11 @@
 #include "policies/registry.hpp"
 #include "sim/base/file.hpp"
 #include "sim/engine/simulator.hpp"
-#include "tests/cli/temporary_folder.hpp"
 #include "tests/comparisons/reference_data.hpp"
 #include "tests/policies/list_makespan.hpp"
+#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/stg.hpp"
+#include "workloads/formats/stg.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

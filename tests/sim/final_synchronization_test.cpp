@@ -4,7 +4,7 @@
 #include "policies/registry.hpp"
 #include "sim/engine/simulator.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/recurrent.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 
 #include <doctest/doctest.h>
 

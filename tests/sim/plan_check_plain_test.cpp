@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The quick look at plans of one host and the checker that explains must agree.
-#include "sim/plan/plan_check_plain.hpp"
+#include "sim/plan/check/plan_check_plain.hpp"
 
 #include "sim/base/rng.hpp"
 #include "sim/graph/task_graph.hpp"

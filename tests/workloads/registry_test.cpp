@@ -4,14 +4,14 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
-#include "tests/cli/temporary_folder.hpp"
+#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/refusal.hpp"
-#include "tests/workloads/graph_equal.hpp"
-#include "workloads/graph_dot.hpp"
-#include "workloads/graph_json.hpp"
-#include "workloads/graph_text.hpp"
-#include "workloads/grid.hpp"
-#include "workloads/random_layered.hpp"
+#include "tests/workloads/formats/graph_equal.hpp"
+#include "workloads/families/grid.hpp"
+#include "workloads/families/random_layered.hpp"
+#include "workloads/formats/graph_dot.hpp"
+#include "workloads/formats/graph_json.hpp"
+#include "workloads/formats/graph_text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
-#include "workloads/recompute.hpp"
+#include "workloads/models/recurrent/recompute.hpp"
 
 #include <cstdint>
 #include <functional>

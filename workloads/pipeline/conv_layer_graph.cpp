@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/pipeline/conv_layer_graph.hpp"
 
-#include "workloads/conv_kernels.hpp"
-#include "workloads/update_kernels.hpp"
+#include "workloads/models/convolution/conv_kernels.hpp"
+#include "workloads/models/update_kernels.hpp"
 
 #include <fmt/format.h>
 

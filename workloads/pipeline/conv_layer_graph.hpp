@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sim/pipeline/layer_graph.hpp"
-#include "workloads/conv_layers.hpp"
-#include "workloads/recurrent.hpp"
+#include "workloads/models/convolution/conv_layers.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "sim/base/ceil_div.hpp"
 #include "sim/graph/row_kernels.hpp"
-#include "workloads/update_kernels.hpp"
+#include "workloads/models/update_kernels.hpp"
 
 #include <fmt/format.h>
 

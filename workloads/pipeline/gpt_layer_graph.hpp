@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/pipeline/layer_graph.hpp"
-#include "workloads/recurrent.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 
 #include <cstdint>
 

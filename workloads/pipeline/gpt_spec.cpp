@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/model_limits.hpp"
+#include "workloads/models/model_limits.hpp"
 #include "workloads/pipeline/gpt_layer_graph.hpp"
 
 #include <fmt/format.h>

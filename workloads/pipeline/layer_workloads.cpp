@@ -2,9 +2,9 @@
 #include "workloads/pipeline/layer_workloads.hpp"
 
 #include "sim/base/error.hpp"
-#include "workloads/conv_nets.hpp"
-#include "workloads/conv_tables.hpp"
 #include "workloads/entry_options.hpp"
+#include "workloads/models/convolution/conv_nets.hpp"
+#include "workloads/models/convolution/conv_tables.hpp"
 #include "workloads/pipeline/conv_layer_graph.hpp"
 #include "workloads/pipeline/gpt_layer_graph.hpp"
 

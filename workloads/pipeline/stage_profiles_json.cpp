@@ -3,7 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/trace/text_buffer.hpp"
-#include "workloads/json_values.hpp"
+#include "workloads/formats/json_values.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,7 +2,7 @@
 #include "workloads/transforms/copied_inputs.hpp"
 
 #include "sim/base/error.hpp"
-#include "workloads/recurrent_kernels.hpp"
+#include "workloads/models/recurrent/recurrent_kernels.hpp"
 #include "workloads/transforms/copy_graph.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #include "workloads/transforms/split_batch.hpp"
 
 #include "sim/base/error.hpp"
-#include "workloads/recurrent_kernels.hpp"
+#include "workloads/models/recurrent/recurrent_kernels.hpp"
 #include "workloads/transforms/renumber.hpp"
 
 #include <fmt/format.h>

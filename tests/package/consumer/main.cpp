@@ -7,7 +7,7 @@
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/plan/plan_check.hpp"
-#include "workloads/lstm.hpp"
+#include "workloads/models/recurrent/lstm.hpp"
 
 #include <iostream>
 #include <string>

@@ -2,11 +2,11 @@
 // Products by cuBLASLt: what is chosen, and that results are right.
 #include "policies/registry.hpp"
 #include "real_exec/cuda/cuda_context.hpp"
-#include "real_exec/cuda_executor.hpp"
-#include "real_exec/recurrent_differences.hpp"
-#include "real_exec/recurrent_reference.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
+#include "real_exec/recurrent/recurrent_differences.hpp"
+#include "real_exec/recurrent/recurrent_reference.hpp"
 #include "sim/plan/graph_capture.hpp"
-#include "tests/real_exec/recurrent_scenes.hpp"
+#include "tests/real_exec/recurrent/recurrent_scenes.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>

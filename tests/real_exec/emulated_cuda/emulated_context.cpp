@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The context of the emulated device, and a cuBLAS that computes on the host.
 #include "real_exec/cuda/cuda_context.hpp"
-#include "real_exec/cuda_executor.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
 #include "sim/base/error.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_device.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_state.hpp"

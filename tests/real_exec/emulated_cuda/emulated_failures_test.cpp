@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the backend does when a device fails, and that the emulated device would find mistakes.
 #include "policies/registry.hpp"
-#include "real_exec/cuda_executor.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_device.hpp"
-#include "tests/real_exec/recurrent_scenes.hpp"
+#include "tests/real_exec/recurrent/recurrent_scenes.hpp"
 #include "tests/support/scenes.hpp"
 
 #include <doctest/doctest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs `buckets --execute cuda` and `execute --device cuda` on the emulated device.
-#include "cli/buckets/bucket_study.hpp"
-#include "cli/buckets/executed_passes.hpp"
 #include "cli/cmd_execute.hpp"
 #include "sim/base/file.hpp"
-#include "tests/cli/temporary_folder.hpp"
+#include "studies/buckets/bucket_study.hpp"
+#include "studies/buckets/executed_passes.hpp"
+#include "tests/studies/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

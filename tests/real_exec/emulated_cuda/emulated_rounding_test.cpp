@@ -3,13 +3,13 @@
 // cores round them, and sums are taken in fp32: whether the bounds for real devices hold, and are
 // not so wide that they hold for anything.
 #include "policies/registry.hpp"
-#include "real_exec/cuda_executor.hpp"
-#include "real_exec/recurrent_differences.hpp"
-#include "real_exec/recurrent_reference.hpp"
-#include "real_exec/rounding_bound.hpp"
+#include "real_exec/cuda/cuda_executor.hpp"
+#include "real_exec/recurrent/recurrent_differences.hpp"
+#include "real_exec/recurrent/recurrent_reference.hpp"
+#include "real_exec/recurrent/rounding_bound.hpp"
 #include "tests/real_exec/emulated_cuda/emulated_device.hpp"
 #include "tests/support/scenes.hpp"
-#include "workloads/recurrent.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 
 #include <doctest/doctest.h>
 

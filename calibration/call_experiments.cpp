@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/device_experiments.hpp"
+#include "sim/base/robust_statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// From the start of each call of a kind to the start of the next call, microseconds: the loop
+/// around the calls counts.
+double pitch_us(const ProbeRun& run, HostCallKind kind) {
+  std::vector<double> pitches;
+  const auto& calls = run.trace.hosts;
+  for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+    if (calls[i].what.kind() != kind) continue;
+    pitches.push_back(to_us(calls[i + 1].started - calls[i].started));
+  }
+  return median(std::move(pitches));
+}
+
+DeviceProbe many_calls() {
+  constexpr int rounds = 200;
+  ProbeMaker made{"host calls"};
+  const StreamId first = made.stream();
+  const StreamId second = made.stream();
+  for (int i = 0; i < rounds; ++i) {
+    made.launch(first, made.spin(2us));
+    made.after(first, second);
+    made.launch(second, made.spin(2us));
+    made.call(HostCall::query(second));
+  }
+  return std::move(made).build();
+}
+
+constexpr Duration round_trip = 5us;  // of each kernel
+
+DeviceProbe round_trips(bool timed) {
+  constexpr int rounds = 100;
+  ProbeMaker made{"launch and synchronize"};
+  const StreamId stream = made.stream();
+  for (int i = 0; i < rounds; ++i) {
+    made.launch(stream, made.spin(round_trip));
+    made.call(HostCall::synchronize_stream(stream));
+    made.call(HostCall::synchronize_stream(stream));  // nothing to wait for
+  }
+  return timed ? std::move(made).with_task_times() : std::move(made).build();
+}
+
+/// Median over the rounds, microseconds.
+double per_round_us(const ProbeRun& run, Duration (*read)(const ProbeRun&, std::size_t round)) {
+  std::vector<double> values;
+  for (std::size_t round = 0; 3 * round + 3 < run.trace.hosts.size(); ++round) {
+    values.push_back(to_us(read(run, round)));
+  }
+  return median(std::move(values));
+}
+
+DeviceProbe ping_pong(std::size_t hops, Duration duration) {
+  ProbeMaker made{fmt::format("{} hops between two streams", hops)};
+  StreamId here = made.stream();
+  StreamId there = made.stream();
+  for (std::size_t i = 0; i < hops; ++i) {
+    made.launch(here, made.spin(duration));
+    made.after(here, there);
+    std::swap(here, there);
+  }
+  return std::move(made).build();
+}
+
+constexpr std::size_t most_launches = 4096;
+constexpr Duration blocker = 200ms;  // longer than it takes to launch all
+constexpr Duration noticed = 2ms;    // a call that lasts longer was held up
+constexpr std::size_t few_runs = 3;  // each takes as long as the blocker
+
+/// `streams` streams, each held up by a long kernel, get short ones in turn.
+DeviceProbe launches_behind_blockers(std::size_t streams, std::size_t launches) {
+  ProbeMaker made{fmt::format("launches into {} held streams", streams)};
+  std::vector<StreamId> held;
+  for (std::size_t i = 0; i < streams; ++i) {
+    held.push_back(made.stream());
+    made.launch(held.back(), made.spin(blocker));
+  }
+  for (std::size_t made_so_far = 0; made_so_far < launches; made_so_far += streams) {
+    for (const StreamId stream : held) made.launch(stream, made.spin(1us));
+  }
+  return std::move(made).build();
+}
+
+/// How many launches were made before the first that was held up; all if none was.
+double launches_before_block(const ProbeRun& run) {
+  const auto& calls = run.trace.hosts;
+  const auto held = std::find_if(calls.begin(), calls.end() - 1, [](const HostSpan& span) {
+    return span.ended - span.started > noticed;
+  });
+  return static_cast<double>(held - calls.begin());
+}
+
+}  // namespace
+
+std::vector<RuleReading> measure_calls(DeviceBench& bench, const ProbeEffort& effort) {
+  struct Asked {
+    HostCallKind kind;
+    const char* name;
+    const char* question;
+  };
+  constexpr std::array<Asked, 4> all{
+      {{HostCallKind::launch, "launch", "What does launching a kernel cost the host?"},
+       {HostCallKind::record, "record", "What does recording an event cost the host?"},
+       {HostCallKind::wait, "wait", "What does making a stream wait for an event cost the host?"},
+       {HostCallKind::query, "query", "What does asking whether a stream is idle cost the host?"}}};
+  std::map<HostCallKind, std::vector<double>> pitches;
+  (void)read_runs(bench, many_calls(), effort, [&](const ProbeRun& run) {
+    for (const Asked& one : all) pitches[one.kind].push_back(pitch_us(run, one.kind));
+    return 0.0;
+  });
+  std::vector<RuleReading> readings;
+  readings.reserve(all.size());
+  for (const Asked& one : all) {
+    readings.push_back({.name = fmt::format("host_{}", one.name),
+                        .question = one.question,
+                        .unit = "us",
+                        .pointer = fmt::format("/host/{}_us", one.name),
+                        .values = pitches[one.kind]});
+  }
+  return readings;
+}
+
+std::vector<RuleReading> measure_round_trip(DeviceBench& bench, const ProbeEffort& effort) {
+  std::vector<double> synchronize;
+  const std::vector<double> whole =
+      read_runs(bench, round_trips(false), effort, [&](const ProbeRun& run) {
+        synchronize.push_back(per_round_us(run, [](const ProbeRun& r, std::size_t round) {
+          return r.trace.hosts[3 * round + 3].started - r.trace.hosts[3 * round + 2].started;
+        }));
+        return per_round_us(run, [](const ProbeRun& r, std::size_t round) {
+          return r.trace.hosts[3 * round + 2].started - r.trace.hosts[3 * round].ended - round_trip;
+        });
+      });
+  const std::vector<double> latency =
+      read_runs(bench, round_trips(true), effort, [](const ProbeRun& run) {
+        return per_round_us(run, [](const ProbeRun& r, std::size_t round) {
+          return r.trace.tasks[round].ended - round_trip - r.trace.hosts[3 * round].ended;
+        });
+      });
+  const double typical = median(latency);
+  std::vector<double> wake_up;
+  wake_up.reserve(whole.size());
+  for (const double one : whole) wake_up.push_back(one - typical);
+  return {{.name = "launch_latency",
+           .question = "How long after the call does a kernel start on an idle device?",
+           .unit = "us",
+           .pointer = "/device/launch_latency_us",
+           .values = latency,
+           .note = "from runs with timed tasks: what recording an event costs may be missing"},
+          {.name = "wake_up",
+           .question = "How long after the end of its work does a synchronizing host go on?",
+           .unit = "us",
+           .pointer = "/host/wake_up_us",
+           .values = wake_up,
+           .note = "launch to return on an idle device, less kernel and launch latency"},
+          {.name = "host_synchronize",
+           .question = "What does synchronizing with an idle stream cost?",
+           .unit = "us",
+           .pointer = "/host/synchronize_us",
+           .values = synchronize}};
+}
+
+std::vector<RuleReading> measure_stream_gap(DeviceBench& bench, const ProbeEffort& effort) {
+  // Longer than a launch, so that the device is what counts; short, as an error of 1 % in the spin
+  // is an error of 0.08 us in the gap.
+  constexpr Duration spin = 8us;
+  constexpr std::size_t few = 20;
+  constexpr std::size_t many = 120;
+  std::vector<double> gaps = slopes(makespans_us(bench, stream_chain(few, spin), effort),
+                                    makespans_us(bench, stream_chain(many, spin), effort),
+                                    many - few);
+  for (double& gap : gaps) gap -= to_us(spin);
+  return {{.name = "stream_gap",
+           .question = "How long is a stream idle between two kernels in a row?",
+           .unit = "us",
+           .pointer = "/device/stream_gap_us",
+           .values = std::move(gaps),
+           .note = "what a spinning kernel takes beyond its spin in a row of them"}};
+}
+
+std::vector<RuleReading> measure_device_graph(DeviceBench& bench, const ProbeEffort& effort) {
+  constexpr Duration spin = 3us;
+  constexpr std::size_t few = 20;
+  constexpr std::size_t many = 220;
+  const auto measure = [&](std::size_t count, std::vector<double>& calls) {
+    return read_runs(bench, graph_chain(count, spin), effort, [&](const ProbeRun& run) {
+      const HostSpan& launch = graph_launch_span(run);
+      calls.push_back(to_us(launch.ended - launch.started));
+      return after_graph_launch_us(run);
+    });
+  };
+  std::vector<double> few_calls;
+  std::vector<double> many_calls;
+  const std::vector<double> shorter = measure(few, few_calls);
+  const std::vector<double> longer = measure(many, many_calls);
+  std::vector<double> gaps = slopes(shorter, longer, many - few);
+  for (double& gap : gaps) gap -= to_us(spin);
+  const std::vector<double> per_node = slopes(few_calls, many_calls, many - few);
+  std::vector<double> base;
+  std::sort(few_calls.begin(), few_calls.end());
+  for (std::size_t i = 0; i < few_calls.size(); ++i) {
+    base.push_back(few_calls[i] - static_cast<double>(few) * per_node[i]);
+  }
+  return {{.name = "graph_node_gap",
+           .question = "How long is the device idle between two nodes of a graph in a row?",
+           .unit = "us",
+           .pointer = "/device/graph_node_gap_us",
+           .values = std::move(gaps),
+           .note = "likewise, in a row of nodes"},
+          {.name = "graph_launch",
+           .question = "What does launching a device graph cost the host, without its nodes?",
+           .unit = "us",
+           .pointer = "/host/graph_launch_us",
+           .values = std::move(base)},
+          {.name = "graph_launch_node",
+           .question = "What does each node of a graph add to its launch?",
+           .unit = "us",
+           .pointer = "/host/graph_launch_node_us",
+           .values = per_node}};
+}
+
+std::vector<RuleReading> measure_event_latency(DeviceBench& bench, const ProbeEffort& effort) {
+  constexpr Duration spin = 12us;  // longer than the three calls of a hop
+  constexpr std::size_t few = 10;
+  constexpr std::size_t many = 90;
+  std::vector<double> latencies = slopes(makespans_us(bench, ping_pong(few, spin), effort),
+                                         makespans_us(bench, ping_pong(many, spin), effort),
+                                         many - few);
+  for (double& latency : latencies) latency -= to_us(spin);
+  return {{.name = "event_latency",
+           .question = "How long after a kernel's end does a stream that waits for it go on?",
+           .unit = "us",
+           .pointer = "/device/event_latency_us",
+           .values = std::move(latencies)}};
+}
+
+std::vector<RuleReading> measure_launch_queue(DeviceBench& bench, const ProbeEffort& effort) {
+  const ProbeEffort few{.runs = std::min(effort.runs, few_runs)};
+  RuleReading depth{.name = "launch_queue_depth",
+                    .question = "How many launches may be pending before the next blocks the host?",
+                    .unit = "count",
+                    .pointer = "/host/launch_queue_depth"};
+  depth.values =
+      read_runs(bench, launches_behind_blockers(1, most_launches), few, launches_before_block);
+  depth.at_least = median(depth.values) > static_cast<double>(most_launches);
+  RuleReading per_stream{.name = "launch_queue_per_stream",
+                         .question = "Has every stream a queue of its own?",
+                         .unit = "yes_no"};
+  if (depth.at_least) {
+    depth.note = "no launch was held up";
+    per_stream.note = "no launch was held up";
+  } else {
+    const double one = median(depth.values);
+    per_stream.values = read_runs(
+        bench, launches_behind_blockers(2, 2 * most_launches), few, [one](const ProbeRun& run) {
+          return launches_before_block(run) > 1.5 * one ? 1.0 : 0.0;
+        });
+  }
+  return {std::move(depth), std::move(per_stream)};
+}
+
+std::vector<DeviceExperiment> device_experiments() {
+  return {{"host calls", measure_calls},
+          {"launch and synchronize", measure_round_trip},
+          {"kernels in a row", measure_stream_gap},
+          {"device graphs", measure_device_graph},
+          {"events", measure_event_latency},
+          {"launch queue", measure_launch_queue},
+          {"connections", measure_connections},
+          {"priorities", measure_priorities},
+          {"blocking", measure_blocking},
+          {"tail of a kernel", measure_tail},
+          {"resident kernels", measure_resident_kernels},
+          {"placement of blocks", measure_placement},
+          {"copies", measure_copies},
+          {"kernels side by side", measure_co_runs}};
+}
+
+}  // namespace schedlab

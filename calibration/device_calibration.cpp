@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/device_calibration.hpp"
+
+#include "calibration/co_residency_fit.hpp"
+#include "hw_models/profile_fits.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/robust_statistics.hpp"
+#include "workloads/models/recurrent/recurrent_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr ProbeEffort full_effort{.runs = 15};
+constexpr ProbeEffort quick_effort{.runs = 5};
+
+// One output tile of 128 x 128 with a depth of 256, and what 2048 threads move in eight tensors of
+// four bytes: assumed, libraries do not say how they cut.
+constexpr CutRule assumed_cut{.flops_per_block = 2.0 * 128 * 128 * 256,
+                              .bytes_per_block = 8.0 * 4 * 2048};
+
+/// " nvidia h200 ": lower case, words between single spaces.
+std::string in_words(std::string_view name) {
+  std::string words = " ";
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) {
+      words += static_cast<char>(std::tolower(letter));
+    } else if (words.back() != ' ') {
+      words += ' ';
+    }
+  }
+  if (words.back() != ' ') words += ' ';
+  return words;
+}
+
+// A kernel shorter than the scatter of the gap still takes some time.
+constexpr double shortest_us = 0.01;
+
+constexpr std::int64_t least_kib = 4;
+constexpr std::int64_t most_kib = std::int64_t{64} << 10U;
+
+void add_products(DataType type, std::int64_t step, std::vector<Kernel>& kernels) {
+  for (std::int64_t m = 64; m <= 4096; m *= step) {
+    for (std::int64_t n = 64; n <= 4096; n *= step) {
+      for (std::int64_t k = 256; k <= 4096; k *= 4) {
+        kernels.push_back(gemm_kernel(m, n, k, type, false));
+      }
+    }
+  }
+}
+
+void add_memory_bound(DataType type, std::int64_t step, std::vector<Kernel>& kernels) {
+  for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
+    for (std::int64_t kib = least_kib; kib <= most_kib; kib *= step) {
+      for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
+        kernels.push_back({.kind = kind,
+                           .type = type,
+                           .flops = Flops{static_cast<double>(kib * 256)},
+                           .bytes_read = Bytes{kib * 1024},
+                           .bytes_written = Bytes{kib * 1024 / parts}});
+      }
+    }
+  }
+}
+
+bool is_host_copy(TaskKind kind) {
+  return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
+}
+
+void set_number(MachineSpec& machine, NumberSource number) {
+  const auto known =
+      std::find_if(machine.sources.begin(), machine.sources.end(), [&](const NumberSource& source) {
+        return source.pointer == number.pointer;
+      });
+  if (known == machine.sources.end()) {
+    machine.sources.push_back(std::move(number));
+  } else {
+    *known = std::move(number);
+  }
+}
+
+KernelProfile profile_of(DeviceBench& bench,
+                         const Device& device,
+                         double node_gap_us,
+                         bool quick,
+                         const RuleProgress& progress) {
+  const DeviceFacts facts = bench.facts();
+  KernelProfile profile;
+  profile.date = facts.date;
+  profile.cpu = facts.name;
+  profile.compiler = facts.software;
+  profile.units = std::max(1U, facts.units);
+  profile.cut = assumed_cut;
+  profile.how = fmt::format(
+      "schedlab calibrate --device cuda{}: equal kernels in a row in a device graph, what one more "
+      "takes; how kernels are cut is assumed",
+      quick ? " --quick" : "");
+  const std::vector<Kernel> kernels = profiled_kernels(device, quick);
+  std::vector<double> spreads;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    progress(to_string(kernels[i].kind), i, kernels.size());
+    profile.samples.push_back(measure_kernel(bench,
+                                             quick ? quick_effort : full_effort,
+                                             kernels[i],
+                                             node_gap_us,
+                                             profile.cut,
+                                             profile.units));
+    spreads.push_back(profile.samples.back().spread);
+  }
+  profile.noise = median(std::move(spreads));
+  for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
+    profile.co_run.push_back(measure_kernel_co_run(
+        bench, quick ? quick_effort : full_effort, kind, node_gap_us, profile.cut, profile.units));
+  }
+  const ProfileFits fits{profile};
+  for (const KernelClass& one : fits.classes()) {
+    profile.valid += fmt::format("{}{} {}: {}",
+                                 profile.valid.empty() ? "" : "; ",
+                                 one.operation(),
+                                 to_string(one.type()),
+                                 one.hull_text());
+  }
+  return profile;
+}
+
+}  // namespace
+
+MachineSpec base_machine(std::string_view device_name, const std::string& chosen) {
+  if (!chosen.empty()) return load_machine(chosen);
+  const std::string name = in_words(device_name);
+  std::string best;
+  for (const std::string& machine : machine_names()) {
+    if (name.find(in_words(machine)) == std::string::npos) continue;
+    if (machine.size() > best.size()) best = machine;
+  }
+  if (best.empty()) {
+    throw InputError({.file = "--base",
+                      .pointer = {},
+                      .found = fmt::format("device \"{}\"", device_name),
+                      .expected = "a machine that it resembles",
+                      .hint = fmt::format("name one of: {}", fmt::join(machine_names(), ", "))});
+  }
+  return load_machine(best);
+}
+
+std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
+  const std::int64_t step = quick ? 16 : 4;
+  std::vector<Kernel> kernels;
+  for (const DataType type : {DataType::fp32, DataType::tf32, DataType::bf16}) {
+    if (device.rates.matrix[static_cast<std::size_t>(type)].count() == 0.0) continue;
+    add_products(type, step, kernels);
+    add_memory_bound(type, step, kernels);
+  }
+  for (const TaskKind kind : {TaskKind::copy_device_to_device,
+                              TaskKind::copy_host_to_device,
+                              TaskKind::copy_device_to_host}) {
+    for (std::int64_t kib = least_kib; kib <= most_kib; kib *= step) {
+      kernels.push_back(copy_kernel(kind, kib * 1024, DataType::fp32));
+    }
+  }
+  return kernels;
+}
+
+CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
+                                    const ProbeEffort& effort,
+                                    TaskKind kind,
+                                    double node_gap_us,
+                                    const CutRule& cut,
+                                    std::uint32_t units) {
+  constexpr std::uint32_t most_chains = 16;
+  constexpr std::size_t few = 5;
+  constexpr std::size_t many = 25;
+  const std::uint32_t chains = std::min(most_chains, units);
+  // Each chain has an equal part of the units: half of the bytes are read, half written.
+  const auto bytes =
+      static_cast<std::int64_t>(cut.bytes_per_block / 2) * std::max(1U, units / chains);
+  const Kernel kernel{.kind = kind,
+                      .flops = Flops{static_cast<double>(bytes) / 4},
+                      .bytes_read = Bytes{bytes},
+                      .bytes_written = Bytes{bytes}};
+  const auto per_kernel = [&](std::size_t side_by_side) {
+    const std::vector<double> each = slopes(
+        read_runs(bench, graph_chains(side_by_side, few, kernel), effort, after_graph_launch_us),
+        read_runs(bench, graph_chains(side_by_side, many, kernel), effort, after_graph_launch_us),
+        many - few);
+    return std::max(median(each) - node_gap_us, shortest_us);
+  };
+  return {.kind = kind, .factor = std::max(1.0, per_kernel(chains) / per_kernel(1))};
+}
+
+KernelSample measure_kernel(DeviceBench& bench,
+                            const ProbeEffort& effort,
+                            const Kernel& kernel,
+                            double node_gap_us,
+                            const CutRule& cut,
+                            std::uint32_t units) {
+  constexpr std::size_t few = 5;
+  constexpr std::size_t many = 25;
+  std::vector<double> durations =
+      slopes(read_runs(bench, graph_chain(few, kernel), effort, after_graph_launch_us),
+             read_runs(bench, graph_chain(many, kernel), effort, after_graph_launch_us),
+             many - few);
+  for (double& one : durations) one = std::max(one - node_gap_us, shortest_us);
+  const RobustSummary summary = robust_summary(durations);
+  KernelSample sample{.operation = std::string{to_string(kernel.kind)},
+                      .kernel = kernel,
+                      .units = units,
+                      .duration = from_us(summary.median),
+                      .spread = summary.spread,
+                      .repetitions = static_cast<std::uint32_t>(summary.count)};
+  sample.kernel.grid.blocks = is_host_copy(kernel.kind) ? 1 : cut.blocks(kernel, units);
+  return sample;
+}
+
+MachineSpec with_measured_rules(MachineSpec base, const RuleSheet& sheet) {
+  for (const MeasuredRule& rule : sheet.rules) {
+    if (rule.pointer.empty() || !rule.value || rule.at_least) continue;
+    const double value =
+        rule.unit == "count" ? std::round(*rule.value) : std::max(0.0, *rule.value);
+    set_number(base,
+               {.pointer = rule.pointer,
+                .value = value,
+                .origin = Origin::measured,
+                .text = fmt::format("schedlab calibrate on {}, {}: rule {}, median of {} runs",
+                                    sheet.device,
+                                    sheet.date.empty() ? "undated" : sheet.date,
+                                    rule.name,
+                                    rule.runs)});
+  }
+  // What a reader makes of the text is what the caller gets: numbers where they belong.
+  const std::string file = base.name;
+  return read_machine(write_machine(base), file);
+}
+
+DeviceCalibration calibrate_device(DeviceBench& bench,
+                                   const MachineSpec& base,
+                                   const DeviceCalibrationOptions& options,
+                                   const RuleProgress& progress) {
+  const DeviceFacts facts = bench.facts();
+  DeviceCalibration made;
+  made.rules =
+      make_rule_sheet(bench, base.platform, options.quick ? quick_effort : full_effort, progress);
+
+  MachineSpec named = base;
+  named.name = options.name;
+  named.platform.name = options.name;
+  named.description = fmt::format("{}, measured on {} with {}; what was not measured is that of {}",
+                                  facts.name,
+                                  facts.date.empty() ? "an unknown date" : facts.date,
+                                  facts.software,
+                                  base.name);
+  named.platform.devices[DeviceId{0}].name = facts.name;
+  MachineSpec measured = with_measured_rules(std::move(named), made.rules);
+  if (const auto fit = fit_co_residency(measured.platform, made.rules)) {
+    set_number(measured, co_residency_source(*fit, made.rules));
+  }
+  const MeasuredRule* const gap = made.rules.find("graph_node_gap");
+  const double node_gap_us = gap != nullptr && gap->value ? *gap->value : 0.0;
+  Device& device = measured.platform.devices[DeviceId{0}];
+  device.profile = std::make_shared<const KernelProfile>(
+      profile_of(bench, device, node_gap_us, options.quick, progress));
+  made.machine = read_machine(write_machine(measured), options.name);
+  return made;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/device_probes.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/machine/occupancy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace schedlab {
+
+StreamId ProbeMaker::stream(int priority) {
+  return probe_.plan.streams.push_back({.device = DeviceId{0}, .priority = priority});
+}
+
+OperationId ProbeMaker::operation(Operation operation) {
+  const auto known = std::find(operations_.begin(), operations_.end(), operation);
+  if (known != operations_.end()) {
+    return OperationId{static_cast<std::uint32_t>(known - operations_.begin())};
+  }
+  operations_.push_back(operation);
+  return builder_.add_operation(std::move(operation));
+}
+
+TaskId ProbeMaker::spin(Duration duration, KernelGrid grid) {
+  grid.compute_share = 0;
+  return builder_.add_task(operation({.name = "spin",
+                                      .kind = TaskKind::fixed,
+                                      .kernels = {{.kind = TaskKind::fixed, .grid = grid}},
+                                      .fixed_duration = duration}));
+}
+
+TaskId ProbeMaker::kernel(const Kernel& kernel) {
+  return builder_.add_task(operation(
+      {.name = std::string{to_string(kernel.kind)}, .kind = kernel.kind, .kernels = {kernel}}));
+}
+
+void ProbeMaker::after(StreamId from, StreamId to) {
+  const EventId event{probe_.plan.event_count++};
+  call(HostCall::record(from, event));
+  call(HostCall::wait(to, event));
+}
+
+void ProbeMaker::graph(StreamId stream,
+                       const std::vector<TaskId>& tasks,
+                       const std::vector<std::vector<std::uint32_t>>& needs) {
+  DeviceGraph graph;
+  graph.name = probe_.name;
+  for (std::size_t i = 0; i < tasks.size(); ++i) (void)graph.add_node(stream, needs[i]);
+  graph.add_launch(tasks);
+  const auto number = static_cast<std::uint32_t>(probe_.plan.graphs.size());
+  probe_.plan.graphs.push_back(std::move(graph));
+  call(HostCall::graph_load(number));
+  call(HostCall::graph_launch(stream, number));
+}
+
+DeviceProbe ProbeMaker::with_task_times() && {
+  probe_.time_tasks = true;
+  return std::move(*this).build();
+}
+
+DeviceProbe ProbeMaker::with_placements() && {
+  probe_.place_blocks = true;
+  return std::move(*this).build();
+}
+
+DeviceProbe ProbeMaker::build() && {
+  call(HostCall::synchronize_all());
+  probe_.plan.policy = "calibration";
+  probe_.plan.hosts[HostId{0}].calls = std::move(calls_);
+  probe_.graph = std::move(builder_).build();
+  return std::move(probe_);
+}
+
+KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits) {
+  // What the driver takes of every block comes on top of what the block asks for.
+  const double room = share * limits.shared_memory - limits.reserved_shared_memory;
+  const double asked = std::clamp(room, 0.0, static_cast<double>(limits.shared_memory_per_block));
+  constexpr std::uint16_t threads = 256;
+  return {.blocks = blocks,
+          .block = {.threads = threads, .shared_memory = static_cast<std::uint32_t>(asked)},
+          .compute_share = 0};
+}
+
+KernelGrid whole_units(std::uint32_t units, const SmLimits& limits) {
+  KernelGrid grid = part_units(units, 1.0, limits);
+  // Where one block cannot ask for most of a unit's shared memory, several fill it.
+  if (limits.known()) grid.blocks *= std::max(1U, occupancy(grid.block, limits).blocks);
+  return grid;
+}
+
+namespace {
+
+/// Appends a task to a probe.
+using MakeTask = std::function<TaskId(ProbeMaker&)>;
+
+DeviceProbe stream_chain(std::size_t count, const MakeTask& task) {
+  ProbeMaker made{fmt::format("{} kernels in a row", count)};
+  const StreamId stream = made.stream();
+  for (std::size_t i = 0; i < count; ++i) made.launch(stream, task(made));
+  return std::move(made).build();
+}
+
+DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MakeTask& task) {
+  ProbeMaker made{fmt::format("graph of {} times {} nodes in a row", chains, count)};
+  const StreamId stream = made.stream();
+  std::vector<TaskId> tasks;
+  std::vector<std::vector<std::uint32_t>> needs;
+  for (std::size_t i = 0; i < chains * count; ++i) {
+    tasks.push_back(task(made));
+    needs.emplace_back();
+    if (i >= chains) needs.back().push_back(static_cast<std::uint32_t>(i - chains));
+  }
+  made.graph(stream, tasks, needs);
+  return std::move(made).build();
+}
+
+MakeTask of_kernel(const Kernel& kernel) {
+  return [&kernel](ProbeMaker& made) { return made.kernel(kernel); };
+}
+MakeTask of_spin(Duration spin) {
+  return [spin](ProbeMaker& made) { return made.spin(spin); };
+}
+
+}  // namespace
+
+DeviceProbe stream_chain(std::size_t count, const Kernel& kernel) {
+  return stream_chain(count, of_kernel(kernel));
+}
+DeviceProbe stream_chain(std::size_t count, Duration spin) {
+  return stream_chain(count, of_spin(spin));
+}
+DeviceProbe graph_chain(std::size_t count, const Kernel& kernel) {
+  return graph_chains(1, count, of_kernel(kernel));
+}
+DeviceProbe graph_chains(std::size_t chains, std::size_t count, const Kernel& kernel) {
+  return graph_chains(chains, count, of_kernel(kernel));
+}
+DeviceProbe graph_chain(std::size_t count, Duration spin) {
+  return graph_chains(1, count, of_spin(spin));
+}
+
+const HostSpan& graph_launch_span(const ProbeRun& run) {
+  constexpr std::size_t launch_call = 1;  // after graph_load
+  return call_span(run, launch_call);
+}
+
+double after_graph_launch_us(const ProbeRun& run) {
+  return to_us(run.trace.hosts.back().ended - graph_launch_span(run).ended);
+}
+
+std::vector<double> read_runs(DeviceBench& bench,
+                              const DeviceProbe& probe,
+                              const ProbeEffort& effort,
+                              const std::function<double(const ProbeRun&)>& read) {
+  std::vector<double> values;
+  bool first = true;
+  bench.run(probe, [&](const ProbeRun& run) {
+    if (!std::exchange(first, false)) values.push_back(read(run));
+    return values.size() < effort.runs;
+  });
+  return values;
+}
+
+double makespan_us(const ProbeRun& run) {
+  SCHEDLAB_EXPECTS(!run.trace.hosts.empty(), "a probe's run has no host calls");
+  return to_us(run.trace.hosts.back().ended - run.trace.hosts.front().started);
+}
+
+std::vector<double> makespans_us(DeviceBench& bench,
+                                 const DeviceProbe& probe,
+                                 const ProbeEffort& effort) {
+  return read_runs(bench, probe, effort, makespan_us);
+}
+
+std::vector<double> slopes(std::vector<double> shorter,
+                           std::vector<double> longer,
+                           std::size_t difference) {
+  SCHEDLAB_EXPECTS(shorter.size() == longer.size(), "slopes need as many long runs as short ones");
+  std::sort(shorter.begin(), shorter.end());
+  std::sort(longer.begin(), longer.end());
+  for (std::size_t i = 0; i < longer.size(); ++i) {
+    longer[i] = (longer[i] - shorter[i]) / static_cast<double>(difference);
+  }
+  return longer;
+}
+
+double end_us(const ProbeRun& run, TaskId task) {
+  const auto found = std::find_if(run.trace.tasks.begin(),
+                                  run.trace.tasks.end(),
+                                  [&](const TaskSpan& span) { return span.task == task; });
+  SCHEDLAB_EXPECTS(found != run.trace.tasks.end(),
+                   fmt::format("task {} of a probe was not timed", task.value()));
+  return to_us(found->ended);
+}
+
+const HostSpan& call_span(const ProbeRun& run, std::size_t call) {
+  const auto found = std::find_if(run.trace.hosts.begin(),
+                                  run.trace.hosts.end(),
+                                  [&](const HostSpan& span) { return span.call == call; });
+  SCHEDLAB_EXPECTS(found != run.trace.hosts.end(),
+                   fmt::format("call {} of a probe was not recorded", call));
+  return *found;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "calibration/device_bench.hpp"
+#include "sim/base/units.hpp"
+#include "sim/graph/task.hpp"
+#include "sim/machine/platform.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// How often probes are run.
+struct ProbeEffort {
+  std::size_t runs = 7;  ///< that count; one more is left out, which finds code and clocks cold
+};
+
+/// Collects the tasks and the calls of a probe.
+class ProbeMaker {
+ public:
+  explicit ProbeMaker(std::string name) { probe_.name = std::move(name); }
+
+  StreamId stream(int priority = 0);
+  /// A kernel that passes time: `grid` blocks that use nothing of a unit but room.
+  TaskId spin(Duration duration, KernelGrid grid = {.blocks = 1, .block = {.threads = 32}});
+  TaskId kernel(const Kernel& kernel);
+  void call(HostCall call) { calls_.push_back(call); }
+  void launch(StreamId stream, TaskId task) { call(HostCall::launch(stream, task)); }
+  /// `to` goes on only after what is in `from` now.
+  void after(StreamId from, StreamId to);
+  /// The tasks, each needing those with the given places in the list, as a device graph that is
+  /// launched once into the stream.
+  void graph(StreamId stream,
+             const std::vector<TaskId>& tasks,
+             const std::vector<std::vector<std::uint32_t>>& needs);
+  [[nodiscard]] DeviceProbe with_task_times() &&;
+  [[nodiscard]] DeviceProbe with_placements() &&;
+  /// The host synchronizes with everything at the end.
+  [[nodiscard]] DeviceProbe build() &&;
+
+ private:
+  OperationId operation(Operation operation);
+
+  DeviceProbe probe_;
+  TaskGraphBuilder builder_;
+  std::vector<Operation> operations_;
+  std::vector<HostCall> calls_;
+};
+
+/// As many blocks as fill that many units: beside them none that wants shared memory finds room.
+[[nodiscard]] KernelGrid whole_units(std::uint32_t units, const SmLimits& limits);
+/// Blocks that take this share of a unit's shared memory.
+[[nodiscard]] KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits);
+
+/// `count` equal tasks one after another: of one stream, or of one device graph.
+[[nodiscard]] DeviceProbe stream_chain(std::size_t count, const Kernel& kernel);
+[[nodiscard]] DeviceProbe stream_chain(std::size_t count, Duration spin);
+[[nodiscard]] DeviceProbe graph_chain(std::size_t count, const Kernel& kernel);
+[[nodiscard]] DeviceProbe graph_chain(std::size_t count, Duration spin);
+
+/// One value per run that counts.
+[[nodiscard]] std::vector<double> read_runs(DeviceBench& bench,
+                                            const DeviceProbe& probe,
+                                            const ProbeEffort& effort,
+                                            const std::function<double(const ProbeRun&)>& read);
+
+/// Microseconds from the start of the first call to the return of the last.
+[[nodiscard]] double makespan_us(const ProbeRun& run);
+[[nodiscard]] std::vector<double> makespans_us(DeviceBench& bench,
+                                               const DeviceProbe& probe,
+                                               const ProbeEffort& effort);
+/// What one more element costs: (longer - shorter) / difference, of the runs of equal rank. Both
+/// lists are of the same size.
+[[nodiscard]] std::vector<double> slopes(std::vector<double> shorter,
+                                         std::vector<double> longer,
+                                         std::size_t difference);
+
+/// `chains` of them side by side in one device graph.
+[[nodiscard]] DeviceProbe graph_chains(std::size_t chains, std::size_t count, const Kernel& kernel);
+
+/// The launch of the device graph of a graph_chain().
+[[nodiscard]] const HostSpan& graph_launch_span(const ProbeRun& run);
+/// Of a graph_chain(), from the return of its launch: the host takes no part in it.
+[[nodiscard]] double after_graph_launch_us(const ProbeRun& run);
+
+/// When the task ended, microseconds; the trace must have it.
+[[nodiscard]] double end_us(const ProbeRun& run, TaskId task);
+/// The host span of a call by its place in the program.
+[[nodiscard]] const HostSpan& call_span(const ProbeRun& run, std::size_t call);
+
+}  // namespace schedlab

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "calibration/device_bench.hpp"
+#include "calibration/device_experiments.hpp"
+#include "sim/machine/platform.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+enum class RuleVerdict : std::uint8_t {
+  agrees,         ///< counts and answers are equal, other values within the interval or 10 %
+  differs,        ///< the simulator assumes something else
+  not_measured,   ///< see the note
+  not_simulated,  ///< measured, but the simulated machine gives no answer
+};
+[[nodiscard]] std::string_view to_string(RuleVerdict verdict);
+
+/// One rule of a device: what was asked, what came out, and what the simulator makes of it.
+struct MeasuredRule {
+  std::string name;
+  std::string question;
+  std::string unit;               ///< as RuleReading
+  std::string pointer;            ///< likewise
+  std::optional<double> value{};  ///< median over the runs
+  double low = 0;                 ///< 95 % interval of the median (bootstrap)
+  double high = 0;
+  double spread = 0;  ///< interquartile range of the runs
+  std::size_t runs = 0;
+  bool at_least = false;
+  std::optional<double> assumed{};  ///< read off the simulated machine by the same experiment
+  bool assumed_at_least = false;
+  RuleVerdict verdict = RuleVerdict::not_measured;
+  std::string note{};
+
+  friend bool operator==(const MeasuredRule&, const MeasuredRule&) = default;
+};
+
+struct RuleSheet {
+  std::string device;    ///< that was measured
+  std::string software;  ///< its driver and toolkit
+  std::string date;
+  std::string machine;  ///< that was simulated for comparison
+  std::vector<MeasuredRule> rules;
+
+  /// nullptr if there is none of the name.
+  [[nodiscard]] const MeasuredRule* find(std::string_view name) const;
+  friend bool operator==(const RuleSheet&, const RuleSheet&) = default;
+};
+
+/// Called before each experiment: its name, how many are done and how many there are.
+using RuleProgress = std::function<void(std::string_view, std::size_t, std::size_t)>;
+
+/// Runs all experiments on `device`, and each once more on the simulator of the machine that the
+/// device is believed to be; where its sharing model gives no answer, under the model `blocks`.
+[[nodiscard]] RuleSheet make_rule_sheet(DeviceBench& device,
+                                        const Platform& believed,
+                                        const ProbeEffort& effort,
+                                        const RuleProgress& progress);
+
+/// rule_sheet.json; schema: `schedlab schema rule_sheet`.
+[[nodiscard]] std::string rule_sheet_json(const RuleSheet& sheet);
+[[nodiscard]] std::string rule_sheet_schema();
+/// A table for a terminal.
+[[nodiscard]] std::string rule_sheet_text(const RuleSheet& sheet);
+/// The same, with questions and notes, in Markdown.
+[[nodiscard]] std::string rule_sheet_markdown(const RuleSheet& sheet);
+
+}  // namespace schedlab

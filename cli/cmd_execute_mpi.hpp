@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/cmd_execute.hpp"
+#include "studies/base/terminal.hpp"
+
+namespace schedlab {
+
+/// `execute --device mpi`: trains the net of a training spec with a pipeline of ranks. Started by
+/// itself it starts mpirun; started by mpirun it is one of the ranks.
+[[nodiscard]] int run_on_mpi(const ExecuteOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

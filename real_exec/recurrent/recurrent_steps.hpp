@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/recurrent/gemm_panels.hpp"
+#include "real_exec/recurrent/pointwise.hpp"
+#include "real_exec/recurrent/recurrent_binding.hpp"
+#include "real_exec/recurrent/recurrent_cells.hpp"
+#include "real_exec/recurrent/recurrent_state.hpp"
+#include "real_exec/recurrent/step_tensors.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace schedlab::detail {
+
+/// One block of one kernel of one task.
+struct Portion {
+  TaskId id{};  ///< where tensors have memory of their own
+  std::size_t chain = 0;
+  std::int64_t step = 0;   ///< of weight tasks the last in backward order
+  std::int64_t steps = 1;  ///< of weight tasks: that are summed
+  std::uint32_t block = 0;
+  std::uint32_t blocks = 1;
+
+  [[nodiscard]] PanelRange of(std::ptrdiff_t total) const { return share(total, block, blocks); }
+};
+
+/// Runs sub-tasks on the arrays of a RecurrentState.
+class RecurrentSteps {
+ public:
+  RecurrentSteps(const RecurrentSpec& spec, std::uint64_t seed, bool by_tensor)
+      : state_(spec, seed, by_tensor) {}
+
+  /// Where the arrays of steps lie if not in the state; must outlive this. Their sizes are
+  /// step_arrays().
+  void use(const StepTensors* tensors) { tensors_ = tensors; }
+  [[nodiscard]] std::vector<StepTensorMap::Chain> step_arrays() const;
+
+  void run(SubTask task, const Portion& portion);
+  void reset();
+  /// Nodes of all chains in order, as one block each.
+  void run_forward();
+
+  /// RecurrentWork::train_on(), continue_from().
+  void train_on(const PaddedBatch& batch) { state_.train_on(batch); }
+  void continue_from(const RecurrentState& other) { state_.continue_from(other); }
+
+  [[nodiscard]] const RecurrentState& state() const { return state_; }
+
+ private:
+  void copy_in(const Portion& portion);
+  void input_gemm(ChainState& chain, const Portion& portion);
+  void recurrent_gemm(ChainState& chain, const Portion& portion);
+  void candidate_gemm(ChainState& chain, const Portion& portion);
+  void forward_cell(SubTask task, ChainState& chain, const Portion& portion);
+  void loss(const Portion& portion);
+  void loss_of(const SquaredError& panel, std::int64_t step) const;
+  void backward_cell(SubTask task, ChainState& chain, const Portion& portion);
+  void candidate_hidden(ChainState& chain, const Portion& portion);
+  void hidden_1(ChainState& chain, const Portion& portion);
+  void hidden_2(ChainState& chain, const Portion& portion);
+  void weight(SubTask task, ChainState& chain, const Portion& portion);
+  void bias(ChainState& chain, const Portion& portion);
+  void reduce(SubTask task, ChainState& chain, const Portion& portion) const;
+  void update(ChainState& chain, const Portion& portion) const;
+
+  [[nodiscard]] std::ptrdiff_t gate_panels(std::int64_t gates) const {
+    return gates * state_.hidden / 16;
+  }
+  // Arrays of a step, by the task that `portion` is part of.
+  [[nodiscard]] float* gates(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* gate_gradients(ChainState& chain,
+                                      const Portion& portion,
+                                      std::int64_t step) const;
+  [[nodiscard]] float* products(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* recurrent_products(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* h(const ChainState& chain, const Portion& portion, std::int64_t step);
+  [[nodiscard]] float* c(ChainState& chain, const Portion& portion, std::int64_t step) const;
+  [[nodiscard]] const float* input(const ChainState& chain,
+                                   const Portion& portion,
+                                   std::int64_t step) const;
+  /// Of all steps.
+  [[nodiscard]] float* dy(const Portion& portion);
+  [[nodiscard]] float* dx(ChainState& chain, const Portion& portion) const;
+  [[nodiscard]] float* own(StepTensor kind,
+                           const ChainState& chain,
+                           const Portion& portion,
+                           std::int64_t step) const;
+  void backward_inputs(const ChainState& chain, const Portion& portion, CellBackward& step);
+  [[nodiscard]] std::ptrdiff_t gate_gradient_step() const { return state_.gate_gradient_step(); }
+  /// The step that comes first in the sum of a weight task, and what one step on adds to the step.
+  [[nodiscard]] static std::int64_t first_summed(const ChainState& chain, const Portion& portion);
+  [[nodiscard]] static std::int64_t summed_direction(const ChainState& chain) {
+    return chain.direction == 1 ? 1 : -1;
+  }
+  /// No constant distance lies between the arrays of the steps that are summed.
+  [[nodiscard]] bool steps_apart(const Portion& portion) const {
+    return tensors_ != nullptr && portion.steps > 1;
+  }
+  /// The same sum as one portion per step, in the same order. Of a task that sums several steps:
+  /// there is one buffer then.
+  [[nodiscard]] static std::vector<Portion> single_steps(const ChainState& chain,
+                                                         const Portion& portion);
+  [[nodiscard]] static std::size_t buffer(const ChainState& chain, const Portion& portion);
+
+  RecurrentState state_;
+  const StepTensors* tensors_ = nullptr;
+  std::atomic<std::uint32_t> loss_blocks_{0};  ///< that have ended
+};
+
+}  // namespace schedlab::detail

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_exec/recurrent/recurrent_work.hpp"
+
+#include "real_exec/recurrent/recurrent_binding.hpp"
+#include "real_exec/recurrent/recurrent_checks.hpp"
+#include "real_exec/recurrent/recurrent_steps.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace schedlab {
+
+class RecurrentWork::Implementation {
+ public:
+  Implementation(const RecurrentSpec& spec,
+                 const TaskGraph& graph,
+                 std::uint64_t seed,
+                 bool by_tensor)
+      : steps(spec, seed, by_tensor), binding(spec, graph) {
+    if (!by_tensor) return;
+    IdVector<TaskId, std::uint32_t> blocks;
+    for (const TaskId task : graph.tasks()) {
+      std::uint32_t count = 0;
+      for (const auto& kernel : binding.kernels(task)) count += kernel.blocks;
+      blocks.push_back(count);
+    }
+    tensors = std::make_unique<detail::StepTensors>(graph, steps.step_arrays(), blocks);
+    steps.use(tensors.get());
+  }
+
+  void run(TaskId task, std::size_t kernel, std::uint32_t block) {
+    const detail::RecurrentBinding::BoundTask& bound = binding.task(task);
+    const detail::RecurrentBinding::BoundKernel& k = binding.kernels(task)[kernel];
+    if (tensors != nullptr) tensors->memory().enter(task);
+    steps.run(k.task,
+              {.id = task,
+               .chain = bound.chain,
+               .step = bound.step,
+               .steps = k.steps,
+               .block = block,
+               .blocks = k.blocks});
+    if (tensors != nullptr) tensors->memory().leave(task);
+  }
+
+  detail::RecurrentSteps steps;
+  detail::RecurrentBinding binding;
+  std::unique_ptr<detail::StepTensors> tensors;  // none: all lie in the state
+};
+
+using detail::allocates_by_tensor;
+using detail::expect_allocable_by_tensor;
+
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 2> allocation_words{"whole_run", "by_tensor"};
+
+const RecurrentSpec& checked(const RecurrentSpec& spec,
+                             const TaskGraph& graph,
+                             TensorAllocation allocation) {
+  if (spec.type != DataType::fp32) {
+    throw InfeasibleError(
+        fmt::format("the kernels for the CPU compute in fp32; the workload has {}\n"
+                    "  set \"data_type\": \"fp32\"",
+                    to_string(spec.type)),
+        "data type",
+        std::string(to_string(spec.type)),
+        "fp32");
+  }
+  if (allocates_by_tensor(spec, allocation)) expect_allocable_by_tensor(spec, graph);
+  return spec;
+}
+
+}  // namespace
+
+std::optional<TensorAllocation> tensor_allocation_from(std::string_view word) {
+  const auto* const found = std::find(allocation_words.begin(), allocation_words.end(), word);
+  if (found == allocation_words.end()) return std::nullopt;
+  return static_cast<TensorAllocation>(found - allocation_words.begin());
+}
+
+const std::vector<std::string>& tensor_allocation_names() {
+  static const std::vector<std::string> names(allocation_words.begin(), allocation_words.end());
+  return names;
+}
+
+RecurrentWork::RecurrentWork(const RecurrentSpec& spec,
+                             const TaskGraph& graph,
+                             std::uint64_t seed,
+                             TensorAllocation allocation)
+    : implementation_(std::make_unique<Implementation>(
+          checked(spec, graph, allocation), graph, seed, allocates_by_tensor(spec, allocation))) {
+  if (spec.pass == RecurrentPass::backward) implementation_->steps.run_forward();
+}
+
+RecurrentWork::~RecurrentWork() = default;
+
+std::size_t RecurrentWork::kernel_count(TaskId task) const {
+  return implementation_->binding.kernels(task).size();
+}
+
+std::uint32_t RecurrentWork::blocks(TaskId task, std::size_t kernel) const {
+  return implementation_->binding.kernels(task)[kernel].blocks;
+}
+
+void RecurrentWork::run(TaskId task, std::size_t kernel, std::uint32_t block) {
+  implementation_->run(task, kernel, block);
+}
+
+void RecurrentWork::reset() {
+  implementation_->steps.reset();
+  if (implementation_->tensors != nullptr) implementation_->tensors->memory().reset();
+}
+
+std::optional<AllocatedMemory> RecurrentWork::memory() const {
+  const detail::RecurrentState& state = implementation_->steps.state();
+  AllocatedMemory memory{.tensors_peak = state.tensor_bytes(),
+                         .workspace = state.workspace_bytes(),
+                         .by_tensor = implementation_->tensors != nullptr};
+  if (implementation_->tensors != nullptr) {
+    memory.tensors_peak += implementation_->tensors->memory().peak();
+  }
+  return memory;
+}
+
+void RecurrentWork::train_on(const PaddedBatch& batch) {
+  implementation_->steps.train_on(batch);
+}
+
+void RecurrentWork::continue_from(const RecurrentWork& other) {
+  implementation_->steps.continue_from(other.implementation_->steps.state());
+}
+
+float RecurrentWork::loss() const {
+  const detail::RecurrentState& state = implementation_->steps.state();
+  return state.spec.transfers ? state.returned_loss : state.loss;
+}
+
+Bytes RecurrentWork::kept_memory() const {
+  const detail::RecurrentState& state = implementation_->steps.state();
+  return state.tensor_bytes() + state.workspace_bytes();
+}
+
+const RecurrentInputs<float>& RecurrentWork::inputs() const {
+  return implementation_->steps.state().inputs;
+}
+
+RecurrentResults<float> RecurrentWork::results() const {
+  return implementation_->steps.state().results();
+}
+
+void run_serially(CpuWork& work, const TaskGraph& graph) {
+  work.reset();
+  for (const TaskId task : graph.topological_order()) {
+    for (std::size_t kernel = 0; kernel < work.kernel_count(task); ++kernel) {
+      for (std::uint32_t block = 0; block < work.blocks(task, kernel); ++block) {
+        work.run(task, kernel, block);
+      }
+    }
+  }
+}
+
+}  // namespace schedlab

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_exec/recurrent/sequence_corpus.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr float target_offset = 0.25F;
+constexpr float target_amplitude =
+    0.25F;  // the sum stays within 2, the target within what tanh reaches
+constexpr float target_decay = 0.5F;
+
+}  // namespace
+
+SequenceCorpus::SequenceCorpus(std::vector<std::int64_t> lengths,
+                               std::int64_t input,
+                               std::int64_t output,
+                               std::uint64_t seed)
+    : lengths_(std::move(lengths)), input_(input), output_(output), seed_(seed) {
+  SCHEDLAB_EXPECTS(input >= 1 && output >= 1,
+                   fmt::format("corpus of {} inputs and {} outputs", input, output));
+}
+
+void SequenceCorpus::fill(std::span<const std::uint32_t> members,
+                          std::int64_t rows,
+                          std::int64_t steps,
+                          float weight,
+                          PaddedBatch& batch) const {
+  SCHEDLAB_EXPECTS(!members.empty() && static_cast<std::int64_t>(members.size()) <= rows,
+                   fmt::format("{} sequences in {} rows", members.size(), rows));
+  const auto places = static_cast<std::size_t>(steps * rows);
+  batch.x.assign(places * static_cast<std::size_t>(input_), 0.0F);
+  batch.target.assign(places * static_cast<std::size_t>(output_), 0.0F);
+  batch.lengths.assign(static_cast<std::size_t>(rows), 0);
+  std::int64_t real_steps = 0;
+  for (std::size_t row = 0; row < members.size(); ++row) {
+    const std::int64_t length = lengths_.at(members[row]);
+    SCHEDLAB_EXPECTS(length <= steps, fmt::format("length {} in {} steps", length, steps));
+    batch.lengths[row] = length;
+    real_steps += length;
+    fill_row(members[row], static_cast<std::int64_t>(row), rows, batch);
+  }
+  batch.scale = weight / static_cast<float>(real_steps);
+}
+
+void SequenceCorpus::fill_row(std::uint32_t member,
+                              std::int64_t row,
+                              std::int64_t rows,
+                              PaddedBatch& batch) const {
+  Rng rng{Rng{seed_ + member}.next()};
+  std::vector<float> sums(static_cast<std::size_t>(input_), 0.0F);
+  for (std::int64_t step = 0; step < lengths_[member]; ++step) {
+    const std::int64_t place = step * rows + row;
+    float* const x = batch.x.data() + place * input_;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      x[i] = static_cast<float>(2.0 * rng.uniform() - 1.0);
+      sums[i] = x[i] + target_decay * sums[i];
+    }
+    float* const target = batch.target.data() + place * output_;
+    for (std::int64_t j = 0; j < output_; ++j) {
+      target[j] = target_offset + target_amplitude * sums[static_cast<std::size_t>(j % input_)];
+    }
+  }
+}
+
+}  // namespace schedlab

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/recurrent/padded_batch.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace schedlab {
+
+/// Made-up sequences of given lengths that a recurrent network can learn something of: inputs are
+/// uniform in [-1, 1), and each target is 0.25 plus a quarter of the decaying sum s(t) = x(t) +
+/// s(t-1) / 2 of one input. What a sequence holds depends on the seed and its number alone, not on
+/// its batch or its padding.
+class SequenceCorpus {
+ public:
+  /// `input`, `output`: elements of a step. ContractViolation for one below 1.
+  SequenceCorpus(std::vector<std::int64_t> lengths,
+                 std::int64_t input,
+                 std::int64_t output,
+                 std::uint64_t seed);
+
+  /// Fills `batch` with these sequences, one a row, padded with zeros to `steps`; rows that are
+  /// left are empty. The loss is `weight` / 2 times the mean squared error over all real steps,
+  /// summed over the output. ContractViolation for more sequences than rows, none, or a longer one.
+  void fill(std::span<const std::uint32_t> members,
+            std::int64_t rows,
+            std::int64_t steps,
+            float weight,
+            PaddedBatch& batch) const;
+
+ private:
+  void fill_row(std::uint32_t member,
+                std::int64_t row,
+                std::int64_t rows,
+                PaddedBatch& batch) const;
+
+  std::vector<std::int64_t> lengths_;
+  std::int64_t input_;
+  std::int64_t output_;
+  std::uint64_t seed_;
+};
+
+}  // namespace schedlab

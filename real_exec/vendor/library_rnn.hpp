@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/recurrent/recurrent_values.hpp"
+#include "sim/base/units.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// Vendor libraries with a recurrent network of their own: the baselines of plans.
+enum class RnnLibrary : std::uint8_t {
+  onednn,  ///< Intel oneDNN's LSTM primitive, on this computer's cores
+  cudnn,   ///< NVIDIA cuDNN's recurrent network, on a CUDA device
+};
+[[nodiscard]] std::string_view to_string(RnnLibrary library);
+[[nodiscard]] std::optional<RnnLibrary> rnn_library_from(std::string_view word);
+[[nodiscard]] const std::vector<std::string>& rnn_library_names();
+
+/// What a library offers as one call, or two.
+enum class RnnCall : std::uint8_t {
+  forward,
+  backward,          ///< all gradients
+  backward_data,     ///< dx, and the gradients of the initial states
+  backward_weights,  ///< of weights and biases; after backward_data
+};
+inline constexpr std::size_t rnn_call_count = 4;
+[[nodiscard]] std::string_view to_string(RnnCall call);
+
+/// One way in which a library can be asked to compute a network.
+struct RnnVariant {
+  std::string algorithm;  ///< the library's word, as "standard" or "persist_static"
+  std::string launch;     ///< "eager" or "graph_launch"
+
+  friend bool operator==(const RnnVariant&, const RnnVariant&) = default;
+};
+
+/// A recurrent network on a library's own routines, for comparison with RecurrentWork: the same
+/// inputs, the same outputs (y; dx, dhx, dcx, dW, dR, db), the data type of the spec.
+class LibraryRnn {
+ public:
+  LibraryRnn() = default;
+  LibraryRnn(const LibraryRnn&) = delete;
+  LibraryRnn& operator=(const LibraryRnn&) = delete;
+  virtual ~LibraryRnn() = default;
+
+  /// Can the call be made on its own? All libraries have forward and backward.
+  [[nodiscard]] virtual bool has(RnnCall call) const = 0;
+  /// Makes the call and waits for its end: the host's time from before the call to the moment when
+  /// the host knows that it is complete. Backward calls need a forward() before. Throws DeviceError
+  /// if the library fails.
+  virtual Duration run(RnnCall call) = 0;
+  /// All outputs are not-a-number, and what is added into is zero: before a run that is checked.
+  virtual void poison() = 0;
+  /// Copies in our order of gates and our layouts; there is no loss and no update.
+  [[nodiscard]] virtual RecurrentResults<float> results() = 0;
+};
+
+/// What is there: "cuDNN 9.19.0 on NVIDIA H200". Throws DeviceError with what is missing.
+[[nodiscard]] std::string describe(RnnLibrary library);
+
+/// All variants that the library knows, whether or not it supports them for a given network.
+[[nodiscard]] std::vector<RnnVariant> rnn_variants(RnnLibrary library);
+
+/// Errors  InfeasibleError if the library, or this variant of it, does not do this network, with
+///         the reason that it gives; DeviceError as describe().
+[[nodiscard]] std::unique_ptr<LibraryRnn> make_library_rnn(RnnLibrary library,
+                                                           const RecurrentSpec& spec,
+                                                           const RecurrentInputs<float>& inputs,
+                                                           const RnnVariant& variant);
+
+}  // namespace schedlab

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "studies/buckets/bucket_study.hpp"
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// The rows with boundaries and batches per bucket, and the largest batches. Ends with a line feed.
+[[nodiscard]] std::string bucket_json(const BucketStudy& study);
+/// A table of the rows for the terminal, the chosen ones marked.
+[[nodiscard]] std::string bucket_text(const BucketStudy& study);
+/// One HTML file with the pictures, these and `more_pictures` (SVG), all rows, and `more_html`.
+[[nodiscard]] std::string bucket_html(const BucketStudy& study,
+                                      const std::string& program,
+                                      const std::vector<std::string>& more_pictures,
+                                      const std::string& more_html);
+
+/// Per rule, at the largest number of buckets: how lengths are distributed, and padded ones.
+[[nodiscard]] std::string boundaries_picture(const BucketStudy& study);
+/// Hours of a pass over the number of buckets, a panel per data set and setup.
+[[nodiscard]] std::string pass_time_picture(const BucketStudy& study);
+/// GiB over the number of buckets, a panel per setup, with the capacity of a device.
+[[nodiscard]] std::string bucket_memory_picture(const BucketStudy& study);
+
+/// JSON Schema (draft 7) of bucket_json().
+[[nodiscard]] std::string bucket_results_schema();
+
+}  // namespace schedlab

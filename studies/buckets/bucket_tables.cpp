@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/buckets/bucket_tables.hpp"
+
+#include "notebooks_export/html_style.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return *whole;
+  if (const auto* number = std::get_if<double>(&cell)) return *number;
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string aligned_text(const ShownTable& table) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : table) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : table) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string html_table(const ShownTable& table) {
+  TextBuffer out;
+  out << "<div class=\"scroll\"><table class=\"all\">\n";
+  for (const auto& row : table) {
+    const char* const tag = &row == &table.front() ? "th" : "td";
+    out << "<tr>";
+    for (const std::string& field : row) html_element(out, tag, field);
+    out << "</tr>\n";
+  }
+  out << "</table></div>\n";
+  return std::move(out).take();
+}
+
+std::string rows_json(const Table& table) {
+  Json rows = Json::array();
+  for (const auto& cells : table.rows) {
+    Json row = Json::object();
+    for (std::size_t column = 0; column < table.columns.size(); ++column) {
+      if (table.columns[column].role == ColumnRole::note) continue;
+      row[table.columns[column].name] = json_of(cells[column]);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows.dump();
+}
+
+std::string setup_label(const BucketStudy& study, const BucketRow& row) {
+  const std::vector<TrainingSetup>& setups = study.spec->training;
+  const auto differs = [&](const auto& value_of) {
+    return std::any_of(setups.begin(), setups.end(), [&](const TrainingSetup& setup) {
+      return value_of(setup) != value_of(setups.front());
+    });
+  };
+  std::vector<std::string> parts;
+  if (study.spec->data.size() > 1) parts.push_back(study.spec->data[row.data].label);
+  const bool batches = differs([](const TrainingSetup& setup) { return setup.batch; });
+  const bool recomputes =
+      differs([](const TrainingSetup& setup) { return to_string(setup.recompute); });
+  // A setup whose other parts are the usual ones is named by its batch.
+  if (batches || (parts.empty() && !recomputes)) {
+    parts.push_back(fmt::format("batch {}", row.setup.batch));
+  }
+  if (recomputes && (!batches || row.setup.recompute.kind != Recompute::keep_backward)) {
+    parts.push_back(to_string(row.setup.recompute));
+  }
+  if (differs([](const TrainingSetup& setup) { return setup.ranks; })) {
+    parts.push_back(fmt::format("{} rank{}", row.setup.ranks, row.setup.ranks == 1 ? "" : "s"));
+  }
+  if (!row.setup.sorted) parts.emplace_back("unsorted");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+ShownUnit time_unit(double largest_seconds) {
+  // From twice a unit on it is shown in that unit.
+  for (const ShownUnit& unit : {ShownUnit{"hours", 3600}, ShownUnit{"minutes", 60}}) {
+    if (largest_seconds >= 2 * unit.size) return unit;
+  }
+  return largest_seconds >= 0.5 ? ShownUnit{"seconds", 1} : ShownUnit{"milliseconds", 1e-3};
+}
+
+ShownUnit memory_unit(double largest_bytes) {
+  constexpr double mib = 1024.0 * 1024.0;
+  return largest_bytes >= 1024 * mib ? ShownUnit{"GiB", 1024 * mib} : ShownUnit{"MiB", mib};
+}
+
+}  // namespace schedlab

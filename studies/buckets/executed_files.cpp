@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/buckets/executed_files.hpp"
+
+#include "notebooks_export/axis.hpp"
+#include "notebooks_export/chart.hpp"
+#include "notebooks_export/html_style.hpp"
+#include "sim/base/robust_statistics.hpp"
+#include "sim/base/schema_parts.hpp"
+#include "studies/buckets/bucket_tables.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t axis_count = 7;  // of bucket_columns()
+
+const std::vector<const char*>& metric_names() {
+  static const std::vector<const char*> names{"iterations",
+                                              "sequences",
+                                              "padding_share",
+                                              "predicted_s",
+                                              "measured_s",
+                                              "error",
+                                              "measured_min_s",
+                                              "measured_max_s",
+                                              "total_s",
+                                              "predicted_speed_up",
+                                              "measured_speed_up",
+                                              "predicted_sequences_per_s",
+                                              "measured_sequences_per_s",
+                                              "predicted_memory_bytes",
+                                              "measured_memory_bytes",
+                                              "memory_error",
+                                              "model_bytes",
+                                              "first_squared_error",
+                                              "last_squared_error",
+                                              "finite"};
+  return names;
+}
+
+Cell cell_of(const std::optional<double>& value) {
+  return value ? Cell{*value} : Cell{};
+}
+
+std::vector<Cell> measured_cells(const BucketRow& row, const ExecutedPass& pass) {
+  std::vector<double> times;
+  for (const PassRun& run : pass.runs) times.push_back(to_seconds(run.training));
+  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  const PassRun& run = pass.median();
+  const auto sequences = static_cast<double>(row.sequences);
+  const bool counted = run.tensors_peak.count() > 0;
+  return {row.iterations,
+          row.sequences,
+          row.padding_share,
+          to_seconds(pass.predicted),
+          to_seconds(run.training),
+          pass.error(),
+          *least,
+          *most,
+          to_seconds(run.total),
+          cell_of(pass.predicted_speed_up),
+          cell_of(pass.measured_speed_up),
+          sequences / to_seconds(pass.predicted),
+          sequences / to_seconds(run.training),
+          pass.predicted_peak.count(),
+          counted ? Cell{run.tensors_peak.count()} : Cell{},
+          cell_of(pass.memory_error()),
+          run.models.count(),
+          run.first_error,
+          run.last_error,
+          std::int64_t{run.finite ? 1 : 0}};
+}
+
+const std::vector<std::string>& shown_heads() {
+  static const std::vector<std::string> heads{"lengths",
+                                              "batch",
+                                              "recompute",
+                                              "sorting",
+                                              "rule",
+                                              "buckets",
+                                              "steps",
+                                              "predicted",
+                                              "measured",
+                                              "error",
+                                              "speed_up",
+                                              "measured speed_up",
+                                              "memory",
+                                              "measured memory",
+                                              "squared error"};
+  return heads;
+}
+
+std::string ratio(const std::optional<double>& value) {
+  return value ? fmt::format("{:.3f}", *value) : "-";
+}
+
+std::vector<std::string> shown(const BucketStudy& study, const ExecutedPass& pass) {
+  const BucketRow& row = study.rows[pass.row];
+  const PassRun& run = pass.median();
+  return {
+      study.spec->data[row.data].label,
+      fmt::format("{}", row.setup.batch),
+      to_string(row.setup.recompute),
+      sorting_name(row.setup.sorted),
+      row.rule,
+      fmt::format("{}", row.buckets),
+      fmt::format("{}", row.iterations),
+      readable(pass.predicted),
+      readable(run.training),
+      fmt::format("{:+.1f} %", 100 * pass.error()),
+      ratio(pass.predicted_speed_up),
+      ratio(pass.measured_speed_up),
+      readable(pass.predicted_peak),
+      run.tensors_peak.count() > 0 ? readable(run.tensors_peak) : "-",
+      run.finite ? fmt::format("{:.3f} -> {:.3f}", run.first_error, run.last_error) : "not finite"};
+}
+
+ShownTable shown_table(const BucketStudy& study, const ExecutedStudy& executed) {
+  ShownTable rows{shown_heads()};
+  for (const ExecutedPass& pass : executed.passes) {
+    if (!pass.runs.empty()) rows.push_back(shown(study, pass));
+  }
+  return rows;
+}
+
+/// "9 passes: median error of the time 3.1 %, ..."; of sizes.
+std::string errors_text(const BucketStudy& study, const ExecutedStudy& executed) {
+  std::vector<double> times;
+  std::vector<double> gains;
+  std::vector<double> memory;
+  for (const ExecutedPass& pass : executed.passes) {
+    if (pass.runs.empty()) continue;
+    times.push_back(std::abs(pass.error()));
+    const bool single = study.rows[pass.row].buckets == 1;
+    if (!single && pass.predicted_speed_up && pass.measured_speed_up) {
+      gains.push_back(std::abs(*pass.predicted_speed_up / *pass.measured_speed_up - 1));
+    }
+    if (const auto error = pass.memory_error()) memory.push_back(std::abs(*error));
+  }
+  if (times.empty()) return "no pass was executed";
+  const auto middle = [](const std::vector<double>& values) {
+    return values.empty() ? std::string{"-"}
+                          : fmt::format("{:.1f} %", 100 * schedlab::median(values));
+  };
+  return fmt::format(
+      "{} executed passes: median error of the time {}, of the speed-up over one bucket {}, of the "
+      "peak memory {}",
+      times.size(),
+      middle(times),
+      middle(gains),
+      middle(memory));
+}
+
+}  // namespace
+
+Table executed_table(const BucketStudy& study, const ExecutedStudy& executed) {
+  Table table;
+  const auto& axes = bucket_columns();
+  table.columns.assign(axes.begin(), axes.begin() + axis_count);
+  for (const char* metric : metric_names()) table.columns.push_back({metric, ColumnRole::metric});
+  const Table rows = bucket_table(study);
+  for (const ExecutedPass& pass : executed.passes) {
+    if (pass.runs.empty()) continue;
+    const auto& of_row = rows.rows[pass.row];
+    auto& cells = table.rows.emplace_back(of_row.begin(), of_row.begin() + axis_count);
+    for (Cell& cell : measured_cells(study.rows[pass.row], pass)) cells.push_back(std::move(cell));
+  }
+  return table;
+}
+
+std::string executed_json(const BucketStudy& study, const ExecutedStudy& executed) {
+  Json json{{"schedlab", "executed_passes"},
+            {"version", 1},
+            {"name", study.spec->name},
+            {"device", executed.device},
+            {"date", executed.date},
+            {"complete", executed.complete}};
+  json["rows"] = Json::parse(rows_json(executed_table(study, executed)));
+  std::size_t at = 0;
+  for (const ExecutedPass& pass : executed.passes) {
+    if (pass.runs.empty()) continue;
+    Json runs = Json::array();
+    for (const PassRun& run : pass.runs) runs.push_back(to_seconds(run.training));
+    json["rows"][at++]["runs_s"] = std::move(runs);
+  }
+  return json.dump(1) + "\n";
+}
+
+std::string executed_text(const BucketStudy& study, const ExecutedStudy& executed) {
+  return fmt::format("on {}\n{}{}\n",
+                     executed.device,
+                     aligned_text(shown_table(study, executed)),
+                     errors_text(study, executed));
+}
+
+std::string executed_html(const BucketStudy& study, const ExecutedStudy& executed) {
+  TextBuffer out;
+  html_element(out, "h2", "Passes that were executed");
+  html_element(out, "p", fmt::format("On {}, {}.", executed.device, executed.date));
+  html_element(out, "p", errors_text(study, executed) + ".");
+  out << html_table(shown_table(study, executed));
+  return std::move(out).take();
+}
+
+std::string executed_picture(const BucketStudy& study, const ExecutedStudy& executed) {
+  LineFigure figure;
+  figure.title = fmt::format("{}: one pass, predicted and measured", study.spec->name);
+  figure.subtitle = executed.device;
+  figure.x_label = "buckets";
+  figure.names = boundary_rule_names();
+  figure.shared_y = true;
+  double most = 0;
+  for (const ExecutedPass& pass : executed.passes) {
+    most = std::max(most, to_seconds(pass.predicted));
+    if (!pass.runs.empty()) most = std::max(most, to_seconds(pass.median().training));
+  }
+  const ShownUnit unit = time_unit(most);
+  figure.y_label = unit.name;
+  const auto add = [&](const std::string& title, const BucketRow& row, Duration time) {
+    auto panel = std::find_if(figure.panels.begin(), figure.panels.end(), [&](const LinePanel& p) {
+      return p.title == title;
+    });
+    if (panel == figure.panels.end()) {
+      panel = figure.panels.insert(panel, {.title = title, .series = {}});
+    }
+    auto& all = panel->series;
+    auto series =
+        std::find_if(all.begin(), all.end(), [&](const Series& s) { return s.name == row.rule; });
+    if (series == all.end()) series = all.insert(series, {.name = row.rule, .points = {}});
+    series->points.push_back({static_cast<double>(row.buckets), to_seconds(time) / unit.size});
+  };
+  for (const ExecutedPass& pass : executed.passes) {
+    if (pass.runs.empty()) continue;
+    const BucketRow& row = study.rows[pass.row];
+    const std::string setup = setup_label(study, row);
+    add("predicted: " + setup, row, pass.predicted);
+    add("measured: " + setup, row, pass.median().training);
+  }
+  for (LinePanel& panel : figure.panels) {
+    for (Series& series : panel.series) {
+      std::sort(series.points.begin(), series.points.end(), [](const Point& a, const Point& b) {
+        return a.x < b.x;
+      });
+    }
+  }
+  return line_figure_svg(figure);
+}
+
+std::string executed_passes_schema() {
+  const Json text{{"type", "string"}};
+  const Json number{{"type", "number"}};
+  Json row;
+  for (std::size_t axis = 0; axis < axis_count; ++axis) {
+    row[bucket_columns()[axis].name] = {{"type", {"string", "integer"}}};
+  }
+  for (const char* name : metric_names()) row[name] = {{"type", {"number", "null"}}};
+  row["runs_s"] = {{"type", "array"}, {"items", number}};
+  return schema::file("SchedLab executed passes of buckets",
+                      "executed_passes",
+                      schema::whole_object(
+                          {{"name", text},
+                           {"device", text},
+                           {"date", text},
+                           {"complete", {{"type", "boolean"}}},
+                           {"rows", {{"type", "array"}, {"items", schema::whole_object(row)}}}}))
+      .dump(2);
+}
+
+}  // namespace schedlab

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/buckets/executed_passes.hpp"
+
+#include "sim/base/rng.hpp"
+#include "sim/base/wall_clock.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Steps of setups that differ in sorting alone are the same.
+TrainingSetup without_sorting(TrainingSetup setup) {
+  setup.sorted = true;
+  return setup;
+}
+
+class StudyExecutor {
+ public:
+  StudyExecutor(const BucketStudy& study, const PassExecution& request, const StopFlag* stop)
+      : study_(study), spec_(*study.spec) {
+    std::map<TrainingSetup, std::set<std::int64_t>> lengths;
+    for (const BucketRow& row : study.rows) {
+      auto& of_setup = lengths[without_sorting(row.setup)];
+      of_setup.insert(row.boundaries.begin(), row.boundaries.end());
+    }
+    for (const auto& [setup, all] : lengths) {
+      if (all.empty()) continue;
+      steps_[setup] = std::make_unique<ExecutedSteps>(
+          spec_, setup, std::vector<std::int64_t>(all.begin(), all.end()), request, stop);
+    }
+  }
+
+  [[nodiscard]] ExecutedPass predicted(std::size_t index) {
+    const BucketRow& row = study_.rows[index];
+    ExecutedSteps& steps = steps_of(row);
+    ExecutedPass pass;
+    pass.row = index;
+    const DataPass data = pass_of(spec_, row.data, row.setup, row.boundaries);
+    for (const SequenceBatch& batch : data.batches) {
+      const PredictedStep& step = steps.predicted(row.boundaries[batch.bucket]);
+      pass.predicted += step.makespan;
+      pass.predicted_peak = std::max(pass.predicted_peak, step.peak);
+    }
+    return pass;
+  }
+
+  [[nodiscard]] PassRun run(std::size_t index) {
+    const BucketRow& row = study_.rows[index];
+    ExecutedSteps& steps = steps_of(row);
+    const SequenceCorpus corpus{
+        spec_.data[row.data].lengths, steps.input(), steps.output(), spec_.seed};
+    return steps.run(pass_of(spec_, row.data, row.setup, row.boundaries), corpus);
+  }
+
+  [[nodiscard]] std::string device() const {
+    return steps_.empty() ? std::string{"nothing"} : steps_.begin()->second->device();
+  }
+
+ private:
+  [[nodiscard]] ExecutedSteps& steps_of(const BucketRow& row) {
+    return *steps_.at(without_sorting(row.setup));
+  }
+
+  const BucketStudy& study_;
+  const BucketSpec& spec_;
+  std::map<TrainingSetup, std::unique_ptr<ExecutedSteps>> steps_;
+};
+
+double seconds(const ExecutedPass& pass) {
+  return to_seconds(pass.median().training);
+}
+
+void compare(const BucketStudy& study, std::vector<ExecutedPass>& passes) {
+  for (ExecutedPass& pass : passes) {
+    const BucketRow& row = study.rows[pass.row];
+    const auto single = std::find_if(passes.begin(), passes.end(), [&](const ExecutedPass& other) {
+      const BucketRow& one = study.rows[other.row];
+      return one.buckets == 1 && one.data == row.data && one.setup == row.setup;
+    });
+    if (single == passes.end()) continue;
+    pass.predicted_speed_up = to_seconds(single->predicted) / to_seconds(pass.predicted);
+    if (pass.runs.empty() || single->runs.empty()) continue;
+    pass.measured_speed_up = seconds(*single) / seconds(pass);
+  }
+}
+
+/// The rows of one round.
+std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = i;
+  Rng rng{seed};
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
+
+}  // namespace
+
+const PassRun& ExecutedPass::median() const {
+  std::vector<const PassRun*> order;
+  for (const PassRun& run : runs) order.push_back(&run);
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
+  std::nth_element(order.begin(), middle, order.end(), [](const PassRun* a, const PassRun* b) {
+    return a->training < b->training;
+  });
+  return **middle;
+}
+
+double ExecutedPass::error() const {
+  return to_seconds(predicted) / to_seconds(median().training) - 1;
+}
+
+std::optional<double> ExecutedPass::memory_error() const {
+  const Bytes measured = median().tensors_peak;
+  if (measured.count() == 0) return std::nullopt;
+  return static_cast<double>(predicted_peak.count()) / static_cast<double>(measured.count()) - 1;
+}
+
+std::size_t executed_count(const BucketStudy& study) {
+  return static_cast<std::size_t>(
+      std::count_if(study.rows.begin(), study.rows.end(), [](const BucketRow& row) {
+        return !row.boundaries.empty();
+      }));
+}
+
+void expect_executable(const BucketSpec& spec, const PassExecution& request) {
+  for (const TrainingSetup& setup : spec.training) {
+    const ExecutedSteps checked{spec, setup, {1}, request, nullptr};
+  }
+}
+
+ExecutedStudy execute_passes(const BucketStudy& study,
+                             const PassExecution& request,
+                             StudyProgress& kept,
+                             const StopFlag* stop,
+                             const BucketObserver& observer) {
+  StudyExecutor executor{study, request, stop};
+  ExecutedStudy executed;
+  executed.device = executor.device();
+  executed.date = now_utc();
+  // Before anything is measured, so that no prediction can know its answer.
+  for (std::size_t row = 0; row < study.rows.size(); ++row) {
+    if (study.rows[row].boundaries.empty() || study.rows[row].iterations == 0) continue;
+    executed.passes.push_back(executor.predicted(row));
+  }
+  std::uint64_t done = 0;
+  const std::uint64_t all = executed.passes.size() * request.repetitions;
+  try {
+    for (std::uint32_t round = 0; round < request.repetitions; ++round) {
+      for (const std::size_t i : shuffled(executed.passes.size(), study.spec->seed + round)) {
+        ExecutedPass& pass = executed.passes[i];
+        std::optional<PassRun> run = kept.pass(pass.row, round);
+        if (!run) {
+          run = executor.run(pass.row);
+          kept.add_pass(pass.row, round, *run);
+        }
+        pass.runs.push_back(*run);
+        observer(++done, all);
+      }
+    }
+  } catch (const Interrupted&) {
+    executed.complete = false;
+  }
+  compare(study, executed.passes);
+  return executed;
+}
+
+}  // namespace schedlab

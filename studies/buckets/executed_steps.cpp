@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/buckets/executed_steps.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/trace/memory_use.hpp"
+#include "studies/buckets/step_simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+/// Of the mean squared error in the loss, so that a pass of a hundred batches learns something with
+/// the optimizer's rate; assumed.
+constexpr float loss_weight = 20.0F;
+
+bool all_finite(const RecurrentResults<float>& results) {
+  const auto finite = [](const std::vector<float>& values) {
+    return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+  };
+  return std::all_of(results.chains.begin(), results.chains.end(), [&](const auto& chain) {
+    return finite(chain.wx) && finite(chain.wh) && finite(chain.bias);
+  });
+}
+
+/// Mean of the first or last tenth of the errors, at least one.
+double mean_of(const std::vector<double>& errors, bool last) {
+  const std::size_t count = std::max<std::size_t>(errors.size() / 10, 1);
+  const std::size_t begin = last ? errors.size() - count : 0;
+  double sum = 0;
+  for (std::size_t i = begin; i < begin + count; ++i) sum += errors[i];
+  return sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
+                             const TrainingSetup& setup,
+                             const std::vector<std::int64_t>& lengths,
+                             const PassExecution& request,
+                             const StopFlag* stop)
+    : spec_(spec),
+      setup_(setup),
+      lengths_(lengths),
+      parsed_(parse_spec(step_scenario(spec, setup, lengths),
+                         fmt::format("{}: /scenario", spec.file),
+                         spec.folder)),
+      grid_(parsed_),
+      space_(parsed_, grid_),
+      runner_(space_, stop) {
+  device_ = make_step_device(space_, request, stop);
+  space_.components().check_all();
+  expect_trainable();
+  network_ = *space_.components().recurrent_spec(0, Granularity::fine);
+}
+
+void ExecutedSteps::expect_trainable() const {
+  const auto refuse = [&](const std::string& found, const char* expected) {
+    throw InfeasibleError(
+        fmt::format("{}: passes are executed with {}, found {}", spec_.file, expected, found));
+  };
+  if (setup_.ranks != 1) refuse(fmt::format("{} ranks", setup_.ranks), "one rank");
+  const auto network = space_.components().recurrent_spec(0, Granularity::fine);
+  if (!network) refuse("another workload", "\"kind\": \"lstm\" or \"gru\"");
+  if (network->bidirectional != Bidirectional::none) {
+    refuse("bidirectional layers", "\"bidirectional\": \"none\"");
+  }
+  if (network->optimizer != Optimizer::sgd) refuse("adam", "\"optimizer\": \"sgd\"");
+}
+
+std::int64_t ExecutedSteps::input() const {
+  return network_.input == 0 ? network_.hidden : network_.input;
+}
+
+std::uint64_t ExecutedSteps::scenario_of(std::int64_t length) const {
+  const auto found = std::lower_bound(lengths_.begin(), lengths_.end(), length);
+  SCHEDLAB_EXPECTS(found != lengths_.end() && *found == length, fmt::format("length {}", length));
+  return static_cast<std::uint64_t>(found - lengths_.begin());
+}
+
+const PredictedStep& ExecutedSteps::predicted(std::int64_t length) {
+  const auto [found, fresh] = predicted_.try_emplace(length);
+  if (!fresh) return found->second;
+  const FullRun run = runner_.run_fully(scenario_of(length));
+  PredictedStep& step = found->second;
+  step.makespan = run.trace.makespan();
+  for (const DeviceMemory& device : memory_use(run.prepared->problem(), run.trace)) {
+    step.peak = std::max(step.peak, device.peak);
+  }
+  return step;
+}
+
+void ExecutedSteps::fill(const DataPass& pass,
+                         const SequenceBatch& batch,
+                         const SequenceCorpus& corpus,
+                         std::uint64_t scenario) {
+  const std::span members{pass.members.data() + batch.first, batch.sequences};
+  corpus.fill(members, setup_.batch, pass.boundaries[batch.bucket], loss_weight, padded_);
+  device_->train_on(scenario, padded_);
+}
+
+/// Models with equal weights, each of which has run once.
+ExecutedSteps::Models ExecutedSteps::made_models(const DataPass& pass,
+                                                 const SequenceCorpus& corpus) {
+  const std::uint64_t origin = scenario_of(pass.boundaries.back());
+  Models models(pass.boundaries.size());
+  std::vector<const SequenceBatch*> firsts(models.size(), nullptr);
+  for (const SequenceBatch& batch : pass.batches) {
+    if (models[batch.bucket]) continue;
+    models[batch.bucket] = scenario_of(pass.boundaries[batch.bucket]);
+    device_->continue_from(*models[batch.bucket], origin);
+    firsts[batch.bucket] = &batch;
+  }
+  for (std::size_t bucket = 0; bucket < models.size(); ++bucket) {
+    if (!models[bucket]) continue;
+    fill(pass, *firsts[bucket], corpus, *models[bucket]);
+    static_cast<void>(device_->execute(*models[bucket]));
+  }
+  return models;
+}
+
+PassRun ExecutedSteps::train(const DataPass& pass,
+                             const SequenceCorpus& corpus,
+                             const Models& models) {
+  PassRun result;
+  std::vector<double> errors;
+  std::optional<std::uint64_t> last;
+  const auto started = std::chrono::steady_clock::now();
+  for (const SequenceBatch& batch : pass.batches) {
+    const std::uint64_t scenario = *models[batch.bucket];
+    fill(pass, batch, corpus, scenario);
+    if (last) device_->continue_from(scenario, *last);
+    result.training += device_->execute(scenario);
+    last = scenario;
+    // loss = weight / 2 * sum of squares / real steps.
+    errors.push_back(2.0 * static_cast<double>(device_->loss(scenario)) /
+                     static_cast<double>(loss_weight * static_cast<float>(output())));
+    if (const auto memory = device_->allocated(scenario)) {
+      result.tensors_peak = std::max(result.tensors_peak, memory->tensors_peak);
+    }
+  }
+  result.total = std::chrono::steady_clock::now() - started;
+  result.finite =
+      std::all_of(errors.begin(), errors.end(), [](double x) { return std::isfinite(x); });
+  result.finite = result.finite && last && all_finite(device_->results(*last));
+  if (result.finite) {
+    result.first_error = mean_of(errors, false);
+    result.last_error = mean_of(errors, true);
+  }
+  return result;
+}
+
+PassRun ExecutedSteps::run(const DataPass& pass, const SequenceCorpus& corpus) {
+  SCHEDLAB_EXPECTS(!pass.batches.empty(), "a pass without batches");
+  const Models models = made_models(pass, corpus);
+  PassRun result = train(pass, corpus, models);
+  for (const auto& model : models) {
+    if (model) result.models += device_->kept_memory(*model);
+  }
+  device_->forget();
+  return result;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/recurrent/sequence_corpus.hpp"
+#include "sim/base/interrupt.hpp"
+#include "sim/base/units.hpp"
+#include "studies/buckets/bucket_spec.hpp"
+#include "studies/buckets/step_device.hpp"
+#include "studies/buckets/study_progress.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/spec/grid.hpp"
+#include "studies/spec/spec.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// A training step as it is predicted for the workers that run it.
+struct PredictedStep {
+  Duration makespan{0};
+  Bytes peak{};  ///< of tensors, by their life times in the simulated run
+};
+
+/// The training steps of one setup at several lengths: predicted, and run for real.
+class ExecutedSteps {
+ public:
+  /// `spec` must outlive this. Throws InfeasibleError for what cannot be trained on sequences, or
+  /// has several ranks; InputError for a bad scenario; what make_step_device() throws.
+  ExecutedSteps(const BucketSpec& spec,
+                const TrainingSetup& setup,
+                const std::vector<std::int64_t>& lengths,
+                const PassExecution& request,
+                const StopFlag* stop);
+
+  [[nodiscard]] std::string device() const { return device_->name(); }
+  [[nodiscard]] const PredictedStep& predicted(std::int64_t length);
+  /// One pass: a model for each bucket, made before; the first step of each is run once more
+  /// before and not counted; weights go on from batch to batch, and start equal in all passes.
+  /// Throws what an execution throws.
+  [[nodiscard]] PassRun run(const DataPass& pass, const SequenceCorpus& corpus);
+  /// Elements of a step of the input and of the output.
+  [[nodiscard]] std::int64_t input() const;
+  [[nodiscard]] std::int64_t output() const { return network_.hidden; }
+
+ private:
+  using Models = std::vector<std::optional<std::uint64_t>>;  // by bucket; none: it has no batch
+
+  [[nodiscard]] std::uint64_t scenario_of(std::int64_t length) const;
+  void expect_trainable() const;
+  [[nodiscard]] Models made_models(const DataPass& pass, const SequenceCorpus& corpus);
+  [[nodiscard]] PassRun train(const DataPass& pass,
+                              const SequenceCorpus& corpus,
+                              const Models& models);
+  void fill(const DataPass& pass,
+            const SequenceBatch& batch,
+            const SequenceCorpus& corpus,
+            std::uint64_t scenario);
+
+  const BucketSpec& spec_;
+  TrainingSetup setup_;
+  std::vector<std::int64_t> lengths_;  // rising
+  Spec parsed_;
+  Grid grid_;
+  ScenarioSpace space_;
+  RecurrentSpec network_;
+  ScenarioRunner runner_;
+  std::unique_ptr<StepDevice> device_;
+  std::map<std::int64_t, PredictedStep> predicted_;
+  PaddedBatch padded_;
+};
+
+}  // namespace schedlab

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/buckets/step_simulation.hpp"
+
+#include "sim/base/error.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/spec/grid.hpp"
+#include "studies/spec/one_scenario.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_stack(const Json& workload) {
+  const std::string kind = workload.value("kind", "");
+  return kind == "lstm" || kind == "gru";
+}
+
+/// Everything that a scenario refers to, in the order in which it does.
+struct StepScenario {
+  StepScenario(const BucketSpec& spec, const std::string& text)
+      : parsed(parse_spec(text, fmt::format("{}: /scenario", spec.file), spec.folder)),
+        grid(parsed),
+        space(parsed, grid) {
+    expect_one_scenario(parsed, grid);
+    space.components().check_all();
+  }
+  Spec parsed;
+  Grid grid;
+  ScenarioSpace space;
+};
+
+}  // namespace
+
+StepSimulation::StepSimulation(const BucketSpec& spec,
+                               const TrainingSetup& setup,
+                               const StopFlag* stop,
+                               StudyProgress* kept)
+    : spec_(spec), setup_(setup), stop_(stop), kept_(kept) {
+  const Json scenario = Json::parse(spec.scenario);
+  const Json workload = scenario.value("workload", Json::object());
+  const bool recomputes = setup.recompute.kind != Recompute::keep_backward;
+  if (!workload.is_object() || (recomputes && !is_stack(workload))) {
+    throw InputError(
+        {.file = spec.file,
+         .pointer = "/scenario/workload",
+         .found = workload.is_object() ? "a workload without the option recompute" : "no object",
+         .expected = recomputes ? "lstm or gru, which have it"
+                                : "a workload with the options steps and batch",
+         .hint = {}});
+  }
+  recomputes_ = is_stack(workload) && workload.value("pass", "training") == "training";
+  if (workload.contains("recompute") || workload.contains("checkpoints")) {
+    throw InputError({.file = spec.file,
+                      .pointer = "/scenario/workload",
+                      .found = "recompute or checkpoints",
+                      .expected = "them in /training, where memory counts them, too",
+                      .hint = {}});
+  }
+  read_facts();
+}
+
+void StepSimulation::read_facts() {
+  StepScenario one{spec_, step_scenario(spec_, setup_, {1})};
+  const Components& components = one.space.components();
+  const MachineSpec machine = components.machine(0);
+  if (!machine.platform.devices.empty()) {
+    capacity_ = machine.platform.devices[DeviceId{0}].memory_capacity;
+  }
+  if (const auto recurrent = components.recurrent_spec(0, Granularity::fine)) {
+    network_.layers = recurrent->layers;
+    network_.hidden = recurrent->hidden;
+    network_.input = recurrent->input > 0 ? recurrent->input : recurrent->hidden;
+    network_.type = recurrent->type;
+  }
+  const auto set = [&](std::string_view key, std::int64_t& value) {
+    const auto found = spec_.network.find(std::string{key});
+    if (found != spec_.network.end()) value = found->second;
+  };
+  set("layers", network_.layers);
+  set("hidden", network_.hidden);
+  set("projection", network_.projection);
+  set("input", network_.input);
+  set("classes", network_.classes);
+  set("output_copies", network_.output_copies);
+  set("weight_copies", network_.weight_copies);
+  set("reserved_bytes", network_.reserved_bytes);
+  std::int64_t hidden_kept = 0;
+  set("hidden_kept", hidden_kept);
+  network_.hidden_kept = hidden_kept != 0;
+}
+
+std::string step_scenario(const BucketSpec& spec,
+                          const TrainingSetup& setup,
+                          const std::vector<std::int64_t>& lengths) {
+  Json scenario = Json::parse(spec.scenario);
+  Json& workload = scenario["workload"];
+  workload["steps"] = lengths;
+  if (lengths.size() == 1) workload["steps"] = lengths.front();
+  workload["batch"] = std::max<std::int64_t>(setup.batch, 1);
+  if (is_stack(workload)) {
+    if (!workload.contains("pass")) workload["pass"] = "training";
+    if (setup.recompute.kind != Recompute::keep_backward) {
+      workload["recompute"] = std::string{to_string(setup.recompute.kind)};
+      workload["checkpoints"] = setup.recompute.checkpoints;
+    }
+  }
+  if (setup.ranks > 1) {
+    const Json given = scenario.value("ranks", Json::object());
+    Json ranks = given.is_object() ? given : Json::object();
+    ranks["count"] = setup.ranks;
+    scenario["ranks"] = ranks;
+  }
+  scenario["memory"] = "ignore";  // counted by training_memory(), for the network as it is given
+  return scenario.dump();
+}
+
+std::string StepSimulation::output_scenario_text(std::int64_t length) const {
+  Json scenario = Json::parse(step_scenario(spec_, setup_, {length}));
+  const Json workload = scenario.at("workload");
+  Json output{{"kind", "output_layer"},
+              {"steps", length},
+              {"batch", std::max<std::int64_t>(setup_.batch, 1)},
+              {"width", network_.projection > 0 ? network_.projection : network_.hidden},
+              {"classes", network_.classes}};
+  for (const char* key : {"data_type", "optimizer", "include_tensors"}) {
+    if (workload.contains(key)) output[key] = workload.at(key);
+  }
+  scenario["workload"] = output;
+  return scenario.dump();
+}
+
+Duration StepSimulation::makespan(const std::string& scenario) const {
+  StepScenario one{spec_, scenario};
+  ScenarioRunner runner{one.space, stop_};
+  const ScenarioResult result = runner.run(0, false);
+  if (result.failed) {
+    throw InfeasibleError(fmt::format("{}: /scenario: {}", spec_.file, result.note));
+  }
+  return result.summary.makespan;
+}
+
+Duration StepSimulation::operator()(std::int64_t length) {
+  const auto found = known_.find(length);
+  if (found != known_.end()) return found->second;
+  if (kept_ != nullptr) {
+    if (const auto kept = kept_->step(setup_, length)) return known_[length] = *kept;
+  }
+  Duration time = makespan(step_scenario(spec_, setup_, {length}));
+  if (recomputes_ && network_.classes > 0) time += makespan(output_scenario_text(length));
+  known_[length] = time;
+  if (kept_ != nullptr) kept_->add_step(setup_, length, time);
+  return time;
+}
+
+}  // namespace schedlab

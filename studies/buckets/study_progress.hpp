@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/units.hpp"
+#include "studies/buckets/bucket_spec.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace schedlab {
+
+/// One pass over the data that ran for real.
+struct PassRun {
+  Duration training{0};    ///< the makespans of its steps, summed
+  Duration total{0};       ///< from its first batch to its last: with batches that are filled, and
+                           ///< weights that change models
+  Bytes tensors_peak{};    ///< most that a step held; 0: not counted
+  Bytes models{};          ///< that all its models hold between steps
+  double first_error = 0;  ///< mean squared error of the first tenth of its batches
+  double last_error = 0;   ///< and of the last
+  bool finite = true;      ///< every loss, and all weights at the end
+
+  friend bool operator==(const PassRun&, const PassRun&) = default;
+};
+
+/// progress.json: what a study has worked out so far, so that a stopped one goes on. It belongs to
+/// one spec, its machine files and one version of the program.
+class StudyProgress {
+ public:
+  /// Kept in memory alone.
+  StudyProgress() = default;
+  /// Of nothing yet. `request` is what else decides the results, such as options.
+  StudyProgress(std::filesystem::path file, const BucketSpec& spec, std::string request);
+  /// Reads what is there; a missing file is one of nothing. Throws InputError if it is of another
+  /// spec, request or version, or none at all.
+  void resume();
+
+  /// Of setups that differ in sorting alone the same.
+  [[nodiscard]] std::optional<Duration> step(const TrainingSetup& setup, std::int64_t length) const;
+  void add_step(const TrainingSetup& setup, std::int64_t length, Duration time);
+  /// Of a row of the study.
+  [[nodiscard]] std::optional<PassRun> pass(std::size_t row, std::uint32_t repetition) const;
+  void add_pass(std::size_t row, std::uint32_t repetition, const PassRun& run);
+
+  /// Writes the file. Added steps do so by themselves, but not more than once a second, and added
+  /// passes at once.
+  void save();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::filesystem::path file_;
+  std::string header_;  // JSON text of what it belongs to
+  std::map<std::pair<std::string, std::int64_t>, Duration> steps_;
+  std::map<std::pair<std::size_t, std::uint32_t>, PassRun> passes_;
+  Clock::time_point saved_ = Clock::now();
+};
+
+/// Its file in the folder of a study.
+inline constexpr const char* study_progress_file = "progress.json";
+
+}  // namespace schedlab

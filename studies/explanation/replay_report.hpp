@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/table.hpp"
+#include "studies/explanation/imported_run.hpp"
+#include "studies/explanation/replay_change.hpp"
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// Profiles, simulated again.
+struct ReplayReport {
+  const ImportedRun& run;
+  ReplayStrength strength = ReplayStrength::copied_launches;
+  const ReplayModel& model;
+  const Trace& trace;
+  ReplayErrors errors;
+  CollectiveSpread collectives;
+  std::vector<ChangedRun> what_if{};
+};
+
+/// For a terminal of about 100 columns.
+[[nodiscard]] std::string replay_text(const ReplayReport& report);
+/// replay.json
+[[nodiscard]] std::string replay_json(const ReplayReport& report);
+/// JSON Schema (draft 7) of it.
+[[nodiscard]] std::string replay_schema();
+/// items.csv: a row per task, as measured and as replayed.
+[[nodiscard]] Table replay_items(const ReplayReport& report);
+/// what_if.csv: a row per change.
+[[nodiscard]] Table replay_changes(const ReplayReport& report);
+
+}  // namespace schedlab

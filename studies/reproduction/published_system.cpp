@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/reproduction/published_system.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "studies/base/json_node.hpp"
+#include "studies/base/schema_check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Cell cell_of(const Json& value) {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_boolean()) return std::string{value.get<bool>() ? "true" : "false"};
+  return value.get<std::string>();
+}
+
+RunSelector selector_of(const Json& object) {
+  RunSelector selector;
+  for (const auto& [axis, wanted] : object.items()) {
+    std::vector<Cell>& values = selector.axes[axis];
+    if (wanted.is_array()) {
+      for (const Json& value : wanted) values.push_back(cell_of(value));
+    } else {
+      values.push_back(cell_of(wanted));
+    }
+  }
+  return selector;
+}
+
+AxisFormula formula_of(const Json& list) {
+  AxisFormula formula;
+  for (const Json& product : list) {
+    auto& factors = formula.emplace_back();
+    for (const Json& factor : product) {
+      if (factor.is_number()) {
+        factors.emplace_back(factor.get<double>());
+      } else {
+        factors.emplace_back(factor.get<std::string>());
+      }
+    }
+  }
+  return formula;
+}
+
+Measure measure_of(const Json& object) {
+  using Kind = Measure::Kind;
+  Measure measure;
+  const auto word = object.at("kind").get<std::string>();
+  measure.kind = word == "value"   ? Kind::value
+                 : word == "ratio" ? Kind::ratio
+                 : word == "trend" ? Kind::trend
+                                   : Kind::order;
+  measure.metric = object.value("metric", measure.metric);
+  measure.along = object.value("along", "");
+  if (object.contains("per")) measure.per = formula_of(object.at("per"));
+  if (object.contains("slow_to_fast")) {
+    for (const Json& each : object.at("slow_to_fast")) measure.runs.push_back(selector_of(each));
+  } else {
+    measure.runs.push_back(selector_of(object.value("of", Json::object())));
+    if (object.contains("over")) measure.runs.push_back(selector_of(object.at("over")));
+  }
+  return measure;
+}
+
+PublishedPoint point_of(const Json& object) {
+  PublishedPoint point;
+  const auto number = [&](const char* key) {
+    return object.contains(key) ? std::optional{object.at(key).get<double>()} : std::nullopt;
+  };
+  point.value = number("value");
+  point.low = number("low");
+  point.high = number("high");
+  point.above = number("above");
+  point.below = number("below");
+  point.text = object.at("text").get<std::string>();
+  point.reading = object.value("reading", "");
+  if (object.contains("at")) point.at = selector_of(object.at("at"));
+  return point;
+}
+
+Claim claim_of(const Json& object, std::string pointer) {
+  Claim claim;
+  claim.pointer = std::move(pointer);
+  claim.id = object.at("id").get<std::string>();
+  claim.text = object.at("claim").get<std::string>();
+  claim.where = object.at("where").get<std::string>();
+  claim.unit = object.value("unit", "");
+  claim.open = object.value("open", "");
+  claim.grid = object.value("grid", "");
+  claim.evidence = object.value("evidence", "predicted");
+  claim.remark = object.value("remark", "");
+  claim.no_answer = object.value("not_covered", "");
+  if (object.contains("measure")) claim.measure = measure_of(object.at("measure"));
+  for (const Json& point : object.at("published")) claim.published.push_back(point_of(point));
+  return claim;
+}
+
+SystemGrid grid_of(const Json& object, std::string pointer) {
+  SystemGrid grid;
+  grid.pointer = std::move(pointer);
+  grid.name = object.at("name").get<std::string>();
+  grid.about = object.value("about", "");
+  Json spec = object.at("spec");
+  if (!spec.contains("name")) spec["name"] = grid.name;
+  const std::string word = spec.value("schedlab", "");
+  if (word == "buckets") grid.kind = GridKind::passes;
+  if (word == "engine_study") grid.kind = GridKind::engine_study;
+  grid.spec = spec.dump(2);
+  if (object.contains("quick")) spec.merge_patch(object.at("quick"));
+  grid.quick_spec = spec.dump(2);
+  return grid;
+}
+
+[[noreturn]] void wrong(const PublishedSystem& system,
+                        const std::string& pointer,
+                        const std::string& found,
+                        const std::string& expected) {
+  throw InputError(
+      {.file = system.file, .pointer = pointer, .found = found, .expected = expected, .hint = {}});
+}
+
+/// What a schema cannot say.
+void expect_consistent(const PublishedSystem& system) {
+  std::set<std::string> names;
+  for (const SystemGrid& grid : system.grids) {
+    if (!names.insert(grid.name).second) {
+      wrong(system, grid.pointer, fmt::format("a second grid \"{}\"", grid.name), "another name");
+    }
+  }
+  std::set<std::string> ids;
+  for (const Claim& claim : system.claims) {
+    if (!ids.insert(claim.id).second) {
+      wrong(system, claim.pointer, fmt::format("a second claim \"{}\"", claim.id), "another id");
+    }
+    if (!claim.no_answer.empty()) continue;
+    if (!names.contains(claim.grid)) {
+      wrong(system,
+            claim.pointer,
+            claim.grid.empty() ? std::string{R"(neither "grid" nor "not_covered")"}
+                               : fmt::format("the unknown grid \"{}\"", claim.grid),
+            "the name of one of the grids, or the reason why there is none");
+    }
+    const bool pairs = claim.measure.kind == Measure::Kind::ratio;
+    if (pairs && claim.measure.runs.size() != 2) {
+      wrong(system, claim.pointer + "/measure", R"(a ratio without "over")", R"("of" and "over")");
+    }
+    if (claim.measure.kind == Measure::Kind::trend && claim.measure.along.empty()) {
+      wrong(system, claim.pointer + "/measure", R"(a trend without "along")", "a numeric axis");
+    }
+  }
+}
+
+}  // namespace
+
+PublishedSystem parse_system(const std::string& text, const std::string& file) {
+  const JsonNode root = parse_json_node(text, file);
+  check_schema(root, text, system_schema(), file);
+  const Json json = Json::parse(text);
+  PublishedSystem system;
+  system.file = file;
+  system.name = json.at("name").get<std::string>();
+  system.title = json.at("title").get<std::string>();
+  system.source = json.at("source").get<std::string>();
+  for (const Json& note : json.value("notes", Json::array())) {
+    system.notes.push_back(note.get<std::string>());
+  }
+  std::size_t index = 0;
+  for (const Json& grid : json.at("grids")) {
+    system.grids.push_back(grid_of(grid, fmt::format("/grids/{}", index++)));
+  }
+  index = 0;
+  for (const Json& claim : json.at("claims")) {
+    system.claims.push_back(claim_of(claim, fmt::format("/claims/{}", index++)));
+  }
+  expect_consistent(system);
+  return system;
+}
+
+std::vector<std::string> system_names() {
+  std::vector<std::string> names;
+  for (const SystemText& each : system_texts()) names.emplace_back(each.name);
+  return names;
+}
+
+PublishedSystem load_system(const std::string& name_or_path) {
+  for (const SystemText& each : system_texts()) {
+    if (each.name == name_or_path) return parse_system(std::string{each.text}, name_or_path);
+  }
+  if (std::filesystem::is_regular_file(name_or_path)) {
+    return parse_system(read_file(name_or_path), name_or_path);
+  }
+  const std::vector<std::string> names = system_names();
+  const std::string close = closest_spelling(name_or_path, names);
+  throw InputError(
+      {.file = "--system",
+       .pointer = {},
+       .found = fmt::format("\"{}\"", name_or_path),
+       .expected = fmt::format("one of {}, or the path of a system file", fmt::join(names, ", ")),
+       .hint = close.empty() ? "" : fmt::format("did you mean \"{}\"?", close)});
+}
+
+}  // namespace schedlab

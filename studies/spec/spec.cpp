@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/spec/spec.hpp"
+
+#include "sim/base/file.hpp"
+#include "studies/base/schema_check.hpp"
+#include "studies/spec/spec_schema.hpp"
+
+#include <array>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::array<std::string_view, part_count> part_words{"workload",
+                                                              "machine",
+                                                              "cost_model",
+                                                              "policy",
+                                                              "launch",
+                                                              "default_stream",
+                                                              "ranks",
+                                                              "seed",
+                                                              "variability"};
+
+/// Made once: buckets and sweeps read thousands of specs.
+const PreparedSchema& prepared_spec_schema() {
+  static const PreparedSchema schema{spec_schema()};
+  return schema;
+}
+
+std::string text_or(const JsonNode& root, std::string_view key, const std::string& fallback) {
+  const JsonNode* node = root.find(key);
+  return node == nullptr ? fallback : node->text();
+}
+
+std::vector<std::vector<std::string>> zip_groups(const JsonNode* node) {
+  std::vector<std::vector<std::string>> groups;
+  if (node == nullptr) return groups;
+  for (const JsonNode& group : node->items) {
+    std::vector<std::string>& pointers = groups.emplace_back();
+    for (const JsonNode& pointer : group.items) pointers.push_back(pointer.text());
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::string_view to_string(Part part) {
+  return part_words[static_cast<std::size_t>(part)];
+}
+
+Spec load_spec(const std::string& path) {
+  // What a spec in a pipe names is looked for in the current folder, not in that of the pipe.
+  const bool file = std::filesystem::is_regular_file(path);
+  std::string text = read_file(path);
+  return parse_spec(std::move(text),
+                    path,
+                    file ? std::filesystem::path{path}.parent_path() : std::filesystem::path{});
+}
+
+Spec parse_spec(std::string text, std::string file, std::filesystem::path folder) {
+  Spec spec;
+  spec.root = parse_json_node(text, file);
+  prepared_spec_schema().check(spec.root, text, file);
+  spec.name = text_or(spec.root, "name", std::filesystem::path{file}.stem().string());
+  spec.description = text_or(spec.root, "description", {});
+  spec.baseline = text_or(spec.root, "baseline", {});
+  spec.zip = zip_groups(spec.root.find("zip"));
+  if (const JsonNode* check = spec.root.find("check")) spec.check = std::get<bool>(check->scalar);
+  if (const JsonNode* like = spec.root.find("like_for_like")) {
+    spec.like_for_like = std::get<bool>(like->scalar);
+  }
+  spec.check_memory = text_or(spec.root, "memory", "check") == "check";
+  spec.file = std::move(file);
+  spec.folder = std::move(folder);
+  spec.text = std::move(text);
+  return spec;
+}
+
+}  // namespace schedlab

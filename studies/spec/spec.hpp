@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "studies/base/json_node.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedlab {
+
+/// The keys of a spec that describe a scenario; a list below any of them is an axis.
+enum class Part : std::uint8_t {
+  workload,
+  machine,
+  cost_model,
+  policy,
+  launch,
+  default_stream,
+  ranks,
+  seed,
+  variability
+};
+inline constexpr std::size_t part_count = 9;
+[[nodiscard]] std::string_view to_string(Part part);
+
+/// One spec file as the user wrote it: checked against the schema, lists not yet expanded.
+struct Spec {
+  std::string file;              ///< as the user named it; the label of every message
+  std::filesystem::path folder;  ///< paths inside the spec are relative to it
+  std::string text;              ///< the file's bytes
+  JsonNode root;
+  std::string name;
+  std::string description;
+  std::string baseline;                       ///< policy that speed-ups refer to; empty: none
+  bool check = true;                          ///< verify the plans of a sweep with the plan checker
+  bool like_for_like = true;                  ///< run policies at each other's granularities, too
+  bool check_memory = true;                   ///< a run that does not fit into memory has no result
+  std::vector<std::vector<std::string>> zip;  ///< groups of pointers of axes that advance together
+
+  /// The value of a part; nullptr when the spec leaves it out (its default applies).
+  [[nodiscard]] const JsonNode* part(Part part) const { return root.find(to_string(part)); }
+};
+
+/// Throws InputError for a missing file and everything parse_spec() throws.
+[[nodiscard]] Spec load_spec(const std::string& path);
+
+/// Syntax, duplicate keys, schema. Throws InputError with file, pointer, found, expected and the
+/// closest valid spelling.
+[[nodiscard]] Spec parse_spec(std::string text,
+                              std::string file,
+                              std::filesystem::path folder = ".");
+
+}  // namespace schedlab

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/sweep/sweep_pictures.hpp"
+
+#include "notebooks_export/like_for_like.hpp"
+#include "notebooks_export/report.hpp"
+#include "notebooks_export/sweep_plot.hpp"
+#include "notebooks_export/sweep_view.hpp"
+#include "sim/base/file.hpp"
+#include "sim/trace/document.hpp"
+#include "sim/trace/metrics.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/version.hpp"
+#include "studies/scenario/problem_costs.hpp"
+#include "studies/sweep/policy_comparison.hpp"
+#include "studies/sweep/results_csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+constexpr std::uint64_t most_drawn_rows = 20'000;
+constexpr std::size_t most_report_timelines = 12;
+
+/// Rows with a note that begins so.
+std::size_t noted(const Table& table, std::string_view beginning) {
+  const auto note = std::find_if(
+      table.columns.begin(), table.columns.end(), [](const Column& c) { return c.name == "note"; });
+  const auto column = static_cast<std::size_t>(note - table.columns.begin());
+  return static_cast<std::size_t>(
+      std::count_if(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+        const auto* text = std::get_if<std::string>(&row[column]);
+        return text != nullptr && text->starts_with(beginning);
+      }));
+}
+
+SweepViewOptions view_options(const SweepPictures& sweep, const Table& table) {
+  SweepViewOptions options;
+  options.same_durations =
+      !table.rows.empty() && noted(table, all_durations_given) == table.rows.size();
+  if (sweep.baseline) options.baseline = sweep.baseline->label();
+  for (const AxisColumn& axis : sweep.space.grid().axes()) {
+    if (axis.path.starts_with("/policy/")) options.policy_axes.push_back(axis.name);
+  }
+  return options;
+}
+
+std::uint64_t scenario_of(const Table& table, std::size_t row) {
+  return static_cast<std::uint64_t>(std::get<std::int64_t>(table.rows[row].front()));
+}
+
+/// Slowest over fastest (or baseline over fastest): how much there is to see in a case.
+double contrast(const SweepCase& one) {
+  const double best = one.runs[*one.best].makespan_us;
+  double other = one.baseline ? one.runs[*one.baseline].makespan_us : 0.0;
+  if (!one.baseline) {
+    for (const SweepRun& run : one.runs) other = std::max(other, run.makespan_us);
+  }
+  return best > 0 ? other / best : 0;
+}
+
+/// The fastest and the slowest of all runs.
+std::vector<std::uint64_t> extreme_scenarios(const SweepView& view) {
+  const SweepRun* fastest = nullptr;
+  const SweepRun* slowest = nullptr;
+  for (const SweepCase& one : view.cases()) {
+    for (const SweepRun& run : one.runs) {
+      if (fastest == nullptr || run.makespan_us < fastest->makespan_us) fastest = &run;
+      if (slowest == nullptr || run.makespan_us > slowest->makespan_us) slowest = &run;
+    }
+  }
+  if (fastest == nullptr) return {};
+  std::vector<std::uint64_t> scenarios{scenario_of(view.table(), fastest->row)};
+  if (slowest != fastest) scenarios.push_back(scenario_of(view.table(), slowest->row));
+  return scenarios;
+}
+
+/// The scenarios of which a timeline is drawn: of the case in which the policies differ most, the
+/// fastest run and the baseline's (without one: the slowest); of one policy the extremes.
+std::vector<std::uint64_t> best_scenarios(const SweepView& view) {
+  if (view.policies().size() < 2) return extreme_scenarios(view);
+  const SweepCase* chosen = nullptr;
+  for (const SweepCase& one : view.cases()) {
+    if (!one.best) continue;
+    if (chosen == nullptr || contrast(one) > contrast(*chosen)) chosen = &one;
+  }
+  if (chosen == nullptr) return {};
+  const SweepRun* other = &chosen->runs.front();
+  for (const SweepRun& run : chosen->runs) {
+    if (run.makespan_us > other->makespan_us) other = &run;
+  }
+  if (chosen->baseline) other = &chosen->runs[*chosen->baseline];
+  std::vector<std::uint64_t> scenarios{scenario_of(view.table(), chosen->runs[*chosen->best].row)};
+  const std::uint64_t second = scenario_of(view.table(), other->row);
+  if (second != scenarios.front()) scenarios.push_back(second);
+  return scenarios;
+}
+
+std::vector<std::uint64_t> wanted_scenarios(const SweepPictures& sweep, const SweepView& view) {
+  if (sweep.timelines == "none") return {};
+  if (sweep.timelines == "best") return best_scenarios(view);
+  std::vector<std::uint64_t> all;
+  for (const SweepCase& one : view.cases()) {
+    for (const SweepRun& run : one.runs) all.push_back(scenario_of(view.table(), run.row));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+/// Runs a scenario again with everything recorded, and draws it.
+std::string draw_timeline(const SweepPictures& sweep,
+                          ScenarioRunner& runner,
+                          std::uint64_t scenario) {
+  FullRun run = runner.run_fully(scenario);
+  const Problem problem = run.prepared->problem();
+  const Metrics metrics = compute_metrics(problem, run.plan, run.trace, run.prepared->bounds);
+  const std::string title =
+      fmt::format("{}: {}", sweep.spec.name, sweep.space.grid().describe(scenario));
+  return run_timeline(make_document(problem, run.plan, std::move(run.trace), title), metrics);
+}
+
+std::vector<ReportFigure> draw_timelines(const SweepPictures& sweep,
+                                         const SweepView& view,
+                                         RunFiles& files) {
+  std::vector<ReportFigure> figures;
+  const std::vector<std::uint64_t> scenarios = wanted_scenarios(sweep, view);
+  if (scenarios.empty()) return figures;
+  make_folder(sweep.folder / "timelines");
+  ScenarioRunner runner(sweep.space, sweep.stop);
+  for (const std::uint64_t scenario : scenarios) {
+    const std::string name = fmt::format("timelines/scenario_{}.svg", scenario);
+    std::string svg = draw_timeline(sweep, runner, scenario);
+    write_file_atomically(sweep.folder / name, svg);
+    if (figures.size() >= most_report_timelines) continue;
+    figures.push_back(
+        {fmt::format("Scenario {}: {}", scenario, sweep.space.grid().describe(scenario)),
+         std::move(svg)});
+  }
+  files.files.push_back(scenarios.size() == 1
+                            ? "timelines/ (1 picture)"
+                            : fmt::format("timelines/ ({} pictures)", scenarios.size()));
+  return figures;
+}
+
+std::vector<std::string> warnings_of(const Table& table, std::uint64_t failed) {
+  std::vector<std::string> warnings;
+  if (failed > 0) {
+    warnings.push_back(fmt::format(
+        "{} of {} scenarios have no result; the column note says why.", failed, table.rows.size()));
+  }
+  std::uint64_t faulty = 0;
+  const auto findings = std::find_if(table.columns.begin(),
+                                     table.columns.end(),
+                                     [](const Column& c) { return c.name == "findings"; });
+  const auto column = static_cast<std::size_t>(findings - table.columns.begin());
+  for (const auto& row : table.rows) {
+    const auto* count = std::get_if<std::int64_t>(&row[column]);
+    faulty += count != nullptr && *count > 0 ? 1 : 0;
+  }
+  if (faulty > 0) {
+    warnings.push_back(
+        fmt::format("The plan checker objects to {} plans; their times mean nothing.", faulty));
+  }
+  const std::size_t given = noted(table, durations_given);
+  if (given > 0) {
+    warnings.push_back(
+        fmt::format("In {} of {} scenarios the graph gives task durations, which are the same on "
+                    "every machine: the makespans do not compare machines.",
+                    given,
+                    table.rows.size()));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files) {
+  const std::uint64_t rows = sweep.store.row_count();
+  if (rows > most_drawn_rows) {
+    files.notices.push_back(fmt::format(
+        "no plots and no report: {} scenarios are more than {}; use results.csv or results.sqlite",
+        rows,
+        most_drawn_rows));
+    return {};
+  }
+  const Table table = results_table(sweep.store, sweep.baseline, most_drawn_rows);
+  const SweepViewOptions view_of = view_options(sweep, table);
+  const SweepView view(table, view_of);
+  const std::vector<SweepPlot> plots = sweep_plots(view);
+  if (!plots.empty()) make_folder(sweep.folder / "plots");
+  for (const SweepPlot& plot : plots) {
+    write_file_atomically(sweep.folder / "plots" / (plot.file_name + ".svg"), plot.svg);
+    files.files.push_back("plots/" + plot.file_name + ".svg");
+  }
+  ReportOptions options;
+  options.title = sweep.spec.name;
+  options.description = sweep.spec.description;
+  options.spec = sweep.spec.text;
+  options.program = fmt::format("schedlab {}", program_version());
+  options.warnings = warnings_of(table, view.failed_count());
+  options.view = view_of;
+  options.figures = draw_timelines(sweep, view, files);
+  if (sweep.spec.part(Part::variability) != nullptr) {
+    options.tables.push_back({"How sure is that?",
+                              "Two runs of one case on the same draws of a machine that scatters. "
+                              "Speed-up: makespan of the second over that of the first, sample by "
+                              "sample. All results and pictures without this word are of the run "
+                              "without noise.",
+                              compare_policies(sweep.space.grid(), sweep.store)});
+  }
+  write_file_atomically(sweep.folder / "report.html", report_html(table, options));
+  files.files.emplace_back("report.html");
+  return comparison_text(view);
+}
+
+}  // namespace schedlab

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/interrupt.hpp"
+#include "studies/scenario/run_files.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/spec/spec.hpp"
+#include "studies/sweep/results_store.hpp"
+#include "studies/sweep/speed_up.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace schedlab {
+
+/// What a sweep's pictures are made of.
+struct SweepPictures {
+  ScenarioSpace& space;
+  const Spec& spec;
+  const ResultsStore& store;
+  const std::optional<Baseline>& baseline;
+  std::filesystem::path folder;
+  std::string timelines;  ///< best, all, none
+  const StopFlag* stop = nullptr;
+};
+
+/// plots/*.svg along the axes, timelines/*.svg and report.html of a finished sweep; adds the names
+/// to `files`. Returns the comparison in sentences. Sweeps of more than 20,000 scenarios get a
+/// notice instead of plots: nobody can read them.
+[[nodiscard]] std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files);
+
+}  // namespace schedlab

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/interrupt.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/spec/spec.hpp"
+#include "studies/sweep/results_store.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace schedlab {
+
+/// The file with the rows of a sweep, in its folder.
+inline constexpr const char* results_database = "results.sqlite";
+inline constexpr const char* results_csv = "results.csv";
+
+struct SweepRequest {
+  std::filesystem::path out;
+  unsigned jobs = 0;  ///< threads; 0: one per core
+  bool resume = false;
+  bool overwrite = false;
+  bool check = true;  ///< run the plan checker (on graphs of up to largest_checked_graph tasks)
+};
+
+/// What happened to the scenarios of a sweep.
+struct SweepCounts {
+  std::uint64_t scenarios = 0;
+  std::uint64_t kept = 0;  ///< found in the folder
+  std::uint64_t ran = 0;
+  bool interrupted = false;
+  double seconds = 0;
+};
+
+/// Called with the number of scenarios that are done, after each batch of rows.
+using SweepObserver = std::function<void(std::uint64_t done)>;
+
+/// The folder that a request speaks of.
+[[nodiscard]] FolderRequest sweep_folder(const SweepRequest& request);
+
+/// Opens the results of a sweep in its folder, and begins to write there.
+/// Throws InputError, with nothing changed, if the folder goes on with another spec.
+[[nodiscard]] ResultsStore open_results(const Spec& spec, const Grid& grid, OutputFolder& folder);
+
+/// The results in a file: new ones, or with `resume` those that are there. Throws InputError.
+[[nodiscard]] ResultsStore open_results(const Spec& spec,
+                                        const Grid& grid,
+                                        const std::filesystem::path& file,
+                                        bool resume);
+
+/// Runs all scenarios that are not in the store yet. Rows are equal for any number of threads, and
+/// are committed as they come: see ResultsStore. `runners` threads share `space`.
+SweepCounts run_scenarios(ScenarioSpace& space,
+                          ResultsStore& store,
+                          const SweepRequest& request,
+                          const StopFlag* stop,
+                          const SweepObserver& observer);
+
+}  // namespace schedlab

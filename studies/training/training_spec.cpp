@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/training/training_spec.hpp"
+
+#include "policies/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "studies/base/json_node.hpp"
+#include "studies/base/schema_check.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+SampleShape shape_of(const Json& json) {
+  return {json.at("shape").at(0), json.at("shape").at(1), json.at("shape").at(2)};
+}
+
+LabelledSamples data_from(const Json& json, const std::filesystem::path& folder) {
+  const SampleShape shape = shape_of(json);
+  if (json.at("kind") == "synthetic") {
+    return synthetic_samples(shape,
+                             json.at("classes"),
+                             json.at("samples"),
+                             json.value("noise", 0.3),
+                             json.value("seed", std::uint64_t{1}));
+  }
+  const std::filesystem::path path = folder / json.at("path").get<std::string>();
+  return read_labelled_csv(read_file(path), path, shape);
+}
+
+NetLayerSpec layer_from(const Json& json) {
+  const auto& kinds = net_layer_kind_names();
+  NetLayerSpec layer;
+  const std::string kind = json.at("kind");
+  layer.kind =
+      static_cast<NetLayerKind>(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
+  layer.name = json.value("name", "");
+  layer.units = json.value("units", layer.units);
+  layer.kernel = json.value("kernel", layer.kernel);
+  layer.window = json.value("window", layer.window);
+  layer.rate = json.value("rate", layer.rate);
+  layer.relu = json.value("relu", layer.relu);
+  layer.sequences = json.value("sequences", layer.sequences);
+  layer.shares = json.value("shares", "");
+  return layer;
+}
+
+/// Reads one file, whose form the schema has checked.
+class TrainingReader {
+ public:
+  TrainingReader(const std::string& text, const std::string& file)
+      : node_(parse_json_node(text, file)) {
+    check_schema(node_, text, training_spec_schema(), file);
+    root_ = Json::parse(text);
+    spec_.file = file;
+    spec_.text = text;
+  }
+
+  TrainingSpec read(const std::filesystem::path& folder) {
+    spec_.name = root_.value("name", std::filesystem::path{spec_.file}.stem().string());
+    read_training();
+    read_net();
+    read_data(folder);
+    read_stages();
+    read_policy();
+    return std::move(spec_);
+  }
+
+ private:
+  [[noreturn]] void reject(std::string pointer,
+                           std::string found,
+                           std::string expected,
+                           std::string hint = {}) const {
+    throw InputError({.file = spec_.file,
+                      .pointer = std::move(pointer),
+                      .found = std::move(found),
+                      .expected = std::move(expected),
+                      .hint = std::move(hint)});
+  }
+
+  void read_training() {
+    PipelineTraining& training = spec_.training;
+    training.batch = root_.at("batch");
+    training.microbatches = root_.value("microbatches", std::int64_t{1});
+    training.groups = root_.value("groups", 1U);
+    training.chunks = root_.value("chunks", 1U);
+    const auto seed = root_.value("seed", std::uint64_t{1});
+    training.order_seed = seed;
+    training.setting.seed = seed;
+    training.setting.recompute = root_.value("recompute", false);
+    training.by_layer = root_.value("passes", "whole") == "layers";
+    const auto& compressions = compression_names();
+    const std::string compression = root_.value("compression", "none");
+    training.compression = static_cast<Compression>(
+        std::find(compressions.begin(), compressions.end(), compression) - compressions.begin());
+    if (root_.contains("optimizer")) {
+      const Json& json = root_.at("optimizer");
+      OptimizerSpec& optimizer = training.setting.optimizer;
+      optimizer.kind = json.at("kind") == "adam" ? Optimizer::adam : Optimizer::sgd;
+      optimizer.learning_rate = json.at("learning_rate");
+    }
+    spec_.rounds = root_.value("rounds", std::int64_t{20});
+    spec_.verified_rounds = std::min(spec_.rounds, root_.value("verified_rounds", std::int64_t{1}));
+    if (training.batch / training.groups < training.microbatches) {
+      reject("/batch",
+             fmt::format("{}", training.batch),
+             fmt::format("at least {}, one sample for each of {} micro-batches of {} groups",
+                         training.groups * training.microbatches,
+                         training.microbatches,
+                         training.groups));
+    }
+    if (training.by_layer && !training.equal_microbatches()) {
+      reject("/batch",
+             fmt::format("{}", training.batch),
+             fmt::format("a multiple of {}: passes by layer need equal micro-batches",
+                         training.groups * training.microbatches));
+    }
+  }
+
+  void read_net() {
+    spec_.training.net.input = shape_of(root_.at("data"));
+    for (const Json& json : root_.at("layers"))
+      spec_.training.net.layers.push_back(layer_from(json));
+    try {
+      classes_ = layer_shapes(spec_.training.net).back().elements();
+    } catch (const InputError& error) {
+      const InputProblem& problem = error.problem();
+      reject(problem.pointer, problem.found, problem.expected, problem.hint);
+    }
+  }
+
+  void read_data(const std::filesystem::path& folder) {
+    const LabelledSamples all = data_from(root_.at("data"), folder);
+    if (all.classes > classes_) {
+      reject("/layers",
+             fmt::format("{} values behind the last layer", classes_),
+             fmt::format("one for each of the {} classes of the data", all.classes));
+    }
+    TrainingData split = split_for_testing(all, spec_.training.order_seed);
+    if (split.train.size() < spec_.training.batch) {
+      reject("/batch",
+             fmt::format("{}", spec_.training.batch),
+             fmt::format("at most {}, the samples that are trained on", split.train.size()));
+    }
+    spec_.training.data = std::move(split.train);
+    spec_.test = std::move(split.test);
+  }
+
+  void read_stages() {
+    spec_.balance_memory = root_.value("balance", "time") == "memory";
+    constexpr double mib = 1024.0 * 1024.0;
+    spec_.memory_limit =
+        Bytes{static_cast<std::int64_t>(mib * root_.value("memory_limit_mib", 0.0))};
+    const auto layers = static_cast<std::int64_t>(spec_.training.net.layers.size());
+    const std::uint32_t chunks = spec_.training.chunks;
+    if (!root_.contains("stages")) return;
+    const Json& json = root_.at("stages");
+    if (json.is_number()) {
+      spec_.stage_count = json.get<std::uint32_t>();
+      if (*spec_.stage_count > layers) {
+        reject("/stages", json.dump(), fmt::format("at most {}, one layer in each", layers));
+      }
+    } else {
+      std::int64_t sum = 0;
+      for (const Json& count : json) sum += spec_.layers_per_stage.emplace_back(count);
+      if (sum != layers) {
+        reject("/stages",
+               fmt::format("{} layers in all", sum),
+               fmt::format("{}, those of the net", layers));
+      }
+      spec_.stage_count = static_cast<std::uint32_t>(spec_.layers_per_stage.size());
+    }
+    if (*spec_.stage_count % chunks != 0) {
+      reject("/chunks",
+             fmt::format("{}", chunks),
+             fmt::format("a divisor of the {} stages", *spec_.stage_count));
+    }
+  }
+
+  void read_policy() {
+    const JsonNode* node = node_.find("policy");
+    if (node->kind == JsonKind::string) {
+      spec_.policy = node->text();
+    } else {
+      spec_.policy = node->find("name")->text();
+      for (std::size_t i = 0; i < node->keys.size(); ++i) {
+        if (node->keys[i] != "name") {
+          spec_.policy_options.emplace(node->keys[i], node->items[i].scalar);
+        }
+      }
+    }
+    try {
+      static_cast<void>(make_policy(spec_.policy, spec_.policy_options));
+    } catch (const InputError& error) {
+      const InputProblem& problem = error.problem();
+      reject(problem.pointer == "/name" && node->kind == JsonKind::string
+                 ? "/policy"
+                 : "/policy" + problem.pointer,
+             problem.found,
+             problem.expected,
+             problem.hint);
+    }
+    if (!spec_.policy.starts_with("pipeline_")) {
+      reject("/policy",
+             fmt::format("\"{}\"", spec_.policy),
+             "a schedule of a pipeline, pipeline_1f1b for instance");
+    }
+  }
+
+  JsonNode node_;
+  Json root_;
+  TrainingSpec spec_;
+  std::int64_t classes_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::uint32_t> TrainingSpec::ranks() const {
+  if (!stage_count) return std::nullopt;
+  return training.groups * (*stage_count / training.chunks);
+}
+
+TrainingSpec parse_training_spec(const std::string& text,
+                                 const std::string& file,
+                                 const std::string& folder) {
+  return TrainingReader(text, file).read(folder);
+}
+
+TrainingSpec load_training_spec(const std::string& path) {
+  return parse_training_spec(
+      read_file(path), path, std::filesystem::path{path}.parent_path().string());
+}
+
+std::uint32_t stages_for_ranks(const TrainingSpec& spec, std::uint32_t ranks) {
+  const PipelineTraining& training = spec.training;
+  const auto reject = [](std::string found, std::string expected) {
+    throw InputError({.file = "--ranks",
+                      .pointer = {},
+                      .found = std::move(found),
+                      .expected = std::move(expected),
+                      .hint = {}});
+  };
+  const auto needed = spec.ranks();
+  if (!needed && ranks == 0) {
+    reject("none", fmt::format("a number of ranks, as {} does not say how many stages", spec.file));
+  }
+  if (needed && ranks != 0 && ranks != *needed) {
+    reject(fmt::format("{}", ranks),
+           fmt::format("{}: {} groups of {} stages, {} on each rank",
+                       *needed,
+                       training.groups,
+                       *spec.stage_count,
+                       training.chunks));
+  }
+  if (needed) return *spec.stage_count;
+  if (ranks % training.groups != 0) {
+    reject(fmt::format("{}", ranks), fmt::format("a multiple of the {} groups", training.groups));
+  }
+  const std::uint32_t stages = ranks / training.groups * training.chunks;
+  if (stages > training.net.layers.size()) {
+    reject(fmt::format("{}", ranks),
+           fmt::format("at most {} stages, one layer in each; this would be {}",
+                       training.net.layers.size(),
+                       stages));
+  }
+  return stages;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/validation/library_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+/// The library's time for a pass, of one variant; nullopt: it has none.
+std::optional<double> time_of(const BaselineVariant& variant, RecurrentPass pass) {
+  double us = 0;
+  const auto add = [&](RnnCall call) {
+    const CallTimes* times = variant.find(call);
+    if (times != nullptr) us += times->median_us();
+    return times != nullptr;
+  };
+  if (pass != RecurrentPass::backward && !add(RnnCall::forward)) return std::nullopt;
+  if (pass != RecurrentPass::forward && !add(RnnCall::backward)) return std::nullopt;
+  return us;
+}
+
+/// The fastest variant's name and time, in the row; false: no variant has run.
+bool take_fastest_variant(const BaselineWorkload& workload, LibraryRow& row) {
+  bool found = false;
+  for (const BaselineVariant& variant : workload.variants) {
+    const std::optional<double> us = time_of(variant, workload.spec.pass);
+    if (!us || (found && *us >= row.library_us)) continue;
+    found = true;
+    row.library_us = *us;
+    row.variant = variant.variant;
+  }
+  return found;
+}
+
+/// The outcomes of a network that were compared, as numbers of scenarios of the validation.
+struct NetworkOutcomes {
+  std::vector<std::size_t> all;
+  /// Each policy once, in the order of the spec.
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> by_policy;
+};
+
+NetworkOutcomes outcomes_of(const RecurrentSpec& network,
+                            const ScenarioSpace& space,
+                            const Validation& validation) {
+  const Grid& grid = space.grid();
+  const Components& components = space.components();
+  NetworkOutcomes outcomes;
+  for (std::size_t i = 0; i < validation.scenarios.size(); ++i) {
+    const ScenarioOutcome& outcome = validation.scenarios[i];
+    if (!outcome.compared()) continue;
+    const auto spec = components.recurrent_spec(grid.part_index(outcome.scenario, Part::workload),
+                                                Granularity::fine);
+    if (!spec || !same_network(*spec, network)) continue;
+    outcomes.all.push_back(i);
+    const std::string policy =
+        components.policy_name(grid.part_index(outcome.scenario, Part::policy));
+    auto own = std::find_if(outcomes.by_policy.begin(),
+                            outcomes.by_policy.end(),
+                            [&](const auto& named) { return named.first == policy; });
+    if (own == outcomes.by_policy.end()) own = outcomes.by_policy.insert(own, {policy, {}});
+    own->second.push_back(i);
+  }
+  return outcomes;
+}
+
+/// Completes a row from the outcomes that it is about.
+LibraryRow row_of(LibraryRow row,
+                  const Validation& validation,
+                  const std::vector<std::size_t>& outcomes) {
+  const auto& all = validation.scenarios;
+  const auto least = [&](double ScenarioOutcome::*time) {
+    return *std::min_element(outcomes.begin(), outcomes.end(), [&](std::size_t a, std::size_t b) {
+      return all[a].*time < all[b].*time;
+    });
+  };
+  row.scenarios = outcomes.size();
+  row.fastest = least(&ScenarioOutcome::measured_us);
+  row.chosen = least(&ScenarioOutcome::predicted_us);
+  row.fastest_us = all[row.fastest].measured_us;
+  row.chosen_us = all[row.chosen].measured_us;
+  return row;
+}
+
+}  // namespace
+
+std::vector<LibraryRow> compare_with_library(const ScenarioSpace& space,
+                                             const Validation& validation,
+                                             const Baselines& baselines) {
+  std::vector<LibraryRow> rows;
+  for (const BaselineWorkload& workload : baselines.workloads) {
+    LibraryRow row;
+    row.network = workload.label;
+    if (!take_fastest_variant(workload, row)) continue;
+    const NetworkOutcomes outcomes = outcomes_of(workload.spec, space, validation);
+    if (outcomes.all.empty()) continue;
+    rows.push_back(row_of(row, validation, outcomes.all));
+    for (const auto& [policy, own] : outcomes.by_policy) {
+      row.policy = policy;
+      rows.push_back(row_of(row, validation, own));
+    }
+  }
+  return rows;
+}
+
+Table library_table(const Validation& validation, const std::vector<LibraryRow>& rows) {
+  using enum ColumnRole;
+  Table table{.columns = {{"network", axis},
+                          {"policy", axis},
+                          {"scenarios", metric},
+                          {"algorithm", note},
+                          {"library_launch", note},
+                          {"library_us", metric},
+                          {"fastest_us", metric},
+                          {"fastest_over_library", metric},
+                          {"chosen_us", metric},
+                          {"chosen_over_library", metric},
+                          {"regret", metric},
+                          {"fastest", note},
+                          {"chosen", note}},
+              .rows = {}};
+  for (const LibraryRow& row : rows) {
+    table.rows.push_back({row.network,
+                          row.policy.empty() ? std::string{"(all)"} : row.policy,
+                          static_cast<std::int64_t>(row.scenarios),
+                          row.variant.algorithm,
+                          row.variant.launch,
+                          row.library_us,
+                          row.fastest_us,
+                          row.fastest_ratio(),
+                          row.chosen_us,
+                          row.chosen_ratio(),
+                          row.regret(),
+                          validation.scenarios[row.fastest].name,
+                          validation.scenarios[row.chosen].name});
+  }
+  return table;
+}
+
+std::string library_text(const Baselines& baselines,
+                         const Validation& validation,
+                         const std::vector<LibraryRow>& rows) {
+  if (rows.empty()) {
+    return fmt::format("  against {}: no network of the baseline was measured\n",
+                       baselines.description);
+  }
+  std::string text =
+      fmt::format("  against {}, measured time over the library's:\n", baselines.description);
+  for (const LibraryRow& row : rows) {
+    if (row.policy.empty()) {
+      text += fmt::format("  {}: {:.1f} us ({}, {})\n",
+                          row.network,
+                          row.library_us,
+                          row.variant.algorithm,
+                          row.variant.launch);
+    }
+    text +=
+        fmt::format("    {:<24}fastest {:.3f}, chosen by simulation {:.3f} (regret {:.1f} %): {}\n",
+                    row.policy.empty() ? "all policies" : row.policy,
+                    row.fastest_ratio(),
+                    row.chosen_ratio(),
+                    100 * row.regret(),
+                    validation.scenarios[row.chosen].name);
+  }
+  return text;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/table.hpp"
+#include "studies/execution/baseline.hpp"
+#include "studies/scenario/scenario.hpp"
+#include "studies/validation/validation.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// Plans on one network against the library's own routine for it. All knobs count that do not
+/// change what is computed: policy, how the network is cut into tasks, launch mode.
+struct LibraryRow {
+  std::string network;  ///< label of the baseline
+  std::string policy;   ///< registered name; empty: all policies
+  std::size_t scenarios = 0;
+  std::size_t fastest = 0;  ///< outcome: the fastest as measured
+  std::size_t chosen = 0;   ///< outcome: the fastest as simulated, before anything was measured
+  double fastest_us = 0;    ///< measured medians
+  double chosen_us = 0;
+  RnnVariant variant;  ///< the library's fastest
+  double library_us = 0;
+
+  [[nodiscard]] double fastest_ratio() const { return fastest_us / library_us; }
+  [[nodiscard]] double chosen_ratio() const { return chosen_us / library_us; }
+  /// Time lost by choosing with the simulation.
+  [[nodiscard]] double regret() const { return chosen_us / fastest_us - 1; }
+};
+
+/// Rows of each network, all policies together first. Networks that only one side has are left out.
+/// Of a training step the library's time is that of forward and backward; it has no loss and no
+/// update.
+[[nodiscard]] std::vector<LibraryRow> compare_with_library(const ScenarioSpace& space,
+                                                           const Validation& validation,
+                                                           const Baselines& baselines);
+
+/// library.csv.
+[[nodiscard]] Table library_table(const Validation& validation,
+                                  const std::vector<LibraryRow>& rows);
+/// For a terminal.
+[[nodiscard]] std::string library_text(const Baselines& baselines,
+                                       const Validation& validation,
+                                       const std::vector<LibraryRow>& rows);
+
+}  // namespace schedlab

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes over sequences of different lengths that run for real.
+#include "cli/cmd_buckets.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "studies/base/schema_check.hpp"
+#include "studies/buckets/bucket_study.hpp"
+#include "studies/buckets/executed_files.hpp"
+#include "studies/buckets/executed_passes.hpp"
+#include "tests/studies/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+using nlohmann::json;
+using testing::TemporaryFolder;
+
+const PassExecution one_worker{.workers = 1,
+                               .host = "preloaded",
+                               .pin = false,
+                               .allocation = TensorAllocation::by_tensor,
+                               .repetitions = 1};
+
+/// 96 sequences of 1 to 16 steps, batches of 8.
+json small_study(const std::string& rest = "{}") {
+  json study = json::parse(R"({
+    "schedlab": "buckets", "version": 1, "name": "small",
+    "lengths": {"kind": "power_law", "longest": 16, "exponent": 0.5, "sequences": 96},
+    "training": [{"batch": 8}, {"batch": 8, "recompute": "data_drop"}],
+    "rule": ["fixed_step", "optimal"], "buckets": [1, 4],
+    "scenario": {"workload": {"kind": "lstm", "include_transfers": false, "layers": 2,
+                              "hidden": 32, "input": 16},
+                 "machine": "manycore_cpu", "policy": "single_stream"}})");
+  study.merge_patch(json::parse(rest));
+  return study;
+}
+
+BucketSpec parsed(const json& study) {
+  return parse_bucket_spec(study.dump(), "study.json");
+}
+
+void nothing(std::uint64_t /*done*/, std::uint64_t /*all*/) {}
+
+std::string refusal(const std::string& rest) {
+  try {
+    expect_executable(parsed(small_study(rest)), one_worker);
+  } catch (const InfeasibleError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("every pass of a study trains a network, in the memory that was predicted") {
+  const BucketSpec spec = parsed(small_study());
+  const BucketStudy study = run_bucket_study(spec, nullptr, nothing);
+  StudyProgress kept;
+  const ExecutedStudy executed = execute_passes(study, one_worker, kept, nullptr, nothing);
+  REQUIRE(executed.passes.size() == 8);
+  CHECK(executed.complete);
+  for (const ExecutedPass& pass : executed.passes) {
+    const BucketRow& row = study.rows[pass.row];
+    CAPTURE(row.rule);
+    CAPTURE(row.buckets);
+    REQUIRE(pass.runs.size() == 1);
+    const PassRun& run = pass.runs.front();
+    CHECK(run.finite);
+    CHECK(run.last_error < run.first_error);
+    CHECK(run.training > Duration{0});
+    CHECK(run.total >= run.training);
+    CHECK(run.models > Bytes{0});
+    // The longest step decides, which every pass has.
+    REQUIRE(pass.memory_error().has_value());
+    CHECK(std::abs(*pass.memory_error()) < 0.05);
+    CHECK(pass.predicted_speed_up.has_value());
+    CHECK(pass.measured_speed_up.has_value());
+  }
+  // Data drop holds less, measured too: rows come by setup, rule and count.
+  CHECK(executed.passes[4].runs[0].tensors_peak < executed.passes[0].runs[0].tensors_peak);
+  // Recomputation changes no gradient: the same batches give the same errors.
+  CHECK(executed.passes[4].runs[0].last_error == executed.passes[0].runs[0].last_error);
+  // Nor does padding: one bucket or four, the sequences of a batch are the same.
+  CHECK(executed.passes[1].runs[0].first_error ==
+        doctest::Approx(executed.passes[0].runs[0].first_error).epsilon(1e-5));
+  CHECK(executed.passes[1].runs[0].last_error ==
+        doctest::Approx(executed.passes[0].runs[0].last_error).epsilon(1e-4));
+  // Of what is predicted: one bucket has 12 batches of 16 steps, more buckets shorter ones.
+  CHECK(executed.passes[0].predicted > executed.passes[1].predicted);
+}
+
+TEST_CASE("passes that are kept are not run again, and a stop keeps those that are done") {
+  const BucketSpec spec =
+      parsed(small_study(R"({"training": {"batch": 8}, "rule": "fixed_step"})"));
+  const BucketStudy study = run_bucket_study(spec, nullptr, nothing);
+  StudyProgress kept;
+  StopFlag stop{false};
+  const ExecutedStudy part = execute_passes(
+      study, one_worker, kept, &stop, [&](std::uint64_t, std::uint64_t) { stop = true; });
+  CHECK_FALSE(part.complete);
+  CHECK(part.passes[0].runs.size() + part.passes[1].runs.size() == 1);
+  const PassRun known{.training = Duration{7}, .total = Duration{8}};
+  kept.add_pass(0, 0, known);
+  kept.add_pass(1, 0, known);
+  const ExecutedStudy all = execute_passes(study, one_worker, kept, nullptr, nothing);
+  CHECK(all.complete);
+  CHECK(all.passes[0].runs == std::vector<PassRun>{known});
+  CHECK(all.passes[1].measured_speed_up == 1.0);
+}
+
+TEST_CASE("what cannot be executed is refused before anything is simulated") {
+  CHECK(refusal("{}") == "accepted");
+  CHECK(refusal(R"({"training": [{"batch": 8, "ranks": 2}]})").find("found 2 ranks") !=
+        std::string::npos);
+  CHECK(refusal(R"({"scenario": {"workload": {"bidirectional": "first"}},
+                    "training": {"batch": 8}})")
+            .find("\"bidirectional\": \"none\"") != std::string::npos);
+  CHECK(refusal(R"({"scenario": {"workload": {"optimizer": "adam"}}})").find("sgd") !=
+        std::string::npos);
+}
+
+TEST_CASE("buckets --execute writes what fits its schema, and goes on where it was stopped") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "study.json";
+  write_file_atomically(path, small_study(R"({"buckets": [1, 2], "rule": "optimal"})").dump());
+  const std::string target = (folder.path() / "out").string();
+  BucketsOptions options{.spec = path.string(),
+                         .out = target,
+                         .memory_time = false,
+                         .execute = "cpu",
+                         .workers = 1,
+                         .pin = false,
+                         .repetitions = 1};
+  const auto run_it = [&](std::string& said) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code =
+        run(options, Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr});
+    said = out.str() + err.str();
+    return code;
+  };
+  std::string said;
+  CHECK(run_it(said) == exit_done);
+  CHECK(said.find("4 executed passes: median error") != std::string::npos);
+  const std::string text = read_file(std::filesystem::path{target} / "executed.json");
+  check_schema(parse_json_node(text, "executed.json"), text, executed_passes_schema(), "x");
+  for (const char* name : {"executed.csv", "executed.svg", "report.html", "progress.json"}) {
+    CHECK(std::filesystem::exists(std::filesystem::path{target} / name));
+  }
+  options.resume = true;
+  CHECK(run_it(said) == exit_done);
+  const json again = json::parse(read_file(std::filesystem::path{target} / "executed.json"));
+  CHECK(again.at("rows") == json::parse(text).at("rows"));
+  options.workers = 0;
+  CHECK_THROWS_WITH_AS(run_it(said), doctest::Contains("found another request"), InputError);
+}
+
+}  // namespace schedlab

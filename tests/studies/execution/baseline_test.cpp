@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/execution/baseline.hpp"
+
+#include "cli/cmd_baseline.hpp"
+#include "real_exec/vendor/onednn_lstm.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "studies/base/schema_check.hpp"
+#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/skip.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <string>
+
+namespace schedlab {
+namespace {
+
+using testing::TemporaryFolder;
+
+std::string spec_file(const TemporaryFolder& folder, const std::string& workload) {
+  const auto path = folder.path() / "spec.json";
+  write_file_atomically(
+      path, R"({"machine": "ideal", "policy": "diagonal", "workload": )" + workload + "}");
+  return path.string();
+}
+
+std::vector<BaselineWorkload> workloads_of(const std::string& workload) {
+  const Spec spec = parse_spec(
+      R"({"machine": "ideal", "policy": "diagonal", "workload": )" + workload + "}", "spec.json");
+  const Grid grid(spec);
+  const Components components(spec, grid);
+  return baseline_workloads(grid, components);
+}
+
+TEST_CASE("baseline: how a network is cut into tasks does not matter, its sizes do") {
+  const auto found = workloads_of(
+      R"({"kind": "lstm", "pass": "backward", "layers": [2, 4], "steps": 3, "batch": 4, "hidden": 8,
+          "granularity": ["fine", "coarse"], "accumulation": ["ordered", "batched"]})");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].spec.layers == 2);
+  CHECK(found[1].spec.layers == 4);
+  CHECK(found[1].label ==
+        "lstm, pass=backward, layers=4, steps=3, batch=4, hidden=8, data_type=fp32");
+  CHECK(workloads_of(R"({"kind": "grid", "layers": 2, "steps": 3})").empty());
+}
+
+TEST_CASE("baseline: the fastest variant is the one with the smallest median of the call") {
+  BaselineWorkload workload;
+  const auto add = [&](const char* algorithm, std::vector<Duration> runs) {
+    BaselineVariant& variant = workload.variants.emplace_back();
+    variant.variant = {algorithm, "eager"};
+    variant.calls.push_back({.call = RnnCall::backward, .runs = std::move(runs)});
+  };
+  using namespace std::chrono_literals;
+  CHECK(workload.fastest(RnnCall::backward) == nullptr);
+  add("slow", {5us, 5us, 1us});   // median 5
+  add("fast", {4us, 4us, 90us});  // median 4
+  add("none", {});
+  REQUIRE(workload.fastest(RnnCall::backward) != nullptr);
+  CHECK(workload.fastest(RnnCall::backward)->variant.algorithm == "fast");
+  CHECK(workload.fastest(RnnCall::forward) == nullptr);
+}
+
+TEST_CASE(
+    "baseline: oneDNN's network, checked against double precision, as JSON that fits its "
+    "schema") {
+  if (!OnednnLstm::available()) {
+    testing::skip("built without oneDNN");
+    return;
+  }
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  std::ostringstream err;
+  BaselineOptions options;
+  options.spec = spec_file(folder,
+                           R"({"kind": "lstm", "pass": "backward", "layers": 2, "steps": 4,
+                               "batch": 3, "hidden": 16})");
+  options.out = (folder.path() / "out").string();
+  options.library = "onednn";
+  options.repetitions = 4;
+  options.check = true;
+  CHECK(run(options, {.out = out, .err = err, .interactive = false, .stop = nullptr}) == 0);
+  const std::string text = read_file(folder.path() / "out" / "baseline.json");
+  CHECK_NOTHROW(
+      check_schema(parse_json_node(text, "baseline.json"), text, baseline_schema(), "baseline"));
+  const auto json = nlohmann::json::parse(text);
+  const auto& variant = json.at("workloads").at(0).at("variants").at(0);
+  CHECK(variant.at("difference").get<double>() > 0.0);  // it was compared: rounding differs
+  CHECK(variant.at("difference").get<double>() < 1e-5);
+  REQUIRE(variant.at("calls").size() == 2);
+  CHECK(variant.at("calls").at(0).at("call") == "forward");
+  CHECK(variant.at("calls").at(1).at("runs_us").size() == 4);
+  CHECK(variant.at("calls").at(1).at("min_us") <= variant.at("calls").at(1).at("median_us"));
+  CHECK(err.str().find("error") == std::string::npos);
+  const Baselines back = read_baselines((folder.path() / "out" / "baseline.json").string());
+  CHECK(baseline_json(back) == text);
+}
+
+TEST_CASE("baseline: a spec without a recurrent network is refused with what would do") {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  BaselineOptions options;
+  options.spec = spec_file(folder, R"({"kind": "grid", "layers": 2, "steps": 3})");
+  options.out = (folder.path() / "out").string();
+  options.library = "onednn";
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(
+          run(options, {.out = out, .err = out, .interactive = false, .stop = nullptr})),
+      doctest::Contains("no lstm or gru"),
+      InputError);
+}
+
+TEST_CASE("baseline: what a library does not do is noted, with its reason") {
+  if (!OnednnLstm::available()) {
+    testing::skip("built without oneDNN");
+    return;
+  }
+  BaselineRequest request;
+  request.repetitions = 1;
+  const Baselines all = measure_baselines(
+      request,
+      workloads_of(R"({"kind": "gru", "pass": "backward", "layers": 1, "steps": 2, "batch": 2,
+                       "hidden": 16})"));
+  const BaselineVariant& variant = all.workloads.at(0).variants.at(0);
+  CHECK(variant.note.find("lstm") != std::string::npos);
+  CHECK(variant.find(RnnCall::forward) == nullptr);
+}
+
+}  // namespace
+}  // namespace schedlab

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/formats/graph_json_operation.hpp"
+
+#include "workloads/formats/task_class_words.hpp"
+
+#include <string_view>
+
+namespace schedlab::detail {
+namespace {
+
+constexpr std::int64_t largest = GraphTotals::largest_size;
+
+}  // namespace
+
+Operation JsonOperationReader::read(JsonValues::Object fields) {
+  Operation operation{.name = {}, .kernels = {}};
+  for (auto field : fields) {
+    const std::string_view key = JsonValues::key_of(field);
+    place_.field(key);
+    if (key == "name") {
+      operation.name = values_.string(field.value());
+    } else if (key == "kind") {
+      operation.kind = static_cast<TaskKind>(values_.word(field.value(), task_kind_names()));
+    } else if (key == "class") {
+      operation.task_class =
+          static_cast<TaskClass>(values_.word(field.value(), task_class_names()));
+    } else if (key == "duration_us") {
+      operation.fixed_duration = values_.duration(field.value());
+    } else if (key == "kernels") {
+      for (auto item : values_.array(field.value())) {
+        place_.inner(operation.kernels.size());
+        operation.kernels.push_back(read_kernel(values_.object(item)));
+        place_.field("kernels");
+      }
+    } else {
+      place_.refuse_key(key, {"name", "kind", "class", "duration_us", "kernels"});
+    }
+  }
+  return operation;
+}
+
+Kernel JsonOperationReader::read_kernel(JsonValues::Object fields) {
+  Kernel kernel;
+  for (auto field : fields) {
+    const std::string_view key = JsonValues::key_of(field);
+    place_.inner_field(key);
+    if (key == "kind") {
+      kernel.kind = static_cast<TaskKind>(values_.word(field.value(), task_kind_names()));
+    } else if (key == "data_type") {
+      kernel.type = static_cast<DataType>(values_.word(field.value(), data_type_names()));
+    } else if (key == "m") {
+      kernel.m = values_.integer(field.value(), 0, largest);
+    } else if (key == "n") {
+      kernel.n = values_.integer(field.value(), 0, largest);
+    } else if (key == "k") {
+      kernel.k = values_.integer(field.value(), 0, largest);
+    } else if (key == "flops") {
+      kernel.flops = Flops{values_.number(field.value(), 1e30)};
+    } else if (key == "bytes_read") {
+      kernel.bytes_read = Bytes{values_.integer(field.value(), 0, largest)};
+    } else if (key == "bytes_written") {
+      kernel.bytes_written = Bytes{values_.integer(field.value(), 0, largest)};
+    } else if (key == "pageable") {
+      kernel.pageable = values_.flag(field.value());
+    } else if (!read_grid(key, field.value(), kernel.grid)) {
+      place_.refuse_key(key,
+                        {"kind",
+                         "data_type",
+                         "m",
+                         "n",
+                         "k",
+                         "flops",
+                         "bytes_read",
+                         "bytes_written",
+                         "pageable",
+                         "blocks",
+                         "threads",
+                         "registers",
+                         "shared_memory_bytes",
+                         "compute_share"});
+    }
+  }
+  if (!totals_.add_bytes(kernel.bytes_read.count() + kernel.bytes_written.count())) {
+    place_.refuse("more bytes than can be counted", "smaller kernels");
+  }
+  return kernel;
+}
+
+bool JsonOperationReader::read_grid(std::string_view key,
+                                    JsonValues::Value value,
+                                    KernelGrid& grid) {
+  if (key == "blocks") {
+    grid.blocks = static_cast<std::uint32_t>(values_.integer(value, 0, most_blocks));
+  } else if (key == "threads") {
+    grid.block.threads = static_cast<std::uint16_t>(values_.integer(value, 0, most_threads));
+  } else if (key == "registers") {
+    grid.block.registers = static_cast<std::uint16_t>(values_.integer(value, 0, most_registers));
+  } else if (key == "shared_memory_bytes") {
+    grid.block.shared_memory =
+        static_cast<std::uint32_t>(values_.integer(value, 0, most_shared_memory));
+  } else if (key == "compute_share") {
+    grid.compute_share = static_cast<float>(values_.number(value, 1));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace schedlab::detail

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/models/recurrent/recurrent.hpp"
+
+#include "sim/base/error.hpp"
+#include "workloads/buckets/checkpoints.hpp"
+#include "workloads/models/model_limits.hpp"
+#include "workloads/models/recurrent/recurrent_stack.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using detail::ChainSpec;
+using detail::GraphEmitter;
+using detail::RecurrentChain;
+using detail::RecurrentStack;
+using detail::Steps;
+
+std::int64_t checkpoints_of(const RecurrentSpec& spec) {
+  return spec.checkpoints > 0 ? spec.checkpoints : default_checkpoints(spec.cell, spec.steps);
+}
+
+void check_recomputation(const RecurrentSpec& spec) {
+  if (spec.recompute == Recompute::keep_backward) return;
+  const std::string word{to_string(spec.recompute)};
+  if (spec.pass != RecurrentPass::training) {
+    throw InfeasibleError(
+        fmt::format("recompute {} needs the forward pass that it keeps less or more of in the same "
+                    "graph; set \"pass\": \"training\"",
+                    word),
+        "pass",
+        spec.pass == RecurrentPass::forward ? "forward" : "backward",
+        "training");
+  }
+  if (spec.input_steps != 1) {
+    throw InfeasibleError(
+        fmt::format("recompute {} keeps and computes the input products of single steps; set "
+                    "\"input_steps\": 1",
+                    word),
+        "input_steps",
+        fmt::format("{}", spec.input_steps),
+        "1");
+  }
+  if (spec.recompute != Recompute::sqrt && spec.recompute != Recompute::optimal) return;
+  if (spec.bidirectional != Bidirectional::none) {
+    throw InfeasibleError(
+        fmt::format("recompute {} advances all layers step by step, which bidirectional layers "
+                    "cannot; use data_drop, or \"bidirectional\": \"none\"",
+                    word),
+        "bidirectional",
+        spec.bidirectional == Bidirectional::first ? "first" : "all",
+        "none");
+  }
+  if (spec.recompute == Recompute::optimal) {
+    const std::int64_t slots = std::min(checkpoints_of(spec), spec.steps - 1);
+    detail::check_nodes("lstm", spec.layers, fewest_forward_steps(spec.steps, slots));
+  }
+}
+
+void check(const RecurrentSpec& spec) {
+  const auto at_least_one = [](std::int64_t value, const char* name) {
+    SCHEDLAB_EXPECTS(value >= 1, fmt::format("recurrent: {} is {}", name, value));
+  };
+  at_least_one(spec.layers, "layers");
+  at_least_one(spec.steps, "steps");
+  at_least_one(spec.batch, "batch");
+  at_least_one(spec.hidden, "hidden");
+  at_least_one(spec.accumulation_steps, "accumulation_steps");
+  at_least_one(spec.partial_buffers, "partial_buffers");
+  SCHEDLAB_EXPECTS(spec.input >= 0, fmt::format("recurrent: input is {}", spec.input));
+  SCHEDLAB_EXPECTS(spec.input_steps >= 0,
+                   fmt::format("recurrent: input_steps is {}", spec.input_steps));
+  detail::check_nodes("lstm", chain_count(spec), spec.steps);
+  const auto hidden = static_cast<double>(spec.hidden);
+  // Two directions double the width of an input.
+  const double width = std::max(2 * hidden, static_cast<double>(spec.input));
+  detail::check_recurrent_tensors({.steps = spec.steps,
+                                   .batch = spec.batch,
+                                   .hidden = hidden,
+                                   .width = width,
+                                   .buffers = spec.partial_buffers});
+  SCHEDLAB_EXPECTS(spec.checkpoints >= 0,
+                   fmt::format("recurrent: checkpoints is {}", spec.checkpoints));
+  check_recomputation(spec);
+}
+
+/// The whole graph; used once.
+class Generator {
+ public:
+  explicit Generator(const RecurrentSpec& spec)
+      : spec_(spec), out_(spec.type, spec.tensors, spec.tensor_names) {
+    if (spec_.input == 0) spec_.input = spec_.hidden;
+    input_.resize(static_cast<std::size_t>(spec_.steps));
+    output_gradient_.resize(input_.size());
+  }
+
+  [[nodiscard]] TaskGraph build() &&;
+
+ private:
+  [[nodiscard]] bool training() const { return spec_.pass == RecurrentPass::training; }
+  [[nodiscard]] std::size_t estimated_tasks() const;
+  [[nodiscard]] std::int64_t output_elements(RecurrentStack& stack) const {
+    return spec_.steps * spec_.batch * spec_.hidden * static_cast<std::int64_t>(stack.top().size());
+  }
+  void fill(Steps& steps, TaskId task, TensorId tensor) {
+    std::fill(steps.begin(), steps.end(), detail::Value{task, tensor, true});
+  }
+  void add_transfer_in();
+  void add_loss(RecurrentStack& stack);
+  void add_backward(RecurrentStack& stack);
+  void add_transfer_out();
+
+  RecurrentSpec spec_;
+  GraphEmitter out_;
+  Steps input_;            // x, one tensor
+  Steps output_gradient_;  // dy, one tensor
+  TaskId loss_;
+  TensorId loss_value_;
+};
+
+TaskGraph Generator::build() && {
+  out_.reserve(estimated_tasks());
+  const bool copied = training() && spec_.transfers;
+  const TensorId x =
+      out_.tensor("x", -1, GraphEmitter::no_step, spec_.steps * spec_.batch * spec_.input, !copied);
+  fill(input_, TaskId::none(), x);
+  ChainSpec chain;
+  chain.shape = {.batch = spec_.batch,
+                 .hidden = spec_.hidden,
+                 .width = spec_.input,
+                 .type = spec_.type,
+                 .cell = spec_.cell};
+  chain.steps = spec_.steps;
+  chain.cut = {.granularity = spec_.granularity,
+               .accumulation = spec_.accumulation,
+               .accumulation_steps = spec_.accumulation_steps,
+               .partial_buffers = spec_.partial_buffers,
+               .buffer_order = spec_.buffer_order,
+               .input_steps = spec_.input_steps};
+  chain.pass = spec_.pass;
+  chain.recompute = spec_.recompute;
+  RecurrentStack stack{out_,
+                       chain,
+                       {.count = spec_.layers,
+                        .bidirectional = spec_.bidirectional,
+                        .returns_input_gradients = true},
+                       {&input_}};
+  stack.add_upstream(&output_gradient_);
+  stack.add_parameters();
+  if (spec_.pass == RecurrentPass::backward) {
+    fill(output_gradient_,
+         TaskId::none(),
+         out_.tensor("dy", -1, GraphEmitter::no_step, output_elements(stack), true));
+    stack.add_borders();
+  }
+  if (copied) add_transfer_in();
+  if (spec_.pass != RecurrentPass::backward) stack.forward();
+  if (training()) {
+    add_loss(stack);
+    stack.add_borders();
+  }
+  if (spec_.pass != RecurrentPass::forward) {
+    add_backward(stack);
+    stack.add_reductions();
+  }
+  if (training()) {
+    stack.add_updates(spec_.optimizer);
+    if (spec_.transfers) add_transfer_out();
+  }
+  return std::move(out_).build();
+}
+
+std::size_t Generator::estimated_tasks() const {
+  const auto nodes = static_cast<std::size_t>(chain_count(spec_) * spec_.steps);
+  const bool whole = spec_.granularity == Granularity::coarse;
+  const bool apart = spec_.granularity == Granularity::matmul;
+  const bool forward_whole = whole || spec_.granularity == Granularity::data_and_weight;
+  const std::size_t more = spec_.cell == RecurrentCell::gru_reset_before ? 3 : 0;
+  const std::size_t backward = whole ? 1 : (apart ? 6 : 5) + more;
+  const std::size_t forward = forward_whole ? 1 : 3 + more;
+  return nodes * ((spec_.pass == RecurrentPass::forward ? 0 : backward) +
+                  (spec_.pass == RecurrentPass::backward ? 0 : forward));
+}
+
+void Generator::add_transfer_in() {
+  const std::int64_t bytes = out_.bytes(spec_.steps * spec_.batch * spec_.input);
+  Kernel copy = copy_kernel(TaskKind::copy_host_to_device, bytes, spec_.type);
+  copy.pageable = spec_.pageable;
+  const TaskId transfer =
+      out_.task(out_.operation("transfer_in", TaskClass::transfer, {copy}), -1, -1);
+  out_.writes(transfer, input_.front().tensor);
+  fill(input_, transfer, input_.front().tensor);
+}
+
+void Generator::add_loss(RecurrentStack& stack) {
+  const std::int64_t elements = output_elements(stack);
+  loss_ = out_.task(
+      out_.operation("loss", TaskClass::critical_pointwise, {loss_kernel(elements, spec_.type)}),
+      -1,
+      -1);
+  for (const RecurrentChain* chain : stack.top()) {
+    out_.edge(chain->final_h().task, loss_);  // the last step; after all others
+    for (const detail::Value& value : chain->outputs()) out_.reads(loss_, value.tensor);
+  }
+  out_.reads(loss_, out_.tensor("y", -1, GraphEmitter::no_step, elements, true));
+  const TensorId gradient = out_.tensor("dy", -1, GraphEmitter::no_step, elements, false);
+  loss_value_ = out_.tensor("loss", -1, GraphEmitter::no_step, 1, false);
+  out_.writes(loss_, gradient);
+  out_.writes(loss_, loss_value_);
+  fill(output_gradient_, loss_, gradient);
+}
+
+void Generator::add_backward(RecurrentStack& stack) {
+  if (spec_.recompute == Recompute::sqrt) {
+    stack.backward(segmented_actions(spec_.steps, checkpoint_segment(spec_.cell, spec_.steps)));
+  } else if (spec_.recompute == Recompute::optimal) {
+    stack.backward(checkpointed_actions(spec_.steps, checkpoints_of(spec_)));
+  } else {
+    stack.backward();
+  }
+}
+
+void Generator::add_transfer_out() {
+  Kernel copy =
+      copy_kernel(TaskKind::copy_device_to_host, bytes_per_element(spec_.type), spec_.type);
+  copy.pageable = spec_.pageable;
+  const TaskId transfer =
+      out_.task(out_.operation("transfer_out", TaskClass::transfer, {copy}), -1, -1);
+  out_.edge(loss_, transfer);
+  out_.reads(transfer, loss_value_);
+}
+
+}  // namespace
+
+std::int64_t chain_count(const RecurrentSpec& spec) {
+  switch (spec.bidirectional) {
+    case Bidirectional::first:
+      return spec.layers + 1;
+    case Bidirectional::all:
+      return 2 * spec.layers;
+    default:
+      return spec.layers;
+  }
+}
+
+std::int64_t parameter_count(const RecurrentSpec& spec) {
+  std::int64_t sum = 0;
+  std::int64_t width = spec.input == 0 ? spec.hidden : spec.input;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
+    const std::int64_t directions = detail::is_bidirectional(spec.bidirectional, layer) ? 2 : 1;
+    const RecurrentShape shape{.batch = spec.batch,
+                               .hidden = spec.hidden,
+                               .width = width,
+                               .type = spec.type,
+                               .cell = spec.cell};
+    sum += directions * shape.parameters();
+    width = directions * spec.hidden;
+  }
+  return sum;
+}
+
+TaskGraph recurrent(const RecurrentSpec& spec) {
+  check(spec);
+  return Generator{spec}.build();
+}
+
+}  // namespace schedlab

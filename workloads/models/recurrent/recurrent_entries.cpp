@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/models/recurrent/recurrent_entries.hpp"
+
+#include "workloads/entry_options.hpp"
+#include "workloads/workload_entries.hpp"
+
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 3> pass_words{"forward", "backward", "training"};
+constexpr std::array<std::string_view, 3> bidirectional_words{"none", "first", "all"};
+constexpr std::array<std::string_view, 2> reset_words{"after", "before"};
+constexpr std::array<std::string_view, 2> memory_words{"pinned", "pageable"};
+
+std::vector<OptionSpec> recurrent_options() {
+  std::vector<OptionSpec> options{
+      detail::size_option("layers", 4, "layers of the network", 1, 32767),
+      detail::size_option("steps", 50, "unrolled time steps"),
+      detail::size_option("batch", 64, "sequences trained at once"),
+      detail::size_option("hidden", 1024, "width of the hidden state, of each direction"),
+      detail::size_option("input", 0, "width of the input of layer 0; 0: as hidden", 0),
+      {.name = "bidirectional",
+       .default_value = std::string{"none"},
+       .doc = "layers that also run from the last step to the first",
+       .allowed = detail::allowed(bidirectional_words)},
+      {.name = "data_type",
+       .default_value = std::string{"fp32"},
+       .doc = "type of all elements",
+       .allowed = data_type_names()},
+      {.name = "pass",
+       .default_value = std::string{"backward"},
+       .doc = "part of a training step that is scheduled",
+       .allowed = detail::allowed(pass_words)}};
+  detail::add_cut_options(options);
+  options.push_back(
+      detail::size_option("input_steps",
+                          1,
+                          "forward steps of a layer whose input products are one product; 0: all",
+                          0));
+  detail::add_training_options(options, Optimizer::sgd, "of pass training: ");
+  options.push_back({.name = "recompute",
+                     .default_value = std::string{to_string(Recompute::keep_backward)},
+                     .doc = "of pass training: what the forward pass keeps for the backward pass, "
+                            "which computes the rest once more",
+                     .allowed = recompute_names()});
+  options.push_back(detail::size_option("checkpoints",
+                                        0,
+                                        "steps whose state recompute optimal keeps, besides the "
+                                        "first input; 0: as many as sqrt",
+                                        0));
+  options.push_back({.name = "host_memory",
+                     .default_value = std::string{"pinned"},
+                     .doc = "of pass training: where the batch comes from and the loss goes to; "
+                            "pageable: a host thread copies it and waits",
+                     .allowed = detail::allowed(memory_words)});
+  return options;
+}
+
+RecurrentSpec spec_from(const Options& o) {
+  const RecurrentCut cut = detail::cut_from(o);
+  RecurrentSpec spec;
+  spec.layers = o.integer("layers");
+  spec.steps = o.integer("steps");
+  spec.batch = o.integer("batch");
+  spec.hidden = o.integer("hidden");
+  spec.input = o.integer("input");
+  spec.type = data_type_from(o.text("data_type"));
+  spec.pass = detail::word_to(pass_words, o.text("pass"), RecurrentPass::backward);
+  spec.granularity = cut.granularity;
+  spec.accumulation = cut.accumulation;
+  spec.accumulation_steps = cut.accumulation_steps;
+  spec.partial_buffers = cut.partial_buffers;
+  spec.buffer_order = cut.buffer_order;
+  spec.input_steps = o.integer("input_steps");
+  spec.bidirectional =
+      detail::word_to(bidirectional_words, o.text("bidirectional"), Bidirectional::none);
+  spec.optimizer = detail::optimizer_from(o);
+  spec.transfers = o.flag("include_transfers");
+  spec.pageable = o.text("host_memory") == "pageable";
+  spec.recompute = recompute_from(o.text("recompute"));
+  spec.checkpoints = o.integer("checkpoints");
+  spec.tensors = o.flag("include_tensors");
+  return spec;
+}
+
+RecurrentSpec gru_spec_from(const Options& o) {
+  RecurrentSpec spec = spec_from(o);
+  spec.cell = o.text("reset") == "after" ? RecurrentCell::gru : RecurrentCell::gru_reset_before;
+  return spec;
+}
+
+}  // namespace
+
+WorkloadInfo lstm_workload() {
+  return {.name = "lstm",
+          .summary =
+              "LSTM of any size, one direction or two, forward, backward or a whole training "
+              "step, cut as TurboLSTM cuts it",
+          .options = recurrent_options(),
+          .make = [](const Options& o) { return recurrent(spec_from(o)); }};
+}
+
+WorkloadInfo gru_workload() {
+  std::vector<OptionSpec> options = recurrent_options();
+  options.push_back({.name = "reset",
+                     .default_value = std::string{"after"},
+                     .doc = "where the reset gate applies: to the recurrent product, as libraries "
+                            "do, or to the state before it, as published",
+                     .allowed = detail::allowed(reset_words)});
+  return {.name = "gru",
+          .summary = "GRU of any size, one direction or two, cut like the LSTM",
+          .options = std::move(options),
+          .make = [](const Options& o) { return recurrent(gru_spec_from(o)); }};
+}
+
+std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Options& options) {
+  if (workload == "lstm") return spec_from(options);
+  if (workload == "gru") return gru_spec_from(options);
+  return std::nullopt;
+}
+
+RecurrentWords network_words(const RecurrentSpec& spec) {
+  const auto word = [](const auto& words, auto value) {
+    return std::string{words[static_cast<std::size_t>(value)]};
+  };
+  const bool lstm = spec.cell == RecurrentCell::lstm;
+  RecurrentWords words{.workload = lstm ? "lstm" : "gru",
+                       .options = {{"pass", word(pass_words, spec.pass)},
+                                   {"layers", spec.layers},
+                                   {"steps", spec.steps},
+                                   {"batch", spec.batch},
+                                   {"hidden", spec.hidden},
+                                   {"input", spec.input == 0 ? spec.hidden : spec.input},
+                                   {"bidirectional", word(bidirectional_words, spec.bidirectional)},
+                                   {"data_type", std::string{to_string(spec.type)}}}};
+  if (!lstm) {
+    const bool before = spec.cell == RecurrentCell::gru_reset_before;
+    words.options.emplace_back("reset", word(reset_words, before ? 1 : 0));
+  }
+  return words;
+}
+
+}  // namespace schedlab
