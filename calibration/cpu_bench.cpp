@@ -7,7 +7,7 @@
 #include "real_exec/recurrent/recurrent_work.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
-#include "studies/execution/execution.hpp"
+#include "real_exec/cpu/processor_name.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-
-#include <cstdint>
-#include <string>
+#include "studies/execution/baseline_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -12,25 +9,7 @@ class App;
 
 namespace schedlab {
 
-struct BaselineOptions {
-  std::string spec{};
-  std::string out{};
-  std::string library{};
-  std::uint32_t repetitions = 20;
-  std::uint32_t warm_up = 3;
-  std::uint32_t threads = 0;
-  std::uint64_t seed = 1;
-  bool check = false;
-  bool profile = false;
-  bool overwrite = false;
-  bool json = false;
-};
-
 /// Adds the verb `baseline`.
 CLI::App* add_to(CLI::App& app, BaselineOptions& options);
-/// Times a vendor library's own recurrent networks on the workloads of a spec -> a folder with
-/// baseline.json and baseline.csv. With --check exit_failed if an output is further from the
-/// reference than the data type explains.
-[[nodiscard]] int run(const BaselineOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

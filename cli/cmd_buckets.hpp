@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-
-#include <cstdint>
-#include <string>
+#include "studies/buckets/buckets_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -12,26 +9,7 @@ class App;
 
 namespace schedlab {
 
-struct BucketsOptions {
-  std::string spec{};
-  std::string out{};
-  std::string machine{};  ///< file that replaces the machine of the spec's scenario
-  bool memory_time = true;
-  std::string execute{};  ///< "cpu", "cuda": run the passes for real; empty: do not
-  std::uint32_t workers = 0;
-  std::string host = "preloaded";
-  std::string allocate = "by_tensor";
-  bool pin = true;
-  std::uint32_t repetitions = 3;
-  bool resume = false;
-  bool overwrite = false;
-  bool json = false;
-};
-
 /// Adds the verb `buckets`.
 CLI::App* add_to(CLI::App& app, BucketsOptions& options);
-/// Passes over sequences of different lengths: a table, and a folder of files. Returns exit_failed
-/// if it was stopped; what is done is kept.
-[[nodiscard]] int run(const BucketsOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

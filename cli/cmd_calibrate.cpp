@@ -2,11 +2,11 @@
 #include "cli/cmd_calibrate.hpp"
 
 #include "calibration/calibration.hpp"
+#include "calibration/calibration_text.hpp"
 #include "calibration/cpu_bench.hpp"
 #include "calibration/cuda_bench.hpp"
 #include "calibration/device_calibration.hpp"
 #include "calibration/rule_sheet.hpp"
-#include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/output_folder.hpp"
@@ -15,7 +15,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -33,8 +32,6 @@ void write_listed(const std::filesystem::path& file, const std::string& text) {
   write_named_file(file, [&](const auto& place) { write_file_atomically(place, text); });
 }
 
-using Json = nlohmann::ordered_json;
-
 /// Before minutes of measuring, and not after them.
 void expect_writable(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::absolute(path).parent_path();
@@ -50,137 +47,6 @@ void expect_writable(const std::string& path) {
                                  : fmt::format("no folder \"{}\"", parent.string()),
                     .expected = "the path of a machine file to write",
                     .hint = {}});
-}
-
-void print_classes(const ProfileFits& fits, const Terminal& terminal) {
-  terminal.out << "\n  error on shapes that were left out of the fit\n";
-  terminal.out << fmt::format(
-      "  {:<18} {:>7} {:>9} {:>9}   {}\n", "operation", "kernels", "median %", "90 % <", "shapes");
-  for (const KernelClass& one : fits.classes()) {
-    const std::string errors =
-        one.held_out()
-            ? fmt::format("{:>9.1f} {:>9.1f}", 100 * one.error(0.5), 100 * one.error(0.9))
-            : fmt::format("{:>9} {:>9}", "-", "-");
-    const std::string name = one.type() == DataType::fp32
-                                 ? one.operation()
-                                 : fmt::format("{} {}", one.operation(), to_string(one.type()));
-    terminal.out << fmt::format(
-        "  {:<18} {:>7} {}   {}\n", name, one.samples().size(), errors, one.hull_text());
-  }
-}
-
-void print_text(const MachineSpec& machine,
-                const ProfileFits& fits,
-                const std::string& out,
-                double seconds,
-                const Terminal& terminal) {
-  const KernelProfile& profile = *machine.platform.devices[DeviceId{0}].profile;
-  terminal.out << fmt::format(
-      "{}\n  {} kernels of {} classes in {:.0f} s; equal runs scatter by {:.1f} %\n  cut: a block "
-      "for every {:.3g} FLOP or {:.3g} bytes, at most {}\n",
-      machine.description,
-      profile.samples.size(),
-      fits.classes().size(),
-      seconds,
-      100 * profile.noise,
-      profile.cut.flops_per_block,
-      profile.cut.bytes_per_block,
-      profile.units);
-  for (const NumberSource& source : machine.sources) {
-    if (source.origin != Origin::measured) continue;
-    terminal.out << fmt::format("  {:<36} {:>10.3f}\n", source.pointer.substr(1), source.value);
-  }
-  for (const CoRunSlowDown& one : profile.co_run) {
-    terminal.out << fmt::format("  {:<36} {:>10.3f}\n",
-                                fmt::format("slow-down beside others/{}", to_string(one.kind)),
-                                one.factor);
-  }
-  print_classes(fits, terminal);
-  terminal.out << fmt::format("\nwrote {}\n", out);
-}
-
-Json classes_json(const ProfileFits& fits) {
-  Json classes = Json::array();
-  for (const KernelClass& one : fits.classes()) {
-    Json entry{{"operation", one.operation()},
-               {"kind", std::string{to_string(one.kind())}},
-               {"type", std::string{to_string(one.type())}},
-               {"samples", one.samples().size()},
-               {"valid", one.hull_text()},
-               {"held_out", one.held_out()}};
-    if (one.held_out()) {
-      entry["error_median"] = one.error(0.5);
-      entry["error_p90"] = one.error(0.9);
-    }
-    classes.push_back(std::move(entry));
-  }
-  return classes;
-}
-
-void print_json(const MachineSpec& machine,
-                const ProfileFits& fits,
-                const std::string& out,
-                double seconds,
-                const Terminal& terminal) {
-  const KernelProfile& profile = *machine.platform.devices[DeviceId{0}].profile;
-  Json summary{{"machine", machine.name},
-               {"out", out},
-               {"seconds", seconds},
-               {"samples", profile.samples.size()},
-               {"noise", profile.noise},
-               {"flops_per_block", profile.cut.flops_per_block},
-               {"bytes_per_block", profile.cut.bytes_per_block},
-               {"classes", classes_json(fits)}};
-  terminal.out << summary.dump(2) << '\n';
-}
-
-/// "out/mine.json" -> "out/mine.rule_sheet" + `ending`
-std::string beside(const std::string& out, const std::string& ending) {
-  return std::filesystem::path{out}.replace_extension("rule_sheet" + ending).string();
-}
-
-Json names_of(const RuleSheet& sheet, RuleVerdict verdict) {
-  Json names = Json::array();
-  for (const MeasuredRule& rule : sheet.rules) {
-    if (rule.verdict == verdict) names.push_back(rule.name);
-  }
-  return names;
-}
-
-void print_device_json(const DeviceCalibration& made,
-                       const ProfileFits& fits,
-                       const std::string& out,
-                       double seconds,
-                       const Terminal& terminal) {
-  Json rules = Json::object();
-  for (const RuleVerdict verdict : {RuleVerdict::agrees,
-                                    RuleVerdict::differs,
-                                    RuleVerdict::not_measured,
-                                    RuleVerdict::not_simulated}) {
-    rules[std::string{to_string(verdict)}] = names_of(made.rules, verdict);
-  }
-  const Json summary{{"machine", made.machine.name},
-                     {"out", out},
-                     {"rule_sheet", beside(out, ".json")},
-                     {"seconds", seconds},
-                     {"rules", std::move(rules)},
-                     {"classes", classes_json(fits)}};
-  terminal.out << summary.dump(2) << '\n';
-}
-
-void print_device_text(const DeviceCalibration& made,
-                       const ProfileFits& fits,
-                       const std::string& out,
-                       double seconds,
-                       const Terminal& terminal) {
-  terminal.out << rule_sheet_text(made.rules);
-  print_classes(fits, terminal);
-  terminal.out << fmt::format("\n{} kernels in {:.0f} s\nwrote {}, {} and {}\n",
-                              made.machine.platform.devices[DeviceId{0}].profile->samples.size(),
-                              seconds,
-                              out,
-                              beside(out, ".json"),
-                              beside(out, ".md"));
 }
 
 RuleProgress shown(Progress& progress, const Terminal& terminal) {
@@ -279,8 +145,8 @@ int run(const CalibrateOptions& options, CalibrationBench& bench, const Terminal
   progress.finish();
   write_listed(options.out, write_machine(machine));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  const ProfileFits fits{*machine.platform.devices[DeviceId{0}].profile};
-  (options.json ? print_json : print_text)(machine, fits, options.out, seconds, terminal);
+  terminal.out << (options.json ? calibration_json : calibration_text)(
+      machine, options.out, seconds);
   return exit_done;
 }
 
@@ -299,12 +165,11 @@ int run(const CalibrateOptions& options,
       shown(progress, terminal));
   progress.finish();
   write_listed(options.out, write_machine(made.machine));
-  write_listed(beside(options.out, ".json"), rule_sheet_json(made.rules));
-  write_listed(beside(options.out, ".md"), rule_sheet_markdown(made.rules));
+  write_listed(rule_sheet_file(options.out, ".json"), rule_sheet_json(made.rules));
+  write_listed(rule_sheet_file(options.out, ".md"), rule_sheet_markdown(made.rules));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  const ProfileFits fits{*made.machine.platform.devices[DeviceId{0}].profile};
-  (options.json ? print_device_json : print_device_text)(
-      made, fits, options.out, seconds, terminal);
+  terminal.out << (options.json ? device_calibration_json : device_calibration_text)(
+      made, options.out, seconds);
   return exit_done;
 }
 

@@ -3,7 +3,6 @@
 
 #include "calibration/bench.hpp"
 #include "calibration/device_bench.hpp"
-#include "hw_models/machine_spec.hpp"
 #include "studies/base/terminal.hpp"
 
 #include <cstdint>

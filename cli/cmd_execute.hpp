@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-
-#include <cstdint>
-#include <string>
+#include "studies/execution/execute_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -12,32 +9,9 @@ class App;
 
 namespace schedlab {
 
-struct ExecuteOptions {
-  std::string spec{};
-  std::string out{};
-  std::string device = "cpu";
-  std::string host = "own_core";
-  std::string proxy{};  ///< "", "spin" or "shapes"
-  std::string allocate = "whole_run";
-  std::uint32_t workers = 0;
-  std::uint32_t repetitions = 5;
-  std::uint32_t ranks = 0;        ///< of --device mpi; 0: as the spec says
-  std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the environment says
-  std::string precision{};        ///< of a CUDA device: "", "fp32", "tf32" or "bf16"
-  std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
-  bool debug_sync = false;        ///< of a CUDA device
-  bool profile = false;           ///< of a CUDA device
-  bool pin = true;
-  bool overwrite = false;
-  bool no_trace = false;
-  bool json = false;
-};
-
 /// Adds the verb `execute`.
 CLI::App* add_to(CLI::App& app, ExecuteOptions& options);
-/// Runs one scenario for real, several times -> a folder with the files that `simulate` writes, of
-/// the run with the median makespan. A run that fails or is stopped leaves trace.partial.json with
-/// what happened until then.
+/// On the device of the options: run_on_cpu(), run_on_cuda() or run_on_mpi().
 [[nodiscard]] int run(const ExecuteOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

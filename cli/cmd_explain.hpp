@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-
-#include <cstdint>
-#include <string>
+#include "studies/explanation/explain_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -12,20 +9,7 @@ class App;
 
 namespace schedlab {
 
-struct ExplainOptions {
-  std::string input{};
-  std::string out{};  ///< empty: only the terminal
-  std::uint32_t bins = 100;
-  std::string within{};  ///< of an imported trace: the annotation that the operator path is of
-  std::uint32_t instance = 0;
-  bool what_if = false;
-  bool overwrite = false;
-  bool json = false;
-};
-
 /// Adds the verb `explain`.
 CLI::App* add_to(CLI::App& app, ExplainOptions& options);
-/// Why a run took as long as it did: a table, and a folder of files if one is named.
-[[nodiscard]] int run(const ExplainOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-
-#include <string>
+#include "studies/scenario/graph_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -11,17 +9,7 @@ class App;
 
 namespace schedlab {
 
-struct GraphOptions {
-  std::string input{};
-  std::string machine = "ideal";
-  std::string to{};
-  std::string out{};
-  bool json = false;
-};
-
 /// Adds the verb `graph`.
 CLI::App* add_to(CLI::App& app, GraphOptions& options);
-/// Statistics and lower bounds of a graph, or its conversion.
-[[nodiscard]] int run(const GraphOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-
-#include <string>
-#include <vector>
+#include "studies/explanation/import_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -12,18 +9,7 @@ class App;
 
 namespace schedlab {
 
-struct ImportOptions {
-  std::vector<std::string> inputs{};
-  std::string out{};              ///< empty: only the terminal
-  std::string execution_trace{};  ///< of the run that the one profile is of
-  bool overwrite = false;
-  bool json = false;
-};
-
 /// Adds the verb `import`.
 CLI::App* add_to(CLI::App& app, ImportOptions& options);
-/// What profiles and graphs of other programs hold and what is odd about them; with a folder also
-/// as a graph, a plan and tables.
-[[nodiscard]] int run(const ImportOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-
-#include <string>
-#include <vector>
+#include "studies/explanation/replay_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -12,20 +9,7 @@ class App;
 
 namespace schedlab {
 
-struct ReplayOptions {
-  std::vector<std::string> traces{};  ///< one per rank
-  std::string strength = "copied_launches";
-  std::vector<std::string> what_if{};
-  bool despite_error = false;     ///< changes of a replay that is far off, too
-  std::string execution_trace{};  ///< whose dependencies policies plan with; empty: the streams'
-  std::string out{};              ///< empty: only the terminal
-  bool overwrite = false;
-  bool json = false;
-};
-
 /// Adds the verb `replay`.
 CLI::App* add_to(CLI::App& app, ReplayOptions& options);
-/// Simulates profiles again, says how far that is from them, and what changes would give.
-[[nodiscard]] int run(const ReplayOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

@@ -2,7 +2,6 @@
 #include "cli/cmd_schema.hpp"
 
 #include "calibration/rule_sheet.hpp"
-#include "hw_models/machine_spec.hpp"
 #include "studies/buckets/bucket_files.hpp"
 #include "studies/buckets/bucket_spec.hpp"
 #include "studies/buckets/executed_files.hpp"

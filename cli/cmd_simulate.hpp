@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-
-#include <string>
+#include "studies/scenario/simulate_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -11,19 +9,7 @@ class App;
 
 namespace schedlab {
 
-struct SimulateOptions {
-  std::string spec{};
-  std::string out{};
-  bool overwrite = false;
-  bool allow_findings = false;
-  bool no_trace = false;
-  bool json = false;
-};
-
 /// Adds the verb `simulate`.
 CLI::App* add_to(CLI::App& app, SimulateOptions& options);
-/// One scenario -> a folder of files. Returns exit_failed if the plan checker found something and
-/// findings are not allowed; the files are written in any case.
-[[nodiscard]] int run(const SimulateOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

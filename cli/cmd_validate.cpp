@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_validate.hpp"
 
-#include "sim/base/error.hpp"
-#include "sim/machine/kernel_profile.hpp"
-#include "studies/execution/cuda_execution.hpp"
-#include "studies/scenario/scenario.hpp"
-#include "studies/spec/spec.hpp"
-#include "studies/validation/spec_to_validate.hpp"
-#include "studies/validation/validate_run.hpp"
-
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
-#include <optional>
-#include <utility>
+#include <string>
+#include <vector>
 
 namespace schedlab {
 namespace {
-
-void expect_source(const ValidateOptions& options, const ValidateParts& parts) {
-  if (parts.measurer != nullptr || !options.recording.empty() || options.device == "cpu" ||
-      cuda_device_from(options.device)) {
-    return;
-  }
-  throw InputError({.file = "--device",
-                    .pointer = {},
-                    .found = options.device.empty() ? "neither --device nor --recording"
-                                                    : fmt::format("\"{}\"", options.device),
-                    .expected = "--device cpu, cuda or cuda:1, or a recording",
-                    .hint = "--recording DIR replays what validate --record DIR has written"});
-}
 
 /// What is measured, or was.
 void add_device_options(CLI::App& verb, ValidateOptions& options) {
@@ -96,48 +72,6 @@ void add_bounds(CLI::App& verb, ValidateOptions& options) {
 
 }  // namespace
 
-double share_option(const std::string& text, const std::string& flag) {
-  std::string_view number = text;
-  const bool percent = number.ends_with('%');
-  if (percent) number.remove_suffix(1);
-  while (number.ends_with(' ')) number.remove_suffix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc{} || end != number.data() + number.size() || !(value >= 0) ||
-      !std::isfinite(value)) {
-    throw InputError({.file = flag,
-                      .pointer = {},
-                      .found = fmt::format("\"{}\"", text),
-                      .expected = "a share such as 5% or 0.05",
-                      .hint = {}});
-  }
-  return percent ? value / 100 : value;
-}
-
-ExecutionSettings validation_settings(const ValidateOptions& options, const ScenarioSpace& space) {
-  ExecutionSettings settings{
-      .workers = options.workers, .pin = options.pin, .proxy = proxy_from(options.proxy)};
-  settings.allocation = *tensor_allocation_from(options.allocate);
-  const auto given = host_placement_from(options.host);
-  const Platform platform = space.components().machine(0).platform;
-  const KernelProfile* const profile = calibrated_profile(platform.devices[DeviceId{0}]);
-  if (profile != nullptr && settings.workers != 0 && settings.workers != profile->units) {
-    throw InputError(
-        {.file = "--workers",
-         .pointer = {},
-         .found = fmt::format("{}", settings.workers),
-         .expected = fmt::format("{}, as the machine was calibrated with", profile->units),
-         .hint = "schedlab calibrate --workers N measures for others"});
-  }
-  if (settings.workers == 0 && profile != nullptr) settings.workers = profile->units;
-  if (settings.workers == 0) {
-    settings.workers = default_workers(given.value_or(HostPlacement::own_core));
-  }
-  const bool core_left = settings.workers < available_cores();
-  settings.host = given.value_or(core_left ? HostPlacement::own_core : HostPlacement::shares_core);
-  return settings;
-}
-
 CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
   CLI::App* verb =
       app.add_subcommand("validate", "Simulate and measure a grid of scenarios, then compare");
@@ -159,16 +93,6 @@ CLI::App* add_to(CLI::App& app, ValidateOptions& options) {
       "trace.json (simulated and measured run as two processes, for Perfetto). Exit code 1 if a\n"
       "given bound is not kept; errors are judged within the calibrated range.");
   return verb;
-}
-
-int run(const ValidateOptions& options, const Terminal& terminal) {
-  return run(options, terminal, {});
-}
-
-int run(const ValidateOptions& options, const Terminal& terminal, const ValidateParts& parts) {
-  expect_source(options, parts);
-  const Spec spec = spec_to_validate(options);
-  return run_validation(options, terminal, parts, spec);
 }
 
 }  // namespace schedlab

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/base/terminal.hpp"
-#include "studies/execution/execution.hpp"
-#include "studies/execution/measurement.hpp"
-#include "studies/validation/prediction.hpp"
-
-#include <cstdint>
-#include <string>
+#include "studies/validation/validate_verb.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -15,63 +9,7 @@ class App;
 
 namespace schedlab {
 
-struct ValidateOptions {
-  std::string spec{};
-  std::string device{};  ///< cpu, cuda or cuda:1
-  std::string host{};    ///< placement; empty: see validation_settings()
-  std::string proxy{};   ///< "", "spin" or "shapes"
-  std::string allocate = "whole_run";
-  std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the machine says
-  std::string precision{};        ///< of a CUDA device: "", "fp32", "tf32" or "bf16"
-  std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
-  std::uint32_t workers = 0;
-  bool pin = true;
-  std::string recording{};  ///< folder, instead of a device
-  std::string machine{};    ///< file that replaces the spec's machine
-  std::string out{};
-  std::string record{};    ///< folder that keeps what was measured
-  std::string baseline{};  ///< baseline.json of a library to compare with
-  std::uint32_t repetitions = 15;
-  std::uint32_t warm_up = 2;
-  std::uint32_t draws = 100;
-  std::uint64_t seed = 1;
-  std::uint32_t kept_traces = 3;  ///< of each scenario, those nearest to the median
-  bool predict_only = false;      ///< nothing is measured
-  std::int64_t timeline = -1;     ///< scenario; -1: the one with the largest error
-  std::string max_median_error{};
-  std::string max_p90_error{};
-  std::string min_order{};
-  std::string min_coverage{};
-  bool overwrite = false;
-  bool json = false;
-};
-
-/// What a validation needs besides its options: given by the program, or by a test.
-struct ValidateParts {
-  Measurer* measurer = nullptr;     ///< nullptr: made for the device of the options
-  CalibrationLookup calibration{};  ///< empty: what the machine's profile says
-  /// Do the measurer's runs end when the host has waited for the device, as a CUDA device's do?
-  /// Else with the last activity.
-  bool ends_synchronized = false;
-};
-
 /// Adds the verb `validate`.
 CLI::App* add_to(CLI::App& app, ValidateOptions& options);
-/// Simulates and measures a grid of scenarios and compares them: a folder with figures, tables,
-/// pictures and a report. Returns exit_failed if it was interrupted, nothing could be compared or a
-/// given bound is not kept; the files are written in any case.
-[[nodiscard]] int run(const ValidateOptions& options, const Terminal& terminal);
-[[nodiscard]] int run(const ValidateOptions& options,
-                      const Terminal& terminal,
-                      const ValidateParts& parts);
-
-/// Workers and host as the options say. Left out, as many workers as the machine's profile was
-/// measured with, and the host on a core of its own if one is left. Throws InputError for another
-/// number of workers than the profile's.
-[[nodiscard]] ExecutionSettings validation_settings(const ValidateOptions& options,
-                                                    const ScenarioSpace& space);
-
-/// "5%", "5 %" or "0.05" as 0.05. Throws InputError that names the flag.
-[[nodiscard]] double share_option(const std::string& text, const std::string& flag);
 
 }  // namespace schedlab

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # schedlab_add_library, schedlab_add_executable, schedlab_add_test: the only way targets are made here.
 
-# schedlab_add_library(<name> HEADERS <h>... SOURCES <c>... DEPENDS <public>... PRIVATE <linked>... HEADER_ONLY <h-o>...
-#                      [ALONE <c>...])
+# schedlab_add_library(<name> [INTERNAL] HEADERS <h>... SOURCES <c>... DEPENDS <public>... PRIVATE <linked>...
+#                      HEADER_ONLY <h-o>... [ALONE <c>...])
 #
 # Makes the target schedlab_<name> and the alias schedlab::<name>, from files listed by hand relative to the folder.
+# INTERNAL     of the program and its tests: not installed.
 # HEADERS      all installed, under include/schedlab/<folder>; each must compile alone (all_verify_interface_header_sets).
 # DEPENDS      targets that appear in public headers.
 # PRIVATE      libraries used only in sources and linked.
@@ -14,7 +15,7 @@
 #              the time).
 # Without SOURCES the library is an interface library, so a folder may start with headers alone.
 function(schedlab_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "INTERNAL" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY;ALONE")
   schedlab_refuse_unknown_arguments(schedlab_add_library ${name} "${arg_UNPARSED_ARGUMENTS}")
   set(target schedlab_${name})
 
@@ -33,9 +34,6 @@ function(schedlab_add_library name)
           continue() # absolute: generated
         endif()
         cmake_path(GET source PARENT_PATH folder)
-        if(folder STREQUAL "" AND source MATCHES "^cmd_")
-          set(folder verbs) # with the parser of command lines, which the others of the folder do without
-        endif()
         string(MAKE_C_IDENTIFIER "in_${folder}" group)
         set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
       endforeach()
@@ -57,6 +55,9 @@ function(schedlab_add_library name)
   target_link_libraries(${target} ${scope} ${arg_DEPENDS})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERIFY_INTERFACE_HEADER_SETS ON)
 
+  if(arg_INTERNAL)
+    return()
+  endif()
   install(
     TARGETS ${target}
     EXPORT schedlabTargets
@@ -78,7 +79,8 @@ endfunction()
 
 # The libraries that are other ones where an optional package is missing (the test "layering" holds the rest to that). What
 # runs code of theirs gets the label "optional": it is what the preset no-optional builds and runs.
-set(schedlab_optional_libraries schedlab::app schedlab::profiler schedlab::real_exec)
+set(schedlab_optional_libraries schedlab::profiler schedlab::real_exec schedlab::calibration schedlab::studies
+                                schedlab::cli)
 
 # schedlab_add_test(<name> SOURCES <c>... DEPENDS <targets>... LABELS <kinds>... [TIMEOUT <seconds>] [COST <seconds>]
 #                   [RANKS <n>] [UNSANITIZED <test case>...])

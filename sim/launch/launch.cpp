@@ -5,7 +5,6 @@
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "sim/plan/repeat_plan.hpp"
-#include "workloads/transforms/copied_inputs.hpp"
 
 #include <fmt/format.h>
 
@@ -232,21 +231,6 @@ void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform) 
 std::uint32_t sunk_copies(const SinkRun& run) {
   const std::int64_t least = run.copied > Bytes{0} ? 1 : 0;
   return static_cast<std::uint32_t>(std::max(run.copied_inputs, least));
-}
-
-TaskGraph with_sunk_copies(const TaskGraph& graph, const SinkRun& run, const Platform& platform) {
-  const Device& device = platform.devices[DeviceId{0}];
-  if (run.copied > Bytes{0} && device.rates.host_to_device <= Bandwidth{0.0}) {
-    throw InfeasibleError(
-        fmt::format("launch sink copies inputs to device \"{}\", which has no link to its host\n"
-                    "  give host_to_device_gb_per_s, or leave out copied_mib",
-                    device.name));
-  }
-  const CopiedInputs copies{{.count = sunk_copies(run),
-                             .bytes = run.copied,
-                             .latency = device.rates.copy_latency,
-                             .link = device.rates.host_to_device}};
-  return copies.apply(graph);
 }
 
 Plan launched_plan(Plan eager, const LaunchChoice& choice, std::size_t tasks) {

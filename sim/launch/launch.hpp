@@ -80,13 +80,8 @@ void apply_launch_mode(const LaunchChoice& choice, Platform& platform);
 void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform);
 
 /// Tasks that copy inputs before each run of a sunk model, on each rank: copied_inputs, and one
-/// where there are bytes to copy but no number of inputs.
+/// where there are bytes to copy but no number of inputs. with_sunk_copies() adds them to a graph.
 [[nodiscard]] std::uint32_t sunk_copies(const SinkRun& run);
-/// The model with these tasks (CopiedInputs), as `platform` copies them.
-/// Throws InfeasibleError for bytes to copy on a machine without a link.
-[[nodiscard]] TaskGraph with_sunk_copies(const TaskGraph& graph,
-                                         const SinkRun& run,
-                                         const Platform& platform);
 
 /// The eager plan as the mode launches it: captured, loaded where the choice says so, repeated.
 /// `tasks`: of one run of the eager plan; run r has the tasks from r * n on (RepeatRuns), where n

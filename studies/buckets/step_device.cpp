@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/buckets/step_device.hpp"
 
-#include "cli/cmd_validate.hpp"
+#include "real_exec/cpu/processor_name.hpp"
 #include "real_exec/recurrent/recurrent_work.hpp"
 #include "sim/base/error.hpp"
 #include "studies/execution/cuda_execution.hpp"
@@ -87,13 +87,12 @@ class CudaSteps final : public ExecutorDevice<CudaScenarioExecutor> {
 };
 
 ExecutionSettings cpu_settings(const PassExecution& request, const ScenarioSpace& space) {
-  ValidateOptions options;
-  options.host = request.host.empty() ? to_string(HostPlacement::preloaded) : request.host;
-  options.workers = request.workers;
-  options.pin = request.pin;
-  ExecutionSettings settings = validation_settings(options, space);
-  settings.allocation = request.allocation;
-  return settings;
+  const auto host =
+      request.host.empty() ? HostPlacement::preloaded : host_placement_from(request.host);
+  return calibrated_settings(
+      {.workers = request.workers, .pin = request.pin, .allocation = request.allocation},
+      host,
+      space);
 }
 
 }  // namespace

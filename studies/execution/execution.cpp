@@ -2,10 +2,14 @@
 #include "studies/execution/execution.hpp"
 
 #include "real_exec/recurrent/gemm.hpp"
+#include "sim/base/error.hpp"
+#include "sim/machine/kernel_profile.hpp"
 #include "sim/trace/measured_durations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <fstream>
+#include <string>
 #include <vector>
 
 namespace schedlab {
@@ -61,17 +65,6 @@ Platform executed_platform(std::uint32_t levels) {
 
 }  // namespace
 
-std::string processor_name() {
-  std::ifstream info{"/proc/cpuinfo"};
-  for (std::string line; std::getline(info, line);) {
-    const std::size_t colon = line.find(':');
-    if (!line.starts_with("model name") || colon == std::string::npos) continue;
-    const std::size_t begin = line.find_first_not_of(' ', colon + 1);
-    return begin == std::string::npos ? "CPU" : line.substr(begin);
-  }
-  return "CPU";
-}
-
 std::optional<ProxyKernels> proxy_from(std::string_view word) {
   if (word == "spin") return ProxyKernels::spin;
   if (word == "shapes") return ProxyKernels::shapes;
@@ -81,6 +74,28 @@ std::optional<ProxyKernels> proxy_from(std::string_view word) {
 std::uint32_t default_workers(HostPlacement host) {
   const std::uint32_t cores = available_cores();
   return host == HostPlacement::own_core ? std::max(cores, 2U) - 1 : cores;
+}
+
+ExecutionSettings calibrated_settings(ExecutionSettings settings,
+                                      std::optional<HostPlacement> given,
+                                      const ScenarioSpace& space) {
+  const Platform platform = space.components().machine(0).platform;
+  const KernelProfile* const profile = calibrated_profile(platform.devices[DeviceId{0}]);
+  if (profile != nullptr && settings.workers != 0 && settings.workers != profile->units) {
+    throw InputError(
+        {.file = "--workers",
+         .pointer = {},
+         .found = fmt::format("{}", settings.workers),
+         .expected = fmt::format("{}, as the machine was calibrated with", profile->units),
+         .hint = "schedlab calibrate --workers N measures for others"});
+  }
+  if (settings.workers == 0 && profile != nullptr) settings.workers = profile->units;
+  if (settings.workers == 0) {
+    settings.workers = default_workers(given.value_or(HostPlacement::own_core));
+  }
+  const bool core_left = settings.workers < available_cores();
+  settings.host = given.value_or(core_left ? HostPlacement::own_core : HostPlacement::shares_core);
+  return settings;
 }
 
 ScenarioExecutor::ScenarioExecutor(ScenarioSpace& space,

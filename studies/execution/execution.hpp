@@ -31,14 +31,18 @@ struct ExecutionSettings {
 /// Of weights and inputs, on every device.
 inline constexpr std::uint64_t execution_data_seed = 1;
 
-/// As Linux names this computer's processor; "CPU" where it does not.
-[[nodiscard]] std::string processor_name();
-
 /// "spin", "shapes", or "" for the real kernels where they are here.
 [[nodiscard]] std::optional<ProxyKernels> proxy_from(std::string_view word);
 
 /// Cores of this process that are left for workers.
 [[nodiscard]] std::uint32_t default_workers(HostPlacement host);
+
+/// `settings` with workers and host on the machine of `space`. Left out (0, nullopt), as many
+/// workers as the machine's profile was measured with, and the host on a core of its own if one is
+/// left. Throws InputError for another number of workers than the profile's.
+[[nodiscard]] ExecutionSettings calibrated_settings(ExecutionSettings settings,
+                                                    std::optional<HostPlacement> given,
+                                                    const ScenarioSpace& space);
 
 /// Executes scenarios of a space, as often as asked, in any order. The graphs of the space must be
 /// cut for as many workers as there are (ScenarioSpace). Keeps what tasks compute on in memory, per

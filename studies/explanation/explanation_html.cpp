@@ -3,7 +3,7 @@
 #include "notebooks_export/html_style.hpp"
 #include "studies/base/printable.hpp"
 #include "studies/base/version.hpp"
-#include "studies/explanation/decision.hpp"
+#include "studies/scenario/decision.hpp"
 #include "studies/explanation/explanation.hpp"
 
 #include <fmt/format.h>

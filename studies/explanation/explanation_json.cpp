@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/schema_parts.hpp"
-#include "studies/explanation/decision.hpp"
+#include "studies/scenario/decision.hpp"
 #include "studies/explanation/explanation.hpp"
 
 #include <fmt/format.h>

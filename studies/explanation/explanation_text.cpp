@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/axis.hpp"
 #include "studies/base/printable.hpp"
-#include "studies/explanation/decision.hpp"
+#include "studies/scenario/decision.hpp"
 #include "studies/explanation/explanation.hpp"
 
 #include <fmt/format.h>

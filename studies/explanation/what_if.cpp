@@ -10,7 +10,7 @@
 #include "sim/plan/stream_merge.hpp"
 #include "sim/trace/critical_path.hpp"
 #include "sim/trace/lower_bounds.hpp"
-#include "studies/explanation/decision.hpp"
+#include "studies/scenario/decision.hpp"
 #include "studies/explanation/fused_operators.hpp"
 
 #include <fmt/format.h>

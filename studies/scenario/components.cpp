@@ -5,7 +5,7 @@
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/launch/launch.hpp"
-#include "studies/scenario/auto_split.hpp"
+#include "studies/spec/auto_split.hpp"
 #include "studies/spec/axis_label.hpp"
 #include "studies/spec/presets.hpp"
 #include "workloads/models/recurrent/recurrent_entries.hpp"

@@ -10,7 +10,7 @@
 #include "sim/trace/lower_bounds.hpp"
 #include "sim/trace/summary.hpp"
 #include "studies/base/shared_cache.hpp"
-#include "studies/scenario/auto_split.hpp"
+#include "studies/spec/auto_split.hpp"
 #include "studies/scenario/components.hpp"
 #include "studies/scenario/recent_checks.hpp"
 #include "studies/scenario/recent_plans.hpp"

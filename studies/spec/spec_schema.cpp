@@ -5,7 +5,7 @@
 #include "policies/registry.hpp"
 #include "sim/base/schema_parts.hpp"
 #include "sim/launch/launch.hpp"
-#include "studies/scenario/auto_split.hpp"
+#include "studies/spec/auto_split.hpp"
 #include "studies/spec/presets.hpp"
 #include "studies/spec/ranks.hpp"
 #include "studies/spec/variability.hpp"

@@ -8,7 +8,6 @@
 #include "studies/base/version.hpp"
 #include "studies/sweep/results_store.hpp"
 #include "studies/sweep/sweep_run.hpp"
-#include "studies/validation/recording.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

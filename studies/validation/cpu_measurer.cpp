@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/validation/cpu_measurer.hpp"
 
+#include "real_exec/cpu/processor_name.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>

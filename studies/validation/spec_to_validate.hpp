@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/cmd_validate.hpp"
 #include "studies/spec/spec.hpp"
+#include "studies/validation/validate_verb.hpp"
 
 #include <string>
 

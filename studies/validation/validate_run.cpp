@@ -134,7 +134,13 @@ class ValidateRun {
       measurer_ = parts_.measurer;
       ends_synchronized_ = parts_.ends_synchronized;
     } else if (options_.device == "cpu") {
-      const ExecutionSettings settings = validation_settings(options_, space_);
+      const ExecutionSettings settings =
+          calibrated_settings({.workers = options_.workers,
+                               .pin = options_.pin,
+                               .proxy = proxy_from(options_.proxy),
+                               .allocation = *tensor_allocation_from(options_.allocate)},
+                              host_placement_from(options_.host),
+                              space_);
       space_.prepare_for_execution(settings.workers, settings.host);
       if (!options_.predict_only) {
         own_measurer_ = std::make_unique<CpuMeasurer>(space_, settings, terminal_.stop);

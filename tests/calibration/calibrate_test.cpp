@@ -8,7 +8,7 @@
 #include "hw_models/measured.hpp"
 #include "sim/base/error.hpp"
 #include "tests/calibration/simulated_bench.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
 

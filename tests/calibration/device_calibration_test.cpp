@@ -12,7 +12,7 @@
 #include "sim/base/file.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/plan/plan_check.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

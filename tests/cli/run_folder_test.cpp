@@ -2,13 +2,13 @@
 // The folder of a run as somebody finds it who types the command: what is in it, and what it may
 // replace.
 #include "cli/cmd_schema.hpp"
-#include "cli/cmd_simulate.hpp"
-#include "cli/cmd_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/printable.hpp"
 #include "studies/base/schema_check.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/scenario/simulate_verb.hpp"
+#include "studies/sweep/sweep_verb.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

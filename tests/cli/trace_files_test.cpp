@@ -2,19 +2,19 @@
 // Every kind of trace file that verbs write goes through every verb that reads one: alone, without
 // the folder that it comes from, whole and damaged.
 #include "cli/cmd_execute.hpp"
-#include "cli/cmd_explain.hpp"
-#include "cli/cmd_export.hpp"
-#include "cli/cmd_plot.hpp"
-#include "cli/cmd_replay.hpp"
-#include "cli/cmd_simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
 #include "sim/base/rng.hpp"
-#include "tests/cli/verb_session.hpp"
+#include "studies/explanation/explain_verb.hpp"
+#include "studies/explanation/replay_verb.hpp"
+#include "studies/scenario/simulate_verb.hpp"
+#include "studies/sweep/export_verb.hpp"
+#include "studies/sweep/plot_verb.hpp"
 #include "tests/studies/explanation/imported_profile.hpp"
-#include "tests/studies/temporary_folder.hpp"
 #include "tests/studies/validation/validate_session.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/verb_session.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

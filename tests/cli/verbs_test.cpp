@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_export.hpp"
-#include "cli/cmd_graph.hpp"
 #include "cli/cmd_list.hpp"
-#include "cli/cmd_plot.hpp"
 #include "cli/cmd_schema.hpp"
-#include "cli/cmd_simulate.hpp"
-#include "cli/cmd_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
-#include "tests/cli/verb_session.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/scenario/graph_verb.hpp"
+#include "studies/scenario/simulate_verb.hpp"
+#include "studies/sweep/export_verb.hpp"
+#include "studies/sweep/plot_verb.hpp"
+#include "studies/sweep/sweep_verb.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/verb_session.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

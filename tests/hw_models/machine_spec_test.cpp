@@ -3,7 +3,7 @@
 
 #include "hw_models/json_leaves.hpp"
 #include "sim/base/error.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

@@ -39,6 +39,11 @@ must_be_found("hw_models/x.cpp: hw_models must not include policies (allowed: si
 must_be_found("sim/plan/x.cpp: sim/plan must not include sim/engine (order: base < graph" sim/plan/x.cpp
               "${header}#include \"sim/engine/simulator.hpp\"\n")
 must_be_found("sim must not include workloads" sim/base/x.cpp "${header}#  include \"workloads/models/recurrent/lstm.hpp\"\n")
+must_be_found("studies/spec/x.cpp: studies/spec must not include studies/sweep (order: base < spec" studies/spec/x.cpp
+              "${header}#include \"studies/sweep/sweep_run.hpp\"\n")
+must_be_found("calibration must not include studies" calibration/x.cpp "${header}#include \"studies/spec/spec.hpp\"\n")
+must_be_found("cli/x.cpp: cli must not include sim (allowed: studies, calibration)" cli/x.cpp
+              "${header}#include \"sim/engine/simulator.hpp\"\n")
 must_be_found("write includes from the root" policies/x.cpp "${header}#include \"heft.hpp\"\n")
 must_be_found("<tbb/parallel_for.h> may only be included by" policies/x.cpp "${header}#include <tbb/parallel_for.h>\n")
 must_be_found("<nlohmann/json.hpp> may only be included by" sim/plan/plan_json.hpp
@@ -53,7 +58,7 @@ must_be_found("#pragma once is missing" sim/base/x.hpp "${header}#include <vecto
 string(REPEAT "\n" 500 long)
 must_be_found("501 lines, at most 500" sim/base/x.cpp "${header}${long}")
 
-must_pass(cli/main.cpp "${header}#include \"policies/heft.hpp\"\nint main() {\n  std::exit(1);\n}\n")
+must_pass(cli/main.cpp "${header}#include \"studies/spec/spec.hpp\"\nint main() {\n  std::exit(1);\n}\n")
 must_pass(sim/plan/plan_json.cpp "${header}#include <nlohmann/json.hpp>\n// never calls exit(1)\nvoid on_exit(int);\n")
 must_pass(hw_models/machine_json.hpp "${header}#pragma once\n#include <nlohmann/json_fwd.hpp>\n")
 must_pass(tests/policies/x_test.cpp "${header}#include \"hw_models/a.hpp\"\n#include \"policies/b.hpp\"\n")

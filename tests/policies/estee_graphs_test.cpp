@@ -5,7 +5,7 @@
 #include "sim/graph/levels.hpp"
 #include "tests/comparisons/reference_data.hpp"
 #include "tests/policies/list_makespan.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -8,8 +8,8 @@
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_json.hpp"
 #include "tests/policies/pipeline_support.hpp"
-#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/scenes.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
 
 #include <doctest/doctest.h>

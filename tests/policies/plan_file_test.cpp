@@ -3,8 +3,8 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_json.hpp"
-#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/scenes.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 #include "sim/engine/simulator.hpp"
 #include "tests/comparisons/reference_data.hpp"
 #include "tests/policies/list_makespan.hpp"
-#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/scenes.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/formats/stg.hpp"
 
 #include <doctest/doctest.h>

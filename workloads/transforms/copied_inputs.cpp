@@ -89,4 +89,19 @@ TaskGraph CopiedInputs::apply(const TaskGraph& graph) const {
   return std::move(builder).build();
 }
 
+TaskGraph with_sunk_copies(const TaskGraph& graph, const SinkRun& run, const Platform& platform) {
+  const Device& device = platform.devices[DeviceId{0}];
+  if (run.copied > Bytes{0} && device.rates.host_to_device <= Bandwidth{0.0}) {
+    throw InfeasibleError(
+        fmt::format("launch sink copies inputs to device \"{}\", which has no link to its host\n"
+                    "  give host_to_device_gb_per_s, or leave out copied_mib",
+                    device.name));
+  }
+  const CopiedInputs copies{{.count = sunk_copies(run),
+                             .bytes = run.copied,
+                             .latency = device.rates.copy_latency,
+                             .link = device.rates.host_to_device}};
+  return copies.apply(graph);
+}
+
 }  // namespace schedlab

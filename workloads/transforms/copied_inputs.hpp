@@ -2,7 +2,10 @@
 #pragma once
 
 #include "sim/base/units.hpp"
+#include "sim/graph/task_graph.hpp"
 #include "sim/graph/transform.hpp"
+#include "sim/launch/launch.hpp"
+#include "sim/machine/platform.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -32,5 +35,12 @@ class CopiedInputs final : public Transform {
  private:
   Options options_;
 };
+
+/// The model with the tasks that copy its inputs before each run of it (sunk_copies()), as
+/// `platform` copies them.
+/// Throws InfeasibleError for bytes to copy on a machine without a link.
+[[nodiscard]] TaskGraph with_sunk_copies(const TaskGraph& graph,
+                                         const SinkRun& run,
+                                         const Platform& platform);
 
 }  // namespace schedlab

@@ -4,7 +4,7 @@
 #include "sim/base/file.hpp"
 #include "studies/buckets/bucket_study.hpp"
 #include "studies/buckets/executed_passes.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_buckets.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/buckets/bucket_files.hpp"
 #include "studies/buckets/bucket_spec.hpp"
 #include "studies/buckets/bucket_study.hpp"
+#include "studies/buckets/buckets_verb.hpp"
 #include "studies/buckets/memory_time.hpp"
 #include "studies/buckets/step_simulation.hpp"
 #include "studies/buckets/study_progress.hpp"
 #include "studies/scenario/scenario.hpp"
-#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes over sequences of different lengths that run for real.
-#include "cli/cmd_buckets.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/buckets/bucket_study.hpp"
+#include "studies/buckets/buckets_verb.hpp"
 #include "studies/buckets/executed_files.hpp"
 #include "studies/buckets/executed_passes.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

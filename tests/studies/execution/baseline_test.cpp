@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/execution/baseline.hpp"
 
-#include "cli/cmd_baseline.hpp"
 #include "real_exec/vendor/onednn_lstm.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/execution/baseline_verb.hpp"
 #include "tests/support/skip.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

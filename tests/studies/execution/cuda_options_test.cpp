@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What concerns predictions for a CUDA device and needs none.
-#include "cli/cmd_validate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
@@ -8,8 +7,9 @@
 #include "studies/spec/spec.hpp"
 #include "studies/spec/spec_edits.hpp"
 #include "studies/validation/recording.hpp"
+#include "studies/validation/validate_verb.hpp"
 #include "tests/studies/execution/simulated_device.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 #include "sim/trace/chrome_json.hpp"
 #include "studies/execution/cuda_execution.hpp"
 #include "studies/explanation/explanation.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "cli/cmd_execute.hpp"
-#include "cli/cmd_import.hpp"
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "studies/explanation/explained_run.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/explanation/import_verb.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_explain.hpp"
 #include "cli/cmd_schema.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
+#include "studies/explanation/explain_verb.hpp"
 #include "studies/explanation/imported_run.hpp"
 #include "studies/explanation/input_content.hpp"
 #include "studies/explanation/top_kernels.hpp"
 #include "studies/explanation/what_if.hpp"
-#include "tests/cli/verb_session.hpp"
 #include "tests/studies/explanation/imported_profile.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/verb_session.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_explain.hpp"
 #include "cli/cmd_schema.hpp"
-#include "cli/cmd_simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/engine/simulator.hpp"
@@ -10,9 +8,11 @@
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
 #include "studies/base/schema_check.hpp"
+#include "studies/explanation/explain_verb.hpp"
 #include "studies/explanation/explanation.hpp"
 #include "studies/explanation/fused_operators.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/scenario/simulate_verb.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_graph.hpp"
-#include "cli/cmd_import.hpp"
-#include "cli/cmd_simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/gzip.hpp"
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/explanation/import_summary.hpp"
+#include "studies/explanation/import_verb.hpp"
 #include "studies/explanation/input_content.hpp"
-#include "tests/cli/verb_session.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/scenario/graph_verb.hpp"
+#include "studies/scenario/simulate_verb.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/verb_session.hpp"
 #include "tests/workloads/traces/chakra_text.hpp"
 
 #include <doctest/doctest.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_replay.hpp"
 #include "cli/cmd_schema.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/explanation/replay_change.hpp"
-#include "tests/cli/verb_session.hpp"
+#include "studies/explanation/replay_verb.hpp"
 #include "tests/studies/explanation/imported_profile.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/verb_session.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

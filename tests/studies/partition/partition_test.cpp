@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_partition.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
@@ -8,8 +7,9 @@
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/partition/partition_study.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/partition/partition_verb.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/pipeline/layer_file.hpp"
 #include "workloads/registry.hpp"
 

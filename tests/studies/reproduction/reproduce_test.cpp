@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_reproduce.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/reproduction/published_system.hpp"
+#include "studies/reproduction/reproduce_verb.hpp"
 #include "studies/reproduction/reproduction.hpp"
 #include "studies/reproduction/reproduction_files.hpp"
-#include "tests/cli/verb_session.hpp"
 #include "tests/notebooks_export/xml_check.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/verb_session.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

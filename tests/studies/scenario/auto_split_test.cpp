@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/scenario/auto_split.hpp"
+#include "studies/spec/auto_split.hpp"
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/scenario/graph_input.hpp"
 #include "studies/scenario/scenario.hpp"
 #include "studies/spec/grid.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 #include "sim/base/file.hpp"
 #include "studies/scenario/problem_costs.hpp"
 #include "tests/hw_models/synthetic_profile.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
 

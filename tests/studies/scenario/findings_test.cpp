@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the user hears of a plan of his own that is wrong.
 #include "cli/cmd_execute.hpp"
-#include "cli/cmd_simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/findings_text.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/scenario/simulate_verb.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

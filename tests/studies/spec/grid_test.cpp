@@ -3,7 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

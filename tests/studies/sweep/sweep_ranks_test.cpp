@@ -6,7 +6,7 @@
 #include "sim/base/file.hpp"
 #include "studies/sweep/results_csv.hpp"
 #include "studies/sweep/sweep_rows.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_simulate.hpp"
-#include "cli/cmd_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/scenario/simulate_verb.hpp"
 #include "studies/sweep/policy_comparison.hpp"
 #include "studies/sweep/results_csv.hpp"
 #include "studies/sweep/sweep_run.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "studies/sweep/sweep_verb.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -9,7 +9,7 @@
 #include "studies/training/settled_training.hpp"
 #include "studies/training/training_results.hpp"
 #include "studies/training/training_spec.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/validation/launch_gains.hpp"
 
-#include "cli/cmd_validate.hpp"
 #include "sim/base/file.hpp"
+#include "studies/validation/validate_verb.hpp"
 #include "tests/studies/execution/simulated_device.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

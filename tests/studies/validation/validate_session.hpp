@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/cmd_validate.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
+#include "studies/validation/validate_verb.hpp"
 #include "studies/validation/validation_files.hpp"
 #include "tests/studies/execution/simulated_device.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_validate.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/validation/recording.hpp"
 #include "studies/validation/speed_of_machine.hpp"
+#include "studies/validation/validate_verb.hpp"
 #include "studies/validation/validation_files.hpp"
 #include "tests/studies/execution/simulated_device.hpp"
-#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

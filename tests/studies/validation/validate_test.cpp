@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_calibrate.hpp"
-#include "cli/cmd_validate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/execution/other_load.hpp"
+#include "studies/validation/validate_verb.hpp"
 #include "studies/validation/validation.hpp"
 #include "tests/calibration/simulated_bench.hpp"
 #include "tests/studies/execution/simulated_device.hpp"

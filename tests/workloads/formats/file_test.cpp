@@ -5,7 +5,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/gzip.hpp"
 #include "sim/base/input_file.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -4,8 +4,8 @@
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
 #include "tests/comparisons/reference_data.hpp"
-#include "tests/studies/temporary_folder.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 

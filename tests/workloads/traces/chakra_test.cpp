@@ -3,7 +3,7 @@
 #include "sim/base/file.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
-#include "tests/studies/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/workloads/traces/chakra_text.hpp"
 #include "workloads/formats/graph_file.hpp"
 #include "workloads/traces/chakra_ranks.hpp"

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/base/interrupt.hpp"
 #include "sim/base/options.hpp"
 #include "sim/base/units.hpp"
-#include "studies/scenario/result_columns.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -30,20 +27,11 @@ struct AutoSplit {
   std::int64_t chosen = 0;  ///< 0: nothing was to be found
 };
 
-/// After so many numbers of slices in a row that are no faster than the best the search ends.
-inline constexpr int split_patience = 6;  // assumed: uneven slices make the makespan jump
-
 /// Does the option say that the number is to be found?
 [[nodiscard]] bool is_auto_split(const std::map<std::string, OptionValue>& given);
 
 /// Does some workload of the spec?
 [[nodiscard]] bool leaves_split_open(const Spec& spec);
-
-/// The fastest number of slices: 1, 2, 3, ... are simulated up to the batch or until
-/// `split_patience` in a row are no faster; the fewest among equals.
-/// Throws InfeasibleError if no number can run, Interrupted when asked to stop.
-[[nodiscard]] AutoSplit find_split(
-    const std::function<ScenarioResult(std::int64_t slices)>& simulate, const StopFlag* stop);
 
 /// The text of a spec of one scenario with the number of slices that was found for it, so that what
 /// it made can be made again without a search; nullptr: as it is.

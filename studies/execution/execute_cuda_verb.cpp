@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_execute_cuda.hpp"
-
+#include "studies/execution/execute_verb.hpp"
 #include "profiler/kineto_json.hpp"
 #include "real_exec/executor/profiled_run.hpp"
 #include "sim/base/error.hpp"

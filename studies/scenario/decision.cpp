@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/explanation/decision.hpp"
+#include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_execute_mpi.hpp"
+#include "studies/training/execute_mpi_verb.hpp"
 
 #include "real_exec/cpu/cpu_executor.hpp"
 #include "real_exec/ranks/mpi_link.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/scenario/auto_split.hpp"
-
-#include "sim/base/error.hpp"
+#include "studies/spec/auto_split.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,8 +12,6 @@ namespace schedlab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t most_slices = 64;  // assumed: far more than chips have core groups
 
 bool says_auto(const JsonNode& node) {
   if (node.kind == JsonKind::string) return node.text() == "auto";
@@ -42,32 +38,6 @@ bool is_auto_split(const std::map<std::string, OptionValue>& given) {
 bool leaves_split_open(const Spec& spec) {
   const JsonNode* workload = spec.part(Part::workload);
   return workload != nullptr && leaves_open(*workload);
-}
-
-AutoSplit find_split(const std::function<ScenarioResult(std::int64_t slices)>& simulate,
-                     const StopFlag* stop) {
-  AutoSplit found;
-  Duration best = Duration::max();
-  int no_faster = 0;
-  for (std::int64_t slices = 1; slices <= most_slices && no_faster < split_patience; ++slices) {
-    if (stop_requested(stop)) throw Interrupted("stopped");
-    const ScenarioResult result = simulate(slices);
-    found.tried.push_back({.split = slices,
-                           .makespan = result.summary.makespan,
-                           .failure = result.failed ? result.note : std::string{}});
-    if (!result.failed && result.summary.makespan < best) {
-      best = result.summary.makespan;
-      found.chosen = slices;
-      no_faster = 0;
-    } else {
-      ++no_faster;
-    }
-  }
-  if (found.chosen == 0) {
-    throw InfeasibleError(fmt::format("split \"auto\": no number of slices can run\n  1: {}",
-                                      found.tried.front().failure));
-  }
-  return found;
 }
 
 std::string split_given_text(const Spec& spec, const AutoSplit* found) {

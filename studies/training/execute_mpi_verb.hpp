@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/cmd_execute.hpp"
+#include "studies/execution/execute_verb.hpp"
 #include "studies/base/terminal.hpp"
 
 namespace schedlab {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/execution/baseline_verb.hpp"
+
+#include "profiler/kineto_json.hpp"
+#include "real_exec/recurrent/rounding_bound.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/base/gzip.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/progress.hpp"
+#include "studies/execution/baseline.hpp"
+#include "studies/spec/spec.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ostream>
+#include <set>
+
+namespace schedlab {
+namespace {
+
+/// Writes what is wrong to `err`.
+bool all_correct(const Baselines& baselines, std::ostream& err) {
+  bool correct = true;
+  for (const BaselineWorkload& workload : baselines.workloads) {
+    const double bound = rounding_bound(workload.spec.type);
+    for (const BaselineVariant& variant : workload.variants) {
+      if (!variant.difference || *variant.difference <= bound) continue;
+      correct = false;
+      err << fmt::format(
+          "error: {}, {}, {}: {} differs from the double-precision reference by {:.2g}, more than "
+          "the {:.2g} that {} explains\n",
+          workload.label,
+          variant.variant.algorithm,
+          variant.variant.launch,
+          variant.worst_output,
+          *variant.difference,
+          bound,
+          to_string(workload.spec.type));
+    }
+  }
+  return correct;
+}
+
+}  // namespace
+
+int run(const BaselineOptions& options, const Terminal& terminal) {
+  const Spec spec = load_spec(options.spec);
+  const Grid grid(spec);
+  const Components components(spec, grid);
+  auto workloads = baseline_workloads(grid, components);
+  if (workloads.empty()) {
+    throw InputError({.file = spec.file,
+                      .pointer = "/workload",
+                      .found = "no lstm or gru",
+                      .expected = "a workload that libraries have routines for",
+                      .hint = {}});
+  }
+  if (options.profile && options.library != "cudnn") {
+    throw InputError({.file = "--profile",
+                      .pointer = {},
+                      .found = fmt::format("--library {}", options.library),
+                      .expected = "--library cudnn: CUPTI records what runs on CUDA devices",
+                      .hint = {}});
+  }
+  OutputFolder folder(whole_folder(options.out, "baseline", options.overwrite), terminal.leftovers);
+  BaselineRequest request;
+  request.library = rnn_library_from(options.library).value();
+  request.repetitions = options.repetitions;
+  request.warm_up = options.warm_up;
+  request.threads = options.threads;
+  request.seed = options.seed;
+  request.check = options.check;
+  request.profile = options.profile;
+  request.stop = terminal.stop;
+  const std::uint64_t total = workloads.size() * rnn_variants(request.library).size();
+  Progress progress(terminal, total, 0, "variants");
+  request.observer = [&](std::uint64_t done) { progress.update(done); };
+  const Baselines baselines = measure_baselines(request, std::move(workloads));
+  progress.finish();
+  write_file_atomically(folder.path() / "baseline.json", baseline_json(baselines));
+  write_file_atomically(folder.path() / "baseline.csv", baseline_csv(baselines));
+  if (baselines.log) {
+    write_file_atomically(folder.path() / "kineto.json.gz", gzip(kineto_json(*baselines.log)));
+  }
+  folder.publish();
+  if (options.json) {
+    terminal.out << baseline_json(baselines);
+  } else {
+    terminal.out << baseline_text(baselines)
+                 << fmt::format("{}: baseline.json, baseline.csv{}\n",
+                                options.out,
+                                baselines.log ? ", kineto.json.gz" : "");
+  }
+  return all_correct(baselines, terminal.err) ? exit_done : exit_failed;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "studies/base/terminal.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace schedlab {
+
+struct BaselineOptions {
+  std::string spec{};
+  std::string out{};
+  std::string library{};
+  std::uint32_t repetitions = 20;
+  std::uint32_t warm_up = 3;
+  std::uint32_t threads = 0;
+  std::uint64_t seed = 1;
+  bool check = false;
+  bool profile = false;
+  bool overwrite = false;
+  bool json = false;
+};
+
+/// Times a vendor library's own recurrent networks on the workloads of a spec -> a folder with
+/// baseline.json and baseline.csv. With --check exit_failed if an output is further from the
+/// reference than the data type explains.
+[[nodiscard]] int run(const BaselineOptions& options, const Terminal& terminal);
+
+}  // namespace schedlab

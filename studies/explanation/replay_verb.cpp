@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/explanation/replay_verb.hpp"
+
+#include "notebooks_export/csv.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/plan/plan_json.hpp"
+#include "sim/trace/chrome_json.hpp"
+#include "sim/trace/document.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/explanation/replay_report.hpp"
+#include "studies/scenario/run_files.hpp"
+#include "workloads/traces/data_dependencies.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+ReplayStrength strength_of(const std::string& word) {
+  if (const auto strength = replay_strength_from(word)) return *strength;
+  throw InputError({.file = "--strength",
+                    .pointer = "",
+                    .found = word,
+                    .expected = "copied_launches, copied_host_work, generated_host or calibrated",
+                    .hint = ""});
+}
+
+std::string title_of(const ReplayOptions& options) {
+  const std::string first = fs::path(options.traces.front()).filename().string();
+  return options.traces.size() == 1
+             ? first
+             : fmt::format("{} and {} more ranks", first, options.traces.size() - 1);
+}
+
+/// An execution trace that nothing would be made of is a mistake.
+void expect_policy(const ReplayOptions& options) {
+  const bool policy =
+      std::any_of(options.what_if.begin(), options.what_if.end(), [](const std::string& change) {
+        const auto parts = change_parts(change);
+        return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+          return part.starts_with("policy");
+        });
+      });
+  if (policy || options.execution_trace.empty()) return;
+  throw InputError({.file = "--execution-trace",
+                    .pointer = "",
+                    .found = "no policy to plan with its dependencies",
+                    .expected = "--what-if policy=NAME",
+                    .hint = ""});
+}
+
+/// What policies plan with, if there is an execution trace of the same run.
+std::optional<TaskGraph> data_dependencies(const ReplayOptions& options,
+                                           const ImportedRun& run,
+                                           const ReplayModel& model) {
+  if (options.execution_trace.empty()) return std::nullopt;
+  if (run.traces.size() > 1) {
+    throw InputError({.file = "--execution-trace",
+                      .pointer = "",
+                      .found = fmt::format("{} profiles", run.traces.size()),
+                      .expected = "one, of the run that the execution trace is of",
+                      .hint = ""});
+  }
+  return with_data_dependencies(
+      model, join_execution_trace(fs::path{options.execution_trace}, run.traces.front()));
+}
+
+/// A change to what is far from the profile says little of the program.
+void expect_near(const ReplayOptions& options, const ReplayErrors& errors) {
+  constexpr double most = 0.1;  // assumed: most gains that people look for are of this size
+  if (options.despite_error || std::abs(errors.span_error()) <= most) return;
+  throw InfeasibleError(fmt::format(
+      "--what-if: the replay that changes start from (strength copied_host_work) lasts {:.3f} us, "
+      "the profile {:.3f} us ({:+.1f} %): what a change gives would be no prediction; changes are "
+      "made up to {:.0f} %, and beyond with --despite-error",
+      to_us(errors.replayed_span),
+      to_us(errors.measured_span),
+      100 * errors.span_error(),
+      100 * most));
+}
+
+std::vector<ChangedRun> simulate_changes(const ReplayOptions& options,
+                                         const ImportedRun& run,
+                                         const StopFlag* stop) {
+  std::vector<ChangedRun> result;
+  if (options.what_if.empty()) return result;
+  const auto ranks = run.ranks();
+  const ReplayBase base(make_replay(ranks, ReplayStrength::copied_host_work), stop);
+  expect_near(options, base.errors);
+  const std::optional<TaskGraph> dependencies = data_dependencies(options, run, base.model);
+  for (const std::string& change : options.what_if) {
+    result.push_back(simulate_change(
+        base, run.traces.front(), change, stop, dependencies ? &*dependencies : nullptr));
+  }
+  return result;
+}
+
+std::vector<std::string> write_files(const fs::path& folder,
+                                     const ReplayOptions& options,
+                                     const ReplayReport& report) {
+  RunFiles files;
+  const auto write = [&](const std::string& name, const std::string& bytes) {
+    write_file_atomically(folder / name, bytes);
+    files.files.push_back(name);
+  };
+  const Problem problem = report.model.problem();
+  const std::string title = title_of(options);
+  const TraceDocument replayed = make_document(problem, report.model.plan, report.trace, title);
+  write("replay.json", replay_json(report));
+  write("items.csv", table_csv(replay_items(report)));
+  if (!report.what_if.empty()) write("what_if.csv", table_csv(replay_changes(report)));
+  write("trace.json", chrome_json(replayed));
+  write("imported_trace.json",
+        chrome_json(
+            make_document(problem, report.model.plan, report.model.measured, title, "imported")));
+  write("plan.json", plan_to_json(report.model.plan, report.model.graph));
+  for (std::size_t i = 0; i < report.what_if.size(); ++i) {
+    const ChangedRun& change = report.what_if[i];
+    write(fmt::format("what_if_{}.json", i + 1),
+          chrome_json(make_document(change.replay.problem(),
+                                    change.replay.plan,
+                                    change.trace,
+                                    fmt::format("{}: {}", title, change.change))));
+  }
+  return files.files;
+}
+
+}  // namespace
+
+int run(const ReplayOptions& options, const Terminal& terminal) {
+  const ReplayStrength strength = strength_of(options.strength);
+  expect_policy(options);
+  const ImportedRun imported = load_imported_run({options.traces.begin(), options.traces.end()});
+  const auto ranks = imported.ranks();
+  const ReplayModel model = make_replay(ranks, strength);
+  SimulationOptions simulation;
+  simulation.stop = terminal.stop;
+  simulation.record_hosts = true;
+  const Trace trace = simulate(model.problem(), model.plan, simulation);
+  const ReplayReport report{.run = imported,
+                            .strength = strength,
+                            .model = model,
+                            .trace = trace,
+                            .errors = replay_errors(model, trace),
+                            .collectives = collective_spread(model, trace),
+                            .what_if = simulate_changes(options, imported, terminal.stop)};
+  std::vector<std::string> files;
+  if (!options.out.empty()) {
+    OutputFolder folder(whole_folder(options.out, "replay", options.overwrite), terminal.leftovers);
+    files = write_files(folder.path(), options, report);
+    folder.publish();
+  }
+  if (options.json) {
+    terminal.out << replay_json(report);
+    return exit_done;
+  }
+  terminal.out << replay_text(report);
+  if (!files.empty()) {
+    terminal.out << fmt::format("{}: {}\n", options.out, fmt::join(files, ", "));
+  }
+  return exit_done;
+}
+
+}  // namespace schedlab
