@@ -90,8 +90,8 @@ std::string calibration_text(const MachineSpec& machine, const std::string& out,
   }
   for (const CoRunSlowDown& one : profile.co_run) {
     text += fmt::format("  {:<36} {:>10.3f}\n",
-                                fmt::format("slow-down beside others/{}", to_string(one.kind)),
-                                one.factor);
+                        fmt::format("slow-down beside others/{}", to_string(one.kind)),
+                        one.factor);
   }
   text += classes_text(fits);
   return text + fmt::format("\nwrote {}\n", out);
@@ -101,17 +101,19 @@ std::string calibration_json(const MachineSpec& machine, const std::string& out,
   const KernelProfile& profile = *machine.platform.devices[DeviceId{0}].profile;
   const ProfileFits fits{profile};
   const Json summary{{"machine", machine.name},
-               {"out", out},
-               {"seconds", seconds},
-               {"samples", profile.samples.size()},
-               {"noise", profile.noise},
-               {"flops_per_block", profile.cut.flops_per_block},
-               {"bytes_per_block", profile.cut.bytes_per_block},
-               {"classes", classes_json(fits)}};
+                     {"out", out},
+                     {"seconds", seconds},
+                     {"samples", profile.samples.size()},
+                     {"noise", profile.noise},
+                     {"flops_per_block", profile.cut.flops_per_block},
+                     {"bytes_per_block", profile.cut.bytes_per_block},
+                     {"classes", classes_json(fits)}};
   return summary.dump(2) + "\n";
 }
 
-std::string device_calibration_json(const DeviceCalibration& made, const std::string& out, double seconds) {
+std::string device_calibration_json(const DeviceCalibration& made,
+                                    const std::string& out,
+                                    double seconds) {
   Json rules = Json::object();
   for (const RuleVerdict verdict : {RuleVerdict::agrees,
                                     RuleVerdict::differs,
@@ -128,7 +130,9 @@ std::string device_calibration_json(const DeviceCalibration& made, const std::st
   return summary.dump(2) + "\n";
 }
 
-std::string device_calibration_text(const DeviceCalibration& made, const std::string& out, double seconds) {
+std::string device_calibration_text(const DeviceCalibration& made,
+                                    const std::string& out,
+                                    double seconds) {
   return rule_sheet_text(made.rules) + classes_text(ProfileFits{profile_of(made)}) +
          fmt::format("\n{} kernels in {:.0f} s\nwrote {}, {} and {}\n",
                      profile_of(made).samples.size(),

@@ -2,12 +2,12 @@
 #include "calibration/cpu_bench.hpp"
 
 #include "calibration/system_caches.hpp"
+#include "real_exec/cpu/processor_name.hpp"
 #include "real_exec/cpu/proxy_work.hpp"
 #include "real_exec/recurrent/gemm.hpp"
 #include "real_exec/recurrent/recurrent_work.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
-#include "real_exec/cpu/processor_name.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -9,14 +9,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 namespace schedlab {
 namespace {
-
-constexpr std::array<std::string_view, 3> placement_words{"own_core", "shares_core", "preloaded"};
 
 /// What a preloaded run cannot do: its calls are all made before it starts.
 void expect_preloadable(const Plan& plan) {
@@ -38,21 +34,6 @@ void expect_preloadable(const Plan& plan) {
 }
 
 }  // namespace
-
-std::string_view to_string(HostPlacement placement) {
-  return placement_words.at(static_cast<std::size_t>(placement));
-}
-
-std::optional<HostPlacement> host_placement_from(std::string_view word) {
-  const auto* const found = std::find(placement_words.begin(), placement_words.end(), word);
-  if (found == placement_words.end()) return std::nullopt;
-  return static_cast<HostPlacement>(found - placement_words.begin());
-}
-
-const std::vector<std::string>& host_placement_names() {
-  static const std::vector<std::string> names(placement_words.begin(), placement_words.end());
-  return names;
-}
 
 std::uint32_t available_cores() {
   return static_cast<std::uint32_t>(detail::usable_cores().size());

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/execution/execute_verb.hpp"
 #include "profiler/kineto_json.hpp"
 #include "real_exec/executor/profiled_run.hpp"
 #include "sim/base/error.hpp"
@@ -8,6 +7,7 @@
 #include "sim/trace/document.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/execute_verb.hpp"
 #include "studies/execution/memory_line.hpp"
 #include "studies/scenario/run_files.hpp"
 #include "studies/scenario/scenario.hpp"

@@ -29,9 +29,9 @@ struct ExecuteOptions {
   bool json = false;
 };
 
-/// `execute --device cpu`: runs one scenario for real, several times -> a folder with the files that
-/// `simulate` writes, of the run with the median makespan. A run that fails or is stopped leaves
-/// trace.partial.json with what happened until then. Throws InputError for another device.
+/// `execute --device cpu`: runs one scenario for real, several times -> a folder with the files
+/// that `simulate` writes, of the run with the median makespan. A run that fails or is stopped
+/// leaves trace.partial.json with what happened until then. Throws InputError for another device.
 [[nodiscard]] int run_on_cpu(const ExecuteOptions& options, const Terminal& terminal);
 /// `execute` on a CUDA device: makespans from runs in which nothing is timed but the whole, then
 /// one run whose tasks are timed by events of the device, which gives the files.

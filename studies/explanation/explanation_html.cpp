@@ -3,8 +3,8 @@
 #include "notebooks_export/html_style.hpp"
 #include "studies/base/printable.hpp"
 #include "studies/base/version.hpp"
-#include "studies/scenario/decision.hpp"
 #include "studies/explanation/explanation.hpp"
+#include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/schema_parts.hpp"
-#include "studies/scenario/decision.hpp"
 #include "studies/explanation/explanation.hpp"
+#include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/axis.hpp"
 #include "studies/base/printable.hpp"
-#include "studies/scenario/decision.hpp"
 #include "studies/explanation/explanation.hpp"
+#include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
 

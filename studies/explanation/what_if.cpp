@@ -10,8 +10,8 @@
 #include "sim/plan/stream_merge.hpp"
 #include "sim/trace/critical_path.hpp"
 #include "sim/trace/lower_bounds.hpp"
-#include "studies/scenario/decision.hpp"
 #include "studies/explanation/fused_operators.hpp"
+#include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/scenario/run_origin.hpp"
 
-#include "real_exec/cpu/cpu_executor.hpp"
+#include "real_exec/cpu/host_placement.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/schema_parts.hpp"
 #include "studies/base/schema_check.hpp"

@@ -3,18 +3,18 @@
 
 #include "hw_models/cache_costs.hpp"
 #include "hw_models/kernel_steps.hpp"
-#include "real_exec/cpu/cpu_executor.hpp"
+#include "real_exec/cpu/host_placement.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "sim/trace/lower_bounds.hpp"
 #include "sim/trace/summary.hpp"
 #include "studies/base/shared_cache.hpp"
-#include "studies/spec/auto_split.hpp"
 #include "studies/scenario/components.hpp"
 #include "studies/scenario/recent_checks.hpp"
 #include "studies/scenario/recent_plans.hpp"
 #include "studies/scenario/result_columns.hpp"
+#include "studies/spec/auto_split.hpp"
 #include "studies/spec/grid.hpp"
 
 #include <array>

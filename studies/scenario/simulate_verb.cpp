@@ -7,11 +7,11 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/base/printable.hpp"
 #include "studies/scenario/decision.hpp"
-#include "studies/spec/auto_split.hpp"
 #include "studies/scenario/host_range.hpp"
 #include "studies/scenario/problem_costs.hpp"
 #include "studies/scenario/run_files.hpp"
 #include "studies/scenario/scenario.hpp"
+#include "studies/spec/auto_split.hpp"
 #include "studies/spec/one_scenario.hpp"
 #include "studies/spec/spec.hpp"
 

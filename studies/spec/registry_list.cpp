@@ -179,15 +179,15 @@ std::string machine_listing(const std::string& name, bool as_json) {
     return Json{{"machines", Json::array({one})}}.dump(2) + "\n";
   }
   std::string text = fmt::format("{}\n  {}\n  kernels share units: {}\n",
-                     machine.name,
-                     machine.description,
-                     to_string(machine.platform.sharing));
+                                 machine.name,
+                                 machine.description,
+                                 to_string(machine.platform.sharing));
   for (const NumberSource& number : machine.sources) {
     text += fmt::format("  {:<44} {:>9}  {}: {}\n",
-                       number.pointer.substr(1),
-                       number.value,
-                       to_string(number.origin),
-                       number.text);
+                        number.pointer.substr(1),
+                        number.value,
+                        to_string(number.origin),
+                        number.text);
   }
   return text;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "studies/execution/execute_verb.hpp"
 #include "studies/base/terminal.hpp"
+#include "studies/execution/execute_verb.hpp"
 
 namespace schedlab {
 
