@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_buckets.hpp"
 
+#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/execution.hpp"
+
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <string>
 
 namespace schedlab {
+namespace {
+
+/// What is wrong with a value of --execute; empty: nothing.
+std::string executing_device(const std::string& word) {
+  if (word == "cpu" || cuda_device_from(word)) return {};
+  return fmt::format("found {}, expected cpu, cuda or cuda:N", word);
+}
+
+}  // namespace
 
 CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
   CLI::App* verb = app.add_subcommand(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "calibration/bench.hpp"
+#include "calibration/calibration.hpp"
 #include "calibration/device_bench.hpp"
 #include "studies/base/terminal.hpp"
 

@@ -2,6 +2,7 @@
 #include "cli/cmd_execute.hpp"
 
 #include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/execution.hpp"
 #include "studies/training/execute_mpi_verb.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_export.hpp"
 
+#include "studies/sweep/notebook_export.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 

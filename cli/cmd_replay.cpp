@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_replay.hpp"
 
+#include "studies/explanation/replay_change.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_validate.hpp"
 
+#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/execution.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <string>

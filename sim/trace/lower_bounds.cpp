@@ -50,7 +50,7 @@ enum class Resource : std::uint8_t {
                                      const Device& device,
                                      Duration duration,
                                      Resource resource) {
-  constexpr double rounding = 1.0 - 1e-7;  // of the rates of waves
+  constexpr double rate_rounding = 1.0 - 1e-7;  // of the rates of waves
   const Estimate& estimate = entry.estimate;
   const std::uint32_t units = device.unit_classes[entry.unit_class].count;
   const Residency residency = schedlab::residency(estimate, device.sm_limits);
@@ -63,7 +63,7 @@ enum class Resource : std::uint8_t {
   const double of_a_unit = resource == Resource::room
                                ? 1.0 / residency.residents
                                : static_cast<double>(residency.throughput) / unit_throughput;
-  return of_a_unit * blocks * block_time * rounding;
+  return of_a_unit * blocks * block_time * rate_rounding;
 }
 
 /// The least of the resource that the task needs in `unit_class`, 0 if some device can run it

@@ -11,7 +11,6 @@
 #include "studies/buckets/executed_files.hpp"
 #include "studies/buckets/memory_time.hpp"
 #include "studies/buckets/study_progress.hpp"
-#include "studies/execution/cuda_execution.hpp"
 #include "studies/scenario/run_files.hpp"
 #include "studies/spec/spec_machine.hpp"
 
@@ -169,12 +168,6 @@ void print_stopped(const BucketsOptions& options,
       row_count(*results.study.spec),
       runs);
   if (options.overwrite) terminal.err << "  (in place of --overwrite)\n";
-}
-
-/// What is wrong with a value of --execute; empty: nothing.
-std::string executing_device(const std::string& word) {
-  if (word == "cpu" || cuda_device_from(word)) return {};
-  return fmt::format("found {}, expected cpu, cuda or cuda:N", word);
 }
 
 }  // namespace

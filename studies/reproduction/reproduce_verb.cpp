@@ -24,8 +24,6 @@
 namespace schedlab {
 namespace {
 
-constexpr const char* all_systems = "all";
-
 Reproduction run_with_progress(const PublishedSystem& system,
                                const ReproductionRequest& request,
                                OutputFolder& folder,

@@ -7,6 +7,9 @@
 
 namespace schedlab {
 
+/// In the place of a system: all that ship.
+inline constexpr const char* all_systems = "all";
+
 struct ReproduceOptions {
   std::string system = "all";
   std::string out{};  ///< empty: reproduction_SYSTEM, of all systems reproduction

@@ -2,6 +2,7 @@
 // ScenarioSpace, continued: what the launch mode adds to a problem.
 #include "studies/scenario/problem_costs.hpp"
 #include "studies/scenario/scenario.hpp"
+#include "workloads/transforms/copied_inputs.hpp"
 #include "workloads/transforms/repeat_runs.hpp"
 
 #include <utility>

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 std::string without_ending(std::string name) {
   for (const std::string_view ending : {".gz", ".et"}) {
-    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+    if (name.ends_with(ending)) name.erase(name.size() - ending.size());
   }
   return name;
 }
