@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_reference.hpp"
+#include "cli/cmd_sweep.hpp"
 #include "cli/reference/command_facts.hpp"
 #include "cli/reference/command_pages.hpp"
 #include "cli/reference/reference_page.hpp"
 #include "sim/base/error.hpp"
-#include "studies/sweep/sweep_verb.hpp"
 
 #include <CLI/CLI.hpp>
 #include <doctest/doctest.h>
