@@ -13,6 +13,9 @@ namespace schedlab {
 
 namespace {
 
+constexpr double linear_room = 0.04;  // of the data's range, at each end of an axis
+constexpr double log_room = 1.12;
+
 [[nodiscard]] std::string with_decimals(double value, int decimals) {
   TextBuffer text;
   text.rounded(value, decimals);
@@ -28,13 +31,8 @@ namespace {
 
 }  // namespace
 
-Ticks linear_ticks(double low, double high, int wanted) {
-  Ticks ticks;
-  if (!(high > low)) {
-    ticks.values = {low};
-    ticks.decimals = decimals_for(low, 3);
-    return ticks;
-  }
+std::vector<double> linear_ticks(double low, double high, int wanted) {
+  if (!(high > low)) return {low};
   const double rough = (high - low) / std::max(wanted, 1);
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   double step = 10 * power;
@@ -44,27 +42,78 @@ Ticks linear_ticks(double low, double high, int wanted) {
       break;
     }
   }
-  ticks.decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+  std::vector<double> values;
   const double first = std::ceil(low / step - 1e-9);
   for (int i = 0; (first + i) * step <= high * (1 + 1e-12) + step * 1e-9; ++i) {
-    ticks.values.push_back((first + i) * step);
+    values.push_back((first + i) * step);
   }
-  return ticks;
+  return values;
 }
 
-Ticks logarithmic_ticks(double low, double high) {
+std::vector<double> logarithmic_ticks(double low, double high) {
   const double decades = std::log10(high / low);
-  Ticks ticks;
+  std::vector<double> values;
   for (double power = std::pow(10.0, std::floor(std::log10(low))); power <= high; power *= 10) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       if (factor != 1.0 && decades > 2.5) continue;
       const double value = factor * power;
-      if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) ticks.values.push_back(value);
+      if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) values.push_back(value);
     }
   }
-  const double smallest = ticks.values.empty() ? low : ticks.values.front();
-  ticks.decimals = decimals_for(smallest, 1);
-  return ticks;
+  return values;
+}
+
+void Range::add(double value) {
+  if (!std::isfinite(value)) return;
+  low = std::min(low, value);
+  high = std::max(high, value);
+}
+
+Scale::Scale(Range data, bool logarithmic, double from, double to)
+    : low_(data.low), high_(data.high), logarithmic_(logarithmic), from_(from), to_(to) {
+  if (data.empty()) {
+    low_ = logarithmic ? 1 : 0;
+    high_ = 10;
+  }
+  if (logarithmic) {
+    low_ /= log_room;
+    high_ *= log_room;
+    return;
+  }
+  if (low_ == high_) {
+    low_ = high_ == 0 ? 0 : high_ - 0.5;
+    high_ = low_ + 1;
+  }
+  const double room = linear_room * (high_ - low_);
+  if (low_ != 0) low_ -= room;
+  if (high_ != 0) high_ += room;
+}
+
+Scale Scale::exact(double low, double high, double from, double to) {
+  Scale scale{{low, high}, false, from, to};
+  scale.low_ = low;
+  scale.high_ = high;
+  return scale;
+}
+
+double Scale::at(double value) const {
+  const double share = logarithmic_
+                           ? std::log(std::max(value, low_) / low_) / std::log(high_ / low_)
+                           : (value - low_) / (high_ - low_);
+  return from_ + (to_ - from_) * std::clamp(share, 0.0, 1.0);
+}
+
+double Scale::value(double share) const {
+  return logarithmic_ ? low_ * std::pow(high_ / low_, share) : low_ + (high_ - low_) * share;
+}
+
+std::vector<double> Scale::ticks(int wanted) const {
+  constexpr std::size_t few = 3;
+  if (logarithmic_) {
+    std::vector<double> values = logarithmic_ticks(low_, high_);
+    if (values.size() >= few) return values;
+  }
+  return linear_ticks(low_, high_, wanted);
 }
 
 TimeUnit time_unit_for(Duration longest) {
@@ -99,6 +148,10 @@ std::string readable(double value) {
 std::string readable_share(double share) {
   const double percent = 100 * share;
   return with_decimals(percent, percent < 1 ? 1 : 0) + " %";
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace schedlab

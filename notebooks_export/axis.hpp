@@ -3,22 +3,52 @@
 
 #include "sim/base/units.hpp"
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace schedlab {
 
-/// Positions of axis labels.
-struct Ticks {
-  std::vector<double> values;
-  int decimals = 0;  ///< enough to tell the labels apart
+/// Round values (1, 2 or 5 times a power of ten apart) in [low, high], about `wanted` of them.
+[[nodiscard]] std::vector<double> linear_ticks(double low, double high, int wanted);
+/// Powers of ten in [low, high], with their multiples by 2 and 5 when there are few. low > 0.
+[[nodiscard]] std::vector<double> logarithmic_ticks(double low, double high);
+
+/// The smallest and the largest of the numbers it is shown; infinities are left out.
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void add(double value);
+  [[nodiscard]] bool empty() const { return low > high; }
+  [[nodiscard]] bool spans(double factor) const { return low > 0 && high / low >= factor; }
 };
 
-/// Round values (1, 2 or 5 times a power of ten apart) in [low, high], about `wanted` of them.
-[[nodiscard]] Ticks linear_ticks(double low, double high, int wanted);
-/// Powers of ten in [low, high], with their multiples by 2 and 5 when there are few. low > 0.
-[[nodiscard]] Ticks logarithmic_ticks(double low, double high);
+/// Maps values to pixels along one axis, with a little room around the data. An axis whose data end
+/// at zero ends there, too. Values beyond an end of the axis lie at that end.
+class Scale {
+ public:
+  /// From pixel `from` to pixel `to`. A logarithmic axis needs data above 0.
+  Scale(Range data, bool logarithmic, double from, double to);
+
+  /// From `low` to `high` without any room.
+  [[nodiscard]] static Scale exact(double low, double high, double from, double to);
+
+  [[nodiscard]] double at(double value) const;
+  /// The value at a share of the axis: 0 is its begin, 1 its end.
+  [[nodiscard]] double value(double share) const;
+  /// Round values, about `wanted` of them on a linear axis.
+  [[nodiscard]] std::vector<double> ticks(int wanted) const;
+
+ private:
+  double low_;
+  double high_;
+  bool logarithmic_;
+  double from_;
+  double to_;
+};
 
 /// The unit in which a time reads best: "ns", "us", "ms" or "s".
 struct TimeUnit {
@@ -35,5 +65,7 @@ struct TimeUnit {
 [[nodiscard]] std::string readable(double value);
 /// "43 %", "0.4 %".
 [[nodiscard]] std::string readable_share(double share);
+/// "1 task", "12 tasks".
+[[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 
 }  // namespace schedlab

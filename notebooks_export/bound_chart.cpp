@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/bound_chart.hpp"
 
-#include "notebooks_export/axis.hpp"
-#include "notebooks_export/legend.hpp"
+#include "notebooks_export/figure.hpp"
 #include "notebooks_export/palette.hpp"
-#include "notebooks_export/svg.hpp"
-
-#include <fmt/format.h>
+#include "notebooks_export/timeline_curve.hpp"
+#include "notebooks_export/timeline_rows.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <utility>
+#include <string_view>
 
 namespace schedlab {
 
 namespace {
 
-constexpr double width = 1100;
-constexpr double left = 130;
-constexpr double right = 20;
-constexpr double row_height = 20;
-constexpr double row_step = 36;
+constexpr double rows_left = 130;
+constexpr double rows_right = 20;
+constexpr double bound_row_height = 20;
+constexpr double bound_row_step = 36;
+constexpr double shade_height = 34;  // behind a row
 constexpr double shares_height = 130;
-constexpr std::size_t slices = 900;
-constexpr std::size_t most_hosts = 4;
-constexpr std::size_t most_devices = 8;
-constexpr std::string_view host_shade = "#F6DCC7";    // vermillion, pale
-constexpr std::string_view device_shade = "#C7E0EE";  // blue, pale
+constexpr std::size_t most_host_rows = 4;
+constexpr std::size_t most_device_rows = 8;
 
 struct BoundStyle {
   std::string_view name;
@@ -40,31 +35,19 @@ constexpr std::array<BoundStyle, device_bound_count> bound_styles{
      {"latencies", okabe_ito::yellow},
      {"other", okabe_ito::grey},
      {"nothing left", "#e8e8e8"}}};
+constexpr BoundStyle host_decides{"the host decides", "#F6DCC7"};      // vermillion, pale
+constexpr BoundStyle device_decides{"the device decides", "#C7E0EE"};  // blue, pale
+constexpr BoundStyle host_calls{"host makes calls", "#5B6B82"};
 
-/// Time covered in each of equal slices of a run.
-class Slices {
- public:
-  explicit Slices(Duration whole) : whole_(static_cast<double>(whole.count())) {}
-
-  void cover(Time begin, Time end) {
-    if (whole_ <= 0 || end <= begin) return;
-    const double from = place(begin);
-    const double to = place(end);
-    auto slice = static_cast<std::size_t>(from);
-    for (; slice < slices && static_cast<double>(slice) < to; ++slice) {
-      const auto low = static_cast<double>(slice);
-      covered_[slice] += std::min(to, low + 1) - std::max(from, low);
-    }
+/// Adds an interval to a row; what touches the one before makes it longer.
+void add_interval(std::vector<Bar>& row, Time begin, Time end) {
+  if (end <= begin) return;
+  if (!row.empty() && row.back().ended >= begin) {
+    row.back().ended = std::max(row.back().ended, end);
+  } else {
+    row.push_back({.started = begin, .ended = end, .label = {}, .family = {}});
   }
-  [[nodiscard]] double share(std::size_t slice) const { return std::min(covered_[slice], 1.0); }
-
- private:
-  [[nodiscard]] double place(Time time) const {
-    return static_cast<double>(time.time_since_epoch().count()) / whole_ * slices;
-  }
-  double whole_;
-  std::array<double, slices> covered_{};
-};
+}
 
 class BoundChart {
  public:
@@ -72,173 +55,139 @@ class BoundChart {
       : attribution_(attribution),
         trace_(trace),
         names_(names),
-        hosts_(trace.hosts.empty() ? 0 : std::min(names.hosts.size(), most_hosts)),
-        devices_(std::min(attribution.devices, most_devices)),
-        legend_(left, width - right) {
-    for (const BoundStyle& style : bound_styles) {
-      legend_.add({std::string{style.name}, std::string{style.color}});
-    }
-    legend_.add({"the host decides", std::string{host_shade}});
-    legend_.add({"the device decides", std::string{device_shade}});
+        frame_{.title = names.title,
+               .subtitle =
+                   "rows: when each runs; pale: when the critical path is bound by it; "
+                   "beneath: what the devices do"},
+        hosts_(trace.hosts.empty() ? 0 : std::min(names.hosts.size(), most_host_rows)),
+        devices_(std::min(attribution.devices, most_device_rows)) {
+    scale_ = {.left = rows_left,
+              .width = figure_width - rows_left - rows_right,
+              .end_ps = std::max<std::int64_t>(attribution.makespan.count(), 1)};
+    for (const BoundStyle& style : bound_styles) add_to_legend(style);
+    if (hosts_ > 0) add_to_legend(host_calls);
+    for (const BoundStyle& style : {host_decides, device_decides}) add_to_legend(style);
   }
 
-  [[nodiscard]] std::string draw() {
-    const double rows = row_step * static_cast<double>(hosts_ + devices_);
-    const double shares_top = rows_top + rows + 14;
+  [[nodiscard]] std::string draw() const {
+    const double shares_top = row_top(hosts_ + devices_) + 8;
     const double axis_top = shares_top + shares_height;
-    const double legend_top = axis_top + 34;
-    Svg svg(width, legend_top + legend_.height() + 10, names_.title);
-    svg.rect(0, 0, width, legend_top + legend_.height() + 10, {.fill = "#ffffff"});
-    svg.text(
-        {left, 24}, fitted(names_.title, width - left - right, 15), {.size = 15, .bold = true});
-    shade(svg);
+    Svg svg = frame_.begin(axis_top + x_axis_height);
+    draw_time_axis(svg, scale_, frame_.top(), axis_top);
+    shade(svg, PathBound::host, 0, hosts_, host_decides.color);
+    shade(svg, PathBound::device, hosts_, devices_, device_decides.color);
     draw_hosts(svg);
     draw_devices(svg);
     draw_shares(svg, shares_top);
-    draw_axis(svg, axis_top);
-    legend_.draw(svg, legend_top);
     return std::move(svg).finish();
   }
 
  private:
-  static constexpr double rows_top = 40;
-
-  [[nodiscard]] static double inner() { return width - left - right; }
-  [[nodiscard]] double x(Time time) const {
-    const auto whole =
-        static_cast<double>(std::max(attribution_.makespan.count(), std::int64_t{1}));
-    return left + inner() * static_cast<double>(time.time_since_epoch().count()) / whole;
-  }
-  [[nodiscard]] static double row_y(std::size_t row) {
-    return rows_top + row_step * static_cast<double>(row);
+  void add_to_legend(const BoundStyle& style) {
+    frame_.legend.add({std::string{style.name}, std::string{style.color}});
   }
 
-  /// 0: the host, 1: the device, -1: nobody.
-  [[nodiscard]] static int winner(const std::array<Slices, 2>& decides, std::size_t slice) {
-    const double host = decides[0].share(slice);
-    const double device = decides[1].share(slice);
-    if (host == 0 && device == 0) return -1;
-    return host > device ? 0 : 1;
+  [[nodiscard]] double row_top(std::size_t row) const {
+    return frame_.top() + 8 + bound_row_step * static_cast<double>(row);
   }
 
-  /// Behind the tracks of whoever decides for most of a slice.
-  void shade(Svg& svg) const {
-    std::array<Slices, 2> decides{Slices{attribution_.makespan}, Slices{attribution_.makespan}};
+  /// Behind `count` rows from `first` on: where the critical path is bound by them.
+  void shade(Svg& svg,
+             PathBound bound,
+             std::size_t first,
+             std::size_t count,
+             std::string_view color) const {
+    std::vector<Bar> decided;
     for (const PathSpan& span : attribution_.path) {
-      if (span.bound != PathBound::host && span.bound != PathBound::device) continue;
-      decides[span.bound == PathBound::host ? 0 : 1].cover(span.begin, span.end);
+      if (span.bound == bound) add_interval(decided, span.begin, span.end);
     }
-    const double step = inner() / slices;
-    for (std::size_t i = 0; i < slices;) {
-      const int who = winner(decides, i);
-      std::size_t end = i + 1;
-      while (end < slices && winner(decides, end) == who) ++end;
-      const std::size_t rows = who == 0 ? hosts_ : devices_;
-      if (who >= 0 && rows > 0) {
-        svg.rect(left + step * static_cast<double>(i),
-                 row_y(who == 0 ? 0 : hosts_) - 7,
-                 step * static_cast<double>(end - i),
-                 row_step * static_cast<double>(rows) - 2,
-                 {.fill = who == 0 ? host_shade : device_shade});
-      }
-      i = end;
+    for (std::size_t row = first; row < first + count; ++row) {
+      const double top = row_top(row) - (shade_height - bound_row_height) / 2;
+      draw_row(svg, scale_, top, shade_height, decided, one_color(color));
     }
   }
 
-  static void row(Svg& svg,
-                  std::size_t at,
-                  const std::string& name,
-                  const Slices& busy,
-                  std::string_view color) {
-    const double top = row_y(at);
-    svg.text({left - 8, top + row_height / 2 + 4},
-             fitted(name, left - 16, 11),
+  [[nodiscard]] static RowStyle one_color(std::string_view color) {
+    return {.colors = {std::string{color}}, .tooltips = false};
+  }
+
+  void draw_named_row(Svg& svg,
+                      std::size_t row,
+                      const std::string& name,
+                      const std::vector<Bar>& busy,
+                      std::string_view color) const {
+    const double top = row_top(row);
+    svg.text({rows_left - 8, top + bound_row_height / 2 + 4},
+             fitted(name, rows_left - 16, 11),
              {.size = 11, .anchor = "end"});
-    const double step = inner() / slices;
-    for (std::size_t i = 0; i < slices;) {
-      const double share = busy.share(i);
-      std::size_t end = i + 1;
-      while (end < slices && busy.share(end) == share) ++end;
-      if (share > 0) {
-        svg.rect(left + step * static_cast<double>(i),
-                 top + row_height * (1 - share),
-                 step * static_cast<double>(end - i),
-                 row_height * share,
-                 {.fill = color});
-      }
-      i = end;
-    }
-    svg.line({left, top + row_height}, {width - right, top + row_height}, {.stroke = "#bbbbbb"});
+    draw_row(svg, scale_, top, bound_row_height, busy, one_color(color));
+    svg.line({rows_left, top + bound_row_height},
+             {rows_left + scale_.width, top + bound_row_height},
+             {.stroke = "#bbbbbb"});
   }
 
   void draw_hosts(Svg& svg) const {
     for (std::size_t host = 0; host < hosts_; ++host) {
-      Slices busy(attribution_.makespan);
+      std::vector<Bar> busy;
       for (const HostSpan& call : trace_.hosts) {
-        if (call.host.value() == host) busy.cover(call.started, call.ended - call.blocked);
+        if (call.host.value() == host) add_interval(busy, call.started, call.ended - call.blocked);
       }
-      row(svg, host, names_.hosts[host], busy, "#5B6B82");
+      draw_named_row(svg, host, names_.hosts[host], busy, host_calls.color);
     }
   }
 
   void draw_devices(Svg& svg) const {
-    std::vector<Slices> busy(devices_, Slices{attribution_.makespan});
+    std::vector<std::vector<Bar>> busy(devices_);
     for (const BoundSpan& span : attribution_.spans) {
       const std::size_t device = span.device.value();
       if (device >= devices_ || span.bound != DeviceBound::device_bound) continue;
-      busy[device].cover(span.begin, span.end);
+      add_interval(busy[device], span.begin, span.end);
     }
     for (std::size_t device = 0; device < devices_; ++device) {
-      row(svg, hosts_ + device, names_.devices[device], busy[device], okabe_ito::blue);
+      draw_named_row(
+          svg, hosts_ + device, names_.devices[device], busy[device], bound_styles[0].color);
     }
   }
 
+  /// What all devices together do in each slice of the makespan, stacked.
   void draw_shares(Svg& svg, double top) const {
+    const PlotArea area{.left = rows_left,
+                        .top = top,
+                        .right = rows_left + scale_.width,
+                        .bottom = top + shares_height};
+    const Scale y = Scale::exact(0, 1, area.bottom, area.top);
     for (const double share : {0.0, 0.5, 1.0}) {
-      const double y = top + shares_height * (1 - share);
-      svg.text({left - 8, y + 4}, readable_share(share), {.size = 9.5, .anchor = "end"});
+      svg.text(
+          {rows_left - 8, y.at(share) + 4}, readable_share(share), {.size = 9.5, .anchor = "end"});
     }
+    draw_y_label(svg, area, "devices");
     const auto devices = static_cast<double>(attribution_.devices);
     for (const BoundBin& bin : attribution_.bins) {
       const double whole = to_us(bin.end - bin.begin) * devices;
       if (whole <= 0) continue;
+      const double width = scale_.x(bin.end) - scale_.x(bin.begin) + 0.2;
       double below = 0;
       for (std::size_t i = 0; i < device_bound_count; ++i) {
         const double share = to_us(bin.devices[i]) / whole;
         if (share <= 0) continue;
         below += share;
-        svg.rect(x(bin.begin),
-                 top + shares_height * (1 - below),
-                 x(bin.end) - x(bin.begin) + 0.2,
+        svg.rect(scale_.x(bin.begin),
+                 y.at(below),
+                 width,
                  shares_height * share,
                  {.fill = bound_styles[i].color});
       }
     }
-    svg.rect(left, top, inner(), shares_height, {.stroke = "#888888"});
-    svg.text({22, top + shares_height / 2},
-             "devices",
-             {.size = 11, .anchor = "middle", .upright = true});
-  }
-
-  void draw_axis(Svg& svg, double top) const {
-    const TimeUnit unit = time_unit_for(attribution_.makespan);
-    const double end = static_cast<double>(attribution_.makespan.count()) / unit.picoseconds;
-    const Ticks ticks = linear_ticks(0, end, static_cast<int>(inner() / 110));
-    for (const double value : ticks.values) {
-      const double at = left + (end > 0 ? inner() * value / end : 0);
-      svg.line({at, top}, {at, top + 5}, {.stroke = "#444444"});
-      svg.text({at, top + 18},
-               fmt::format("{:.{}f} {}", value, ticks.decimals, unit.name),
-               {.size = 10, .anchor = "middle"});
-    }
+    svg.rect(rows_left, top, scale_.width, shares_height, {.stroke = "#888888"});
   }
 
   const Attribution& attribution_;
   const Trace& trace_;
   const BoundChartNames& names_;
+  FigureFrame frame_;
   std::size_t hosts_;
   std::size_t devices_;
-  Legend legend_;
+  TimeScale scale_;
 };
 
 }  // namespace

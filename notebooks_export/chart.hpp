@@ -35,7 +35,7 @@ struct LineFigure {
   bool continuous_x = false;  ///< as time is: x linear, and marked at round numbers
 };
 
-/// Axes become logarithmic where the range asks for it: x if its values span a factor of 6 and
+/// Axes become logarithmic where the range asks for it: x if its values span a factor of 4 and
 /// more, y from a factor of 30 on. The series of an empty panel list give a picture that says so.
 [[nodiscard]] std::string line_figure_svg(const LineFigure& figure);
 

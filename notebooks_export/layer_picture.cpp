@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/layer_picture.hpp"
 
-#include "notebooks_export/legend.hpp"
+#include "notebooks_export/figure.hpp"
 #include "notebooks_export/palette.hpp"
-#include "notebooks_export/svg.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +23,11 @@ constexpr double box_height = 22;
 constexpr double column_step = 102;
 constexpr double lane_step = 30;
 constexpr double line_gap = 26;
+constexpr std::size_t most_layers = 600;
+constexpr std::size_t most_stages = 110;
 constexpr std::size_t most_legend_stages = 24;
-constexpr auto columns = static_cast<std::size_t>((layers_width - 2 * side + 18) / column_step);
+constexpr auto boxes_per_line =
+    static_cast<std::size_t>((layers_width - 2 * side + 18) / column_step);
 
 /// Neighbouring stages differ; after six the colours come again.
 std::string_view stage_color(std::uint32_t stage) {
@@ -65,44 +67,37 @@ std::vector<PicturedLayer> by_stage(const std::vector<PicturedLayer>& layers) {
 class LayerDrawing {
  public:
   explicit LayerDrawing(const LayerPicture& picture)
-      : picture_(picture),
-        layers_(picture.layers),
-        subtitle_(picture.subtitle),
-        legend_(side, layers_width - side) {
+      : layers_(picture.layers),
+        frame_{.title = picture.title, .subtitle = picture.subtitle, .width = layers_width} {
     for (const PicturedLayer& layer : layers_) {
       for (const std::uint32_t input : layer.inputs) {
         SCHEDLAB_EXPECTS(input < layers_.size(), layer.name);
       }
     }
-    if (layers_.size() > picture.most_layers) {
+    if (layers_.size() > most_layers) {
       layers_ = by_stage(layers_);
-      if (layers_.size() > picture.most_stages) {
-        subtitle_ +=
-            fmt::format("; the first {} of {} stages", picture.most_stages, layers_.size());
-        layers_.resize(picture.most_stages);
+      if (layers_.size() > most_stages) {
+        frame_.subtitle += fmt::format("; the first {} of {} stages", most_stages, layers_.size());
+        layers_.resize(most_stages);
       }
     }
     place();
     std::uint32_t stages = 0;
     for (const PicturedLayer& layer : layers_) stages = std::max(stages, layer.stage + 1);
     for (std::uint32_t i = 0; i < std::min<std::size_t>(stages, most_legend_stages); ++i) {
-      legend_.add({fmt::format("stage {}", i), std::string{stage_color(i)}});
+      frame_.legend.add({fmt::format("stage {}", i), std::string{stage_color(i)}});
     }
-    if (stages > most_legend_stages) legend_.add({"...", "#ffffff"});
+    if (stages > most_legend_stages) frame_.legend.add({"...", "#ffffff"});
   }
 
   [[nodiscard]] std::string draw() const {
-    const double top = 66 + legend_.height();
-    double height = top + line_gap;
+    double bottom = frame_.top();
     std::vector<double> line_top;
     for (const std::size_t lanes : lanes_of_line_) {
-      line_top.push_back(height);
-      height += static_cast<double>(lanes) * lane_step + line_gap;
+      line_top.push_back(bottom);
+      bottom += static_cast<double>(lanes) * lane_step + line_gap;
     }
-    Svg svg{layers_width, height + 4, picture_.title};
-    svg.text({22, 28}, fitted(picture_.title, layers_width - 60, 16), {.size = 16, .bold = true});
-    svg.text({22, 48}, fitted(subtitle_, layers_width - 40, 12), {.fill = "#666666"});
-    legend_.draw(svg, 62);
+    Svg svg = frame_.begin(bottom);
     for (std::size_t i = 0; i < layers_.size(); ++i) draw_reads(svg, i, line_top);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const Point at = corner(i, line_top);
@@ -145,7 +140,7 @@ class LayerDrawing {
       while (lanes.contains(wanted)) ++wanted;
       own.lane = wanted;
       lanes.insert(wanted);
-      const std::size_t line = own.depth / columns;
+      const std::size_t line = own.depth / boxes_per_line;
       if (lanes_of_line_.size() <= line) lanes_of_line_.resize(line + 1, 1);
       lanes_of_line_[line] = std::max(lanes_of_line_[line], wanted + 1);
     }
@@ -153,8 +148,8 @@ class LayerDrawing {
 
   [[nodiscard]] Point corner(std::size_t layer, const std::vector<double>& line_top) const {
     const Place& place = places_[layer];
-    return {side + column_step * static_cast<double>(place.depth % columns),
-            line_top[place.depth / columns] + lane_step * static_cast<double>(place.lane)};
+    return {side + column_step * static_cast<double>(place.depth % boxes_per_line),
+            line_top[place.depth / boxes_per_line] + lane_step * static_cast<double>(place.lane)};
   }
 
   void draw_reads(Svg& svg, std::size_t layer, const std::vector<double>& line_top) const {
@@ -168,7 +163,7 @@ class LayerDrawing {
       const Point to{b.x, b.y + middle};
       if (input >= layer) {  // back along a cycle
         curve(svg, {a.x, a.y + middle}, {b.x + box_width, b.y + middle}, 16, style);
-      } else if (places_[input].depth / columns != places_[layer].depth / columns) {
+      } else if (places_[input].depth / boxes_per_line != places_[layer].depth / boxes_per_line) {
         svg.line(from, {from.x + 14, from.y}, style);  // goes on at the left of a later line
         svg.line({to.x - 14, to.y}, to, style);
       } else if (places_[layer].depth == places_[input].depth + 1) {
@@ -181,23 +176,14 @@ class LayerDrawing {
 
   /// Leaves and arrives level, `bow` lower between.
   static void curve(Svg& svg, Point from, Point to, double bow, const LineStyle& style) {
-    TextBuffer path;
-    path << 'M';
-    put_coordinate(path, from.x);
-    path << ' ';
-    put_coordinate(path, from.y);
-    path << 'C';
-    for (const double number : {from.x + 16, from.y + bow, to.x - 16, to.y + bow, to.x, to.y}) {
-      put_coordinate(path, number);
-      path << ' ';
-    }
-    svg.stroked_path(std::move(path).take(), style);
+    SvgPath path;
+    path.add('M', {from.x, from.y});
+    path.add('C', {from.x + 16, from.y + bow, to.x - 16, to.y + bow, to.x, to.y});
+    svg.stroked_path(path, style);
   }
 
-  const LayerPicture& picture_;
   std::vector<PicturedLayer> layers_;
-  std::string subtitle_;
-  Legend legend_;
+  FigureFrame frame_;
   std::vector<Place> places_;
   std::vector<std::size_t> lanes_of_line_;
 };

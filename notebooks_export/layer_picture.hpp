@@ -19,14 +19,11 @@ struct LayerPicture {
   std::string title;
   std::string subtitle;
   std::vector<PicturedLayer> layers;
-  /// Models of more layers are drawn stage by stage, so many stages at most.
-  std::size_t most_layers = 600;
-  std::size_t most_stages = 110;
 };
 
 /// The layers as boxes in the colour of their stage, from left to right by depth (layers on cycles
-/// by their number), line after line, with lines from what they read. ContractViolation for an
-/// input that does not exist.
+/// by their number), line after line, with lines from what they read. Of more than 600 layers the
+/// stages are drawn, the first 110 of them. ContractViolation for an input that does not exist.
 [[nodiscard]] std::string layer_picture_svg(const LayerPicture& picture);
 
 }  // namespace schedlab

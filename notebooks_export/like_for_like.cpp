@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/like_for_like.hpp"
 
-#include "notebooks_export/axis.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -17,19 +14,12 @@
 namespace schedlab {
 namespace {
 
-constexpr std::string_view at = "makespan_at_";
-constexpr std::string_view unit = "_ps";
+constexpr std::string_view before_granularity = "makespan_at_";
+constexpr std::string_view after_granularity = "_ps";
 constexpr const char* granularity_column = "task_granularity";
 
 std::string column_at(const std::string& granularity) {
-  return fmt::format("{}{}{}", at, granularity, unit);
-}
-
-std::size_t index_of(const Table& table, std::string_view name) {
-  const auto found = std::find_if(table.columns.begin(),
-                                  table.columns.end(),
-                                  [&](const Column& column) { return column.name == name; });
-  return static_cast<std::size_t>(found - table.columns.begin());
+  return fmt::format("{}{}{}", before_granularity, granularity, after_granularity);
 }
 
 /// Makespan of a row at a granularity, in us.
@@ -40,32 +30,14 @@ std::optional<double> makespan_at(const SweepView& view,
   return ps && *ps > 0 ? std::optional{*ps / 1e6} : std::nullopt;
 }
 
-std::string counted_cases(std::size_t count) {
-  return fmt::format("{} case{}", count, count == 1 ? "" : "s");
-}
-
 /// "160", "160 to 640".
 std::string range_text(double low, double high) {
   return low == high ? readable(low) : fmt::format("{} to {}", readable(low), readable(high));
 }
 
-/// Smallest, largest and geometric mean of numbers above 0.
-struct Spread {
-  double low = std::numeric_limits<double>::infinity();
-  double high = 0;
-  double logarithms = 0;
-  std::size_t count = 0;
-
-  void add(std::optional<double> value) {
-    if (!value || *value <= 0) return;
-    low = std::min(low, *value);
-    high = std::max(high, *value);
-    logarithms += std::log(*value);
-    ++count;
-  }
-  [[nodiscard]] double mean() const { return std::exp(logarithms / static_cast<double>(count)); }
-  [[nodiscard]] Cell text() const { return count == 0 ? Cell{} : Cell{range_text(low, high)}; }
-};
+[[nodiscard]] Cell text_of(const RatioSpread& spread) {
+  return spread.count == 0 ? Cell{} : Cell{range_text(spread.range.low, spread.range.high)};
+}
 
 /// For views of other tables about the same sweep.
 SweepViewOptions options_of(const SweepView& view) {
@@ -75,14 +47,14 @@ SweepViewOptions options_of(const SweepView& view) {
 }
 
 struct Given {
-  Spread tasks, kernels, work, over_baseline;
+  RatioSpread tasks, kernels, work, over_baseline;
 };
 
 /// "critical_first over single_stream: 1.42 = cut 1.21 x order 1.17".
 std::string gain_text(const SweepView& view, std::size_t policy) {
-  Spread whole;
-  Spread cut;
-  Spread order;
+  RatioSpread whole;
+  RatioSpread cut;
+  RatioSpread order;
   for (const SweepCase& one : view.cases()) {
     const SweepRun* run = SweepView::shortest(one, policy);
     const auto gain = run == nullptr ? std::nullopt : split_gain(view, one, *run);
@@ -104,7 +76,7 @@ std::string speed_ups_text(const SweepView& view) {
   std::string text;
   for (std::size_t i = 0; i < view.policies().size(); ++i) {
     if (view.policies()[i] == view.baseline()) continue;
-    Spread all;
+    RatioSpread all;
     for (const SweepCase& one : view.cases()) {
       const SweepRun* run = SweepView::shortest(one, i);
       if (run != nullptr) all.add(view.speed_up(one, *run));
@@ -119,7 +91,7 @@ std::string speed_ups_text(const SweepView& view) {
 std::string cut_text(const SweepView& view, const std::string& from, const std::string& to) {
   std::string text;
   for (std::size_t i = 0; i < view.policies().size(); ++i) {
-    Spread gain;
+    RatioSpread gain;
     for (const SweepCase& one : view.cases()) {
       std::optional<double> before;
       std::optional<double> after;
@@ -141,11 +113,24 @@ std::string cut_text(const SweepView& view, const std::string& from, const std::
 
 }  // namespace
 
+void RatioSpread::add(std::optional<double> value) {
+  if (!value || *value <= 0) return;
+  range.add(*value);
+  logarithms += std::log(*value);
+  ++count;
+}
+
+double RatioSpread::mean() const {
+  return count == 0 ? 0.0 : std::exp(logarithms / static_cast<double>(count));
+}
+
 std::vector<std::string> compared_granularities(const Table& table) {
   std::vector<std::string> compared;
   for (const Column& column : table.columns) {
-    if (!column.name.starts_with(at) || !column.name.ends_with(unit)) continue;
-    compared.push_back(column.name.substr(at.size(), column.name.size() - at.size() - unit.size()));
+    if (!column.name.starts_with(before_granularity) || !column.name.ends_with(after_granularity))
+      continue;
+    const std::size_t around = before_granularity.size() + after_granularity.size();
+    compared.push_back(column.name.substr(before_granularity.size(), column.name.size() - around));
   }
   return compared;
 }
@@ -182,8 +167,8 @@ bool given_differently(const SweepView& view) {
 }
 
 Table like_for_like_table(const Table& table) {
-  const std::size_t granularity = index_of(table, granularity_column);
-  const std::size_t makespan = index_of(table, "makespan_us");
+  const std::size_t granularity = column_index(table, granularity_column);
+  const std::size_t makespan = column_index(table, "makespan_us");
   if (granularity == table.columns.size() || makespan == table.columns.size()) return table;
   Table all;
   all.columns = table.columns;
@@ -192,7 +177,7 @@ Table like_for_like_table(const Table& table) {
   for (const auto& row : table.rows) {
     bool found = false;
     for (const std::string& word : compared) {
-      const auto ps = cell_number(row[index_of(table, column_at(word))]);
+      const auto ps = cell_number(row[column_index(table, column_at(word))]);
       if (!ps) continue;
       found = true;
       all.rows.push_back(row);
@@ -235,10 +220,10 @@ Table given_table(const SweepView& view) {
   for (const auto& [key, facts] : given) {
     table.rows.push_back({view.policies()[key.first],
                           key.second.empty() ? "of the workload" : key.second,
-                          facts.tasks.text(),
-                          facts.kernels.text(),
-                          facts.work.text(),
-                          facts.over_baseline.text()});
+                          text_of(facts.tasks),
+                          text_of(facts.kernels),
+                          text_of(facts.work),
+                          text_of(facts.over_baseline)});
   }
   return table;
 }
@@ -255,7 +240,7 @@ std::string wins_text(const SweepView& view) {
   for (const auto& [policy, count] : order) {
     text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", view.policies()[policy], count);
   }
-  return fmt::format("{} of {}", text, counted_cases(view.cases().size()));
+  return fmt::format("{} of {}", text, counted(view.cases().size(), "case"));
 }
 
 std::vector<std::string> comparison_text(const SweepView& view) {
@@ -269,7 +254,7 @@ std::vector<std::string> comparison_text(const SweepView& view) {
   const Table alike = like_for_like_table(view.table());
   for (const std::string& granularity : compared) {
     Table there{.columns = alike.columns, .rows = {}};
-    const std::size_t column = index_of(alike, granularity_column);
+    const std::size_t column = column_index(alike, granularity_column);
     for (const auto& row : alike.rows) {
       if (row[column] == Cell{granularity}) there.rows.push_back(row);
     }

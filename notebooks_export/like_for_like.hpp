@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "notebooks_export/axis.hpp"
 #include "notebooks_export/sweep_view.hpp"
 #include "sim/sweep/table.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace schedlab {
+
+/// Range and geometric mean of numbers above 0, such as ratios.
+struct RatioSpread {
+  Range range;
+  double logarithms = 0;
+  std::size_t count = 0;
+
+  /// Numbers that are missing or not above 0 are left out.
+  void add(std::optional<double> value);
+  /// 0 without numbers.
+  [[nodiscard]] double mean() const;
+};
 
 /// A speed-up over the baseline in two factors; their product is the speed-up.
 struct SplitGain {

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "notebooks_export/legend.hpp"
 #include "sim/base/units.hpp"
+#include "sim/trace/trace.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -23,5 +29,27 @@ inline constexpr std::size_t most_legend_entries = 14;
 [[nodiscard]] std::vector<std::string> fitted_apart(const std::vector<std::string>& names,
                                                     double width,
                                                     double size);
+
+/// The operations of the runs of a picture, in the order in which they first start: each has a
+/// number and a colour.
+class OperationGroups {
+ public:
+  /// `others` as of colors_by_time().
+  explicit OperationGroups(std::span<const TraceDocument* const> runs,
+                           const std::vector<std::string>& others = {});
+
+  [[nodiscard]] std::uint32_t group_of(std::string_view operation) const {
+    return group_of_.at(operation);
+  }
+  [[nodiscard]] const std::vector<std::string>& colors() const { return colors_; }
+  /// The operations, of many those that run longest and how many more there are.
+  void add_to(Legend& legend) const;
+
+ private:
+  std::map<std::string_view, std::uint32_t> group_of_;
+  std::vector<std::string> names_;  // by group, as the following
+  std::vector<Duration> running_;
+  std::vector<std::string> colors_;
+};
 
 }  // namespace schedlab

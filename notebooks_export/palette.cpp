@@ -17,7 +17,7 @@ namespace {
 
 using namespace okabe_ito;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> known{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> fixed_colors{{
     {"cell", vermillion},
     {"hidden_1", blue},
     {"hidden_2", sky_blue},
@@ -71,9 +71,10 @@ std::map<std::string, std::string> operation_colors(std::vector<std::string> nam
   std::map<std::string, std::string> colors;
   std::set<std::string_view> taken;
   for (const std::string& name : names) {
-    const auto entry = std::find_if(
-        known.begin(), known.end(), [&name](const auto& item) { return item.first == name; });
-    if (entry == known.end() || taken.contains(entry->second)) continue;
+    const auto entry = std::find_if(fixed_colors.begin(),
+                                    fixed_colors.end(),
+                                    [&name](const auto& item) { return item.first == name; });
+    if (entry == fixed_colors.end() || taken.contains(entry->second)) continue;
     colors[name] = entry->second;
     taken.insert(entry->second);
   }

@@ -10,7 +10,6 @@ namespace {
 
 // Verdana is DejaVu's model and nearly as wide, for machines without DejaVu.
 constexpr std::string_view font_family = "DejaVu Sans, Verdana, Arial, sans-serif";
-constexpr std::string_view ellipsis = "\xE2\x80\xA6";
 
 /// Width of a character in DejaVu Sans, in ems: from its metrics, in classes.
 [[nodiscard]] double character_width(char c) {
@@ -46,23 +45,9 @@ void Svg::attribute(std::string_view name, std::string_view value) {
   out_.xml(value) << '"';
 }
 
-void Svg::rect_attributes(double x, double y, double width, double height, const RectStyle& style) {
-  out_ << "<rect";
-  attribute("x", x);
-  attribute("y", y);
-  attribute("width", width);
-  attribute("height", height);
-  attribute("fill", style.fill);
-  if (!style.stroke.empty()) {
-    attribute("stroke", style.stroke);
-    if (style.stroke_width != 1) attribute("stroke-width", style.stroke_width);
-  }
-  if (style.opacity != 1) attribute("opacity", style.opacity);
-}
-
-void Svg::rect(double x, double y, double width, double height, const RectStyle& style) {
-  rect_attributes(x, y, width, height, style);
-  out_ << "/>\n";
+void Svg::fill_style(std::string_view fill, double opacity) {
+  attribute("fill", fill);
+  if (opacity != 1) attribute("opacity", opacity);
 }
 
 void Svg::rect(double x,
@@ -71,7 +56,20 @@ void Svg::rect(double x,
                double height,
                const RectStyle& style,
                std::string_view tooltip) {
-  rect_attributes(x, y, width, height, style);
+  out_ << "<rect";
+  attribute("x", x);
+  attribute("y", y);
+  attribute("width", width);
+  attribute("height", height);
+  fill_style(style.fill, style.opacity);
+  if (!style.stroke.empty()) {
+    attribute("stroke", style.stroke);
+    if (style.stroke_width != 1) attribute("stroke-width", style.stroke_width);
+  }
+  if (tooltip.empty()) {
+    out_ << "/>\n";
+    return;
+  }
   out_ << "><title>";
   out_.xml(tooltip) << "</title></rect>\n";
 }
@@ -93,26 +91,26 @@ void Svg::line(Point from, Point to, const LineStyle& style) {
   out_ << "/>\n";
 }
 
-void Svg::polyline(std::span<const Point> points, const LineStyle& style) {
-  out_ << "<polyline fill=\"none\" stroke-linejoin=\"round\" points=\"";
+void Svg::points_of(std::span<const Point> points) {
+  out_ << " points=\"";
   for (const Point point : points) {
     out_.rounded(point.x, 2) << ',';
     out_.rounded(point.y, 2) << ' ';
   }
   out_ << '"';
+}
+
+void Svg::polyline(std::span<const Point> points, const LineStyle& style) {
+  out_ << "<polyline fill=\"none\" stroke-linejoin=\"round\"";
+  points_of(points);
   line_style(style);
   out_ << "/>\n";
 }
 
 void Svg::polygon(std::span<const Point> points, std::string_view fill, double opacity) {
-  out_ << "<polygon points=\"";
-  for (const Point point : points) {
-    out_.rounded(point.x, 2) << ',';
-    out_.rounded(point.y, 2) << ' ';
-  }
-  out_ << '"';
-  attribute("fill", fill);
-  if (opacity != 1) attribute("opacity", opacity);
+  out_ << "<polygon";
+  points_of(points);
+  fill_style(fill, opacity);
   out_ << "/>\n";
 }
 
@@ -125,17 +123,16 @@ void Svg::circle(Point center, double radius, std::string_view fill) {
   out_ << "/>\n";
 }
 
-void Svg::filled_path(std::string_view data, std::string_view fill, double opacity) {
+void Svg::filled_path(const SvgPath& path, std::string_view fill, double opacity) {
   out_ << "<path";
-  attribute("fill", fill);
-  if (opacity != 1) attribute("opacity", opacity);
-  out_ << " d=\"" << data << "\"/>\n";
+  fill_style(fill, opacity);
+  out_ << " d=\"" << path.data() << "\"/>\n";
 }
 
-void Svg::stroked_path(std::string_view data, const LineStyle& style) {
+void Svg::stroked_path(const SvgPath& path, const LineStyle& style) {
   out_ << "<path fill=\"none\"";
   line_style(style);
-  out_ << " d=\"" << data << "\"/>\n";
+  out_ << " d=\"" << path.data() << "\"/>\n";
 }
 
 void Svg::text(Point at, std::string_view text, const TextStyle& style) {
@@ -174,8 +171,13 @@ std::string Svg::finish() && {
   return std::move(out_).take();
 }
 
-void put_coordinate(TextBuffer& out, double value) {
-  out.rounded(value, 2);
+SvgPath& SvgPath::add(char command, std::initializer_list<double> numbers) {
+  data_ << command;
+  for (const double* number = numbers.begin(); number != numbers.end(); ++number) {
+    if (number != numbers.begin()) data_ << ' ';
+    data_.rounded(*number, 2);
+  }
+  return *this;
 }
 
 double text_width(std::string_view text, double size, bool bold) {

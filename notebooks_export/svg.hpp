@@ -3,6 +3,7 @@
 
 #include "sim/trace/text_buffer.hpp"
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,21 @@ struct LineStyle {
   std::string_view dash = {};  ///< as stroke-dasharray; empty: solid
 };
 
+/// The outline of shapes, as in the attribute d of a path.
+class SvgPath {
+ public:
+  /// One command with its numbers: ('M', {x, y}), ('h', {width}), ('z', {}).
+  SvgPath& add(char command, std::initializer_list<double> numbers);
+  [[nodiscard]] bool empty() const { return data_.size() == 0; }
+  [[nodiscard]] std::string_view data() const { return data_.text(); }
+
+ private:
+  TextBuffer data_;
+};
+
+/// What stands for the rest of a text that is cut off.
+inline constexpr std::string_view ellipsis = "\xE2\x80\xA6";
+
 /// Builds one SVG picture. It stands alone: no scripts, no references, no ids, so that any number
 /// of pictures can be put into one HTML page. All text is escaped. Coordinates have two decimals.
 class Svg {
@@ -44,21 +60,19 @@ class Svg {
   /// `title` is what screen readers and browser tabs show.
   Svg(double width, double height, std::string_view title);
 
-  void rect(double x, double y, double width, double height, const RectStyle& style);
-  /// A rectangle that shows `tooltip` under the mouse pointer.
+  /// Shows `tooltip`, if there is one, under the mouse pointer.
   void rect(double x,
             double y,
             double width,
             double height,
             const RectStyle& style,
-            std::string_view tooltip);
+            std::string_view tooltip = {});
   void line(Point from, Point to, const LineStyle& style);
   void polyline(std::span<const Point> points, const LineStyle& style);
   void polygon(std::span<const Point> points, std::string_view fill, double opacity = 1);
   void circle(Point center, double radius, std::string_view fill);
-  /// `data` as in the attribute d of a path; made of numbers and letters by the caller.
-  void filled_path(std::string_view data, std::string_view fill, double opacity = 1);
-  void stroked_path(std::string_view data, const LineStyle& style);
+  void filled_path(const SvgPath& path, std::string_view fill, double opacity = 1);
+  void stroked_path(const SvgPath& path, const LineStyle& style);
   void text(Point at, std::string_view text, const TextStyle& style = {});
   /// A line with a head at `to`.
   void arrow(Point from, Point to, const LineStyle& style);
@@ -70,14 +84,12 @@ class Svg {
  private:
   void attribute(std::string_view name, double value);
   void attribute(std::string_view name, std::string_view value);
+  void fill_style(std::string_view fill, double opacity);
   void line_style(const LineStyle& style);
-  void rect_attributes(double x, double y, double width, double height, const RectStyle& style);
+  void points_of(std::span<const Point> points);
 
   TextBuffer out_;
 };
-
-/// Appends a coordinate of a path.
-void put_coordinate(TextBuffer& out, double value);
 
 /// About how wide DejaVu Sans sets this text, in the units of `size`. Never much too small, so that
 /// labels stay inside what they label.

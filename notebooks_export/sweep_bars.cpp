@@ -7,10 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,31 +21,15 @@ namespace {
 constexpr std::size_t most_values = 40;
 constexpr std::size_t most_machines = 12;
 
-/// Of ratios: their geometric mean and their range.
-class Ratios {
- public:
-  void add(double ratio) {
-    logarithms_ += std::log(ratio);
-    low_ = std::min(low_, ratio);
-    high_ = std::max(high_, ratio);
-    ++count_;
-  }
-  [[nodiscard]] double mean() const {
-    return count_ == 0 ? 0.0 : std::exp(logarithms_ / static_cast<double>(count_));
-  }
-  /// Nothing without ratios.
-  void append_to(std::vector<NamedBar>& bars, const std::string& name) const {
-    if (count_ == 0) return;
-    bars.push_back(
-        {.name = name, .value = mean(), .low = low_, .high = high_, .emphasized = false});
-  }
-
- private:
-  double logarithms_ = 0;
-  double low_ = std::numeric_limits<double>::infinity();
-  double high_ = 0;
-  std::size_t count_ = 0;
-};
+/// Nothing without ratios.
+void add_bar(std::vector<NamedBar>& bars, const std::string& name, const RatioSpread& ratios) {
+  if (ratios.count == 0) return;
+  bars.push_back({.name = name,
+                  .value = ratios.mean(),
+                  .low = ratios.range.low,
+                  .high = ratios.range.high,
+                  .emphasized = false});
+}
 
 template <class Better>
 void emphasize_best(std::vector<NamedBar>& bars, Better better) {
@@ -107,7 +89,7 @@ class AxisBars {
       if (panel.bars.size() > 1) figure.panels.push_back(std::move(panel));
     }
     if (figure.panels.empty()) return std::nullopt;
-    return SweepPlot{"makespan_by_" + name, figure.title, bar_figure_svg(figure)};
+    return SweepPlot{plot_file_name("makespan_by_" + name), figure.title, bar_figure_svg(figure)};
   }
 
  private:
@@ -125,15 +107,14 @@ class AxisBars {
                                   const std::map<std::vector<Cell>, Alike>& groups) const {
     BarPanel panel{view_.policies()[policy], {}};
     for (std::size_t value = 0; value < values_.size(); ++value) {
-      Ratios ratios;
+      RatioSpread ratios;
       for (const auto& [others, makespans] : groups) {
         const auto first = makespans.find(0);
         const auto found = makespans.find(value);
         if (first == makespans.end() || found == makespans.end()) continue;
-        if (first->second <= 0 || found->second <= 0) continue;
-        ratios.add(found->second / first->second);
+        if (first->second > 0) ratios.add(found->second / first->second);
       }
-      ratios.append_to(panel.bars, cell_text(values_[value]));
+      add_bar(panel.bars, cell_text(values_[value]), ratios);
     }
     emphasize_best(panel.bars, std::less<>{});
     return panel;
@@ -171,18 +152,17 @@ SweepPlot speed_up_bars(const SweepView& view) {
   for (const Cell& machine : machines) {
     BarPanel panel{cell_text(machine), {}};
     for (std::size_t policy = 0; policy < view.policies().size(); ++policy) {
-      Ratios ratios;
-      Ratios cuts;
+      RatioSpread ratios;
+      RatioSpread cuts;
       for (const SweepCase& one : view.cases()) {
         if (axis && one.values[*axis] != machine) continue;
         const SweepRun* run = SweepView::shortest(one, policy);
-        const auto speed_up = run == nullptr ? std::nullopt : view.speed_up(one, *run);
-        if (!speed_up) continue;
-        ratios.add(*speed_up);
+        if (run == nullptr) continue;
+        ratios.add(view.speed_up(one, *run));
         const auto gain = split ? split_gain(view, one, *run) : std::nullopt;
         if (gain) cuts.add(gain->cut);
       }
-      ratios.append_to(panel.bars, view.policies()[policy]);
+      add_bar(panel.bars, view.policies()[policy], ratios);
       if (view.policies()[policy] != view.baseline() && ratios.mean() > 0) {
         panel.bars.back().mark = cuts.mean();
       }

@@ -15,7 +15,7 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::size_t most_panels = 24;
+constexpr std::size_t most_maps = 24;
 constexpr std::size_t most_policies = 4;
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -152,7 +152,7 @@ class HeatMap {
     for (const bool numbers : {false, true}) {
       for (std::size_t i = 0; i < values_.size(); ++i) {
         if (i == x_ || i == y_ || fixed_.contains(i) || values_[i].size() < 2) continue;
-        if (numeric(i) == numbers && count * values_[i].size() <= most_panels) take(i);
+        if (numeric(i) == numbers && count * values_[i].size() <= most_maps) take(i);
       }
     }
     std::sort(panels_.begin(), panels_.end());
@@ -177,13 +177,11 @@ class HeatMap {
   [[nodiscard]] HeatPanel panel(const std::vector<Cell>& key,
                                 std::vector<std::vector<std::vector<double>>>& cells) const {
     HeatPanel made;
-    std::vector<std::string> words;
+    std::vector<std::string> places;
     for (std::size_t i = 0; i < panels_.size(); ++i) {
-      const bool number = cell_number(key[i]).has_value();
-      words.push_back(number ? fmt::format("{} = {}", names_[panels_[i]], cell_text(key[i]))
-                             : cell_text(key[i]));
+      places.push_back(view_.place(panels_[i], key[i]));
     }
-    made.title = fmt::format("{}", fmt::join(words, ", "));
+    made.title = fmt::format("{}", fmt::join(places, ", "));
     for (auto& row : cells) {
       auto& out = made.cells.emplace_back();
       for (std::vector<double>& values : row) {
@@ -259,15 +257,7 @@ std::vector<SweepPlot> heat_maps(const SweepView& view) {
     } catch (const InfeasibleError&) {
       continue;  // axes of parts of the sweep, say, of which no two cross
     }
-    std::string name = "map_" + policy;
-    std::replace_if(
-        name.begin(),
-        name.end(),
-        [](char c) {
-          return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
-        },
-        '_');
-    plots.push_back({std::move(name), figure.title, heat_figure_svg(figure)});
+    plots.push_back({plot_file_name("map_" + policy), figure.title, heat_figure_svg(figure)});
   }
   return plots;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/sweep_plot.hpp"
 
-#include "notebooks_export/axis.hpp"
 #include "notebooks_export/chart.hpp"
 #include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/sweep_bars.hpp"
 #include "notebooks_export/sweep_heat.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -33,14 +33,50 @@ constexpr std::size_t most_lines = 8;
   return column;
 }
 
-[[nodiscard]] std::string file_name_of(const std::string& what) {
-  std::string name;
-  for (const char c : what) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    name += plain || c == '_' ? c : '_';
+/// Points of lines by panel, each line with its smallest value at each x. Panels stand in the order
+/// in which they were first added, lines by their number.
+class PanelLines {
+ public:
+  void add(const std::string& panel, std::size_t line, const std::string& name, Point point) {
+    const auto found = std::find(titles_.begin(), titles_.end(), panel);
+    const auto index = static_cast<std::size_t>(found - titles_.begin());
+    if (found == titles_.end()) {
+      titles_.push_back(panel);
+      lines_.emplace_back();
+    }
+    Line& to = lines_[index][line];
+    to.name = name;
+    const auto entry = to.points.try_emplace(point.x, point.y).first;
+    entry->second = std::min(entry->second, point.y);
   }
-  return name;
-}
+
+  /// Eight lines a panel.
+  [[nodiscard]] std::vector<LinePanel> panels() const {
+    std::vector<LinePanel> panels;
+    for (std::size_t i = 0; i < titles_.size(); ++i) {
+      const std::string& title = titles_[i];
+      LinePanel panel{title, {}};
+      for (const auto& [number, line] : lines_[i]) {
+        if (panel.series.size() == most_lines) {
+          panels.push_back(std::move(panel));
+          panel = {title.empty() ? "more lines" : title + ", more lines", {}};
+        }
+        Series& series = panel.series.emplace_back(Series{line.name, {}});
+        for (const auto& [x, y] : line.points) series.points.push_back({x, y});
+      }
+      panels.push_back(std::move(panel));
+    }
+    return panels;
+  }
+
+ private:
+  struct Line {
+    std::string name;
+    std::map<double, double> points;
+  };
+  std::vector<std::string> titles_;
+  std::vector<std::map<std::size_t, Line>> lines_;  // by panel
+};
 
 /// What one figure shows: which cases, and how they are laid out.
 struct Selection {
@@ -65,10 +101,7 @@ class Plots {
       if (is_numeric(values_[i])) add_lines_over(i);
     }
     for (const std::size_t axis : view_.policy_axes()) add_lines_over_knob(axis);
-    for (SweepPlot& bars : value_bars(view_)) {
-      bars.file_name = file_name_of(bars.file_name);
-      plots_.push_back(std::move(bars));
-    }
+    for (SweepPlot& bars : value_bars(view_)) plots_.push_back(std::move(bars));
     for (SweepPlot& map : heat_maps(view_)) plots_.push_back(std::move(map));
     return std::move(plots_);
   }
@@ -125,31 +158,35 @@ class Plots {
   }
 
   [[nodiscard]] std::string panel_title(const Selection& selection, const SweepCase& one) const {
-    std::string title;
+    std::vector<std::string> places;
     for (const std::size_t axis : selection.panels) {
-      if (is_absent(one.values[axis])) continue;
-      const std::string value = cell_text(one.values[axis]);
-      const bool number = cell_number(one.values[axis]).has_value();
-      title += fmt::format("{}{}",
-                           title.empty() ? "" : ", ",
-                           number ? fmt::format("{} = {}", axis_name(axis), value) : value);
+      if (!is_absent(one.values[axis])) places.push_back(view_.place(axis, one.values[axis]));
     }
-    return title;
+    return fmt::format("{}", fmt::join(places, ", "));
+  }
+
+  /// "at layers = 4, machine = v100"; empty if all is shown.
+  [[nodiscard]] std::string fixed_text(const Selection& selection) const {
+    std::vector<std::string> places;
+    for (const auto& [axis, value] : selection.fixed) {
+      if (is_absent(value)) continue;
+      places.push_back(fmt::format("{} = {}", axis_name(axis), cell_text(value)));
+    }
+    return places.empty() ? "" : fmt::format("at {}", fmt::join(places, ", "));
   }
 
   [[nodiscard]] std::string subtitle(const Selection& selection) const {
-    std::string text;
-    for (const auto& [axis, value] : selection.fixed) {
-      if (is_absent(value)) continue;
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", axis_name(axis), cell_text(value));
-    }
-    if (!text.empty()) text = "at " + text + "; ";
+    std::vector<std::string> parts{fixed_text(selection)};
+    if (parts.back().empty()) parts.pop_back();
     const bool variants = !view_.policy_axes().empty();
     if (view_.policies().size() > 1) {
-      return text + (variants ? "one line per policy, its best variant" : "one line per policy") +
-             (differently_ ? fmt::format("; {}", own_granularity) : std::string{});
+      parts.emplace_back(variants ? "one line per policy, its best variant"
+                                  : "one line per policy");
+      if (differently_) parts.emplace_back(own_granularity);
+    } else {
+      parts.emplace_back(variants ? "the policy's best variant" : "one policy");
     }
-    return text + (variants ? "the policy's best variant" : "one policy");
+    return fmt::format("{}", fmt::join(parts, "; "));
   }
 
   [[nodiscard]] static bool shown(const Selection& selection, const SweepCase& one) {
@@ -160,127 +197,94 @@ class Plots {
 
   using Value = std::function<std::optional<double>(const SweepCase&, const SweepRun&)>;
 
-  [[nodiscard]] std::vector<LinePanel> panels_of(const Selection& selection,
-                                                 const Value& value) const {
-    std::vector<std::string> titles;
-    std::vector<std::map<std::size_t, Series>> lines;  // per panel: policy -> line
+  /// What is drawn along an axis.
+  struct Quantity {
+    std::string file;
+    std::string title;
+    std::string y_label;
+    Value value;
+    double reference = 0;  // 0: none, and each panel has its own scale
+  };
+
+  void add_figure(const std::string& x, const Quantity& of, LineFigure figure) {
+    figure.title = of.title;
+    figure.x_label = label_of(x);
+    figure.y_label = of.y_label;
+    plots_.push_back({plot_file_name(fmt::format("{}_over_{}", of.file, x)),
+                      figure.title,
+                      line_figure_svg(figure)});
+  }
+
+  void add_lines(const Selection& selection, const Quantity& of) {
+    PanelLines lines;
     for (const SweepCase& one : view_.cases()) {
       const auto x = cell_number(one.values[selection.x]);
       if (!x || !shown(selection, one)) continue;
       const std::string title = panel_title(selection, one);
-      const auto found = std::find(titles.begin(), titles.end(), title);
-      const auto panel = static_cast<std::size_t>(found - titles.begin());
-      if (found == titles.end()) {
-        titles.push_back(title);
-        lines.emplace_back();
-      }
       for (std::size_t policy = 0; policy < view_.policies().size(); ++policy) {
         const SweepRun* run = SweepView::shortest(one, policy);
-        const auto y = run == nullptr ? std::nullopt : value(one, *run);
-        if (!y) continue;
-        Series& line = lines[panel][policy];
-        line.name = view_.policies()[policy];
-        line.points.push_back({*x, *y});
+        const auto y = run == nullptr ? std::nullopt : of.value(one, *run);
+        if (y) lines.add(title, policy, view_.policies()[policy], {*x, *y});
       }
     }
-    std::vector<LinePanel> panels;
-    for (std::size_t i = 0; i < titles.size(); ++i) add_panels(panels, titles[i], lines[i]);
-    return panels;
-  }
-
-  /// Eight lines a panel.
-  static void add_panels(std::vector<LinePanel>& panels,
-                         const std::string& title,
-                         std::map<std::size_t, Series>& lines) {
-    LinePanel panel{title, {}};
-    for (auto& [policy, line] : lines) {
-      if (panel.series.size() == most_lines) {
-        panels.push_back(std::move(panel));
-        panel = {title.empty() ? "more lines" : title + ", more lines", {}};
-      }
-      std::sort(line.points.begin(), line.points.end(), [](Point a, Point b) { return a.x < b.x; });
-      panel.series.push_back(std::move(line));
-    }
-    panels.push_back(std::move(panel));
-  }
-
-  void add_figure(const std::string& file_name, const LineFigure& figure) {
-    plots_.push_back({file_name_of(file_name), figure.title, line_figure_svg(figure)});
+    LineFigure figure;
+    figure.subtitle = subtitle(selection);
+    figure.panels = lines.panels();
+    figure.names = view_.policies();
+    figure.shared_y = of.file != "makespan";
+    figure.reference_y = of.reference;
+    add_figure(axis_name(selection.x), of, std::move(figure));
   }
 
   void add_lines_over(std::size_t axis) {
     const Selection selection = select(axis, most_panels);
     const std::string& x = axis_name(axis);
-    LineFigure makespan{.title = fmt::format("Makespan over {}", x),
-                        .subtitle = subtitle(selection),
-                        .x_label = label_of(x),
-                        .y_label = "makespan (ms)",
-                        .panels = panels_of(selection,
-                                            [](const SweepCase&, const SweepRun& run) {
-                                              return std::optional{run.makespan_us / 1000};
-                                            }),
-                        .names = view_.policies(),
-                        .shared_y = false,
-                        .reference_y = 0};
-    add_figure("makespan_over_" + x, makespan);
+    add_lines(selection,
+              {"makespan",
+               fmt::format("Makespan over {}", x),
+               "makespan (ms)",
+               [](const SweepCase&, const SweepRun& run) {
+                 return std::optional{run.makespan_us / 1000};
+               }});
     add_scatter_over(selection, x);
     if (view_.policies().size() < 2) return;
-    LineFigure speed_up{
-        .title = fmt::format("Speed-up over {}, along {}", view_.baseline(), x),
-        .subtitle = subtitle(selection),
-        .x_label = label_of(x),
-        .y_label = "speed-up",
-        .panels = panels_of(selection,
-                            [this](const SweepCase& one, const SweepRun& run) {
-                              // The baseline is the dashed line at 1.
-                              const bool itself = view_.policies()[run.policy] == view_.baseline();
-                              return itself ? std::nullopt : view_.speed_up(one, run);
-                            }),
-        .names = view_.policies(),
-        .shared_y = true,
-        .reference_y = 1};
-    add_figure("speed_up_over_" + x, speed_up);
+    add_lines(selection,
+              {"speed_up",
+               fmt::format("Speed-up over {}, along {}", view_.baseline(), x),
+               "speed-up",
+               [this](const SweepCase& one, const SweepRun& run) {
+                 // The baseline is the dashed line at 1.
+                 const bool itself = view_.policies()[run.policy] == view_.baseline();
+                 return itself ? std::nullopt : view_.speed_up(one, run);
+               },
+               1});
   }
 
   /// Of machines that scatter: what that costs. Of several ranks: how long they wait for each other
   /// in collectives, on average over the samples where there are any.
   void add_scatter_over(const Selection& selection, const std::string& x) {
-    const auto add = [&](const std::string& file,
-                         const std::string& title,
-                         const std::string& y,
-                         double reference,
-                         const Value& value) {
-      const LineFigure figure{.title = fmt::format("{} over {}", title, x),
-                              .subtitle = subtitle(selection),
-                              .x_label = label_of(x),
-                              .y_label = y,
-                              .panels = panels_of(selection, value),
-                              .names = view_.policies(),
-                              .shared_y = true,
-                              .reference_y = reference};
-      add_figure(file + "_over_" + x, figure);
-    };
     if (has_number("makespan_us_mean")) {
-      add("slow_down",
-          "Slow-down by scatter",
-          "mean makespan over that without",
-          1,
-          [this](const SweepCase&, const SweepRun& run) -> std::optional<double> {
-            const auto mean = view_.number(run.row, "makespan_us_mean");
-            if (!mean || run.makespan_us <= 0) return std::nullopt;
-            return *mean / run.makespan_us;
-          });
+      add_lines(selection,
+                {"slow_down",
+                 fmt::format("Slow-down by scatter over {}", x),
+                 "mean makespan over that without",
+                 [this](const SweepCase&, const SweepRun& run) -> std::optional<double> {
+                   const auto mean = view_.number(run.row, "makespan_us_mean");
+                   if (!mean || run.makespan_us <= 0) return std::nullopt;
+                   return *mean / run.makespan_us;
+                 },
+                 1});
     }
     const std::string wait =
         has_number("collective_wait_us_mean") ? "collective_wait_us_mean" : "collective_wait_us";
     if (!has_number(wait)) return;
-    add("collective_wait",
-        "Wait for the last rank in collectives",
-        "wait (us)",
-        0,
-        [this, &wait](const SweepCase&, const SweepRun& run) {
-          return view_.number(run.row, wait);
-        });
+    add_lines(selection,
+              {"collective_wait",
+               fmt::format("Wait for the last rank in collectives over {}", x),
+               "wait (us)",
+               [this, &wait](const SweepCase&, const SweepRun& run) {
+                 return view_.number(run.row, wait);
+               }});
   }
 
   /// Does some run have a number other than 0 there?
@@ -295,12 +299,10 @@ class Plots {
 
   /// Along a knob: a panel per policy that has it, a line per case.
   void add_lines_over_knob(std::size_t axis) {
-    std::map<std::size_t, std::map<std::size_t, std::map<double, double>>> by_policy;
+    const Selection selection = select(values_.size(), most_lines);
     std::vector<std::string> names;  // of the lines, in the order of the table
     std::set<double> places;
-    Selection selection;
-    selection.x = values_.size();
-    selection = select(selection.x, most_lines);
+    PanelLines lines;
     for (const SweepCase& one : view_.cases()) {
       if (!shown(selection, one)) continue;
       const std::string name = panel_title(selection, one);
@@ -311,38 +313,18 @@ class Plots {
         const auto x = cell_number(view_.table().rows[run.row][axis]);
         if (!x) continue;
         places.insert(*x);
-        auto& best =
-            by_policy[run.policy][line].try_emplace(*x, run.makespan_us / 1000).first->second;
-        best = std::min(best, run.makespan_us / 1000);
+        const std::string& policy = view_.policies()[run.policy];
+        lines.add(policy, line, name.empty() ? policy : name, {*x, run.makespan_us / 1000});
       }
     }
     if (places.size() < 2) return;
+    LineFigure figure;
+    figure.subtitle = fixed_text(selection);
+    figure.panels = lines.panels();
     const std::string& x = view_.name(axis);
-    LineFigure figure{.title = fmt::format("Makespan over {}", x),
-                      .subtitle = "",
-                      .x_label = label_of(x),
-                      .y_label = "makespan (ms)",
-                      .panels = {},
-                      .names = {},
-                      .shared_y = false,
-                      .reference_y = 0};
-    for (const auto& [axis_index, value] : selection.fixed) {
-      if (is_absent(value)) continue;
-      figure.subtitle += fmt::format("{}{} = {}",
-                                     figure.subtitle.empty() ? "at " : ", ",
-                                     axis_name(axis_index),
-                                     cell_text(value));
-    }
-    for (const auto& [policy, lines] : by_policy) {
-      std::map<std::size_t, Series> series;
-      for (const auto& [index, points] : lines) {
-        Series line{names[index].empty() ? view_.policies()[policy] : names[index], {}};
-        for (const auto& [at, makespan] : points) line.points.push_back({at, makespan});
-        series.emplace(series.size(), std::move(line));
-      }
-      add_panels(figure.panels, view_.policies()[policy], series);
-    }
-    add_figure("makespan_over_" + x, figure);
+    add_figure(x,
+               {"makespan", fmt::format("Makespan over {}", x), "makespan (ms)", {}},
+               std::move(figure));
   }
 
   const SweepView& view_;
@@ -352,6 +334,18 @@ class Plots {
 };
 
 }  // namespace
+
+std::string plot_file_name(std::string_view what) {
+  std::string name{what};
+  std::replace_if(
+      name.begin(),
+      name.end(),
+      [](char c) {
+        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
+      },
+      '_');
+  return name;
+}
 
 std::vector<SweepPlot> sweep_plots(const SweepView& view) {
   return Plots{view}.all();

@@ -4,6 +4,7 @@
 #include "notebooks_export/sweep_view.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -14,6 +15,9 @@ struct SweepPlot {
   std::string title;
   std::string svg;
 };
+
+/// A name without letters that file systems refuse: all but letters, digits and _ become _.
+[[nodiscard]] std::string plot_file_name(std::string_view what);
 
 /// The pictures that suit a sweep:
 ///   - bars of the mean speed-up of each policy over the baseline, a panel per machine;

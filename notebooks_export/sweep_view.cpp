@@ -10,6 +10,13 @@
 
 namespace schedlab {
 
+std::size_t column_index(const Table& table, std::string_view name) {
+  const auto found = std::find_if(table.columns.begin(),
+                                  table.columns.end(),
+                                  [name](const Column& column) { return column.name == name; });
+  return static_cast<std::size_t>(found - table.columns.begin());
+}
+
 std::string cell_text(const Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
   if (const auto* real = std::get_if<double>(&cell)) return readable(*real);
@@ -25,19 +32,12 @@ std::optional<double> cell_number(const Cell& cell) {
 
 SweepView::SweepView(const Table& table, const SweepViewOptions& options)
     : table_(table),
-      policy_column_(column("policy")),
-      makespan_column_(column("makespan_us")),
+      policy_column_(column_index(table, "policy")),
+      makespan_column_(column_index(table, "makespan_us")),
       same_durations_(options.same_durations) {
   sort_axes(options);
   collect_cases();
   choose_baseline(options.baseline);
-}
-
-std::size_t SweepView::column(std::string_view name) const {
-  const auto found = std::find_if(table_.columns.begin(),
-                                  table_.columns.end(),
-                                  [name](const Column& column) { return column.name == name; });
-  return static_cast<std::size_t>(found - table_.columns.begin());
 }
 
 void SweepView::sort_axes(const SweepViewOptions& options) {
@@ -113,6 +113,11 @@ void SweepView::choose_baseline(const std::string& wanted) {
   }
 }
 
+std::string SweepView::place(std::size_t case_axis, const Cell& value) const {
+  if (!cell_number(value)) return cell_text(value);
+  return fmt::format("{} = {}", name(case_axes_[case_axis]), cell_text(value));
+}
+
 bool SweepView::varies(std::size_t column) const {
   std::optional<Cell> first;
   for (const SweepCase& one : cases_) {
@@ -126,12 +131,12 @@ bool SweepView::varies(std::size_t column) const {
 }
 
 std::optional<double> SweepView::number(std::size_t row, std::string_view name) const {
-  const std::size_t index = column(name);
+  const std::size_t index = column_index(table_, name);
   return index == table_.columns.size() ? std::nullopt : cell_number(table_.rows[row][index]);
 }
 
 std::string SweepView::text(std::size_t row, std::string_view name) const {
-  const std::size_t index = column(name);
+  const std::size_t index = column_index(table_, name);
   return index == table_.columns.size() ? std::string{} : cell_text(table_.rows[row][index]);
 }
 

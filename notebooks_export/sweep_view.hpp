@@ -56,6 +56,8 @@ class SweepView {
   [[nodiscard]] const std::string& name(std::size_t column) const {
     return table_.columns[column].name;
   }
+  /// Where a case stands on its axis of this index: "layers = 4", or of words the value alone.
+  [[nodiscard]] std::string place(std::size_t case_axis, const Cell& value) const;
   /// Do its rows with a result have two values or more in this column?
   [[nodiscard]] bool varies(std::size_t column) const;
   /// Rows without a makespan.
@@ -72,7 +74,6 @@ class SweepView {
   [[nodiscard]] static const SweepRun* shortest(const SweepCase& one, std::size_t policy);
 
  private:
-  [[nodiscard]] std::size_t column(std::string_view name) const;
   void sort_axes(const SweepViewOptions& options);
   [[nodiscard]] bool belongs_to_policies(std::size_t axis) const;
   void collect_cases();
@@ -90,6 +91,8 @@ class SweepView {
   bool same_durations_;
 };
 
+/// Index of the column of this name; as many as there are columns if there is none.
+[[nodiscard]] std::size_t column_index(const Table& table, std::string_view name);
 /// A cell as people read it; missing: empty.
 [[nodiscard]] std::string cell_text(const Cell& cell);
 [[nodiscard]] std::optional<double> cell_number(const Cell& cell);

@@ -21,8 +21,6 @@ struct TimelineOptions {
   /// The bytes held over time are drawn beneath, of the device with the highest peak; nullptr or
   /// empty: not. Must outlive the call.
   const std::vector<DeviceMemory>* memory = nullptr;
-  bool host_track = true;          ///< what the host threads did, if the trace has it
-  std::size_t most_arrows = 60;    ///< arrows for resolved waits are drawn up to this many
   std::size_t most_streams = 128;  ///< beyond it those with most work are drawn; of several devices
                                    ///< the first ones, whole
   /// Where the time axis ends at least, so that runs of different lengths can be compared.
@@ -37,8 +35,9 @@ struct TimelinePicture {
 };
 
 /// A Gantt chart: host threads on top, a row per stream coloured by operation, utilization beneath,
-/// one time axis for all. Tasks narrower than a pixel are merged: the coloured height of a row is
-/// then the share of the time in which each operation ran. Names of any content are safe.
+/// one time axis for all; arrows for resolved waits, up to 60 of them. Tasks narrower than a pixel
+/// are merged: the coloured height of a row is then the share of the time in which each operation
+/// ran. Names of any content are safe.
 ///
 /// Errors   ContractViolation if the trace names a task, stream or host without a label.
 /// Cost     O(tasks * log tasks); the file has at most about 1.5 MB, whatever the number of tasks.

@@ -10,10 +10,8 @@
 
 namespace schedlab {
 
-/// Vertical lines at the labels of the time axis.
-void draw_time_grid(Svg& svg, const TimeScale& scale, double top, double bottom);
-/// The axis at the height `y`, labels and unit beneath.
-void draw_time_axis(Svg& svg, const TimeScale& scale, double y);
+/// The axis beneath the rows at `bottom`: its unit, and a vertical line from `top` at each number.
+void draw_time_axis(Svg& svg, const TimeScale& scale, double top, double bottom);
 
 /// Utilization over time as an area from 0 to 100 %, one step per pixel, with its mean: `mean`, or
 /// that of the curve.

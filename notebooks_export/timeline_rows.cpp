@@ -83,34 +83,28 @@ class Row {
     return least_height + (1 - least_height) * std::min(share, 1.0);
   }
 
-  /// A step curve as relative path commands; empty slices interrupt it.
-  [[nodiscard]] std::string area(const Shares& shares) const {
-    TextBuffer path;
+  /// A step curve; empty slices interrupt it.
+  [[nodiscard]] SvgPath area(const Shares& shares) const {
+    SvgPath path;
     const double bottom = top_ + height_;
     for (std::size_t i = 0; i < shares.size();) {
       if (level(shares[i]) == 0) {
         ++i;
         continue;
       }
-      path << 'M';
-      put_coordinate(path, scale_.left + static_cast<double>(i));
-      path << ' ';
-      put_coordinate(path, bottom);
+      path.add('M', {scale_.left + static_cast<double>(i), bottom});
       double at = 0;
       while (i < shares.size() && level(shares[i]) > 0) {
         const double here = level(shares[i]);
         std::size_t run = 1;
         while (i + run < shares.size() && level(shares[i + run]) == here) ++run;
-        path << 'v';
-        path.rounded(at - here, 1) << 'h' << run;
+        path.add('v', {at - here}).add('h', {static_cast<double>(run)});
         at = here;
         i += run;
       }
-      path << 'V';
-      put_coordinate(path, bottom);
-      path << 'z';
+      path.add('V', {bottom}).add('z', {});
     }
-    return std::move(path).take();
+    return path;
   }
 
   /// Height of a share in half pixels: finer steps cannot be seen.
@@ -120,7 +114,7 @@ class Row {
   }
 
   void draw_wide(const std::vector<Bar>& bars) {
-    std::vector<TextBuffer> paths(style_.colors.size());
+    std::vector<SvgPath> paths(style_.colors.size());
     for (const Bar& bar : bars) {
       const double width = width_of(bar);
       if (width < narrow_bar) continue;
@@ -130,19 +124,12 @@ class Row {
       if (style_.tooltips) {
         svg_.rect(x, top_, width - gap, height_, {.fill = style_.colors[bar.group]}, tooltip(bar));
       } else {
-        TextBuffer& path = paths[bar.group];
-        path << 'M';
-        put_coordinate(path, x);
-        path << ' ';
-        put_coordinate(path, top_);
-        path << 'h';
-        path.rounded(width - gap, 1) << 'v';
-        path.rounded(height_, 1) << "h-";
-        path.rounded(width - gap, 1) << 'z';
+        paths[bar.group].add('M', {x, top_}).add('h', {width - gap});
+        paths[bar.group].add('v', {height_}).add('h', {gap - width}).add('z', {});
       }
     }
     for (std::size_t group = 0; group < paths.size(); ++group) {
-      if (paths[group].size() > 0) svg_.filled_path(paths[group].text(), style_.colors[group]);
+      if (!paths[group].empty()) svg_.filled_path(paths[group], style_.colors[group]);
     }
     if (height_ < style_.label_size + 1) return;
     for (const Bar& bar : bars) draw_label(bar);
@@ -179,17 +166,12 @@ class Row {
   /// Frames round wide bars; of narrow ones a line along the bottom of the row, joined where they
   /// touch.
   void draw_outlines(const std::vector<Bar>& bars) {
-    TextBuffer strip;
+    SvgPath strip;
     std::optional<double> from;
     double until = 0;
     const auto close = [&] {
       if (!from) return;
-      strip << 'M';
-      put_coordinate(strip, *from);
-      strip << ' ';
-      put_coordinate(strip, top_ + height_ + 0.5);
-      strip << 'h';
-      put_coordinate(strip, std::max(0.5, until - *from));
+      strip.add('M', {*from, top_ + height_ + 0.5}).add('h', {std::max(0.5, until - *from)});
       from.reset();
     };
     for (const Bar& bar : bars) {
@@ -209,9 +191,7 @@ class Row {
       until = std::max(until, x + width);
     }
     close();
-    if (strip.size() > 0) {
-      svg_.stroked_path(strip.text(), {.stroke = outline_color, .width = 1.6});
-    }
+    if (!strip.empty()) svg_.stroked_path(strip, {.stroke = outline_color, .width = 1.6});
   }
 
   Svg& svg_;

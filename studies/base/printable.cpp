@@ -34,10 +34,6 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-std::string counted(std::uint64_t number, std::string_view thing) {
-  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
-}
-
 bool PrintableBuffer::pass_on(std::size_t size) {
   const std::string shown = printable(std::string_view{pending_}.substr(0, size));
   pending_.erase(0, size);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include "notebooks_export/axis.hpp"  // counted()
+
 #include <streambuf>
 #include <string>
 #include <string_view>
@@ -12,9 +13,6 @@ namespace schedlab {
 /// and tabs and bytes that are not UTF-8 become \xNN, and what changes the direction of text
 /// \uNNNN, so that a name cannot move the cursor, hide a line or reverse it. JSON stays JSON.
 [[nodiscard]] std::string printable(std::string_view text);
-
-/// "1 task", "2 tasks": a number of things whose plural ends in s.
-[[nodiscard]] std::string counted(std::uint64_t number, std::string_view thing);
 
 /// Passes on what is written, line by line, as printable() shows it.
 class PrintableBuffer final : public std::streambuf {

@@ -97,10 +97,10 @@ TEST_CASE("Times, sizes and numbers read well") {
 }
 
 TEST_CASE("Ticks are round and inside their range") {
-  CHECK(linear_ticks(0, 10, 5).values == std::vector<double>{0, 2, 4, 6, 8, 10});
-  CHECK(linear_ticks(3, 3, 5).values == std::vector<double>{3});
-  CHECK(logarithmic_ticks(1, 100).values == std::vector<double>{1, 2, 5, 10, 20, 50, 100});
-  CHECK(logarithmic_ticks(1, 1e4).values.size() == 5);
+  CHECK(linear_ticks(0, 10, 5) == std::vector<double>{0, 2, 4, 6, 8, 10});
+  CHECK(linear_ticks(3, 3, 5) == std::vector<double>{3});
+  CHECK(logarithmic_ticks(1, 100) == std::vector<double>{1, 2, 5, 10, 20, 50, 100});
+  CHECK(logarithmic_ticks(1, 1e4).size() == 5);
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST_CASE("Of too many streams the busiest are shown, and the picture says so") 
   options.most_streams = 4;
   const std::string svg = timeline_svg(document_of(60, 6), options);
   CHECK(occurrences(svg, "60 tasks on 6 streams") == 1);
-  CHECK(occurrences(svg, "the busiest 4 streams shown") == 1);
+  CHECK(occurrences(svg, "the busiest 4 shown") == 1);
 }
 
 TEST_CASE("Of too many devices the first are shown, whole, and their hosts") {
@@ -141,9 +141,8 @@ TEST_CASE("Arrows are drawn while they are few") {
   TraceDocument document = document_of(6, 2);
   document.trace.flows = {{EventId{0}, StreamId{0}, StreamId{1}, Time{1us}, Time{2us}}};
   CHECK(occurrences(timeline_svg(document), ">event<") == 1);
-  TimelineOptions options;
-  options.most_arrows = 0;
-  CHECK(occurrences(timeline_svg(document, options), ">event<") == 0);
+  document.trace.flows.resize(61, document.trace.flows.front());
+  CHECK(occurrences(timeline_svg(document), ">event<") == 0);
 }
 
 TEST_CASE("Host calls have a track when they were recorded") {
