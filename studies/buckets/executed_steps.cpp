@@ -90,7 +90,7 @@ const PredictedStep& ExecutedSteps::predicted(std::int64_t length) {
   const FullRun run = runner_.run_fully(scenario_of(length));
   PredictedStep& step = found->second;
   step.makespan = run.trace.makespan();
-  for (const DeviceMemory& device : memory_use(run.prepared->problem(), run.trace)) {
+  for (const DeviceMemory& device : memory_use(run.scenario.problem->problem(), run.trace)) {
     step.peak = std::max(step.peak, device.peak);
   }
   return step;

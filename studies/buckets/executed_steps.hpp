@@ -7,7 +7,7 @@
 #include "studies/buckets/bucket_spec.hpp"
 #include "studies/buckets/step_device.hpp"
 #include "studies/buckets/study_progress.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/grid.hpp"
 #include "studies/spec/spec.hpp"
 

@@ -7,7 +7,7 @@
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
 #include "studies/execution/execution.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -2,7 +2,7 @@
 #include "studies/buckets/step_simulation.hpp"
 
 #include "sim/base/error.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/grid.hpp"
 #include "studies/spec/one_scenario.hpp"
 

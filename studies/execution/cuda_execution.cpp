@@ -123,7 +123,7 @@ void CudaScenarioExecutor::execute(std::uint64_t scenario, TaskTiming timing, Ex
 
 CudaScenarioExecutor::Measured CudaScenarioExecutor::measured(std::uint64_t scenario,
                                                               const Execution& run) {
-  const auto& problem = prepared(scenario).problem;
+  const auto& problem = prepared(scenario).scenario.problem;
   Measured of{.prepared = problem, .costs = problem->costs};
   of.costs.set_task_durations(measured_durations(*problem->graph, run.trace));
   return of;

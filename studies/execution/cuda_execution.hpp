@@ -6,7 +6,7 @@
 #include "studies/execution/execution.hpp"
 #include "studies/execution/measurement.hpp"
 #include "studies/execution/scenario_works.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 
 #include <cstdint>
 #include <memory>

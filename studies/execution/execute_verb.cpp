@@ -13,7 +13,7 @@
 #include "studies/execution/execution.hpp"
 #include "studies/execution/memory_line.hpp"
 #include "studies/scenario/run_files.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 #include "studies/spec/one_scenario.hpp"
 #include "studies/spec/spec.hpp"
 

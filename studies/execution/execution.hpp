@@ -7,7 +7,7 @@
 #include "sim/base/interrupt.hpp"
 #include "sim/machine/platform.hpp"
 #include "studies/execution/scenario_works.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -4,7 +4,7 @@
 #include "real_exec/cpu/cpu_work.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/interrupt.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 
 #include <array>
 #include <cstdint>
@@ -30,7 +30,7 @@ template <class Work>
 class ScenarioWorks {
  public:
   struct Prepared {
-    std::shared_ptr<const PreparedProblem> problem;
+    Scenario scenario;
     std::optional<Plan> plan;  ///< none: an online policy decides
     Work* work = nullptr;
     bool computes = false;  ///< what the workload means, not only something of the same shapes
@@ -58,14 +58,13 @@ class ScenarioWorks {
     const auto found = scenarios_.find(scenario);
     if (found != scenarios_.end()) return found->second;
     Prepared made;
-    const auto policy = policy_of(scenario);
-    made.problem = space_.prepared(space_.problem_key(scenario, policy->granularity()));
-    expect_one_run(scenario, *made.problem);
-    if (space_.legacy_default_stream(scenario) || space_.planned_ahead(scenario) ||
-        policy->online(made.problem->problem()) == nullptr) {
-      made.plan = checked_plan(scenario);
+    made.scenario = space_.scenario(scenario);
+    expect_one_run(made.scenario);
+    if (made.scenario.legacy_default_stream || made.scenario.planned_ahead() ||
+        made.scenario.online(made.scenario.problem->problem()) == nullptr) {
+      made.plan = checked_plan(made.scenario);
     }
-    const Held& held = work_of(scenario, policy->granularity(), *made.problem, make);
+    const Held& held = work_of(made.scenario, make);
     made.work = held.made.work.get();
     made.computes = held.made.computes;
     return scenarios_.emplace(scenario, std::move(made)).first->second;
@@ -77,18 +76,18 @@ class ScenarioWorks {
   void run(std::uint64_t scenario, Executor& executor, Run& out) {
     const Prepared& ready = scenarios_.at(scenario);
     if (ready.plan) {
-      executor.run(*ready.problem->graph, *ready.plan, *ready.work, out);
+      executor.run(*ready.scenario.problem->graph, *ready.plan, *ready.work, out);
       return;
     }
-    const auto policy = policy_of(scenario);
-    const auto online = policy->online(ready.problem->problem());
-    executor.run(ready.problem->problem(), *online, *ready.work, out);
-    out.plan.policy = policy->name();
+    const Problem problem = ready.scenario.problem->problem();
+    const auto online = ready.scenario.online(problem);
+    executor.run(problem, *online, *ready.work, out);
+    out.plan.policy = ready.scenario.made_policy().name();
   }
 
   /// Host time to prepare each launch. Throws InfeasibleError if a second thread would do so.
   [[nodiscard]] Duration preparation(std::uint64_t scenario) const {
-    const Host& host = scenarios_.at(scenario).problem->machine->platform.host(HostId{0});
+    const Host& host = scenarios_.at(scenario).scenario.problem->machine->platform.host(HostId{0});
     if (host.front_end_thread && host.costs.preparation() > Duration{0}) {
       throw InfeasibleError("the " + limits_.executor +
                             " executor prepares and launches on one thread; \"launch\": "
@@ -108,17 +107,13 @@ class ScenarioWorks {
     std::shared_ptr<const PreparedProblem> problem;  // whose graph the work refers to
   };
 
-  [[nodiscard]] std::shared_ptr<const Policy> policy_of(std::uint64_t scenario) const {
-    return space_.policy(space_.grid().part_index(scenario, Part::policy));
-  }
-
-  void expect_one_run(std::uint64_t scenario, const PreparedProblem& problem) const {
+  void expect_one_run(const Scenario& scenario) const {
     std::string limit;
-    if (space_.legacy_default_stream(scenario) && !limits_.legacy_default_stream) {
+    if (scenario.legacy_default_stream && !limits_.legacy_default_stream) {
       limit = "has no legacy default stream; leave out default_stream";
-    } else if (problem.once != nullptr) {
+    } else if (scenario.launch.runs > 1) {
       limit = "makes one run at a time; leave out runs";
-    } else if (problem.single != nullptr) {
+    } else if (scenario.problem->divided != nullptr) {
       limit = "runs one device; leave out ranks";
     }
     if (!limit.empty()) {
@@ -126,7 +121,7 @@ class ScenarioWorks {
     }
   }
 
-  [[nodiscard]] Plan checked_plan(std::uint64_t scenario) {
+  [[nodiscard]] Plan checked_plan(const Scenario& scenario) {
     FullRun planned = planner_.run_fully(scenario);
     if (limits_.refuses_findings && !planned.findings.empty()) {
       throw InfeasibleError("the plan is not run on a device, as it is not right: " +
@@ -136,23 +131,21 @@ class ScenarioWorks {
   }
 
   template <class Make>
-  const Held& work_of(std::uint64_t scenario,
-                      Granularity granularity,
-                      const PreparedProblem& problem,
-                      const Make& make) {
-    const std::uint64_t workload = space_.grid().part_index(scenario, Part::workload);
+  const Held& work_of(const Scenario& scenario, const Make& make) {
+    const std::uint64_t workload = scenario.part(Part::workload);
+    const auto granularity = static_cast<std::uint64_t>(scenario.granularity);
+    const std::int64_t slices = scenario.split == nullptr ? 0 : scenario.split->chosen;
+    Held& held = works_[{workload, granularity, static_cast<std::uint64_t>(slices)}];
     // Scenarios on other machines have equal graphs, but objects of their own.
-    const auto split = space_.found_split(scenario);
-    const std::int64_t slices = split == nullptr ? 0 : split->chosen;
-    Held& held = works_[{
-        workload, static_cast<std::uint64_t>(granularity), static_cast<std::uint64_t>(slices)}];
-    if (held.made.work == nullptr || held.problem->graph != problem.graph) {
+    if (held.made.work == nullptr || held.problem->graph != scenario.problem->graph) {
       held = {};
-      held.problem = std::make_shared<PreparedProblem>(problem);
-      held.made = make(*held.problem, space_.components().recurrent_spec(workload, granularity));
+      held.problem = scenario.problem;
+      held.made = make(*held.problem,
+                       space_.components().recurrent_spec(workload, scenario.granularity));
     }
     return held;
   }
+
 
   ScenarioSpace& space_;
   ExecutionLimits limits_;

@@ -7,7 +7,7 @@
 #include "sim/trace/measured_durations.hpp"
 #include "sim/trace/release_index.hpp"
 #include "studies/scenario/run_origin.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 #include "studies/sweep/trace_input.hpp"
 
 #include <fmt/format.h>
@@ -273,8 +273,7 @@ void make_again(ExplainedRun& run, const RunOrigin& origin, const fs::path& fold
   const Spec spec = parse_spec(origin.spec, origin.spec_file, origin.spec_folder);
   const Grid grid(spec);
   ScenarioSpace space(spec, grid);
-  const auto policy = space.policy(0);
-  const auto prepared = space.prepared(space.problem_key(0, policy->granularity()));
+  const auto prepared = space.scenario(0).problem;
   if (prepared->graph->task_count() != run.graph.task_count()) {
     throw InputError({.file = (folder / run_origin_name).string(),
                       .pointer = "/spec",

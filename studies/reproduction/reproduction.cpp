@@ -8,7 +8,7 @@
 #include "studies/buckets/bucket_study.hpp"
 #include "studies/reproduction/engine_study.hpp"
 #include "studies/scenario/result_columns.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 #include "studies/sweep/results_csv.hpp"
 #include "studies/sweep/sweep_run.hpp"
 

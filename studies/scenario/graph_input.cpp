@@ -5,7 +5,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/gzip.hpp"
 #include "studies/scenario/components.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 #include "studies/spec/grid.hpp"
 #include "studies/spec/spec.hpp"
 #include "workloads/formats/graph_file.hpp"

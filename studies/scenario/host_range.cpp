@@ -37,7 +37,7 @@ double operator_us(const MachineSpec& machine) {
 }  // namespace
 
 std::optional<HostRange> host_range(const FullRun& run) {
-  const MachineSpec& machine = *run.prepared->machine;
+  const MachineSpec& machine = *run.scenario.problem->machine;
   const HostSpec* host = published_host(machine);
   if (host == nullptr) return std::nullopt;
   HostRange range{.host = host->name,

@@ -78,6 +78,7 @@ std::string note_on(const PreparedProblem& problem, LaunchMode launch) {
 
 void set_costs(const CostModel& model, PreparedProblem& made) {
   made.costs = CostTable(*made.graph, made.machine->platform, model);
+  made.cost_model = model.name();
   made.bounds = graph_lower_bounds(made.problem());
   made.steps = KernelSteps::of(*made.graph, made.machine->platform, made.costs, model);
   // A task needs the units of each kernel while that runs.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/machine/cost_model.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/prepared_problem.hpp"
 
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include "sim/trace/metrics.hpp"
 #include "sim/trace/trace.hpp"
 #include "studies/scenario/run_origin.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 
 #include <filesystem>
 #include <string>

@@ -2,7 +2,6 @@
 #include "studies/scenario/simulate_verb.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/trace/document.hpp"
 #include "studies/base/findings_text.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/printable.hpp"
@@ -10,9 +9,8 @@
 #include "studies/scenario/host_range.hpp"
 #include "studies/scenario/problem_costs.hpp"
 #include "studies/scenario/run_files.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/simulation.hpp"
 #include "studies/spec/auto_split.hpp"
-#include "studies/spec/one_scenario.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <fmt/format.h>
@@ -60,17 +58,16 @@ std::string of_path(const Metrics& metrics) {
 }
 
 void print_text(const Terminal& terminal,
-                const std::string& title,
-                const Metrics& metrics,
-                const Samples& samples,
+                const Simulation& made,
                 const RunFiles& files,
                 const std::string& folder) {
+  const Metrics& metrics = made.metrics;
   terminal.out << fmt::format(
       "{}\n  makespan {:.3f} us, {:.2f} times {} ({}, {:.3f} us)\n  utilization "
       "{:.1f} "
       "%, host busy {:.1f} %, idle before a launch {:.1f} %, overlap {:.1f} %\n  {}, {}, {}, "
       "{}\n{}{}  {}: {}\n",
-      title,
+      made.title,
       to_us(metrics.makespan),
       metrics.gap,
       metrics.bounds.largest_name() == "host_issue" ? "what this plan's host calls take"
@@ -86,21 +83,20 @@ void print_text(const Terminal& terminal,
       counted(metrics.events, "event"),
       counted(metrics.host_calls, "host call"),
       of_path(metrics),
-      of_samples(samples),
+      of_samples(made.run.samples),
       folder,
       fmt::join(files.files, ", "));
 }
 
 void print_json(const Terminal& terminal,
-                const std::string& title,
-                const Metrics& metrics,
-                const FullRun& run,
-                const AutoSplit* split,
+                const Simulation& made,
                 const std::optional<HostRange>& host,
                 const RunFiles& files,
                 const std::string& folder) {
+  const Metrics& metrics = made.metrics;
+  const FullRun& run = made.run;
   nlohmann::ordered_json summary{{"verb", "simulate"},
-                                 {"title", title},
+                                 {"title", made.title},
                                  {"out", folder},
                                  {"files", files.files},
                                  {"makespan_us", to_us(metrics.makespan)},
@@ -108,7 +104,7 @@ void print_json(const Terminal& terminal,
                                  {"gap", metrics.gap},
                                  {"utilization", metrics.utilization},
                                  {"findings", run.findings.size()}};
-  if (split != nullptr) {
+  if (const auto& split = run.scenario.split) {
     nlohmann::ordered_json tried = nlohmann::ordered_json::array();
     for (const AutoSplit::Tried& each : split->tried) {
       tried.push_back({{"split", each.split}});
@@ -145,45 +141,33 @@ void print_json(const Terminal& terminal,
 
 int run(const SimulateOptions& options, const Terminal& terminal) {
   const Spec spec = load_spec(options.spec);
-  const Grid grid(spec);
-  expect_one_scenario(spec, grid);
-  ScenarioSpace space(spec, grid);
-  space.components().check_all();
   OutputFolder folder(whole_folder(options.out, "simulate", options.overwrite), terminal.leftovers);
-
-  ScenarioRunner runner(space, terminal.stop);
-  const FullRun run = runner.run_fully(0, true);
-  const auto split = space.found_split(0, terminal.stop);
-  const Problem problem = run.problem();
-  const Metrics metrics = compute_metrics(problem, run.plan, run.trace, run.bounds());
-  const std::string title = fmt::format("{}: {} on {}",
-                                        spec.name,
-                                        grid.part_label(Part::policy, 0),
-                                        grid.part_label(Part::machine, 0));
-  const TraceDocument document = make_document(problem, run.plan, run.trace, title);
+  const Simulation made = simulate(spec, terminal.stop);
+  const FullRun& run = made.run;
+  const AutoSplit* const split = run.scenario.split.get();
   const RunOrigin origin{.verb = "simulate",
-                         .spec = split_given_text(spec, split.get()),
+                         .spec = split_given_text(spec, split),
                          .spec_file = spec.file,
                          .spec_folder = spec.folder};
   const RunFiles files =
       write_run_files(folder.path(),
                       folder.target(),
-                      {problem, run.plan, &run.samples, origin, !options.no_trace},
-                      document,
-                      metrics);
+                      {run.problem(), run.plan, &run.samples, origin, !options.no_trace},
+                      made.document,
+                      made.metrics);
   folder.publish();
 
   for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
-  const std::string note = note_on(*run.prepared, space.launch(0));
+  const std::string note = note_on(*run.scenario.problem, run.scenario.launch.mode);
   if (!note.empty()) terminal.err << "note: " << note << '\n';
   if (!run.findings.empty()) terminal.err << findings_text(run.findings, "finding: ") << '\n';
   const std::optional<HostRange> host = host_range(run);
   if (options.json) {
-    print_json(terminal, title, metrics, run, split.get(), host, files, options.out);
+    print_json(terminal, made, host, files, options.out);
   } else {
-    print_text(terminal, title, metrics, run.samples, files, options.out);
+    print_text(terminal, made, files, options.out);
     if (host) terminal.out << "  " << to_text(*host) << '\n';
-    terminal.out << split_text(split.get());
+    terminal.out << split_text(split);
   }
   return run.findings.empty() || options.allow_findings ? exit_done : exit_failed;
 }

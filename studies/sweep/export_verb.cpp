@@ -7,7 +7,7 @@
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
 #include "studies/base/output_folder.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
 #include "studies/sweep/notebook_export.hpp"
 #include "studies/sweep/results_csv.hpp"
@@ -60,7 +60,7 @@ TraceDocument scenario_trace(const fs::path& database, std::int64_t wanted, cons
   }
   ScenarioSpace space(spec, grid);
   FullRun run = ScenarioRunner(space, stop).run_fully(scenario);
-  return make_document(run.prepared->problem(),
+  return make_document(run.scenario.problem->problem(),
                        run.plan,
                        std::move(run.trace),
                        fmt::format("{}: {}", spec.name, grid.describe(scenario)));

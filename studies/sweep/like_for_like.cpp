@@ -52,7 +52,7 @@ void LikeForLikeRuns::read_workload(std::uint64_t workload) {
 
 /// Whether or not this policy can run there: another one of the case may.
 LowerBounds LikeForLikeRuns::graph_bounds(std::uint64_t scenario, Granularity granularity) {
-  return of_graph(space_.prepared(space_.problem_key(scenario, granularity))->bounds);
+  return of_graph(space_.scenario(scenario, {.granularity = granularity}).problem->bounds);
 }
 
 void LikeForLikeRuns::add_to(ScenarioResult& result,
@@ -74,7 +74,7 @@ void LikeForLikeRuns::add_to(ScenarioResult& result,
     }
     try {
       const ScenarioResult other =
-          runner.run(scenario, check, {.granularity = granularity, .with_samples = false});
+          runner.run(scenario, check, {.granularity = granularity}, false);
       if (valid(other)) like.makespans[i] = other.summary.makespan;
       const LowerBounds bounds =
           other.failed ? graph_bounds(scenario, granularity) : of_graph(other.summary.bounds);

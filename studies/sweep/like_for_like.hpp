@@ -3,7 +3,7 @@
 
 #include "studies/scenario/components.hpp"
 #include "studies/scenario/result_columns.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/grid.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "sim/base/interrupt.hpp"
 #include "studies/scenario/run_files.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 #include "studies/spec/spec.hpp"
 #include "studies/sweep/results_store.hpp"
 #include "studies/sweep/speed_up.hpp"

@@ -3,7 +3,7 @@
 
 #include "sim/base/interrupt.hpp"
 #include "studies/base/output_folder.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 #include "studies/spec/spec.hpp"
 #include "studies/sweep/results_store.hpp"
 

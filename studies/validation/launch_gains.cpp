@@ -45,12 +45,12 @@ std::string shared_axes(const Grid& grid, std::uint64_t scenario) {
 }
 
 double tasks_of(const PredictedScenario& predicted) {
-  return static_cast<double>(predicted.run->prepared->graph->task_count());
+  return static_cast<double>(predicted.run->scenario.problem->graph->task_count());
 }
 
 double mean_operator_us(const PredictedScenario& predicted) {
   double sum = 0;
-  for (const Duration duration : predicted.run->prepared->costs.durations()) {
+  for (const Duration duration : predicted.run->scenario.problem->costs.durations()) {
     sum += to_us(duration);
   }
   return sum / std::max(tasks_of(predicted), 1.0);
@@ -87,7 +87,7 @@ class GainCollector {
     for (std::size_t i = 0; i < validation_.scenarios.size(); ++i) {
       const ScenarioOutcome& outcome = validation_.scenarios[i];
       if (!outcome.compared()) continue;
-      const LaunchMode mode = space_.launch_choice(outcome.scenario).mode;
+      const LaunchMode mode = space_.launch(outcome.scenario).mode;
       if (mode != LaunchMode::eager && mode != LaunchMode::graph_launch) continue;
       const auto found =
           pairs.try_emplace(parts_without(grid_, outcome.scenario, {Part::launch}), none, none);

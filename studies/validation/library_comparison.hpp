@@ -3,7 +3,7 @@
 
 #include "sim/sweep/table.hpp"
 #include "studies/execution/baseline.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 #include "studies/validation/validation.hpp"
 
 #include <cstddef>

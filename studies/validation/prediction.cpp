@@ -4,7 +4,6 @@
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/machine/variability.hpp"
-#include "sim/plan/default_stream.hpp"
 #include "studies/validation/residual_draws.hpp"
 
 #include <fmt/format.h>
@@ -29,14 +28,9 @@ double slowed_by_host(const FullRun& run, const SimulationOptions& options, Simu
 /// Simulates one run with durations multiplied by operation.
 class FactoredRuns {
  public:
-  FactoredRuns(ScenarioSpace& space,
-               std::uint64_t scenario,
-               const FullRun& run,
-               const StopFlag* stop)
-      : space_(space),
-        scenario_(scenario),
-        run_(run),
-        what_(run.simulated(online_policy(space, scenario, run) ? nullptr : &run.plan)),
+  FactoredRuns(const FullRun& run, const StopFlag* stop)
+      : run_(run),
+        what_(run.simulated(online_policy(run) ? nullptr : &run.plan)),
         nominal_(what_.problem),
         durations_(nominal_.costs.durations()),
         costs_(nominal_.costs),
@@ -61,7 +55,7 @@ class FactoredRuns {
     costs_.set_task_durations(durations(factors));
     const Problem problem{nominal_.graph, nominal_.platform, costs_};
     const KernelSteps* const steps = what_.steps;
-    if (const auto online = online_policy(space_, scenario_, run_)) {
+    if (const auto online = online_policy(run_)) {
       record_by_kernel(simulator_, steps, problem, *online, options_, recording_);
     } else {
       run_by_kernel(simulator_, steps, problem, run_.plan, options_, recording_.trace);
@@ -70,8 +64,6 @@ class FactoredRuns {
   }
 
  private:
-  ScenarioSpace& space_;
-  std::uint64_t scenario_;
   const FullRun& run_;
   SimulatedProblem what_;
   Problem nominal_;
@@ -123,18 +115,12 @@ OperationCalibration no_calibration(std::uint64_t, const PreparedProblem&) {
   return {};
 }
 
-std::unique_ptr<OnlinePolicy> online_policy(ScenarioSpace& space,
-                                            std::uint64_t scenario,
-                                            const FullRun& run) {
-  if (space.planned_ahead(scenario)) return nullptr;
-  const std::uint64_t index = space.grid().part_index(scenario, Part::policy);
-  auto online = space.policy(index)->online(run.prepared->problem());
-  if (online == nullptr || !space.legacy_default_stream(scenario)) return online;
-  return with_legacy_default_stream(std::move(online));
+std::unique_ptr<OnlinePolicy> online_policy(const FullRun& run) {
+  if (run.scenario.planned_ahead()) return nullptr;
+  return run.scenario.online(run.scenario.problem->problem());
 }
 
-PredictedScenario predict_scenario(ScenarioSpace& space,
-                                   ScenarioRunner& runner,
+PredictedScenario predict_scenario(ScenarioRunner& runner,
                                    std::uint64_t scenario,
                                    const CalibrationLookup& calibration,
                                    const DrawRequest& request,
@@ -147,11 +133,11 @@ PredictedScenario predict_scenario(ScenarioSpace& space,
       predicted.note = fmt::format("the plan checker objects: {}", run->findings.front().message);
       return predicted;
     }
-    const OperationCalibration known = calibration(scenario, *run->prepared);
+    const OperationCalibration known = calibration(scenario, *run->scenario.problem);
     predicted.calibrated = known.known();
     predicted.inside_hull = all_inside(run->simulated().problem.graph, known);
     if (known.known()) {
-      FactoredRuns runs(space, scenario, *run, stop);
+      FactoredRuns runs(*run, stop);
       predicted.draws_us = draw_makespans(runs, known, request);
     }
     predicted.run_noise = known.run_noise;
@@ -166,26 +152,25 @@ PredictedScenario predict_scenario(ScenarioSpace& space,
   return predicted;
 }
 
-PredictionAtSpeed predict_at_speed(ScenarioSpace& space,
-                                   const PredictedScenario& predicted,
+PredictionAtSpeed predict_at_speed(const PredictedScenario& predicted,
                                    const CalibrationLookup& calibration,
                                    const DriftReading& reading,
                                    const DrawRequest& request,
                                    const StopFlag* stop) {
   PredictionAtSpeed result;
   result.reading = reading;
-  FactoredRuns runs(space, predicted.scenario, *predicted.run, stop);
+  FactoredRuns runs(*predicted.run, stop);
   IdVector<OperationId, double> factors = drift_factors(runs.nominal(), reading);
   for (double& factor : factors) factor *= runs.slowed();
   result.trace = runs.simulate(factors);
-  const auto& steps = predicted.run->prepared->steps;
+  const auto& steps = predicted.run->scenario.problem->steps;
   result.durations = runs.durations(factors);
   if (steps != nullptr) {
     const Device& device = runs.nominal().platform.devices[DeviceId{0}];
     result.durations = steps->folded(result.durations, device.stream_gap);
   }
   if (predicted.draws_us.empty()) return result;
-  OperationCalibration known = calibration(predicted.scenario, *predicted.run->prepared);
+  OperationCalibration known = calibration(predicted.scenario, *predicted.run->scenario.problem);
   known.drift = {reading};
   result.draws_us = draw_makespans(runs, known, request);
   return result;

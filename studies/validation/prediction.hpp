@@ -4,7 +4,7 @@
 #include "sim/base/ids.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/machine/drift.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -62,8 +62,7 @@ struct DrawRequest {
 ///
 /// A scenario that cannot run, or whose plan the checker objects to, has a note instead.
 /// Throws Interrupted.
-[[nodiscard]] PredictedScenario predict_scenario(ScenarioSpace& space,
-                                                 ScenarioRunner& runner,
+[[nodiscard]] PredictedScenario predict_scenario(ScenarioRunner& runner,
                                                  std::uint64_t scenario,
                                                  const CalibrationLookup& calibration,
                                                  const DrawRequest& request,
@@ -78,8 +77,7 @@ struct PredictionAtSpeed {
 };
 /// The same plan (of a policy that decides while it runs: its decisions now) with the durations of
 /// kernels multiplied by what `reading` says. Throws what simulating throws.
-[[nodiscard]] PredictionAtSpeed predict_at_speed(ScenarioSpace& space,
-                                                 const PredictedScenario& predicted,
+[[nodiscard]] PredictionAtSpeed predict_at_speed(const PredictedScenario& predicted,
                                                  const CalibrationLookup& calibration,
                                                  const DriftReading& reading,
                                                  const DrawRequest& request,
@@ -93,8 +91,6 @@ struct PredictionAtSpeed {
                                                    std::uint64_t seed);
 
 /// The decisions of the scenario's policy where it makes them while it runs; else nullptr.
-[[nodiscard]] std::unique_ptr<OnlinePolicy> online_policy(ScenarioSpace& space,
-                                                          std::uint64_t scenario,
-                                                          const FullRun& run);
+[[nodiscard]] std::unique_ptr<OnlinePolicy> online_policy(const FullRun& run);
 
 }  // namespace schedlab

@@ -15,15 +15,10 @@ constexpr double quartiles_over_deviation = 1.349;
 
 }  // namespace
 
-OperationCalibration ProfileCalibration::of(std::uint64_t scenario,
-                                            const PreparedProblem& problem) {
+OperationCalibration ProfileCalibration::of(const PreparedProblem& problem) {
   OperationCalibration known;
   const Device& device = problem.machine->platform.devices[DeviceId{0}];
-  if (calibrated_profile(device) == nullptr) return known;
-  const std::uint64_t cost_model = space_.grid().part_index(scenario, Part::cost_model);
-  if (space_.components().cost_model(cost_model, *problem.machine)->name() != model_.name()) {
-    return known;
-  }
+  if (calibrated_profile(device) == nullptr || problem.cost_model != model_.name()) return known;
   const auto& operations = problem.simulated().problem.graph.operations();
   known.run_noise = device.profile->noise / quartiles_over_deviation;
   known.drift = device.profile->drift;

@@ -11,13 +11,9 @@ namespace schedlab {
 /// without a profile, and for problems whose costs another model made.
 class ProfileCalibration {
  public:
-  /// `space` must outlive this.
-  explicit ProfileCalibration(ScenarioSpace& space) : space_(space) {}
-
-  [[nodiscard]] OperationCalibration of(std::uint64_t scenario, const PreparedProblem& problem);
+  [[nodiscard]] OperationCalibration of(const PreparedProblem& problem);
 
  private:
-  ScenarioSpace& space_;
   Measured model_;  // keeps its fits
 };
 

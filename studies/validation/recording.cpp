@@ -47,7 +47,7 @@ Json scenario_json(const fs::path& folder,
     entry["note"] = measured.note.empty() ? std::string{"not measured"} : measured.note;
     return entry;
   }
-  const Problem problem = run->prepared->problem();
+  const Problem problem = run->scenario.problem->problem();
   entry["tasks"] = problem.graph.task_count();
   entry["online"] = !measured.plans.empty();
   if (measured.tensors_peak) entry["measured_memory_bytes"] = measured.tensors_peak->count();
@@ -240,7 +240,7 @@ class RecordingReader {
     if (entry.contains("note")) measured.note = entry.at("note").get<std::string>();
     const auto& run = predicted_[scenario].run;
     if (!entry.contains("runs") || run == nullptr) return;
-    const TaskGraph& graph = *run->prepared->graph;
+    const TaskGraph& graph = *run->scenario.problem->graph;
     if (entry.at("tasks").get<std::size_t>() != graph.task_count()) {
       file_.fail(pointer + "/tasks",
                  fmt::format("{} tasks", entry.at("tasks").get<std::size_t>()),
@@ -264,7 +264,7 @@ class RecordingReader {
       }
       const Plan& plan = plan_of(measured, *run, measured.traces.size());
       if (document.streams.size() > plan.streams.size() ||
-          document.devices.size() > run->prepared->machine->platform.device_count() ||
+          document.devices.size() > run->scenario.problem->machine->platform.device_count() ||
           document.hosts.size() > plan.hosts.size()) {
         file_.fail(pointer + "/traces", "a trace of another plan", "one of the plan beside it");
       }
@@ -279,7 +279,7 @@ class RecordingReader {
     const bool online = entry.at("online").get<bool>();
     for (const Json& name : entry.at("plans")) {
       const fs::path path = file_.folder() / name.get<std::string>();
-      Plan plan = plan_from_json(read_file_or_gzip(path), *run.prepared->graph, path.string());
+      Plan plan = plan_from_json(read_file_or_gzip(path), *run.scenario.problem->graph, path.string());
       if (online) {
         measured.plans.push_back(std::move(plan));
       } else if (!(plan == run.plan)) {

@@ -13,7 +13,7 @@ void end_with_synchronization(PredictedScenario& predicted, const StopFlag* stop
   auto run = std::make_shared<FullRun>(*predicted.run);
   synchronize_at_end(run->plan);
   Simulator simulator;
-  const SimulatedProblem what = run->prepared->simulated(&run->plan);
+  const SimulatedProblem what = run->scenario.problem->simulated(&run->plan);
   run_by_kernel(
       simulator,
       what.steps,

@@ -11,7 +11,7 @@
 #include "studies/base/progress.hpp"
 #include "studies/execution/cuda_execution.hpp"
 #include "studies/scenario/run_files.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/sweep/trace_input.hpp"
 #include "studies/validation/cpu_measurer.hpp"
 #include "studies/validation/profile_calibration.hpp"
@@ -164,8 +164,8 @@ class ValidateRun {
     if (parts_.calibration) {
       calibration_ = parts_.calibration;
     } else {
-      calibration_ = [this](std::uint64_t scenario, const PreparedProblem& problem) {
-        return profile_.of(scenario, problem);
+      calibration_ = [this](std::uint64_t, const PreparedProblem& problem) {
+        return profile_.of(problem);
       };
     }
   }
@@ -177,7 +177,7 @@ class ValidateRun {
     const DrawRequest request{.draws = options_.draws, .seed = options_.seed};
     for (std::uint64_t scenario = 0; scenario < grid_.size(); ++scenario) {
       predicted_.push_back(
-          predict_scenario(space_, runner, scenario, calibration_, request, terminal_.stop));
+          predict_scenario(runner, scenario, calibration_, request, terminal_.stop));
       if (ends_synchronized_) end_with_synchronization(predicted_.back(), terminal_.stop);
       progress.update(scenario + 1);
     }
@@ -199,7 +199,7 @@ class ValidateRun {
         const PredictedScenario& predicted = predicted_[scenario];
         if (predicted.run == nullptr || measured_.scenarios[scenario].runs.empty()) continue;
         at_speed_[scenario] =
-            predict_at_speed(space_, predicted, calibration_, *reading, request, terminal_.stop);
+            predict_at_speed(predicted, calibration_, *reading, request, terminal_.stop);
       }
     }
   }
@@ -242,9 +242,7 @@ class ValidateRun {
         ++scenarios;
         measurable.push_back({.scenario = scenario,
                               .predicted = run.get(),
-                              .online = [this, scenario, run = run.get()] {
-                                return online_policy(space_, scenario, *run);
-                              }});
+                              .online = [run = run.get()] { return online_policy(*run); }});
       }
     }
     const InterleaveRequest request{.repetitions = options_.repetitions,
@@ -325,7 +323,7 @@ class ValidateRun {
   const Spec& spec_;
   Grid grid_;
   ScenarioSpace space_;
-  ProfileCalibration profile_{space_};
+  ProfileCalibration profile_;
   std::unique_ptr<Measurer> own_measurer_;
   Measurer* measurer_ = nullptr;
   bool ends_synchronized_ = false;  // ValidateParts::ends_synchronized

@@ -27,7 +27,7 @@ Interval interval_90(std::vector<double> draws) {
 
 MemoryOutcome memory_outcome(const FullRun& run, Bytes measured) {
   Bytes predicted{};
-  for (const DeviceMemory& device : memory_use(run.prepared->problem(), run.trace)) {
+  for (const DeviceMemory& device : memory_use(run.scenario.problem->problem(), run.trace)) {
     predicted = std::max(predicted, device.peak);
   }
   const double error = static_cast<double>(predicted.count()) /
@@ -97,7 +97,7 @@ class Validator {
       const PredictedScenario& predicted = predicted_[scenario];
       const MeasuredScenario& measured = measured_.scenarios[scenario];
       if (predicted.run == nullptr || measured.traces.empty()) continue;
-      traces[predicted.run->prepared->graph.get()].push_back(measured.traces.front());
+      traces[predicted.run->scenario.problem->graph.get()].push_back(measured.traces.front());
     }
     IdVectors alone;
     for (const auto& [graph, list] : traces) alone.emplace(graph, durations_alone(*graph, list));
@@ -137,7 +137,7 @@ class Validator {
                                          .simulated = run.trace,
                                          .measured = measured.traces,
                                          .makespans = makespans,
-                                         .alone = &alone.at(run.prepared->graph.get()),
+                                         .alone = &alone.at(run.scenario.problem->graph.get()),
                                          .noise_floor = from_us(half)});
     outcome.predicted_us = to_us(outcome.comparison.predicted);
     outcome.measured_us = to_us(outcome.comparison.measured);
@@ -186,7 +186,7 @@ class Validator {
                            .measured = measured.traces[nearest_to(measured.traces, typical)],
                            .median = typical,
                            .noise_floor = budget.noise_floor,
-                           .alone = alone.at(run.prepared->graph.get())});
+                           .alone = alone.at(run.scenario.problem->graph.get())});
     add_drift(run.trace.makespan() - speed.trace.makespan(), budget);
   }
 

@@ -5,7 +5,7 @@
 #include "sim/base/statistics.hpp"
 #include "sim/trace/compare.hpp"
 #include "studies/execution/measurement.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_space.hpp"
 #include "studies/validation/prediction.hpp"
 #include "studies/validation/ranking.hpp"
 #include "studies/validation/speed_of_machine.hpp"

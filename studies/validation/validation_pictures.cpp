@@ -44,7 +44,7 @@ std::vector<std::pair<std::string, std::vector<const ScenarioOutcome*>>> by_poli
 std::pair<TraceDocument, TraceDocument> overlaid_documents(const FullRun& run,
                                                            const MeasuredScenario& measured,
                                                            const std::string& title) {
-  const Problem problem = run.prepared->problem();
+  const Problem problem = run.scenario.problem->problem();
   const Plan& plan = measured.plans.empty() ? run.plan : measured.plans.front();
   return {make_document(problem, run.plan, run.trace, title, "simulated"),
           make_document(problem, plan, measured.traces.front(), title, "measured")};

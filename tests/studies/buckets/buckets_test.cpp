@@ -9,7 +9,7 @@
 #include "studies/buckets/memory_time.hpp"
 #include "studies/buckets/step_simulation.hpp"
 #include "studies/buckets/study_progress.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -42,7 +42,7 @@ class SimulatedDevice final : public Measurer {
   [[nodiscard]] MeasuredRun measure(const MeasureRequest& request) override {
     is_.before(request);
     order.push_back(request.scenario);
-    const Problem nominal = request.predicted.prepared->problem();
+    const Problem nominal = request.predicted.scenario.problem->problem();
     const std::uint64_t run = runs_++;
     IdVector<TaskId, Duration> durations = nominal.costs.durations();
     const double whole = noise_factor(NoiseLaw::lognormal, is_.run_cv, run * 1'000'003);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/reproduction/published_system.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <doctest/doctest.h>

@@ -4,7 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/scenario/graph_input.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/grid.hpp"
 #include "tests/support/temporary_folder.hpp"
 

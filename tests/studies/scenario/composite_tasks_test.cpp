@@ -6,7 +6,7 @@
 #include "policies/registry.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "studies/scenario/result_columns.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
 

@@ -2,7 +2,7 @@
 // Every option of a policy, and the knobs of machine and workload that its publication leaves open,
 // can be an axis of a spec, and does something.
 #include "policies/registry.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <doctest/doctest.h>

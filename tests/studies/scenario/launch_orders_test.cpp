@@ -4,7 +4,7 @@
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "studies/scenario/result_columns.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <doctest/doctest.h>

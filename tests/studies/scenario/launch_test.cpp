@@ -6,7 +6,7 @@
 #include "sim/base/error.hpp"
 #include "sim/plan/repeat_plan.hpp"
 #include "studies/scenario/host_range.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "workloads/registry.hpp"
 #include "workloads/transforms/repeat_runs.hpp"
 
@@ -138,7 +138,7 @@ TEST_CASE("copied inputs are tasks of their copy engine, with their bytes, befor
   ScenarioSpace space(spec, grid);
   const FullRun run = ScenarioRunner(space).run_fully(0, false);
   CHECK(run.findings.empty());
-  const Problem problem = run.prepared->problem();
+  const Problem problem = run.scenario.problem->problem();
   const std::size_t of_run = problem.graph.task_count() / 2;
   std::vector<TaskSpan> copies;
   for (const TaskSpan& span : run.trace.tasks) {

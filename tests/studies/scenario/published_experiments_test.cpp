@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The experiments on queues, priorities and placement that ship as specs come out as published:
 // docs/sharing_models.md says what was published where.
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
 #include "tests/support/checkout.hpp"
 
@@ -40,7 +40,7 @@ class Experiment {
   }
   [[nodiscard]] Times of(const std::string& task) const {
     for (const TaskSpan& span : run_.trace.tasks) {
-      if (run_.prepared->graph->name(span.task) != task) continue;
+      if (run_.scenario.problem->graph->name(span.task) != task) continue;
       return {to_us(span.started.time_since_epoch()), to_us(span.ended.time_since_epoch())};
     }
     return {};

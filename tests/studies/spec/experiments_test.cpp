@@ -2,7 +2,7 @@
 #include "sim/base/file.hpp"
 #include "sim/graph/matmul.hpp"
 #include "studies/scenario/result_columns.hpp"
-#include "studies/scenario/scenario.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
 #include "tests/support/checkout.hpp"
 
@@ -75,7 +75,7 @@ TEST_CASE("matmul_share is the part of the task time that matrix products take")
   ScenarioSpace space(spec, grid);
   ScenarioRunner runner(space);
   const FullRun run = runner.run_fully(0);
-  const Problem problem = run.prepared->problem();
+  const Problem problem = run.scenario.problem->problem();
   Duration all{0};
   Duration matmuls{0};
   for (const TaskId task : problem.graph.tasks()) {
