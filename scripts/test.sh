@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Everything that must pass before a change goes in: all tests, then a build without the optional packages, then the
-# sanitizers over the unit tests. Ends with one summary over all of them and fails if any of them failed.
-#   scripts/test.sh [STEP]...     steps: dev headers no-optional asan tsan (default: all)
+# Builds and runs the tests. Ends with one summary over all steps and fails if any test failed.
+#   scripts/test.sh              all tests of the dev build: what a newcomer runs
+#   scripts/test.sh all          everything that must pass before a change goes in: dev, then each public header alone,
+#                                a build without the optional packages, the sanitizers
+#   scripts/test.sh STEP...      steps: dev headers no-optional asan tsan
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -87,7 +89,8 @@ check_headers() {
   fi
 }
 
-[ "$#" -gt 0 ] || set -- dev headers no-optional asan tsan
+[ "$#" -gt 0 ] || set -- dev
+[ "$*" != all ] || set -- dev headers no-optional asan tsan
 for step in "$@"; do
   case $step in
     headers) check_headers ;;
