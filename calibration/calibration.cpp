@@ -80,8 +80,8 @@ MachineSpec base_machine(const CalibrationOptions& options,
   const UnitClassId cores = made.unit_classes.push_back({.name = "core", .count = workers});
   made.rates.matrix_units = workers;
   made.rates.vector_units = workers;
-  for (const std::string& word : task_kind_names()) {
-    const TaskKind kind = task_kind_from(word);
+  for (const std::string& word : enum_names<TaskKind>()) {
+    const TaskKind kind = enum_value<TaskKind>(word);
     if (kind == TaskKind::collective) continue;
     made.unit_class_of[static_cast<std::size_t>(kind)] = cores;
   }

@@ -104,20 +104,6 @@ Json optional_number(const std::optional<double>& value) {
 
 }  // namespace
 
-std::string_view to_string(RuleVerdict verdict) {
-  switch (verdict) {
-    case RuleVerdict::agrees:
-      return "agrees";
-    case RuleVerdict::differs:
-      return "differs";
-    case RuleVerdict::not_measured:
-      return "not_measured";
-    case RuleVerdict::not_simulated:
-      return "not_simulated";
-  }
-  return "not_measured";
-}
-
 const MeasuredRule* RuleSheet::find(std::string_view name) const {
   const auto found = std::find_if(
       rules.begin(), rules.end(), [&](const MeasuredRule& rule) { return rule.name == name; });

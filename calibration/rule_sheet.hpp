@@ -3,6 +3,7 @@
 
 #include "calibration/device_bench.hpp"
 #include "calibration/device_experiments.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/machine/platform.hpp"
 
 #include <cstddef>
@@ -21,7 +22,10 @@ enum class RuleVerdict : std::uint8_t {
   not_measured,   ///< see the note
   not_simulated,  ///< measured, but the simulated machine gives no answer
 };
-[[nodiscard]] std::string_view to_string(RuleVerdict verdict);
+template <>
+struct EnumNames<RuleVerdict> {
+  static constexpr auto names = name_list("agrees", "differs", "not_measured", "not_simulated");
+};
 
 /// One rule of a device: what was asked, what came out, and what the simulator makes of it.
 struct MeasuredRule {

@@ -18,7 +18,7 @@ CLI::App* add_to(CLI::App& app, BaselineOptions& options) {
   verb->add_option("SPEC", options.spec, "JSON file; machines and policies in it do not matter")
       ->required();
   verb->add_option("-o,--out", options.out, "Folder to write")->required();
-  const auto& names = rnn_library_names();
+  const auto& names = enum_names<RnnLibrary>();
   verb->add_option("--library", options.library, fmt::format("{}", fmt::join(names, " or ")))
       ->check(CLI::IsMember(std::set<std::string>(names.begin(), names.end())))
       ->required();

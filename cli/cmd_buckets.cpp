@@ -36,7 +36,7 @@ CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
   verb->add_option(
       "--workers", options.workers, "CPU: worker threads; 0: as the machine was calibrated with");
   verb->add_option("--host", options.host, "CPU: where the thread runs that makes the host calls")
-      ->check(CLI::IsMember(host_placement_names()))
+      ->check(CLI::IsMember(enum_names<HostPlacement>()))
       ->capture_default_str();
   verb->add_option("--allocate", options.allocate, "When executed steps take their tensors' memory")
       ->check(CLI::IsMember(tensor_allocation_names()))

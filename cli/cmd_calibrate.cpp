@@ -16,14 +16,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>
 #include <ostream>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace schedlab {
 namespace {
@@ -86,7 +84,7 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
       ->capture_default_str();
   verb->add_option(
           "--products", options.products, "cuda: what multiplies matrices; cublas if left out")
-      ->check(CLI::IsMember(cuda_products_names()));
+      ->check(CLI::IsMember(enum_names<CudaProducts>()));
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,

@@ -22,7 +22,7 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
       ->check(CLI::Range(0U, 100'000U));
   verb->add_option("--workers", options.workers, "Worker threads; 0: one per core that is left");
   verb->add_option("--host", options.host, "Where the thread runs that makes the host calls")
-      ->check(CLI::IsMember(host_placement_names()))
+      ->check(CLI::IsMember(enum_names<HostPlacement>()))
       ->capture_default_str();
   verb->add_option("--repetitions", options.repetitions, "Runs; the median one is written")
       ->check(CLI::Range(1U, 10'000U))
@@ -35,10 +35,10 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
   verb->add_option("--connections", options.connections, "CUDA: hardware connections")
       ->check(CLI::Range(1U, 32U));
   verb->add_option("--precision", options.precision, "CUDA: arithmetic of matrix products")
-      ->check(CLI::IsMember(cuda_precision_names()));
+      ->check(CLI::IsMember(enum_names<CudaPrecision>()));
   verb->add_option(
           "--products", options.products, "CUDA: what multiplies matrices; cublas if left out")
-      ->check(CLI::IsMember(cuda_products_names()));
+      ->check(CLI::IsMember(enum_names<CudaProducts>()));
   verb->add_flag(
       "--debug-sync", options.debug_sync, "CUDA: wait for every task, to find the one that fails");
   verb->add_flag("--profile",

@@ -19,7 +19,7 @@ void add_device_options(CLI::App& verb, ValidateOptions& options) {
   verb.add_option(
       "--workers", options.workers, "Worker threads; 0: as the machine was calibrated with");
   verb.add_option("--host", options.host, "Where the thread runs that makes the host calls")
-      ->check(CLI::IsMember(host_placement_names()));
+      ->check(CLI::IsMember(enum_names<HostPlacement>()));
   verb.add_option("--proxy", options.proxy, "Stand-ins instead of the real kernels")
       ->check(CLI::IsMember(std::vector<std::string>{"spin", "shapes"}));
   verb.add_option("--allocate", options.allocate, "When lstm and gru take their tensors' memory")
@@ -29,10 +29,10 @@ void add_device_options(CLI::App& verb, ValidateOptions& options) {
       ->check(CLI::Range(1U, 32U));
   verb.add_option(
           "--precision", options.precision, "CUDA: arithmetic of matrix products, on both sides")
-      ->check(CLI::IsMember(cuda_precision_names()));
+      ->check(CLI::IsMember(enum_names<CudaPrecision>()));
   verb.add_option(
           "--products", options.products, "CUDA: what multiplies matrices; cublas if left out")
-      ->check(CLI::IsMember(cuda_products_names()));
+      ->check(CLI::IsMember(enum_names<CudaProducts>()));
   verb.add_flag("!--no-pin", options.pin, "Do not bind threads to cores");
   verb.add_option("--recording", options.recording, "Folder of a recording, instead of a device")
       ->excludes(device);

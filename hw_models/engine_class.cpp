@@ -8,15 +8,6 @@
 namespace schedlab {
 namespace {
 
-constexpr ByEngineClass<std::string_view> class_words{"conv_forward",
-                                                      "conv_weight_gradient",
-                                                      "conv_data_gradient",
-                                                      "matmul",
-                                                      "activation",
-                                                      "pooling",
-                                                      "update",
-                                                      "data_split"};
-
 EngineClass class_of_convolution(const Operation& operation) {
   if (operation.task_class == TaskClass::weight_gradient) return EngineClass::conv_weight_gradient;
   return operation.name == "conv_data_gradient" ? EngineClass::conv_data_gradient
@@ -38,16 +29,6 @@ double operand_bytes(const Kernel& kernel, bool transposed) {
 }
 
 }  // namespace
-
-std::string_view to_string(EngineClass engine_class) {
-  return class_words[static_cast<std::size_t>(engine_class)];
-}
-
-std::optional<EngineClass> engine_class_from(std::string_view word) {
-  const auto found = std::find(class_words.begin(), class_words.end(), word);
-  if (found == class_words.end()) return std::nullopt;
-  return static_cast<EngineClass>(found - class_words.begin());
-}
 
 EngineClass engine_class(const Operation& operation) {
   if (operation.task_class == TaskClass::update) return EngineClass::update;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/graph/task.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace schedlab {
@@ -27,8 +27,17 @@ inline constexpr std::size_t engine_class_count = 8;
 template <class Value>
 using ByEngineClass = std::array<Value, engine_class_count>;
 
-[[nodiscard]] std::string_view to_string(EngineClass engine_class);
-[[nodiscard]] std::optional<EngineClass> engine_class_from(std::string_view word);
+template <>
+struct EnumNames<EngineClass> {
+  static constexpr auto names = name_list("conv_forward",
+                                          "conv_weight_gradient",
+                                          "conv_data_gradient",
+                                          "matmul",
+                                          "activation",
+                                          "pooling",
+                                          "update",
+                                          "data_split");
+};
 
 /// By the operator's type, which is its name, and where that says nothing by kind and class of its
 /// work: matrix products are `matmul`, other convolutions by task class, the rest `data_split`.

@@ -19,13 +19,13 @@ constexpr NumberRange factor{0.01, 100, false};
 
 DataType read_type(MachineReader& reader, const std::string& at) {
   const std::string word = reader.required_text(at, "a data type");
-  const std::vector<std::string>& names = data_type_names();
+  const std::vector<std::string>& names = enum_names<DataType>();
   if (std::find(names.begin(), names.end(), word) == names.end()) {
     reader.reject(at,
                   fmt::format("the unknown type \"{}\"", word),
                   fmt::format("one of {}", fmt::join(names, ", ")));
   }
-  return data_type_from(word);
+  return enum_value<DataType>(word);
 }
 
 GemmTile read_tile(MachineReader& reader,

@@ -57,8 +57,9 @@ void add_texts(const MachineSpec& machine, Json& root) {
   const Device& device = platform.devices[DeviceId{0}];
   root["device"]["name"] = device.name;
   root["device"]["sharing"] = std::string{to_string(platform.sharing)};
-  for (const std::string& kind : task_kind_names()) {
-    const UnitClassId id = device.unit_class_of[static_cast<std::size_t>(task_kind_from(kind))];
+  for (const std::string& kind : enum_names<TaskKind>()) {
+    const UnitClassId id =
+        device.unit_class_of[static_cast<std::size_t>(enum_value<TaskKind>(kind))];
     if (id.valid()) root["device"]["runs_on"][kind] = device.unit_classes[id].name;
   }
   if (platform.network.topology != Topology::none) {

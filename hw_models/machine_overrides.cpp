@@ -159,11 +159,11 @@ const std::vector<OptionSpec>& machine_options() {
                       .default_value = std::string{to_string(SharingModel::exclusive)},
                       .doc = "How kernels share units: exclusive (whole units, start to end), "
                              "fluid (block by block) or blocks (placed on single units).",
-                      .allowed = sharing_model_names()});
+                      .allowed = enum_names<SharingModel>()});
     result.push_back({.name = std::string{topology},
                       .default_value = std::string{to_string(Topology::none)},
                       .doc = "How the nodes of several ranks are connected with each other.",
-                      .allowed = topology_names()});
+                      .allowed = enum_names<Topology>()});
     return result;
   }();
   return options;
@@ -190,10 +190,10 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
     lift_unit_limits(machine);
   }
   if (is_given(given, sharing)) {
-    machine.platform.sharing = *sharing_model_from(options.text(sharing));
+    machine.platform.sharing = *enum_from<SharingModel>(options.text(sharing));
   }
   if (is_given(given, topology)) {
-    machine.platform.network.topology = *topology_from(options.text(topology));
+    machine.platform.network.topology = *enum_from<Topology>(options.text(topology));
   }
 }
 

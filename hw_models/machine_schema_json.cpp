@@ -2,7 +2,6 @@
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_spec.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -48,7 +47,7 @@ Json number(double minimum, double maximum, bool integer) {
 
 Json rates_by_type() {
   Json properties = Json::object();
-  for (const std::string& type : data_type_names()) properties[type] = number(0, 1e9, false);
+  for (const std::string& type : enum_names<DataType>()) properties[type] = number(0, 1e9, false);
   return object(std::move(properties));
 }
 
@@ -66,7 +65,7 @@ Json library_schema() {
                            {"m", "n", "efficiency"});
   const Json types{{"type", "array"},
                    {"minItems", 1},
-                   {"items", {{"type", "string"}, {"enum", data_type_names()}}}};
+                   {"items", {{"type", "string"}, {"enum", enum_names<DataType>()}}}};
   Json properties{{"name", text},
                   {"types", types},
                   {"tiles", {{"type", "array"}, {"minItems", 1}, {"items", tile}}},
@@ -88,7 +87,7 @@ Json library_schema() {
 
 Json device_properties() {
   Json runs_on = Json::object();
-  for (const std::string& kind : task_kind_names()) runs_on[kind] = {{"type", "string"}};
+  for (const std::string& kind : enum_names<TaskKind>()) runs_on[kind] = {{"type", "string"}};
   Json tile = with_origin({{"m", bare_number(1, 65536, true)},
                            {"n", bare_number(1, 65536, true)},
                            {"efficiency", bare_number(0.001, 1, false)},
@@ -105,7 +104,7 @@ Json device_properties() {
        {{"type", "object"},
         {"description", "Classes of compute units and how many there are; 0 = unlimited."},
         {"additionalProperties", number(0, 1'000'000, true)}}},
-      {"sharing", {{"type", "string"}, {"enum", sharing_model_names()}}},
+      {"sharing", {{"type", "string"}, {"enum", enum_names<SharingModel>()}}},
       {"runs_on", object(std::move(runs_on))},
       {"matrix_tflop_per_s", rates_by_type()},
       {"vector_tflop_per_s", rates_by_type()},
@@ -126,8 +125,8 @@ Json device_properties() {
 Json sample_schema() {
   constexpr double no_limit = std::numeric_limits<double>::infinity();
   Json properties{{"operation", {{"type", "string"}, {"minLength", 1}}},
-                  {"kind", {{"type", "string"}, {"enum", task_kind_names()}}},
-                  {"type", {{"type", "string"}, {"enum", data_type_names()}}}};
+                  {"kind", {{"type", "string"}, {"enum", enum_names<TaskKind>()}}},
+                  {"type", {{"type", "string"}, {"enum", enum_names<DataType>()}}}};
   for (const char* side : {"m", "n", "k"}) properties[side] = bare_number(0, 1e15, true);
   properties["flops"] = bare_number(0, no_limit, false);
   properties["bytes_read"] = bare_number(0, 1e18, true);
@@ -149,12 +148,13 @@ Json sample_schema() {
 Json profile_schema() {
   const Json text{{"type", "string"}, {"minLength", 1}};
   Json co_run = Json::object();
-  for (const std::string& kind : task_kind_names()) co_run[kind] = bare_number(0.5, 1000, false);
+  for (const std::string& kind : enum_names<TaskKind>())
+    co_run[kind] = bare_number(0.5, 1000, false);
   const Json factors = object({{"one_unit", bare_number(0.001, 1000, false)},
                                {"all_units", bare_number(0.001, 1000, false)}},
                               {"one_unit", "all_units"});
   Json drift = Json::object();
-  for (const std::string& kind : task_kind_names()) drift[kind] = factors;
+  for (const std::string& kind : enum_names<TaskKind>()) drift[kind] = factors;
   const Json point =
       object({{"distance", bare_number(0, 1000, false)}, {"share", bare_number(0, 1, false)}},
              {"distance", "share"});
@@ -188,7 +188,7 @@ std::string machine_schema() {
       "What one unit can hold of thread blocks with a known shape; absent: shapes are ignored.";
   Json network{{"topology",
                 {{"type", "string"},
-                 {"enum", topology_names()},
+                 {"enum", enum_names<Topology>()},
                  {"description", "How nodes are connected with each other; none: no network."}}}};
   for (const MachineNumber& field : machine_numbers()) {
     Json& section = field.section == "host"      ? host

@@ -43,7 +43,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 void read_runs_on(MachineReader& reader, Device& device) {
   std::vector<std::string> classes;
   for (const UnitClass& unit_class : device.unit_classes) classes.push_back(unit_class.name);
-  for (const std::string& kind : task_kind_names()) {
+  for (const std::string& kind : enum_names<TaskKind>()) {
     const std::string pointer = "/device/runs_on/" + kind;
     const std::optional<std::string> word = reader.text(pointer);
     if (!word) continue;
@@ -54,7 +54,7 @@ void read_runs_on(MachineReader& reader, Device& device) {
                     fmt::format("one of unit_classes: {}", fmt::join(classes, ", ")),
                     did_you_mean(*word, classes));
     }
-    device.unit_class_of[static_cast<std::size_t>(task_kind_from(kind))] =
+    device.unit_class_of[static_cast<std::size_t>(enum_value<TaskKind>(kind))] =
         UnitClassId{static_cast<std::uint32_t>(found - classes.begin())};
   }
 }
@@ -63,12 +63,12 @@ void read_sharing(MachineReader& reader, Platform& platform) {
   const std::string pointer = "/device/sharing";
   const std::optional<std::string> word = reader.text(pointer);
   if (!word) return;
-  const std::optional<SharingModel> model = sharing_model_from(*word);
+  const std::optional<SharingModel> model = enum_from<SharingModel>(*word);
   if (!model) {
     reader.reject(pointer,
                   fmt::format("\"{}\"", *word),
-                  fmt::format("one of {}", fmt::join(sharing_model_names(), ", ")),
-                  did_you_mean(*word, sharing_model_names()));
+                  fmt::format("one of {}", fmt::join(enum_names<SharingModel>(), ", ")),
+                  did_you_mean(*word, enum_names<SharingModel>()));
   }
   platform.sharing = *model;
 }
@@ -78,15 +78,16 @@ void read_topology(MachineReader& reader, Platform& platform) {
   const std::optional<std::string> word = reader.text(pointer);
   if (!word) {
     if (reader.children("/network").empty()) return;
-    reader.reject(
-        "/network", "no \"topology\"", fmt::format("one of {}", fmt::join(topology_names(), ", ")));
+    reader.reject("/network",
+                  "no \"topology\"",
+                  fmt::format("one of {}", fmt::join(enum_names<Topology>(), ", ")));
   }
-  const std::optional<Topology> topology = topology_from(*word);
+  const std::optional<Topology> topology = enum_from<Topology>(*word);
   if (!topology) {
     reader.reject(pointer,
                   fmt::format("\"{}\"", *word),
-                  fmt::format("one of {}", fmt::join(topology_names(), ", ")),
-                  did_you_mean(*word, topology_names()));
+                  fmt::format("one of {}", fmt::join(enum_names<Topology>(), ", ")),
+                  did_you_mean(*word, enum_names<Topology>()));
   }
   platform.network.topology = *topology;
 }
@@ -94,9 +95,9 @@ void read_topology(MachineReader& reader, Platform& platform) {
 void read_rates(MachineReader& reader,
                 const std::string& pointer,
                 std::array<FlopRate, data_type_count>& rates) {
-  for (const std::string& type : data_type_names()) {
+  for (const std::string& type : enum_names<DataType>()) {
     const auto rate = reader.number(fmt::format("{}/{}", pointer, type), rate_tflop_per_s);
-    if (rate) rates[static_cast<std::size_t>(data_type_from(type))] = FlopRate{*rate * 1e12};
+    if (rate) rates[static_cast<std::size_t>(enum_value<DataType>(type))] = FlopRate{*rate * 1e12};
   }
 }
 
@@ -150,18 +151,6 @@ std::string read_machine_file(const std::string& path) {
 }
 
 }  // namespace
-
-std::string_view to_string(Origin origin) {
-  switch (origin) {
-    case Origin::source:
-      return "source";
-    case Origin::assumed:
-      return "assumed";
-    case Origin::measured:
-      return "measured";
-  }
-  return "assumed";
-}
 
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/options.hpp"
 #include "sim/machine/platform.hpp"
 
@@ -14,7 +15,10 @@ namespace schedlab {
 
 /// Where a number of a machine comes from; the same words as in the file.
 enum class Origin : std::uint8_t { source, assumed, measured };
-[[nodiscard]] std::string_view to_string(Origin origin);
+template <>
+struct EnumNames<Origin> {
+  static constexpr auto names = name_list("source", "assumed", "measured");
+};
 
 /// One number of a machine and where it comes from.
 struct NumberSource {

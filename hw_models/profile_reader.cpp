@@ -53,8 +53,8 @@ KernelSample read_sample(MachineReader& reader, const std::string& at) {
   KernelSample sample;
   sample.operation = reader.required_text(at + "/operation", "the operation it was measured in");
   Kernel& kernel = sample.kernel;
-  kernel.kind = task_kind_from(word(reader, at + "/kind", task_kind_names()));
-  kernel.type = data_type_from(word(reader, at + "/type", data_type_names()));
+  kernel.kind = enum_value<TaskKind>(word(reader, at + "/kind", enum_names<TaskKind>()));
+  kernel.type = enum_value<DataType>(word(reader, at + "/type", enum_names<DataType>()));
   kernel.m = whole(number("/m", side));
   kernel.n = whole(number("/n", side));
   kernel.k = whole(number("/k", side));
@@ -80,7 +80,7 @@ KernelSample read_sample(MachineReader& reader, const std::string& at) {
 }
 
 void expect_kind(MachineReader& reader, const std::string& at, const std::string& kind) {
-  const std::vector<std::string>& kinds = task_kind_names();
+  const std::vector<std::string>& kinds = enum_names<TaskKind>();
   if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
   reader.reject(at + "/" + kind,
                 fmt::format("the unknown kind \"{}\"", kind),
@@ -97,7 +97,7 @@ DriftReading read_drift(MachineReader& reader, const std::string& at) {
     expect_kind(reader, at, kind);
     const std::string of_kind = below(at, kind);
     reading.kinds.push_back(
-        {.kind = task_kind_from(kind),
+        {.kind = enum_value<TaskKind>(kind),
          .one_unit = reader.plain_number(of_kind + "/one_unit", drift_factor),
          .all_units = reader.plain_number(of_kind + "/all_units", drift_factor)});
   }
@@ -134,7 +134,7 @@ std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader,
   for (const std::string& kind : reader.children(co_run)) {
     expect_kind(reader, co_run, kind);
     profile->co_run.push_back(
-        {task_kind_from(kind), reader.plain_number(below(co_run, kind), slow_down)});
+        {enum_value<TaskKind>(kind), reader.plain_number(below(co_run, kind), slow_down)});
   }
   const std::string curve = root + "/cache_curve";
   CacheShare before{.distance = 0, .share = 1};

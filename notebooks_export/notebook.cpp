@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -16,8 +15,6 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view cell_mark = "# %%";
-constexpr std::array<std::string_view, 4> subject_names{"run", "sweep", "validation", "recording"};
-
 struct NotebookCell {
   bool markdown = false;
   bool parameters = false;
@@ -133,10 +130,6 @@ void write_cell(TextBuffer& out, const NotebookCell& cell, std::size_t index) {
 }
 
 }  // namespace
-
-std::string_view to_string(NotebookSubject subject) {
-  return subject_names.at(static_cast<std::size_t>(subject));
-}
 
 std::string notebook_json(const NotebookFacts& facts) {
   const NotebookCells notebook{facts};

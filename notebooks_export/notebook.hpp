@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,7 +11,10 @@ namespace schedlab {
 
 /// What a notebook is about: the folder of which verb it reads.
 enum class NotebookSubject : std::uint8_t { run, sweep, validation, recording };
-[[nodiscard]] std::string_view to_string(NotebookSubject subject);
+template <>
+struct EnumNames<NotebookSubject> {
+  static constexpr auto names = name_list("run", "sweep", "validation", "recording");
+};
 
 /// What differs between two notebooks about the same kind of folder.
 struct NotebookFacts {

@@ -105,7 +105,7 @@ GraphTransforms transforms_from(const Options& options, DataType type) {
   transforms.wide = type;
   const std::string& word = options.text("mixed_precision");
   if (word == "off") return transforms;
-  transforms.mixed_precision = data_type_from(word);
+  transforms.mixed_precision = enum_value<DataType>(word);
   if (bytes_per_element(*transforms.mixed_precision) >= bytes_per_element(type)) {
     throw InputError({.file = {},
                       .pointer = "/mixed_precision",

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -24,8 +23,6 @@ using detail::StageCosts;
 
 /// Down-sets times accelerators that a table may have: 16 bytes each.
 constexpr std::size_t most_table_entries = std::size_t{1} << 24;
-
-constexpr std::array<std::string_view, 4> method_words{"given", "exact", "some_cuts", "greedy"};
 
 /// Pairs of prefixes that a search among them may look at: some seconds.
 constexpr std::uint64_t most_pairs = std::uint64_t{1} << 28;
@@ -229,10 +226,6 @@ bool better(const PartitionResult& a, const PartitionResult& b, PartitionObjecti
 const std::vector<std::string>& partition_objective_names() {
   static const std::vector<std::string> names{"load", "memory"};
   return names;
-}
-
-std::string_view to_string(PartitionMethod method) {
-  return method_words[static_cast<std::size_t>(method)];
 }
 
 PartitionResult partition_layers(const LayerGraph& graph,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 #include "sim/pipeline/layer_graph.hpp"
 #include "sim/pipeline/partition.hpp"
@@ -49,7 +50,10 @@ enum class PartitionMethod : std::uint8_t {
   some_cuts,  ///< the best of the cuts between some of the down-sets
   greedy,     ///< stages filled one after another in one order of the layers
 };
-[[nodiscard]] std::string_view to_string(PartitionMethod method);
+template <>
+struct EnumNames<PartitionMethod> {
+  static constexpr auto names = name_list("given", "exact", "some_cuts", "greedy");
+};
 
 struct PartitionResult {
   Partition partition{};

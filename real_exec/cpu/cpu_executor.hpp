@@ -4,6 +4,7 @@
 #include "real_exec/cpu/cpu_work.hpp"
 #include "real_exec/cpu/host_placement.hpp"
 #include "real_exec/executor/execution.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"

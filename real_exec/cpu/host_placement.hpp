@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
+
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace schedlab {
 
@@ -16,8 +14,9 @@ enum class HostPlacement : std::uint8_t {
   preloaded,    ///< all calls are made before time 0 and cost nothing; not for plans that query,
                 ///< sleep or synchronize in between
 };
-[[nodiscard]] std::string_view to_string(HostPlacement placement);
-[[nodiscard]] std::optional<HostPlacement> host_placement_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& host_placement_names();
+template <>
+struct EnumNames<HostPlacement> {
+  static constexpr auto names = name_list("own_core", "shares_core", "preloaded");
+};
 
 }  // namespace schedlab

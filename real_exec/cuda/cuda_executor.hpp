@@ -3,13 +3,13 @@
 
 #include "real_exec/cuda/cuda_work.hpp"
 #include "real_exec/executor/device_executor.hpp"
+#include "sim/base/enum_names.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace schedlab {
 
@@ -26,9 +26,10 @@ enum class CudaProducts : std::uint8_t {
   cublas,    ///< cuBLAS, by its own choice of kernel
   cublaslt,  ///< cuBLASLt: for each shape the fastest of its suggestions, measured before a run
 };
-[[nodiscard]] std::string_view to_string(CudaProducts products);
-[[nodiscard]] std::optional<CudaProducts> cuda_products_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& cuda_products_names();
+template <>
+struct EnumNames<CudaProducts> {
+  static constexpr auto names = name_list("cublas", "cublaslt");
+};
 
 struct CudaExecutorOptions {
   int device = 0;

@@ -235,7 +235,7 @@ void CudaProxyWork::Implementation::launch_kernel(TaskId task,
 
 DataType CudaProxyWork::Implementation::arithmetic(const Kernel& kernel) const {
   if (!options_.precision || !cuda_precision_of(kernel.type)) return kernel.type;
-  return data_type_from(to_string(*options_.precision));
+  return enum_value<DataType>(to_string(*options_.precision));
 }
 
 void CudaProxyWork::Implementation::multiply(TaskId task,

@@ -5,6 +5,7 @@
 #include "real_exec/recurrent/padded_batch.hpp"
 #include "real_exec/recurrent/recurrent_values.hpp"
 #include "real_exec/recurrent/recurrent_work.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,9 +49,10 @@ class CudaWork {
 
 /// The arithmetic of matrix products; sums are always taken in fp32.
 enum class CudaPrecision : std::uint8_t { fp32, tf32, bf16 };
-[[nodiscard]] std::string_view to_string(CudaPrecision precision);
-[[nodiscard]] std::optional<CudaPrecision> cuda_precision_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& cuda_precision_names();
+template <>
+struct EnumNames<CudaPrecision> {
+  static constexpr auto names = name_list("fp32", "tf32", "bf16");
+};
 /// That of a workload's data type; nullopt: no such arithmetic here.
 [[nodiscard]] std::optional<CudaPrecision> cuda_precision_of(DataType type);
 

@@ -121,15 +121,6 @@ std::string to_string(const SampleShape& shape) {
   return fmt::format("{}x{}x{}", shape.height, shape.width, shape.channels);
 }
 
-const std::vector<std::string>& net_layer_kind_names() {
-  static const std::vector<std::string> names{"dense", "conv2d", "max_pool", "dropout", "lstm"};
-  return names;
-}
-
-std::string_view to_string(NetLayerKind kind) {
-  return net_layer_kind_names()[static_cast<std::size_t>(kind)];
-}
-
 std::vector<SampleShape> layer_shapes(const NetSpec& net) {
   if (net.layers.empty()) {
     throw InputError({.file = {},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,8 +25,10 @@ struct SampleShape {
 [[nodiscard]] std::string to_string(const SampleShape& shape);
 
 enum class NetLayerKind : std::uint8_t { dense, conv2d, max_pool, dropout, lstm };
-[[nodiscard]] const std::vector<std::string>& net_layer_kind_names();
-[[nodiscard]] std::string_view to_string(NetLayerKind kind);
+template <>
+struct EnumNames<NetLayerKind> {
+  static constexpr auto names = name_list("dense", "conv2d", "max_pool", "dropout", "lstm");
+};
 
 /// One layer. Members that a kind does not name are ignored.
 ///   dense     y[units] = relu?(x[all] * W + b)

@@ -43,36 +43,6 @@ constexpr const char* onednn_algorithm = "lstm";
 
 }  // namespace
 
-const std::vector<std::string>& rnn_library_names() {
-  static const std::vector<std::string> names{"onednn", "cudnn"};
-  return names;
-}
-
-std::string_view to_string(RnnLibrary library) {
-  return rnn_library_names()[static_cast<std::size_t>(library)];
-}
-
-std::optional<RnnLibrary> rnn_library_from(std::string_view word) {
-  const auto& names = rnn_library_names();
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<RnnLibrary>(found - names.begin());
-}
-
-std::string_view to_string(RnnCall call) {
-  switch (call) {
-    case RnnCall::forward:
-      return "forward";
-    case RnnCall::backward:
-      return "backward";
-    case RnnCall::backward_data:
-      return "backward_data";
-    case RnnCall::backward_weights:
-      return "backward_weights";
-  }
-  return "";
-}
-
 std::string describe(RnnLibrary library) {
   if (library == RnnLibrary::cudnn) return detail::describe_cudnn();
   if (!OnednnLstm::available()) {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "real_exec/recurrent/recurrent_values.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +19,10 @@ enum class RnnLibrary : std::uint8_t {
   onednn,  ///< Intel oneDNN's LSTM primitive, on this computer's cores
   cudnn,   ///< NVIDIA cuDNN's recurrent network, on a CUDA device
 };
-[[nodiscard]] std::string_view to_string(RnnLibrary library);
-[[nodiscard]] std::optional<RnnLibrary> rnn_library_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& rnn_library_names();
+template <>
+struct EnumNames<RnnLibrary> {
+  static constexpr auto names = name_list("onednn", "cudnn");
+};
 
 /// What a library offers as one call, or two.
 enum class RnnCall : std::uint8_t {
@@ -31,7 +32,11 @@ enum class RnnCall : std::uint8_t {
   backward_weights,  ///< of weights and biases; after backward_data
 };
 inline constexpr std::size_t rnn_call_count = 4;
-[[nodiscard]] std::string_view to_string(RnnCall call);
+template <>
+struct EnumNames<RnnCall> {
+  static constexpr auto names =
+      name_list("forward", "backward", "backward_data", "backward_weights");
+};
 
 /// One way in which a library can be asked to compute a network.
 struct RnnVariant {

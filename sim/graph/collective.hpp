@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,15 +17,18 @@ using CollectiveId = StrongId<struct CollectiveIdTag>;
 /// What a collective does with the `bytes` that each rank holds before (reduce_scatter, all_reduce,
 /// broadcast's root) or after (all_gather) it.
 enum class CollectiveOp : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast };
-[[nodiscard]] std::string_view to_string(CollectiveOp op);
-[[nodiscard]] std::optional<CollectiveOp> collective_op_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& collective_op_names();
+template <>
+struct EnumNames<CollectiveOp> {
+  static constexpr auto names =
+      name_list("all_reduce", "all_gather", "reduce_scatter", "broadcast");
+};
 
 /// How the bytes travel (hw_models/collective.hpp); automatic: whatever is fastest.
 enum class CollectiveAlgorithm : std::uint8_t { automatic, ring, tree, hierarchical };
-[[nodiscard]] std::string_view to_string(CollectiveAlgorithm algorithm);
-[[nodiscard]] std::optional<CollectiveAlgorithm> collective_algorithm_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& collective_algorithm_names();
+template <>
+struct EnumNames<CollectiveAlgorithm> {
+  static constexpr auto names = name_list("automatic", "ring", "tree", "hierarchical");
+};
 
 struct CollectiveSpec {
   CollectiveOp op = CollectiveOp::all_reduce;

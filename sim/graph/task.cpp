@@ -4,31 +4,9 @@
 #include "sim/base/error.hpp"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
 namespace schedlab {
 namespace {
-
-const std::array<std::string_view, task_kind_count> kind_words{"gemm",
-                                                               "pointwise",
-                                                               "convolution",
-                                                               "reduction",
-                                                               "copy_host_to_device",
-                                                               "copy_device_to_host",
-                                                               "copy_device_to_device",
-                                                               "collective",
-                                                               "host",
-                                                               "composite",
-                                                               "fixed"};
-const std::array<std::string_view, data_type_count> type_words{
-    "fp64", "fp32", "tf32", "fp16", "bf16", "int8"};
-
-std::size_t index_of(std::span<const std::string_view> words, std::string_view word) {
-  const auto found = std::find(words.begin(), words.end(), word);
-  SCHEDLAB_EXPECTS(found != words.end(), "unknown word \"" + std::string{word} + "\"");
-  return static_cast<std::size_t>(found - words.begin());
-}
 
 __extension__ using Wide = __int128;
 
@@ -42,32 +20,6 @@ Bytes matrix_bytes(std::int64_t rows, std::int64_t columns, std::int64_t size) {
 }
 
 }  // namespace
-
-std::string_view to_string(TaskKind kind) {
-  return kind_words[static_cast<std::size_t>(kind)];
-}
-
-TaskKind task_kind_from(std::string_view word) {
-  return static_cast<TaskKind>(index_of(kind_words, word));
-}
-
-const std::vector<std::string>& task_kind_names() {
-  static const std::vector<std::string> names(kind_words.begin(), kind_words.end());
-  return names;
-}
-
-std::string_view to_string(DataType type) {
-  return type_words[static_cast<std::size_t>(type)];
-}
-
-DataType data_type_from(std::string_view word) {
-  return static_cast<DataType>(index_of(type_words, word));
-}
-
-const std::vector<std::string>& data_type_names() {
-  static const std::vector<std::string> names(type_words.begin(), type_words.end());
-  return names;
-}
 
 std::int64_t bytes_per_element(DataType type) {
   switch (type) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 
 #include <cstdint>
@@ -26,17 +27,28 @@ enum class TaskKind : std::uint8_t {
 };
 inline constexpr std::size_t task_kind_count = 11;
 
-[[nodiscard]] std::string_view to_string(TaskKind kind);
-/// Throws ContractViolation for an unknown word; use task_kind_names() to check user input first.
-[[nodiscard]] TaskKind task_kind_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& task_kind_names();
+template <>
+struct EnumNames<TaskKind> {
+  static constexpr auto names = name_list("gemm",
+                                          "pointwise",
+                                          "convolution",
+                                          "reduction",
+                                          "copy_host_to_device",
+                                          "copy_device_to_host",
+                                          "copy_device_to_device",
+                                          "collective",
+                                          "host",
+                                          "composite",
+                                          "fixed");
+};
 
 enum class DataType : std::uint8_t { fp64, fp32, tf32, fp16, bf16, int8 };
 inline constexpr std::size_t data_type_count = 6;
 
-[[nodiscard]] std::string_view to_string(DataType type);
-[[nodiscard]] DataType data_type_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& data_type_names();
+template <>
+struct EnumNames<DataType> {
+  static constexpr auto names = name_list("fp64", "fp32", "tf32", "fp16", "bf16", "int8");
+};
 /// Bytes of one element in memory (tf32 is stored as fp32).
 [[nodiscard]] std::int64_t bytes_per_element(DataType type);
 

@@ -124,20 +124,6 @@ std::vector<bool> operations_of_collectives(const TaskGraph& graph) {
 
 }  // namespace
 
-std::string_view to_string(Bound bound) {
-  switch (bound) {
-    case Bound::fixed:
-      return "fixed";
-    case Bound::compute:
-      return "compute";
-    case Bound::memory:
-      return "memory";
-    case Bound::latency:
-      return "latency";
-  }
-  return "fixed";
-}
-
 Estimate CostModel::estimate_collective(const Operation& operation,
                                         const CollectiveSpec& /*spec*/,
                                         std::span<const std::uint32_t> /*ranks*/,

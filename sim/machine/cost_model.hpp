@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
@@ -15,7 +16,10 @@ namespace schedlab {
 
 /// Which limit decided an estimate.
 enum class Bound : std::uint8_t { fixed, compute, memory, latency };
-[[nodiscard]] std::string_view to_string(Bound bound);
+template <>
+struct EnumNames<Bound> {
+  static constexpr auto names = name_list("fixed", "compute", "memory", "latency");
+};
 
 /// What a cost model says of one operation on one device.
 struct Estimate {

@@ -18,22 +18,6 @@ std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-const std::vector<std::string>& topology_names() {
-  static const std::vector<std::string> names{"none", "ring", "mesh", "fat_tree", "nvlink_node"};
-  return names;
-}
-
-std::string_view to_string(Topology topology) {
-  return topology_names()[static_cast<std::size_t>(topology)];
-}
-
-std::optional<Topology> topology_from(std::string_view word) {
-  const auto& names = topology_names();
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Topology>(found - names.begin());
-}
-
 Routes::Routes(const Network& network, std::uint32_t ranks) : network_(network), ranks_(ranks) {
   SCHEDLAB_EXPECTS(network.ranks_per_node > 0 && network.nics_per_node > 0,
                    "a node has at least one rank and one NIC");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +24,10 @@ enum class Topology : std::uint8_t {
   fat_tree,     ///< leaf switches, optionally pods of them, one core
   nvlink_node,  ///< devices of a node on a switch of their own, nodes on a fat tree
 };
-[[nodiscard]] std::string_view to_string(Topology topology);
-[[nodiscard]] std::optional<Topology> topology_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& topology_names();
+template <>
+struct EnumNames<Topology> {
+  static constexpr auto names = name_list("none", "ring", "mesh", "fat_tree", "nvlink_node");
+};
 
 /// Bandwidth of one direction and latency of one crossing. Bandwidth 0: not limited, not shared.
 struct Link {

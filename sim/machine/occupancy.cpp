@@ -54,20 +54,6 @@ std::int32_t part(std::int32_t whole, std::uint32_t of) {
 
 }  // namespace
 
-std::string_view to_string(OccupancyBound bound) {
-  switch (bound) {
-    case OccupancyBound::threads:
-      return "threads";
-    case OccupancyBound::blocks:
-      return "blocks";
-    case OccupancyBound::registers:
-      return "registers";
-    case OccupancyBound::shared_memory:
-      return "shared_memory";
-  }
-  return "threads";
-}
-
 Occupancy occupancy(const BlockShape& shape, const SmLimits& limits) {
   SCHEDLAB_EXPECTS(shape.threads >= 1 && limits.known(),
                    "occupancy needs the threads of the block and of the unit");

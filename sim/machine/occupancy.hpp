@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/machine/platform.hpp"
 
 #include <cstdint>
@@ -15,7 +16,10 @@ inline constexpr std::uint32_t most_threads_per_block = 1024;
 
 /// Which resource keeps more blocks off a unit.
 enum class OccupancyBound : std::uint8_t { threads, blocks, registers, shared_memory };
-[[nodiscard]] std::string_view to_string(OccupancyBound bound);
+template <>
+struct EnumNames<OccupancyBound> {
+  static constexpr auto names = name_list("threads", "blocks", "registers", "shared_memory");
+};
 
 struct Occupancy {
   std::uint32_t blocks = 0;  ///< resident on one unit; 0 = the shape does not fit at all

@@ -5,23 +5,6 @@
 
 namespace schedlab {
 
-const std::vector<std::string>& sharing_model_names() {
-  static const std::vector<std::string> names{"exclusive", "fluid", "blocks"};
-  return names;
-}
-
-std::string_view to_string(SharingModel model) {
-  return sharing_model_names()[static_cast<std::size_t>(model)];
-}
-
-std::optional<SharingModel> sharing_model_from(std::string_view word) {
-  for (const SharingModel model :
-       {SharingModel::exclusive, SharingModel::fluid, SharingModel::blocks}) {
-    if (to_string(model) == word) return model;
-  }
-  return std::nullopt;
-}
-
 std::string Platform::device_name(DeviceId id) const {
   return ranks > 1 ? fmt::format("rank {}", id.value()) : device(id).name;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
@@ -9,7 +10,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -194,10 +194,10 @@ enum class SharingModel : std::uint8_t {
   return model != SharingModel::exclusive;
 }
 
-[[nodiscard]] std::string_view to_string(SharingModel model);
-/// nullopt if `word` is none of sharing_model_names().
-[[nodiscard]] std::optional<SharingModel> sharing_model_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& sharing_model_names();
+template <>
+struct EnumNames<SharingModel> {
+  static constexpr auto names = name_list("exclusive", "fluid", "blocks");
+};
 
 /// Everything a plan runs on.
 struct Platform {

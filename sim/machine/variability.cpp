@@ -48,22 +48,6 @@ Duration scaled(Duration duration, double factor) {
 
 }  // namespace
 
-std::string_view to_string(NoiseLaw law) {
-  return noise_law_names()[static_cast<std::size_t>(law)];
-}
-
-std::optional<NoiseLaw> noise_law_from(std::string_view word) {
-  const auto& names = noise_law_names();
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<NoiseLaw>(found - names.begin());
-}
-
-const std::vector<std::string>& noise_law_names() {
-  static const std::vector<std::string> names{"lognormal", "normal"};
-  return names;
-}
-
 double noise_factor(NoiseLaw law, double cv, std::uint64_t key) {
   SCHEDLAB_EXPECTS(cv >= 0, fmt::format("coefficient of variation {}", cv));
   if (cv == 0) return 1.0;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/platform.hpp"
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace schedlab {
 
@@ -20,10 +18,10 @@ enum class NoiseLaw : std::uint8_t {
   normal,     ///< N(1, cv^2); draws of 0 and below are drawn again
 };
 
-[[nodiscard]] std::string_view to_string(NoiseLaw law);
-/// nullopt if `word` is none of noise_law_names().
-[[nodiscard]] std::optional<NoiseLaw> noise_law_from(std::string_view word);
-[[nodiscard]] const std::vector<std::string>& noise_law_names();
+template <>
+struct EnumNames<NoiseLaw> {
+  static constexpr auto names = name_list("lognormal", "normal");
+};
 
 /// How a machine scatters from run to run. All zero: it does not, every run is the same.
 ///

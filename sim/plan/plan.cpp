@@ -6,27 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace schedlab {
 namespace {
-
-constexpr std::array<std::string_view, host_call_kind_count> host_call_names{"create_stream",
-                                                                             "destroy_stream",
-                                                                             "launch",
-                                                                             "record",
-                                                                             "wait",
-                                                                             "query",
-                                                                             "sleep",
-                                                                             "synchronize",
-                                                                             "graph_load",
-                                                                             "graph_launch",
-                                                                             "send",
-                                                                             "receive",
-                                                                             "isend",
-                                                                             "irecv",
-                                                                             "wait_message"};
 
 /// "call 7 (wait) of host \"rank 0\"".
 std::string place(const Plan& plan, HostId host, std::size_t call, HostCallKind kind) {
@@ -190,16 +173,6 @@ class LaunchCount {
 };
 
 }  // namespace
-
-std::string_view to_string(HostCallKind kind) {
-  return host_call_names[static_cast<std::size_t>(kind)];
-}
-
-std::optional<HostCallKind> host_call_kind_from(std::string_view word) {
-  const auto* const found = std::find(host_call_names.begin(), host_call_names.end(), word);
-  if (found == host_call_names.end()) return std::nullopt;
-  return static_cast<HostCallKind>(found - host_call_names.begin());
-}
 
 std::size_t Plan::call_count() const {
   std::size_t count = 0;

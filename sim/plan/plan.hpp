@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "sim/plan/device_graph.hpp"
@@ -31,9 +32,24 @@ enum class HostCallKind : std::uint8_t {
   wait_message,
 };
 inline constexpr std::size_t host_call_kind_count = 15;
-[[nodiscard]] std::string_view to_string(HostCallKind kind);
-/// nullopt if `word` is none of them.
-[[nodiscard]] std::optional<HostCallKind> host_call_kind_from(std::string_view word);
+template <>
+struct EnumNames<HostCallKind> {
+  static constexpr auto names = name_list("create_stream",
+                                          "destroy_stream",
+                                          "launch",
+                                          "record",
+                                          "wait",
+                                          "query",
+                                          "sleep",
+                                          "synchronize",
+                                          "graph_load",
+                                          "graph_launch",
+                                          "send",
+                                          "receive",
+                                          "isend",
+                                          "irecv",
+                                          "wait_message");
+};
 
 /// One call of a host thread, 8 bytes. Semantics are CUDA's:
 ///   launch       the task enters the stream's FIFO and leaves it when it has completed

@@ -10,23 +10,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 namespace schedlab {
 namespace {
-
-constexpr std::array<std::string_view, checker::finding_kind_count> finding_names{
-    "malformed",
-    "task_not_launched",
-    "missing_dependency",
-    "event_never_recorded",
-    "event_waited_before_record",
-    "unordered_accumulation",
-    "deadlock",
-    "out_of_memory",
-    "stream_not_alive",
-    "graph_not_loaded"};
 
 constexpr std::size_t missing_tasks_named = 5;
 
@@ -50,10 +37,6 @@ void report_missing_tasks(const checker::PlanIndex& index, checker::FindingList&
 }
 
 }  // namespace
-
-std::string_view to_string(FindingKind kind) {
-  return finding_names[static_cast<std::size_t>(kind)];
-}
 
 std::vector<Finding> check(const TaskGraph& graph,
                            const Platform& platform,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/plan/plan.hpp"
@@ -24,7 +25,19 @@ enum class FindingKind : std::uint8_t {
   stream_not_alive,        ///< used before its creation or after its destruction
   graph_not_loaded,        ///< launched before the call that loads it
 };
-[[nodiscard]] std::string_view to_string(FindingKind kind);
+template <>
+struct EnumNames<FindingKind> {
+  static constexpr auto names = name_list("malformed",
+                                          "task_not_launched",
+                                          "missing_dependency",
+                                          "event_never_recorded",
+                                          "event_waited_before_record",
+                                          "unordered_accumulation",
+                                          "deadlock",
+                                          "out_of_memory",
+                                          "stream_not_alive",
+                                          "graph_not_loaded");
+};
 
 struct Finding {
   FindingKind kind = FindingKind::malformed;

@@ -220,7 +220,7 @@ class Reader : private plan_json::Document {
            "an array that starts with a call, as [\"launch\", 0, \"cell(3,9)\"]");
     }
     const auto& word = call[0].get_ref<const std::string&>();
-    const auto kind = host_call_kind_from(word);
+    const auto kind = enum_from<HostCallKind>(word);
     if (!kind) unknown_call(word, where);
     switch (*kind) {
       case HostCallKind::create_stream:

@@ -135,12 +135,12 @@ class Reader {
     TaskLabel& label = document_.tasks[task];
     if (has_label_[task] != 0) fail(fmt::format("task {} twice", task.value()), "once");
     has_label_[task] = 1;
-    const auto& kinds = task_kind_names();
+    const auto& kinds = enum_names<TaskKind>();
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
       fail(fmt::format("kind \"{}\"", kind), fmt::format("one of {}", fmt::join(kinds, ", ")));
     }
     label.name = std::move(name);
-    label.kind = task_kind_from(kind);
+    label.kind = enum_value<TaskKind>(kind);
     label.operation = text(fields["operation"]);
     label.critical = fields["critical"].get_bool();
     label.share = fields["share"].get_double();
@@ -222,7 +222,7 @@ class Reader {
   [[nodiscard]] HostCall host_call(const std::string& word,
                                    StreamId stream,
                                    std::uint32_t argument) const {
-    const std::optional<HostCallKind> kind = host_call_kind_from(word);
+    const std::optional<HostCallKind> kind = enum_from<HostCallKind>(word);
     if (!kind) fail(fmt::format("call \"{}\"", word), "a kind of host call");
     switch (*kind) {
       case HostCallKind::create_stream:

@@ -242,26 +242,6 @@ class Walk {
 
 }  // namespace
 
-std::string_view to_string(PathCause cause) {
-  switch (cause) {
-    case PathCause::run_start:
-      return "run_start";
-    case PathCause::dependency:
-      return "dependency";
-    case PathCause::stream_order:
-      return "stream_order";
-    case PathCause::host:
-      return "host";
-    case PathCause::resource:
-      return "resource";
-    case PathCause::launch:
-      return "launch";
-    case PathCause::message:
-      return "message";
-  }
-  return "run_start";
-}
-
 std::string_view to_string(PathBound bound) {
   constexpr std::array<std::string_view, path_bound_count> words{
       "device", "host", "latency", "message"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/plan/policy.hpp"
 #include "sim/trace/trace.hpp"
 
@@ -23,7 +24,11 @@ enum class PathCause : std::uint8_t {
   message,       ///< of waits only: the host that submitted it waited for a message under way
 };
 inline constexpr std::size_t path_cause_count = 7;
-[[nodiscard]] std::string_view to_string(PathCause cause);
+template <>
+struct EnumNames<PathCause> {
+  static constexpr auto names =
+      name_list("run_start", "dependency", "stream_order", "host", "resource", "launch", "message");
+};
 
 struct PathStep {
   TaskId task;

@@ -197,28 +197,6 @@ class Budget {
 
 }  // namespace
 
-std::string_view to_string(ErrorPart part) {
-  switch (part) {
-    case ErrorPart::kernel_time:
-      return "kernel_time";
-    case ErrorPart::memory:
-      return "memory";
-    case ErrorPart::contention:
-      return "contention";
-    case ErrorPart::host:
-      return "host";
-    case ErrorPart::gaps:
-      return "gaps";
-    case ErrorPart::noise:
-      return "noise";
-    case ErrorPart::rest:
-      return "rest";
-    case ErrorPart::drift:
-      return "drift";
-  }
-  return "rest";
-}
-
 IdVector<OperationId, Duration> durations_alone(const TaskGraph& graph,
                                                 std::span<const Trace> traces) {
   IdVector<OperationId, std::vector<Duration>> found(graph.operations().size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/plan/policy.hpp"
 #include "sim/trace/trace.hpp"
@@ -24,7 +25,11 @@ enum class ErrorPart : std::uint8_t {
   drift,        ///< the machine's speed was another than when it was calibrated; 0 unless probed
 };
 inline constexpr std::size_t error_part_count = 8;
-[[nodiscard]] std::string_view to_string(ErrorPart part);
+template <>
+struct EnumNames<ErrorPart> {
+  static constexpr auto names =
+      name_list("kernel_time", "memory", "contention", "host", "gaps", "noise", "rest", "drift");
+};
 
 /// Predicted minus measured makespan in parts that add up to it exactly.
 struct ErrorBudget {

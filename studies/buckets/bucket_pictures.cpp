@@ -114,7 +114,7 @@ std::string pass_time_picture(const BucketStudy& study) {
   const auto seconds = [](const BucketRow& row) { return to_seconds(row.time.total); };
   const ShownUnit unit = time_unit(largest_of(study, seconds));
   figure.y_label = unit.name;
-  figure.names = boundary_rule_names();
+  figure.names = enum_names<BoundaryRule>();
   figure.panels = panels_over_counts(
       study, study.spec->rules, [&](const BucketRow& row) { return seconds(row) / unit.size; });
   return line_figure_svg(figure);

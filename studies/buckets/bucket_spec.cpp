@@ -85,7 +85,7 @@ void read_data(const Json& root, BucketSpec& spec) {
 
 /// One, or of "auto" all that are worth a comparison.
 std::vector<Recompute> recompute_kinds(const std::string& word) {
-  if (word != "auto") return {recompute_from(word)};
+  if (word != "auto") return {enum_value<Recompute>(word)};
   return {Recompute::keep_backward, Recompute::data_drop, Recompute::sqrt, Recompute::optimal};
 }
 
@@ -142,9 +142,9 @@ BucketSpec parse_bucket_spec(const std::string& text,
            .sorted = json.value("sorting", sorting_name(true)) == sorting_name(true)});
     }
   }
-  const Json all_rules = boundary_rule_names();
+  const Json all_rules = enum_names<BoundaryRule>();
   for (const auto& [json, pointer] : one_or_more(root.value("rule", all_rules), "/rule")) {
-    spec.rules.push_back(from_word<BoundaryRule>(boundary_rule_names(), json));
+    spec.rules.push_back(from_word<BoundaryRule>(enum_names<BoundaryRule>(), json));
   }
   for (const auto& [json, pointer] : one_or_more(root.at("buckets"), "/buckets")) {
     spec.counts.push_back(json);

@@ -108,7 +108,7 @@ Json models() {
 }  // namespace
 
 std::string bucket_spec_schema() {
-  std::vector<std::string> kinds = recompute_names();
+  std::vector<std::string> kinds = enum_names<Recompute>();
   kinds.emplace_back("auto");
   const Json batch{
       {"anyOf",
@@ -139,7 +139,8 @@ std::string bucket_spec_schema() {
                   {"lengths", schema::one_or_more(lengths())},
                   {"training", schema::one_or_more(training)},
                   {"rule",
-                   schema::one_or_more(schema::word(boundary_rule_names(), "all if left out"))},
+                   schema::one_or_more(
+                       schema::word(enum_names<BoundaryRule>(), "all if left out"))},
                   {"buckets", schema::one_or_more(schema::integer(1, 4096, "number of buckets"))},
                   {"batch_multiple",
                    schema::integer(1, 4096, "the largest batch is a multiple of it; 1")},

@@ -217,7 +217,7 @@ std::string executed_picture(const BucketStudy& study, const ExecutedStudy& exec
   figure.title = fmt::format("{}: one pass, predicted and measured", study.spec->name);
   figure.subtitle = executed.device;
   figure.x_label = "buckets";
-  figure.names = boundary_rule_names();
+  figure.names = enum_names<BoundaryRule>();
   figure.shared_y = true;
   double most = 0;
   for (const ExecutedPass& pass : executed.passes) {

@@ -88,7 +88,7 @@ class CudaSteps final : public ExecutorDevice<CudaScenarioExecutor> {
 
 ExecutionSettings cpu_settings(const PassExecution& request, const ScenarioSpace& space) {
   const auto host =
-      request.host.empty() ? HostPlacement::preloaded : host_placement_from(request.host);
+      request.host.empty() ? HostPlacement::preloaded : enum_from<HostPlacement>(request.host);
   return calibrated_settings(
       {.workers = request.workers, .pin = request.pin, .allocation = request.allocation},
       host,

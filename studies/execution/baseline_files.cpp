@@ -121,7 +121,7 @@ std::string baseline_schema() {
       schema::object({{"label", text}, {"network", network}, {"variants", list(variant)}},
                      {"label", "network", "variants"});
   const Json file = schema::object({{"program", text},
-                                    {"library", {{"enum", rnn_library_names()}}},
+                                    {"library", {{"enum", enum_names<RnnLibrary>()}}},
                                     {"description", text},
                                     {"date", text},
                                     {"repetitions", count},

@@ -81,7 +81,7 @@ Baselines read_baselines(const std::string& file) {
   check_schema(parse_json_node(text, file), text, baseline_schema(), file);
   const Json json = Json::parse(text);
   Baselines all;
-  all.library = rnn_library_from(json.at("library").get<std::string>()).value();
+  all.library = enum_from<RnnLibrary>(json.at("library").get<std::string>()).value();
   all.description = json.at("description");
   all.date = json.value("date", "");
   all.repetitions = json.value("repetitions", 0U);

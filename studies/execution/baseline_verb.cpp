@@ -66,7 +66,7 @@ int run(const BaselineOptions& options, const Terminal& terminal) {
   }
   OutputFolder folder(whole_folder(options.out, "baseline", options.overwrite), terminal.leftovers);
   BaselineRequest request;
-  request.library = rnn_library_from(options.library).value();
+  request.library = enum_from<RnnLibrary>(options.library).value();
   request.repetitions = options.repetitions;
   request.warm_up = options.warm_up;
   request.threads = options.threads;

@@ -38,7 +38,7 @@ std::optional<int> cuda_device_from(std::string_view word) {
 }
 
 CudaProducts cuda_products_of(std::string_view word) {
-  return cuda_products_from(word).value_or(CudaProducts::cublas);
+  return enum_from<CudaProducts>(word).value_or(CudaProducts::cublas);
 }
 
 std::optional<std::uint32_t> cuda_connections(const ScenarioSpace& space) {

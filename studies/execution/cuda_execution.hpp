@@ -32,7 +32,7 @@ struct CudaSettings {
 /// The number in "cuda" (0) or "cuda:2"; nullopt: not a CUDA device.
 [[nodiscard]] std::optional<int> cuda_device_from(std::string_view word);
 
-/// The word of an option that may be left out, which is one of cuda_products_names() or "".
+/// The word of an option that may be left out, which is one of enum_names<CudaProducts>() or "".
 [[nodiscard]] CudaProducts cuda_products_of(std::string_view word);
 
 /// Hardware connections that the machines of a spec have, for a process that runs its scenarios;

@@ -32,7 +32,7 @@ constexpr std::uint32_t warm_up_runs = 2;  // assumed: the clock rate rises with
 CudaSettings settings_from(const ExecuteOptions& options, int device, const ScenarioSpace& space) {
   CudaSettings settings{.device = device,
                         .connections = std::nullopt,
-                        .precision = cuda_precision_from(options.precision),
+                        .precision = enum_from<CudaPrecision>(options.precision),
                         .products = cuda_products_of(options.products),
                         .proxy = proxy_from(options.proxy),
                         .debug_sync = options.debug_sync,

@@ -177,7 +177,7 @@ void print(const Terminal& terminal,
 ExecutionSettings settings_from(const ExecuteOptions& options) {
   ExecutionSettings settings{
       .workers = options.workers, .pin = options.pin, .proxy = proxy_from(options.proxy)};
-  settings.host = *host_placement_from(options.host);
+  settings.host = *enum_from<HostPlacement>(options.host);
   settings.allocation = *tensor_allocation_from(options.allocate);
   if (settings.workers == 0) settings.workers = default_workers(settings.host);
   return settings;

@@ -108,8 +108,8 @@ std::string partition_spec_schema() {
 }
 
 std::string layers_schema() {
-  Json kernel{{"kind", schema::word(task_kind_names(), "decides the cost formula")},
-              {"data_type", schema::word(data_type_names(), "fp32 if left out")},
+  Json kernel{{"kind", schema::word(enum_names<TaskKind>(), "decides the cost formula")},
+              {"data_type", schema::word(enum_names<DataType>(), "fp32 if left out")},
               {"flops", {{"type", "number"}, {"minimum", 0}}}};
   for (const char* size : {"m", "n", "k", "bytes_read", "bytes_written"}) {
     kernel[size] = {{"type", "integer"}, {"minimum", 0}};
@@ -129,7 +129,7 @@ std::string layers_schema() {
        schema::list(schema::object(
            {{"pass", schema::word({"forward", "backward_data", "backward_weight"}, "which")},
             {"kernels", schema::integer(0, most_accelerators, "of the pass, before it")},
-            {"operation", schema::word(collective_op_names(), "what it does")},
+            {"operation", schema::word(enum_names<CollectiveOp>(), "what it does")},
             {"bytes", schema::integer(0, largest_bytes, "as in graph files")}},
            {"pass", "operation", "bytes"},
            "of the ranks that share the layer, by pass and in their order"))}};

@@ -98,8 +98,9 @@ EngineStudySpec parse_engine_study(const std::string& text, const std::string& f
   spec.machine = json.at("machine");
   spec.batch = json.at("batch");
   for (const Json& each : json.at("classes")) {
-    spec.classes.push_back({.engine_class = *engine_class_from(each.at("class").get<std::string>()),
-                            .operations = each.at("operations").get<std::vector<std::string>>()});
+    spec.classes.push_back(
+        {.engine_class = *enum_from<EngineClass>(each.at("class").get<std::string>()),
+         .operations = each.at("operations").get<std::vector<std::string>>()});
   }
   for (const Json& each : json.at("networks")) {
     spec.networks.push_back({.workload = each.at("workload"),

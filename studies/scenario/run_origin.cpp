@@ -53,7 +53,7 @@ std::string run_origin_schema() {
                               {"spec_file", text},
                               {"spec_folder", text},
                               {"workers", {{"type", "integer"}, {"minimum", 1}}},
-                              {"host", {{"type", "string"}, {"enum", host_placement_names()}}},
+                              {"host", {{"type", "string"}, {"enum", enum_names<HostPlacement>()}}},
                               {"spec", {{"type", "object"}}}};
   const OriginJson run = schema::object(properties, {"verb", "spec_file", "spec_folder", "spec"});
   return schema::file("SchedLab run", "run", run).dump(2);

@@ -21,7 +21,7 @@ const std::vector<OptionSpec>& ranks_options() {
       {.name = "algorithm",
        .default_value = std::string{to_string(CollectiveAlgorithm::automatic)},
        .doc = "How gradients are summed; automatic: whatever is fastest.",
-       .allowed = collective_algorithm_names()},
+       .allowed = enum_names<CollectiveAlgorithm>()},
       {.name = "overlap",
        .default_value = true,
        .doc = "Sum a bucket as soon as it is full; false: after the last gradient."},
@@ -32,7 +32,7 @@ const std::vector<OptionSpec>& ranks_options() {
 RanksChoice ranks_choice(const Options& options) {
   return {.count = static_cast<std::uint32_t>(options.integer("count")),
           .bucket = Bytes{std::llround(options.number("bucket_mib") * 1024.0 * 1024.0)},
-          .algorithm = *collective_algorithm_from(options.text("algorithm")),
+          .algorithm = *enum_from<CollectiveAlgorithm>(options.text("algorithm")),
           .overlap = options.flag("overlap")};
 }
 

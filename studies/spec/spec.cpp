@@ -5,21 +5,10 @@
 #include "studies/base/schema_check.hpp"
 #include "studies/spec/spec_schema.hpp"
 
-#include <array>
 #include <utility>
 
 namespace schedlab {
 namespace {
-
-constexpr std::array<std::string_view, part_count> part_words{"workload",
-                                                              "machine",
-                                                              "cost_model",
-                                                              "policy",
-                                                              "launch",
-                                                              "default_stream",
-                                                              "ranks",
-                                                              "seed",
-                                                              "variability"};
 
 /// Made once: buckets and sweeps read thousands of specs.
 const PreparedSchema& prepared_spec_schema() {
@@ -43,10 +32,6 @@ std::vector<std::vector<std::string>> zip_groups(const JsonNode* node) {
 }
 
 }  // namespace
-
-std::string_view to_string(Part part) {
-  return part_words[static_cast<std::size_t>(part)];
-}
 
 Spec load_spec(const std::string& path) {
   // What a spec in a pipe names is looked for in the current folder, not in that of the pipe.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "studies/base/json_node.hpp"
 
 #include <cstdint>
@@ -24,7 +25,18 @@ enum class Part : std::uint8_t {
   variability
 };
 inline constexpr std::size_t part_count = 9;
-[[nodiscard]] std::string_view to_string(Part part);
+template <>
+struct EnumNames<Part> {
+  static constexpr auto names = name_list("workload",
+                                          "machine",
+                                          "cost_model",
+                                          "policy",
+                                          "launch",
+                                          "default_stream",
+                                          "ranks",
+                                          "seed",
+                                          "variability");
+};
 
 /// One spec file as the user wrote it: checked against the schema, lists not yet expanded.
 struct Spec {

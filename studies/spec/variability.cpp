@@ -29,7 +29,7 @@ std::vector<OptionSpec> make_options() {
       {.name = "law",
        .default_value = std::string{"lognormal"},
        .doc = "of the factor, with mean 1, on durations and call costs",
-       .allowed = noise_law_names()},
+       .allowed = enum_names<NoiseLaw>()},
       {.name = "duration_cv",
        .default_value = 0.0,
        .doc = "standard deviation over mean of the duration of each task, drawn task by task",
@@ -50,7 +50,7 @@ std::vector<OptionSpec> make_options() {
        .doc = "by which all durations on a slow device are longer",
        .minimum = 1,
        .maximum = 1000}};
-  for (const std::string& kind : task_kind_names()) {
+  for (const std::string& kind : enum_names<TaskKind>()) {
     options.push_back({.name = cv_key(kind),
                        .default_value = as_duration,
                        .doc = "duration_cv of tasks of kind " + kind + "; -1: as duration_cv",
@@ -81,7 +81,7 @@ Sampling make_sampling(const Options& options) {
   Variability& variability = sampling.variability;
   sampling.samples = static_cast<std::uint64_t>(options.integer("samples"));
   variability.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  variability.law = noise_law_from(options.text("law")).value();
+  variability.law = enum_from<NoiseLaw>(options.text("law")).value();
   variability.host_cv = options.number("host_call_cv");
   variability.straggler_probability = options.number("straggler_probability");
   variability.straggler_factor = options.number("straggler_factor");
@@ -89,7 +89,7 @@ Sampling make_sampling(const Options& options) {
   expect_cv("duration_cv", everywhere, variability.law);
   expect_cv("host_call_cv", variability.host_cv, variability.law);
   for (std::size_t kind = 0; kind < task_kind_count; ++kind) {
-    const std::string key = cv_key(task_kind_names()[kind]);
+    const std::string key = cv_key(enum_names<TaskKind>()[kind]);
     const double own = options.number(key);
     if (own > as_duration && own < 0) {
       throw InputError({.file = {},

@@ -44,7 +44,8 @@ Json file(const char* title,
 }
 
 Json kernel() {
-  Json properties{{"kind", words(task_kind_names())}, {"data_type", words(data_type_names())}};
+  Json properties{{"kind", words(enum_names<TaskKind>())},
+                  {"data_type", words(enum_names<DataType>())}};
   for (const char* size : {"m",
                            "n",
                            "k",
@@ -80,7 +81,7 @@ Json graph_task() {
 std::string graph_schema() {
   const Json reference = either(at_least_zero("integer"), type("string"));
   const Json operation = schema::object({{"name", type("string")},
-                                         {"kind", words(task_kind_names())},
+                                         {"kind", words(enum_names<TaskKind>())},
                                          {"class",
                                           words({"unclassified",
                                                  "critical_matmul",

@@ -37,7 +37,7 @@ LabelledSamples data_from(const Json& json, const std::filesystem::path& folder)
 }
 
 NetLayerSpec layer_from(const Json& json) {
-  const auto& kinds = net_layer_kind_names();
+  const auto& kinds = enum_names<NetLayerKind>();
   NetLayerSpec layer;
   const std::string kind = json.at("kind");
   layer.kind =

@@ -204,7 +204,7 @@ class RecordingReader {
                         .at_s = entry.at("at_s").get<double>(),
                         .reading = {}};
       for (const auto& [kind, factors] : entry.at("kinds").items()) {
-        const auto& kinds = task_kind_names();
+        const auto& kinds = enum_names<TaskKind>();
         const std::string pointer = fmt::format("/probes/{}/kinds/{}", i, kind);
         if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
           file_.fail(pointer, "an unknown kind", fmt::format("one of {}", fmt::join(kinds, ", ")));
@@ -213,7 +213,7 @@ class RecordingReader {
         const auto all = factors.at("all_units").get<double>();
         if (!(one > 0) || !(all > 0)) file_.fail(pointer, "a factor of 0 or less", "above 0");
         probe.reading.kinds.push_back(
-            {.kind = task_kind_from(kind), .one_unit = one, .all_units = all});
+            {.kind = enum_value<TaskKind>(kind), .one_unit = one, .all_units = all});
       }
       result_.probes.push_back(std::move(probe));
     }
@@ -346,11 +346,11 @@ RecordedHost read_recorded_host(const fs::path& folder) {
     recorded.ends_synchronized = file.root().value("ends_synchronized", false);
     const auto word = file.root().at("host").get<std::string>();
     if (recorded.workers == 0) return;
-    const auto host = host_placement_from(word);
+    const auto host = enum_from<HostPlacement>(word);
     if (!host) {
       file.fail("/host",
                 fmt::format("\"{}\"", word),
-                fmt::format("one of {}", fmt::join(host_placement_names(), ", ")));
+                fmt::format("one of {}", fmt::join(enum_names<HostPlacement>(), ", ")));
     }
     recorded.host = *host;
   });

@@ -139,7 +139,7 @@ class ValidateRun {
                                .pin = options_.pin,
                                .proxy = proxy_from(options_.proxy),
                                .allocation = *tensor_allocation_from(options_.allocate)},
-                              host_placement_from(options_.host),
+                              enum_from<HostPlacement>(options_.host),
                               space_);
       space_.prepare_for_execution(settings.workers, settings.host);
       if (!options_.predict_only) {

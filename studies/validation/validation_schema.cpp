@@ -264,7 +264,7 @@ std::string recording_schema() {
   const Json run = schema::whole_object(
       {{"round", count()}, {"position", count()}, {"makespan_ps", {{"type", "integer"}}}});
   Json kinds = Json::object();
-  for (const std::string& kind : task_kind_names()) {
+  for (const std::string& kind : enum_names<TaskKind>()) {
     kinds[kind] = schema::whole_object({{"one_unit", a("number")}, {"all_units", a("number")}});
   }
   const Json probe = schema::whole_object(

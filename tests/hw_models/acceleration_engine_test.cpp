@@ -38,7 +38,8 @@ TEST_CASE("every operator of a network of convolutions has the class of its libr
   CHECK(count == ByEngineClass<int>{53, 53, 52, 3, 98, 4, 108, count[split_class]});
   CHECK(count[split_class] > 0);
   for (std::size_t i = 0; i < engine_class_count; ++i) {
-    CHECK(engine_class_from(to_string(static_cast<EngineClass>(i))) == static_cast<EngineClass>(i));
+    CHECK(enum_from<EngineClass>(to_string(static_cast<EngineClass>(i))) ==
+          static_cast<EngineClass>(i));
   }
 }
 

@@ -41,13 +41,13 @@ std::string violation(const Plan& plan, std::size_t tasks) {
 TEST_CASE("the twelve kinds of host calls and their words are one to one") {
   for (std::size_t i = 0; i < host_call_kind_count; ++i) {
     const auto kind = static_cast<HostCallKind>(i);
-    CHECK(host_call_kind_from(to_string(kind)) == kind);
+    CHECK(enum_from<HostCallKind>(to_string(kind)) == kind);
   }
   CHECK(to_string(HostCallKind::create_stream) == "create_stream");
   CHECK(to_string(HostCallKind::graph_load) == "graph_load");
   CHECK(to_string(HostCallKind::receive) == "receive");
-  CHECK(!host_call_kind_from("Launch"));
-  CHECK(!host_call_kind_from(""));
+  CHECK(!enum_from<HostCallKind>("Launch"));
+  CHECK(!enum_from<HostCallKind>(""));
 }
 
 TEST_CASE("a host call gives back what it was made of") {

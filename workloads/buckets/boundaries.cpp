@@ -7,14 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace schedlab {
 namespace {
-
-constexpr std::array<std::string_view, boundary_rule_count> rule_words{
-    "fixed_step", "by_distribution", "increasing_step", "optimal"};
 
 /// The dynamic programme: best cost of the first i + 1 lengths in k buckets, of which the last ends
 /// at length i.
@@ -80,14 +76,6 @@ class OptimalSplit {
 };
 
 }  // namespace
-
-std::string_view to_string(BoundaryRule rule) {
-  return rule_words.at(static_cast<std::size_t>(rule));
-}
-
-std::vector<std::string> boundary_rule_names() {
-  return {rule_words.begin(), rule_words.end()};
-}
 
 BucketBoundaries bucket_boundaries(BoundaryRule rule,
                                    const LengthDistribution& lengths,

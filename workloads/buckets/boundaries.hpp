@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "workloads/buckets/lengths.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +24,11 @@ enum class BoundaryRule : std::uint8_t {
   optimal,          ///< least cost for the distribution
 };
 inline constexpr std::size_t boundary_rule_count = 4;
-[[nodiscard]] std::string_view to_string(BoundaryRule rule);
-[[nodiscard]] std::vector<std::string> boundary_rule_names();
+template <>
+struct EnumNames<BoundaryRule> {
+  static constexpr auto names =
+      name_list("fixed_step", "by_distribution", "increasing_step", "optimal");
+};
 
 /// What one sequence costs in a bucket of this length; must not fall with the length.
 using LengthCost = std::function<double(std::int64_t)>;

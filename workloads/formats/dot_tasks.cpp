@@ -192,8 +192,8 @@ std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
       kernel.grid.compute_share = static_cast<float>(number(1));
       first = next_word();
     }
-    kernel.kind = static_cast<TaskKind>(listed(first, task_kind_names()));
-    kernel.type = static_cast<DataType>(listed(next_word(), data_type_names()));
+    kernel.kind = static_cast<TaskKind>(listed(first, enum_names<TaskKind>()));
+    kernel.type = static_cast<DataType>(listed(next_word(), enum_names<DataType>()));
     kernel.m = size();
     kernel.n = size();
     kernel.k = size();
@@ -231,7 +231,7 @@ std::vector<Kernel> DotTasks::kernels(const DotNode& node, TaskKind task_kind) {
     refuse(*first, "a node with a kind of one kernel, gemm or pointwise for instance");
   }
   const auto type = static_cast<DataType>(
-      word(node, data_type, data_type_names(), static_cast<std::size_t>(DataType::fp32)));
+      word(node, data_type, enum_names<DataType>(), static_cast<std::size_t>(DataType::fp32)));
   Kernel kernel{.kind = task_kind, .type = type};
   if (task_kind == TaskKind::gemm) {
     const std::int64_t rows = integer(node, m, 0, most);
@@ -266,7 +266,7 @@ Operation DotTasks::operation(const DotNode& node) {
   Operation made{.name = "task", .kernels = {}};
   if (const DotSetting* setting = find(node, DotAttribute::operation)) made.name = setting->value;
   made.kind = static_cast<TaskKind>(
-      word(node, kind, task_kind_names(), static_cast<std::size_t>(TaskKind::fixed)));
+      word(node, kind, enum_names<TaskKind>(), static_cast<std::size_t>(TaskKind::fixed)));
   made.task_class = static_cast<TaskClass>(word(node, task_class, detail::task_class_names(), 0));
   made.kernels = kernels(node, made.kind);
   if (const DotSetting* setting = find(node, operation_duration_us)) {

@@ -20,7 +20,7 @@ Operation JsonOperationReader::read(JsonValues::Object fields) {
     if (key == "name") {
       operation.name = values_.string(field.value());
     } else if (key == "kind") {
-      operation.kind = static_cast<TaskKind>(values_.word(field.value(), task_kind_names()));
+      operation.kind = static_cast<TaskKind>(values_.word(field.value(), enum_names<TaskKind>()));
     } else if (key == "class") {
       operation.task_class =
           static_cast<TaskClass>(values_.word(field.value(), task_class_names()));
@@ -45,9 +45,9 @@ Kernel JsonOperationReader::read_kernel(JsonValues::Object fields) {
     const std::string_view key = JsonValues::key_of(field);
     place_.inner_field(key);
     if (key == "kind") {
-      kernel.kind = static_cast<TaskKind>(values_.word(field.value(), task_kind_names()));
+      kernel.kind = static_cast<TaskKind>(values_.word(field.value(), enum_names<TaskKind>()));
     } else if (key == "data_type") {
-      kernel.type = static_cast<DataType>(values_.word(field.value(), data_type_names()));
+      kernel.type = static_cast<DataType>(values_.word(field.value(), enum_names<DataType>()));
     } else if (key == "m") {
       kernel.m = values_.integer(field.value(), 0, largest);
     } else if (key == "n") {

@@ -119,7 +119,7 @@ class Reader {
 
   void read_operation() {
     Operation operation{.name = {}, .kernels = {}};
-    operation.kind = static_cast<TaskKind>(choice(task_kind_names(), "kind"));
+    operation.kind = static_cast<TaskKind>(choice(enum_names<TaskKind>(), "kind"));
     operation.task_class = static_cast<TaskClass>(choice(detail::task_class_names(), "class"));
     operation.fixed_duration = Duration{scan_.integer(0, longest, "duration in ps")};
     const auto most = static_cast<std::int64_t>(scan_.remaining() / 16);
@@ -151,8 +151,8 @@ class Reader {
     Kernel kernel;
     if (scan_.peek() == '~') kernel.pageable = !scan_.word().empty();
     if (scan_.peek() == '@') kernel.grid = read_grid();
-    kernel.kind = static_cast<TaskKind>(choice(task_kind_names(), "kind of a kernel"));
-    kernel.type = static_cast<DataType>(choice(data_type_names(), "data type"));
+    kernel.kind = static_cast<TaskKind>(choice(enum_names<TaskKind>(), "kind of a kernel"));
+    kernel.type = static_cast<DataType>(choice(enum_names<DataType>(), "data type"));
     kernel.m = scan_.integer(0, largest, "m");
     kernel.n = scan_.integer(0, largest, "n");
     kernel.k = scan_.integer(0, largest, "k");

@@ -240,7 +240,7 @@ class LayersReader {
            .kernels =
                static_cast<std::uint32_t>(fields_.number(list[i], "kernels", pointer, most_ranks)),
            .op = static_cast<CollectiveOp>(
-               fields_.word(list[i], "operation", pointer, collective_op_names())),
+               fields_.word(list[i], "operation", pointer, enum_names<CollectiveOp>())),
            .bytes = Bytes{fields_.count(list[i], "bytes", pointer)}});
     }
   }
@@ -277,11 +277,11 @@ class LayersReader {
     fields_.expect_object(
         json, at, {"kind", "data_type", "m", "n", "k", "flops", "bytes_read", "bytes_written"});
     Kernel kernel;
-    const auto& kinds = task_kind_names();
-    const auto& types = data_type_names();
-    kernel.kind = task_kind_from(kinds[fields_.word(json, "kind", at, kinds)]);
+    const auto& kinds = enum_names<TaskKind>();
+    const auto& types = enum_names<DataType>();
+    kernel.kind = enum_value<TaskKind>(kinds[fields_.word(json, "kind", at, kinds)]);
     // Without it fp32, as in graph files.
-    kernel.type = data_type_from(types[fields_.word(json, "data_type", at, types, 1)]);
+    kernel.type = enum_value<DataType>(types[fields_.word(json, "data_type", at, types, 1)]);
     kernel.m = fields_.count(json, "m", at);
     kernel.n = fields_.count(json, "n", at);
     kernel.k = fields_.count(json, "k", at);

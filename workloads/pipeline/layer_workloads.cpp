@@ -26,7 +26,7 @@ OptionSpec type_option() {
   return {.name = "data_type",
           .default_value = std::string{"fp32"},
           .doc = "type of all elements",
-          .allowed = data_type_names()};
+          .allowed = enum_names<DataType>()};
 }
 OptionSpec optimizer_option(const char* word) {
   return {.name = "optimizer",
@@ -57,7 +57,7 @@ LayerWorkload network(std::string name,
         .graph = detail::conv_layer_graph(make_net(o.integer("image"), o.integer("classes")),
                                           name,
                                           o.integer("samples"),
-                                          data_type_from(o.text("data_type")),
+                                          enum_value<DataType>(o.text("data_type")),
                                           optimizer_of(o)),
         .forward_only = false,
         .accelerators = 0,
@@ -137,7 +137,7 @@ LayerWorkload gpt() {
         spec.expressivity = o.integer("expressivity");
         spec.tied = o.flag("tied");
         spec.operators = o.text("granularity") == "operator";
-        spec.type = data_type_from(o.text("data_type"));
+        spec.type = enum_value<DataType>(o.text("data_type"));
         spec.optimizer = optimizer_of(o);
         return LayerFile{.graph = gpt_layer_graph(spec),
                          .forward_only = false,

@@ -101,7 +101,7 @@ double optimizer_copies(const Options& o) {
   if (master == nullptr || *master != OptionValue{true}) return sgd ? 0.0 : 2.0;
   const auto wide = static_cast<double>(bytes_per_element(DataType::fp32));
   return (sgd ? wide : 3 * wide) /
-         static_cast<double>(bytes_per_element(data_type_from(o.text("data_type"))));
+         static_cast<double>(bytes_per_element(enum_value<DataType>(o.text("data_type"))));
 }
 
 /// Samples of a micro-batch: of the whole batch divided where that is given.

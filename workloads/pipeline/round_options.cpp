@@ -35,7 +35,7 @@ void add_round_options(std::vector<OptionSpec>& options) {
   options.push_back({.name = "algorithm",
                      .default_value = std::string{to_string(CollectiveAlgorithm::automatic)},
                      .doc = "How gradients are summed over ranks.",
-                     .allowed = collective_algorithm_names()});
+                     .allowed = enum_names<CollectiveAlgorithm>()});
 }
 
 void set_round(const Options& o, std::int64_t samples, PipelineSpec& spec) {
@@ -72,7 +72,7 @@ void set_round(const Options& o, std::int64_t samples, PipelineSpec& spec) {
   spec.recompute = o.flag("recompute");
   spec.compression_ratio = o.number("compression_ratio");
   spec.compression_rate = Bandwidth{o.number("compression_gb_per_s") * 1e9};
-  spec.algorithm = *collective_algorithm_from(o.text("algorithm"));
+  spec.algorithm = *enum_from<CollectiveAlgorithm>(o.text("algorithm"));
 }
 
 }  // namespace schedlab::detail

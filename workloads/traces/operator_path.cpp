@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -259,28 +258,6 @@ class OperatorGraph {
 };
 
 }  // namespace
-
-std::string_view to_string(OperatorEdgeKind kind) {
-  switch (kind) {
-    case OperatorEdgeKind::host:
-      return "host";
-    case OperatorEdgeKind::next_operator:
-      return "next_operator";
-    case OperatorEdgeKind::launch:
-      return "launch";
-    case OperatorEdgeKind::queue:
-      return "queue";
-    case OperatorEdgeKind::event:
-      return "event";
-    case OperatorEdgeKind::kernel:
-      return "kernel";
-    case OperatorEdgeKind::collective:
-      return "collective";
-    case OperatorEdgeKind::synchronization:
-      return "synchronization";
-  }
-  return "host";
-}
 
 OperatorPath operator_path(const ImportedTrace& trace,
                            const ReconstructedTrace& order,

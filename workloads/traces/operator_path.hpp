@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "workloads/traces/reconstruct.hpp"
 
 #include <array>
@@ -22,7 +23,17 @@ enum class OperatorEdgeKind : std::uint8_t {
   synchronization,  ///< from the end of an activity to the return of the call that waits for it: 0
 };
 inline constexpr std::size_t operator_edge_kind_count = 8;
-[[nodiscard]] std::string_view to_string(OperatorEdgeKind kind);
+template <>
+struct EnumNames<OperatorEdgeKind> {
+  static constexpr auto names = name_list("host",
+                                          "next_operator",
+                                          "launch",
+                                          "queue",
+                                          "event",
+                                          "kernel",
+                                          "collective",
+                                          "synchronization");
+};
 
 /// Begin or end of an operator, a call or an activity.
 struct OperatorNode {

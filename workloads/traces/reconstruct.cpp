@@ -186,18 +186,6 @@ const CallRow* LaunchOrder::recording(std::uint64_t correlation) const {
 
 }  // namespace reconstruction
 
-std::string_view to_string(TieEvidence evidence) {
-  switch (evidence) {
-    case TieEvidence::recorded:
-      return "recorded";
-    case TieEvidence::launch_order:
-      return "launch_order";
-    case TieEvidence::running_work:
-      return "running_work";
-  }
-  return "recorded";
-}
-
 std::span<const StreamTie> ReconstructedTrace::ties_to(StreamItemId item) const {
   const auto first = std::lower_bound(
       ties.begin(), ties.end(), item, [](const StreamTie& t, StreamItemId i) { return t.to < i; });

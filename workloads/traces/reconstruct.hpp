@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
 #include "workloads/traces/imported_trace.hpp"
@@ -42,7 +43,10 @@ enum class TieEvidence : std::uint8_t {
   launch_order,  ///< a wait call, and the other stream got work since this one did last
   running_work,  ///< a wait call, and the other stream still worked when it was made
 };
-[[nodiscard]] std::string_view to_string(TieEvidence evidence);
+template <>
+struct EnumNames<TieEvidence> {
+  static constexpr auto names = name_list("recorded", "launch_order", "running_work");
+};
 
 /// `to` may start only after `from` has ended: an event, recorded behind `from` in its stream, that
 /// the stream of `to` waits for.

@@ -5,8 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
-
 using namespace schedlab;
 
 TEST_CASE("without a device the reason is given, and making an executor throws it") {
@@ -23,11 +21,11 @@ TEST_CASE("without a device the reason is given, and making an executor throws i
 TEST_CASE("words for precisions and timings go there and back") {
   for (const CudaPrecision precision :
        {CudaPrecision::fp32, CudaPrecision::tf32, CudaPrecision::bf16}) {
-    CHECK(cuda_precision_from(to_string(precision)) == precision);
+    CHECK(enum_from<CudaPrecision>(to_string(precision)) == precision);
   }
   CHECK(cuda_precision_of(DataType::bf16) == CudaPrecision::bf16);
   CHECK_FALSE(cuda_precision_of(DataType::fp16).has_value());
-  CHECK_FALSE(cuda_precision_from("fp8").has_value());
+  CHECK_FALSE(enum_from<CudaPrecision>("fp8").has_value());
   for (const TaskTiming timing : {TaskTiming::none, TaskTiming::events, TaskTiming::profiler}) {
     CHECK(task_timing_from(to_string(timing)) == timing);
   }

@@ -75,7 +75,7 @@ TEST_CASE("of the suggestions for a shape the fastest that is possible is kept")
 
 TEST_CASE("words for products are those of the command line") {
   for (const CudaProducts products : {CudaProducts::cublas, CudaProducts::cublaslt}) {
-    CHECK(cuda_products_from(to_string(products)) == products);
+    CHECK(enum_from<CudaProducts>(to_string(products)) == products);
   }
-  CHECK(cuda_products_from("mkl") == std::nullopt);
+  CHECK(enum_from<CudaProducts>("mkl") == std::nullopt);
 }

@@ -51,7 +51,7 @@ std::vector<OptionSpec> conv_options(ConvNetwork network) {
   options.push_back({.name = "data_type",
                      .default_value = std::string{"fp32"},
                      .doc = "type of all elements",
-                     .allowed = data_type_names()});
+                     .allowed = enum_names<DataType>()});
   detail::add_training_options(options, d.optimizer);
   detail::add_transform_options(options);
   return options;
@@ -70,7 +70,7 @@ TaskGraph make_conv_net(ConvNetwork network, const Options& o) {
         detail::word_to(statistics_words, o.text("batch_statistics"), BatchStatistics::per_slice);
   }
   if (network == ConvNetwork::inception_v3) spec.auxiliary_head = o.flag("auxiliary_head");
-  spec.type = data_type_from(o.text("data_type"));
+  spec.type = enum_value<DataType>(o.text("data_type"));
   spec.optimizer = detail::optimizer_from(o);
   spec.transfers = o.flag("include_transfers");
   spec.tensors = o.flag("include_tensors");

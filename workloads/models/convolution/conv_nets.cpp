@@ -10,13 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace schedlab {
 namespace {
-
-constexpr std::array<std::string_view, 6> network_names{
-    "alexnet", "vgg16", "resnet50", "resnet101", "inception_v3", "inception_v4"};
 
 detail::ConvLayers layers_of(const ConvNetSpec& spec) {
   const std::int64_t image = spec.image == 0 ? published_image(spec.network) : spec.image;
@@ -64,10 +60,6 @@ void check(const ConvNetSpec& spec) {
 }
 
 }  // namespace
-
-std::string_view to_string(ConvNetwork network) {
-  return network_names[static_cast<std::size_t>(network)];
-}
 
 std::int64_t published_image(ConvNetwork network) {
   switch (network) {

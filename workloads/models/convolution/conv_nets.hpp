@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
 #include "workloads/transforms/graph_transforms.hpp"
@@ -66,6 +67,10 @@ struct ConvNetSpec {
 [[nodiscard]] std::int64_t parameter_count(const ConvNetSpec& spec);
 /// Rows and columns of the published network's image.
 [[nodiscard]] std::int64_t published_image(ConvNetwork network);
-[[nodiscard]] std::string_view to_string(ConvNetwork network);
+template <>
+struct EnumNames<ConvNetwork> {
+  static constexpr auto names =
+      name_list("alexnet", "vgg16", "resnet50", "resnet101", "inception_v3", "inception_v4");
+};
 
 }  // namespace schedlab

@@ -16,14 +16,14 @@ std::vector<OptionSpec> with_model_options(std::vector<OptionSpec> options, Opti
   options.push_back({.name = "data_type",
                      .default_value = std::string{"fp32"},
                      .doc = "type of all elements",
-                     .allowed = data_type_names()});
+                     .allowed = enum_names<DataType>()});
   detail::add_cut_options(options);
   detail::add_training_options(options, optimizer);
   return options;
 }
 
 ModelOptions model_from(const Options& o) {
-  return {.type = data_type_from(o.text("data_type")),
+  return {.type = enum_value<DataType>(o.text("data_type")),
           .cut = detail::cut_from(o),
           .optimizer = detail::optimizer_from(o),
           .transfers = o.flag("include_transfers"),

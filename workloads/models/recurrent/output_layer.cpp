@@ -53,7 +53,7 @@ WorkloadInfo output_layer_workload() {
       {.name = "data_type",
        .default_value = std::string{"fp32"},
        .doc = "type of all elements",
-       .allowed = data_type_names()}};
+       .allowed = enum_names<DataType>()}};
   detail::add_training_options(options, d.optimizer);
   // The layers below copy.
   std::erase_if(options, [](const OptionSpec& o) { return o.name == "include_transfers"; });
@@ -67,7 +67,7 @@ WorkloadInfo output_layer_workload() {
                                  .batch = o.integer("batch"),
                                  .width = o.integer("width"),
                                  .classes = o.integer("classes"),
-                                 .type = data_type_from(o.text("data_type")),
+                                 .type = enum_value<DataType>(o.text("data_type")),
                                  .optimizer = detail::optimizer_from(o),
                                  .tensors = o.flag("include_tensors")});
           }};

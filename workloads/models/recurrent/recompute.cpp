@@ -8,17 +8,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <utility>
 
 namespace schedlab {
 namespace {
-
-// In the order of the enumerators.
-constexpr std::array<std::string_view, recompute_count> recompute_words{
-    "keep_all", "keep_backward", "data_drop", "sqrt", "optimal"};
 
 /// Runs intervals of equal steps backward. Splits where the closed form says that the sum of both
 /// halves is least.
@@ -69,20 +64,6 @@ class Reversal {
 };
 
 }  // namespace
-
-std::string_view to_string(Recompute recompute) {
-  return recompute_words.at(static_cast<std::size_t>(recompute));
-}
-
-std::vector<std::string> recompute_names() {
-  return {recompute_words.begin(), recompute_words.end()};
-}
-
-Recompute recompute_from(std::string_view word) {
-  const auto found = std::find(recompute_words.begin(), recompute_words.end(), word);
-  SCHEDLAB_EXPECTS(found != recompute_words.end(), fmt::format("recompute \"{}\"", word));
-  return static_cast<Recompute>(found - recompute_words.begin());
-}
 
 std::int64_t checkpoint_segment(RecurrentCell cell, std::int64_t steps) {
   const RecurrentCellShape& shape = cell_shape(cell);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "workloads/models/recurrent/recurrent_kernels.hpp"
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,10 +20,11 @@ enum class Recompute : std::uint8_t {
   optimal,        ///< the state at so many steps as asked for, with least forward work
 };
 inline constexpr std::size_t recompute_count = 5;
-[[nodiscard]] std::string_view to_string(Recompute recompute);
-[[nodiscard]] std::vector<std::string> recompute_names();
-/// ContractViolation for another word than recompute_names().
-[[nodiscard]] Recompute recompute_from(std::string_view word);
+template <>
+struct EnumNames<Recompute> {
+  static constexpr auto names =
+      name_list("keep_all", "keep_backward", "data_drop", "sqrt", "optimal");
+};
 
 /// One step of all layers, in the order of a training step after its first forward pass.
 struct ChainAction {

@@ -29,7 +29,7 @@ std::vector<OptionSpec> recurrent_options() {
       {.name = "data_type",
        .default_value = std::string{"fp32"},
        .doc = "type of all elements",
-       .allowed = data_type_names()},
+       .allowed = enum_names<DataType>()},
       {.name = "pass",
        .default_value = std::string{"backward"},
        .doc = "part of a training step that is scheduled",
@@ -45,7 +45,7 @@ std::vector<OptionSpec> recurrent_options() {
                      .default_value = std::string{to_string(Recompute::keep_backward)},
                      .doc = "of pass training: what the forward pass keeps for the backward pass, "
                             "which computes the rest once more",
-                     .allowed = recompute_names()});
+                     .allowed = enum_names<Recompute>()});
   options.push_back(detail::size_option("checkpoints",
                                         0,
                                         "steps whose state recompute optimal keeps, besides the "
@@ -67,7 +67,7 @@ RecurrentSpec spec_from(const Options& o) {
   spec.batch = o.integer("batch");
   spec.hidden = o.integer("hidden");
   spec.input = o.integer("input");
-  spec.type = data_type_from(o.text("data_type"));
+  spec.type = enum_value<DataType>(o.text("data_type"));
   spec.pass = detail::word_to(pass_words, o.text("pass"), RecurrentPass::backward);
   spec.granularity = cut.granularity;
   spec.accumulation = cut.accumulation;
@@ -80,7 +80,7 @@ RecurrentSpec spec_from(const Options& o) {
   spec.optimizer = detail::optimizer_from(o);
   spec.transfers = o.flag("include_transfers");
   spec.pageable = o.text("host_memory") == "pageable";
-  spec.recompute = recompute_from(o.text("recompute"));
+  spec.recompute = enum_value<Recompute>(o.text("recompute"));
   spec.checkpoints = o.integer("checkpoints");
   spec.tensors = o.flag("include_tensors");
   return spec;

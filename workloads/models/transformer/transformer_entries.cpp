@@ -39,7 +39,7 @@ std::vector<OptionSpec> transformer_options(std::vector<OptionSpec> more) {
   options.push_back({.name = "data_type",
                      .default_value = std::string{"fp16"},
                      .doc = "type of all elements",
-                     .allowed = data_type_names()});
+                     .allowed = enum_names<DataType>()});
   options.push_back({.name = "operators",
                      .default_value = std::string{"unfused"},
                      .doc = "kernels of a layer: unfused as framework code writes them, fused as "
@@ -76,7 +76,7 @@ TransformerSpec transformer_from(const Options& o) {
   set("ffn", spec.shape.ffn);
   set("vocabulary", spec.shape.vocabulary);
   spec.batch = o.integer("batch");
-  spec.type = data_type_from(o.text("data_type"));
+  spec.type = enum_value<DataType>(o.text("data_type"));
   spec.operators =
       detail::word_to(operators_words, o.text("operators"), TransformerOperators::unfused);
   const std::int64_t small = o.integer("small_operators");
