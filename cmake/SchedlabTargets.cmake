@@ -2,7 +2,7 @@
 # schedlab_add_library, schedlab_add_executable, schedlab_add_test: the only way targets are made here.
 
 # schedlab_add_library(<name> [INTERNAL] HEADERS <h>... SOURCES <c>... DEPENDS <public>... PRIVATE <linked>...
-#                      HEADER_ONLY <h-o>... [ALONE <c>...])
+#                      HEADER_ONLY <h-o>... [APART <batch> <c>... ...])
 #
 # Makes the target schedlab_<name> and the alias schedlab::<name>, from files listed by hand relative to the folder.
 # INTERNAL     of the program and its tests: not installed.
@@ -10,12 +10,11 @@
 # DEPENDS      targets that appear in public headers.
 # PRIVATE      libraries used only in sources and linked.
 # HEADER_ONLY  header-only packages used only in sources: consumers of the install do not need them.
-# ALONE        sources whose file-local names another source of the same folder has too: compiled by themselves where
-#              SCHEDLAB_UNITY_LIBRARIES joins the others, folder by folder (the sanitizer presets do, it takes a third of
-#              the time).
+# APART        <batch> <c>... ...: SCHEDLAB_UNITY_LIBRARIES compiles the sources of a folder as one unit; those listed
+#              here, some file-local name of which another source of the folder has too, go to the numbered batch instead.
 # Without SOURCES the library is an interface library, so a folder may start with headers alone.
 function(schedlab_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "INTERNAL" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "INTERNAL" "" "HEADERS;SOURCES;DEPENDS;PRIVATE;HEADER_ONLY;APART")
   schedlab_refuse_unknown_arguments(schedlab_add_library ${name} "${arg_UNPARSED_ARGUMENTS}")
   set(target schedlab_${name})
 
@@ -27,15 +26,27 @@ function(schedlab_add_library name)
       target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${item}>")
     endforeach()
     if(SCHEDLAB_UNITY_LIBRARIES)
-      # One unit per folder: a changed source costs its folder, not the library.
+      # One unit per folder and batch: fewer would leave a processor without work at the end.
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
       foreach(source IN LISTS arg_SOURCES)
-        if(source IN_LIST arg_ALONE OR IS_ABSOLUTE "${source}" OR NOT source MATCHES "[.]cpp$")
+        if(IS_ABSOLUTE "${source}" OR NOT source MATCHES "[.]cpp$")
           continue() # absolute: generated
         endif()
         cmake_path(GET source PARENT_PATH folder)
+        if(folder STREQUAL "" AND source MATCHES "^cmd_")
+          set(folder verbs) # with the parser of command lines, which the others of the folder do without
+        endif()
         string(MAKE_C_IDENTIFIER "in_${folder}" group)
         set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+      endforeach()
+      foreach(item IN LISTS arg_APART)
+        if(item MATCHES "^[0-9]+$")
+          set(batch ${item})
+        elseif(NOT item IN_LIST arg_SOURCES)
+          message(FATAL_ERROR "schedlab_add_library(${name}): APART names ${item}, which is no source")
+        else()
+          set_source_files_properties(${item} PROPERTIES UNITY_GROUP batch_${batch})
+        endif()
       endforeach()
     endif()
     if(SCHEDLAB_PRECOMPILE_LIBRARIES)
