@@ -150,8 +150,9 @@ std::optional<AllocatedMemory> ScenarioExecutor::allocated(std::uint64_t scenari
 
 ScenarioExecutor::Measured ScenarioExecutor::measured(std::uint64_t scenario,
                                                       const Execution& run) {
-  Measured of{
-      .prepared = prepared(scenario).scenario.problem, .platform = executed_platform(levels_), .costs = {}};
+  Measured of{.prepared = prepared(scenario).scenario.problem,
+              .platform = executed_platform(levels_),
+              .costs = {}};
   const TaskGraph& graph = *of.prepared->graph;
   of.costs = CostTable(graph, of.platform, ExecutedCosts(graph, run, executor_.workers()));
   of.costs.set_task_durations(measured_durations(graph, run.trace));

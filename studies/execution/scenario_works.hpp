@@ -140,12 +140,11 @@ class ScenarioWorks {
     if (held.made.work == nullptr || held.problem->graph != scenario.problem->graph) {
       held = {};
       held.problem = scenario.problem;
-      held.made = make(*held.problem,
-                       space_.components().recurrent_spec(workload, scenario.granularity));
+      held.made =
+          make(*held.problem, space_.components().recurrent_spec(workload, scenario.granularity));
     }
     return held;
   }
-
 
   ScenarioSpace& space_;
   ExecutionLimits limits_;

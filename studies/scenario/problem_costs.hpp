@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/launch/launch.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "studies/scenario/prepared_problem.hpp"
 

@@ -67,8 +67,7 @@ bool ScenarioRunner::plan(const Scenario& scenario, const SimulationOptions& opt
     return &part == scenario.problem.get() && !scenario.planned_ahead();
   }
   if (scenario.policy->info->plans_by_durations) {
-    plan_ = &plans_.plan(
-        scenario.part(Part::policy), scenario.made_policy(), part.graph, planned);
+    plan_ = &plans_.plan(scenario.part(Part::policy), scenario.made_policy(), part.graph, planned);
   } else {
     recording_.plan = scenario.made_policy().plan(planned);
   }
@@ -211,10 +210,8 @@ void ScenarioRunner::add_numbers(const Scenario& scenario,
                                  bool check,
                                  bool with_samples,
                                  ScenarioResult& result) {
-  const SimulationOptions options{.engine = EngineKind::automatic,
-                                  .record_hosts = false,
-                                  .record_flows = false,
-                                  .stop = stop_};
+  const SimulationOptions options{
+      .engine = EngineKind::automatic, .record_hosts = false, .record_flows = false, .stop = stop_};
   simulate(scenario, options);
   const FullRun run{.scenario = scenario, .settled = settled_};
   const Problem problem = run.problem();

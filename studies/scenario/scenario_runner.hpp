@@ -41,10 +41,7 @@ class ScenarioRunner {
   }
 
  private:
-  void add_numbers(const Scenario& scenario,
-                   bool check,
-                   bool with_samples,
-                   ScenarioResult& result);
+  void add_numbers(const Scenario& scenario, bool check, bool with_samples, ScenarioResult& result);
   // Leaves the trace in recording_, whose memory is used again, and plan_.
   void simulate(const Scenario& scenario, const SimulationOptions& options);
   // Puts what the policy plans or decides for its part of the problem into recording_ or plan_.

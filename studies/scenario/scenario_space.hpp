@@ -42,8 +42,8 @@ class ScenarioSpace {
   [[nodiscard]] const Grid& grid() const { return grid_; }
   [[nodiscard]] const Components& components() const { return components_; }
 
-  /// One scenario, resolved. Throws what graph, costs and policy throw, InfeasibleError if no number
-  /// of slices can run, Interrupted when asked to stop.
+  /// One scenario, resolved. Throws what graph, costs and policy throw, InfeasibleError if no
+  /// number of slices can run, Interrupted when asked to stop.
   [[nodiscard]] Scenario scenario(std::uint64_t number,
                                   const ScenarioAs& as = {},
                                   const StopFlag* stop = nullptr);

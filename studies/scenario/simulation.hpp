@@ -19,9 +19,9 @@ struct Simulation {
   TraceDocument document;  ///< the trace with the names it needs to stand alone
 };
 
-/// Simulates the one scenario of a spec (load_spec, parse_spec): what `schedlab simulate` simulates.
-/// Throws InputError for a wrong spec or one of several scenarios, InfeasibleError for what cannot
-/// run, Interrupted when asked to stop.
+/// Simulates the one scenario of a spec (load_spec, parse_spec): what `schedlab simulate`
+/// simulates. Throws InputError for a wrong spec or one of several scenarios, InfeasibleError for
+/// what cannot run, Interrupted when asked to stop.
 [[nodiscard]] Simulation simulate(const Spec& spec, const StopFlag* stop = nullptr);
 
 /// The text of metrics.json.

@@ -73,8 +73,7 @@ void LikeForLikeRuns::add_to(ScenarioResult& result,
       continue;
     }
     try {
-      const ScenarioResult other =
-          runner.run(scenario, check, {.granularity = granularity}, false);
+      const ScenarioResult other = runner.run(scenario, check, {.granularity = granularity}, false);
       if (valid(other)) like.makespans[i] = other.summary.makespan;
       const LowerBounds bounds =
           other.failed ? graph_bounds(scenario, granularity) : of_graph(other.summary.bounds);

@@ -118,7 +118,8 @@ std::string draw_timeline(const SweepPictures& sweep,
                           std::uint64_t scenario) {
   FullRun run = runner.run_fully(scenario);
   const Problem problem = run.scenario.problem->problem();
-  const Metrics metrics = compute_metrics(problem, run.plan, run.trace, run.scenario.problem->bounds);
+  const Metrics metrics =
+      compute_metrics(problem, run.plan, run.trace, run.scenario.problem->bounds);
   const std::string title =
       fmt::format("{}: {}", sweep.spec.name, sweep.space.grid().describe(scenario));
   return run_timeline(make_document(problem, run.plan, std::move(run.trace), title), metrics);

@@ -5,6 +5,7 @@
 #include "sim/base/units.hpp"
 #include "sim/sweep/parallel_rows.hpp"
 #include "sim/sweep/table.hpp"
+#include "studies/scenario/result_columns.hpp"
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/sweep/results_store.hpp"
 

@@ -279,7 +279,8 @@ class RecordingReader {
     const bool online = entry.at("online").get<bool>();
     for (const Json& name : entry.at("plans")) {
       const fs::path path = file_.folder() / name.get<std::string>();
-      Plan plan = plan_from_json(read_file_or_gzip(path), *run.scenario.problem->graph, path.string());
+      Plan plan =
+          plan_from_json(read_file_or_gzip(path), *run.scenario.problem->graph, path.string());
       if (online) {
         measured.plans.push_back(std::move(plan));
       } else if (!(plan == run.plan)) {

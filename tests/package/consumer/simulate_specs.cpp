@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     for (int i = 2; i < argc; ++i) {
       const std::string spec = argv[i];
       const schedlab::Simulation made = schedlab::simulate(schedlab::load_spec(spec));
-      std::ofstream(folder / std::filesystem::path(spec).filename(), std::ios::binary) << schedlab::metrics_json(made);
+      std::ofstream(folder / std::filesystem::path(spec).filename(), std::ios::binary)
+          << schedlab::metrics_json(made);
     }
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/scenario/scenario_runner.hpp"
 #include "studies/sweep/results_csv.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/scenario/result_columns.hpp"
 #include "studies/scenario/simulate_verb.hpp"
 #include "studies/sweep/policy_comparison.hpp"
 #include "studies/sweep/results_csv.hpp"

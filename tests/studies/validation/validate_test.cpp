@@ -279,7 +279,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
     ScenarioRunner runner(space);
     for (const auto& group : policy_groups(grid)) {
       const PredictedScenario predicted =
-          predict_scenario(space, runner, group.back(), no_calibration, {}, nullptr);
+          predict_scenario(runner, group.back(), no_calibration, {}, nullptr);
       CHECK(predicted.note == "");
     }
   }
