@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/former_keys.hpp"
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/execution/baseline.hpp"
@@ -77,7 +78,7 @@ RecurrentSpec network_from(const Json& json, const std::string& file, const std:
 }  // namespace
 
 Baselines read_baselines(const std::string& file) {
-  const std::string text = read_file(file);
+  const std::string text = with_new_keys(read_file(file), "baseline", file);
   check_schema(parse_json_node(text, file), text, baseline_schema(), file);
   const Json json = Json::parse(text);
   Baselines all;

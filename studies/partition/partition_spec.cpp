@@ -5,6 +5,7 @@
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/former_keys.hpp"
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
@@ -334,7 +335,9 @@ PartitionSpec parse_partition_spec(const std::string& text,
 }
 
 PartitionSpec load_partition_spec(const std::string& path) {
-  return parse_partition_spec(read_file(path), path, std::filesystem::path{path}.parent_path());
+  return parse_partition_spec(with_new_keys(read_file(path), "partition", path),
+                              path,
+                              std::filesystem::path{path}.parent_path());
 }
 
 }  // namespace schedlab

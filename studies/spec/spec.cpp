@@ -2,6 +2,7 @@
 #include "studies/spec/spec.hpp"
 
 #include "sim/base/file.hpp"
+#include "studies/base/former_keys.hpp"
 #include "studies/base/schema_check.hpp"
 #include "studies/spec/spec_schema.hpp"
 
@@ -44,6 +45,7 @@ Spec load_spec(const std::string& path) {
 
 Spec parse_spec(std::string text, std::string file, std::filesystem::path folder) {
   Spec spec;
+  text = with_new_keys(std::move(text), "spec", file);
   spec.root = parse_json_node(text, file);
   prepared_spec_schema().check(spec.root, text, file);
   spec.name = text_or(spec.root, "name", std::filesystem::path{file}.stem().string());

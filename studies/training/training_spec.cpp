@@ -4,6 +4,7 @@
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/base/former_keys.hpp"
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 
@@ -235,8 +236,9 @@ TrainingSpec parse_training_spec(const std::string& text,
 }
 
 TrainingSpec load_training_spec(const std::string& path) {
-  return parse_training_spec(
-      read_file(path), path, std::filesystem::path{path}.parent_path().string());
+  return parse_training_spec(with_new_keys(read_file(path), "training", path),
+                             path,
+                             std::filesystem::path{path}.parent_path().string());
 }
 
 std::uint32_t stages_for_ranks(const TrainingSpec& spec, std::uint32_t ranks) {
