@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t most_streams = 40;  // CUDA has up to 32 connections
 constexpr std::uint32_t compared_priorities = 7;
 constexpr std::uint32_t needed_connections = compared_priorities + 1;
-constexpr Duration settle = 100us;  // between launches whose order of arrival matters
+constexpr Duration arrival_gap = 100us;  // between launches whose order of arrival matters
 
 double yes_no(bool yes) {
   return yes ? 1.0 : 0.0;
@@ -82,7 +82,7 @@ DeviceProbe priority_race(std::uint32_t units, const SmLimits& limits) {
   std::vector<TaskId> racers;
   for (std::uint32_t i = 0; i < compared_priorities; ++i) racers.push_back(made.spin(100us, full));
   made.launch(holder, held);
-  made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(settle / 1ns)));
+  made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(arrival_gap / 1ns)));
   for (std::uint32_t i = 0; i < compared_priorities; ++i) made.launch(streams[i], racers[i]);
   return std::move(made).with_task_times();
 }
@@ -103,7 +103,7 @@ BlockingScene blocking_scene(std::uint32_t units,
   const StreamId second = made.stream(priority_of_large.value_or(0));
   const StreamId third = made.stream();
   const auto pause = [&] {
-    made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(settle / 1ns)));
+    made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(arrival_gap / 1ns)));
   };
   BlockingScene scene;
   scene.running = made.spin(4ms, part_units(units, most, limits));
@@ -231,7 +231,7 @@ std::vector<RuleReading> measure_tail(DeviceBench& bench, const ProbeEffort& eff
   const StreamId second = made.stream();
   // Two waves, of which the second fills half of the units; the other kernel fits into the rest.
   made.launch(first, made.spin(2 * wave, whole_units(units + units / 2, bench.limits())));
-  made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(settle / 1ns)));
+  made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(arrival_gap / 1ns)));
   made.launch(second, made.spin(wave, whole_units(units / 2, bench.limits())));
   const double between = to_us(5 * wave / 2);
   reading.values = read_runs(bench, std::move(made).build(), effort, [&](const ProbeRun& run) {
@@ -283,7 +283,7 @@ std::vector<RuleReading> measure_placement(DeviceBench& bench, const ProbeEffort
   const TaskId before = made.spin(4ms, part_units(half, share, bench.limits()));
   const TaskId after = made.spin(1ms, part_units(half, share, bench.limits()));
   made.launch(first, before);
-  made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(settle / 1ns)));
+  made.call(HostCall::sleep_ns(static_cast<std::uint32_t>(arrival_gap / 1ns)));
   made.launch(second, after);
   bool seen = false;
   std::vector<double> shares =
