@@ -80,8 +80,8 @@ class AccelerationEngine final : public NetworkCostModel {
     EngineCosts costs{};
     std::int64_t array_from_bytes = default_array_from_bytes;
     bool array = true;  ///< false: everything runs on management cores
-    /// Of a management core, where its class costs are not known: 0.2 TFLOP/s of six in fp64, what
-    /// the chip's peak has beside the computing cores' (Chips and Cheese, China's New(ish)
+    /// Rates of a management core, where its class costs are not known: 0.2 TFLOP/s of six in fp64,
+    /// what the chip's peak has beside the computing cores' (Chips and Cheese, China's New(ish)
     /// SW26010-Pro Supercomputer at SC23).
     double management_flop_per_s = 33e9;
     double management_bytes_per_s = 8e9;  // assumed: one core's share of a DDR4 channel

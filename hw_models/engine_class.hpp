@@ -61,7 +61,7 @@ struct EngineWork {
     return *this;
   }
 };
-/// Of one operator; an operation with several kernels is one operator.
+/// The work of one operator; an operation with several kernels is one operator.
 [[nodiscard]] EngineWork engine_work(const Operation& operation);
 
 /// Does the many-core array suit the operator? By type: work of the device (not of hosts and

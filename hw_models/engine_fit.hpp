@@ -45,7 +45,7 @@ struct EngineSample {
 /// One network's own times on the array, as costs of its operators.
 struct OwnCosts {
   ByEngineClass<ClassCost> of{};
-  /// Of image_weight_gradients(); not known(): as the others of their class.
+  /// Cost of image_weight_gradients(); not known(): as the others of their class.
   ClassCost image_weight_gradient{};
   /// What the framework takes for every operator beside its kernel.
   double framework_seconds = 0;
@@ -94,7 +94,7 @@ struct BothCosts {
                                       const EngineSamples& samples,
                                       double speed_up);
 
-/// Of all operators of the sample, with these costs.
+/// Seconds of all operators of the sample, with these costs.
 [[nodiscard]] double step_seconds(const ByEngineClass<ClassCost>& costs,
                                   const EngineSample& sample);
 

@@ -38,7 +38,7 @@ inline constexpr Duration longest_operation{1'000'000'000'000'000'000};
                                    const Device& device,
                                    double more = 0.0,
                                    double share = 1.0);
-/// Of `units` of a class those that one kernel may spread over (units_per_kernel).
+/// How many of the `units` of a class one kernel may spread over (units_per_kernel).
 [[nodiscard]] std::int64_t spread_units(std::int64_t units, const Device& device);
 /// Products of the kernel's shape side by side: FLOPs / 2mnk, rounded, at least 1.
 [[nodiscard]] std::int64_t product_count(const Kernel& kernel);

@@ -58,7 +58,7 @@ class KernelFit {
 
   /// A kernel of grid.blocks blocks (0: one) on so many units.
   [[nodiscard]] double seconds(const Kernel& kernel, std::uint32_t units) const;
-  /// Of the costs alone, the part that grows with FLOPs, with bytes, and neither.
+  /// The parts of the costs that grow with FLOPs, with bytes, and with neither.
   struct Parts {
     double flops = 0;
     double bytes = 0;
@@ -75,7 +75,7 @@ class KernelFit {
     double noise = 1;   ///< variance of a sample over variance of the correction
   };
   struct CostsAlone {};  ///< no correction
-  /// Of bytes_read.
+  /// Where the bytes that a kernel reads come from.
   struct Shares {
     double missing = 0;  ///< in no cache
     double beyond = 0;   ///< not in the units' own caches; as `missing` where that is not known

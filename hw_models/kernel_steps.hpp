@@ -42,7 +42,7 @@ class KernelSteps {
   [[nodiscard]] bool needed(const Plan& plan) const;
   /// Tasks and operations are steps. It has no edges: plans order steps as they order tasks.
   [[nodiscard]] const TaskGraph& graph() const { return graph_; }
-  /// Of steps in streams, and of those of a plan.
+  /// Costs of steps in streams, and of the steps of a plan.
   [[nodiscard]] const CostTable& costs() const { return costs_; }
   [[nodiscard]] const CostTable& costs(const Plan& plan) const {
     return by_node(plan) ? graph_costs_ : costs_;

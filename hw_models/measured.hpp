@@ -18,7 +18,7 @@ struct PredictionQuality {
   /// together, which is the careful side. Empty: the operation has no kernels, its duration is
   /// given.
   std::vector<double> ratios;
-  /// Of each ratio of a single kernel: which model of the calibration it was measured in
+  /// Which model of the calibration each ratio of a single kernel was measured in
   /// (KernelClass::working_sets); empty for several kernels.
   std::vector<Bytes> working_sets;
   bool inside_hull = true;  ///< every kernel lies between the shapes that were measured

@@ -43,12 +43,12 @@ class KernelClass {
   /// Sorted: measured over predicted of samples whose shape was left out of the fit. With fewer
   /// than 3 shapes, where none can be: what the repetitions scatter.
   [[nodiscard]] const std::vector<double>& ratios() const { return ratios_; }
-  /// Of each of ratios(): the working set it was measured in, which tells the models of a
-  /// calibration apart. What was measured in one model was measured at one time, and at one shape.
+  /// The working set that each of ratios() was measured in, which tells the models of a calibration
+  /// apart. What was measured in one model was measured at one time, and at one shape.
   [[nodiscard]] const std::vector<Bytes>& working_sets() const { return working_sets_; }
   /// True if ratios() are of left-out shapes.
   [[nodiscard]] bool held_out() const { return held_out_; }
-  /// Of |predicted / measured - 1| over ratios(), the share `part` of them is below.
+  /// The error that the share `part` of |predicted / measured - 1| over ratios() is below.
   [[nodiscard]] double error(double part) const;
 
  private:

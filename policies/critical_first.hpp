@@ -23,7 +23,7 @@ struct CriticalFirstOptions {
   /// Which streams take tasks that are not critical.
   DrainStreams drain_streams = DrainStreams::all;
   Duration sleep = std::chrono::microseconds{20};  ///< after each round of queries; assumed
-  /// Of interleaved, per level of the search; 0: every stream once.
+  /// For `interleaved`: queries per level of the search; 0: every stream once.
   std::uint32_t queries_per_level = 0;
   std::uint32_t max_queries = 400;  ///< per issued task on average, before sleeps grow; assumed
   /// What an idle stream takes; the listing: weight-1 and weight-2.

@@ -16,7 +16,7 @@ struct CriticalLanes {
   /// The layer on whose streams a critical task runs: its own or, without one, that of its first
   /// critical neighbour with a layer, else 0.
   IdVector<TaskId, std::uint16_t> layer;
-  /// Of critical tasks: it runs on the second stream of its layer. The first carries the chain
+  /// Marks critical tasks that run on the second stream of their layer. The first carries the chain
   /// along the steps of the layer; matrix work that only enters or leaves the layer goes to the
   /// second (backward: cell and hidden_1 first, hidden_2 second; forward: input_gemm second).
   IdVector<TaskId, std::uint8_t> second;

@@ -19,8 +19,8 @@ class PassTasks {
   /// `shape` as from pipeline_shape().
   PassTasks(const TaskGraph& graph, const PipelineShape& shape, const PipelineRanks& ranks);
 
-  /// Of a step of a rank of that line (PipelineRanks::line): one pass, or two of which the second
-  /// is empty where the step is one.
+  /// The tasks of a step of a rank of that line (PipelineRanks::line): one pass, or two of which
+  /// the second is empty where the step is one.
   [[nodiscard]] std::array<std::span<const TaskId>, 2> of(std::uint32_t line,
                                                           const PipelineStep& step) const;
   /// Parts of collectives of a rank.

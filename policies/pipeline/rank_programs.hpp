@@ -30,8 +30,8 @@ struct RankProgramOptions {
   PipelineTransfers transfers = PipelineTransfers::overlapped;
 };
 
-/// Of a graph whose tasks are tagged as sim/pipeline/pipeline_work.hpp says. Throws InfeasibleError
-/// naming `policy` if it is none.
+/// The shape of a graph whose tasks are tagged as sim/pipeline/pipeline_work.hpp says. Throws
+/// InfeasibleError naming `policy` if it is none.
 [[nodiscard]] PipelineShape pipeline_shape(const TaskGraph& graph, const std::string& policy);
 
 /// One host program per rank: the tasks of its steps in their order on one stream, the parts of

@@ -35,7 +35,7 @@ class StageCosts {
     PartitionStage stage{};  ///< without layers, replicas, synchronization, load and memory
     Bytes kept{};            ///< by its layers, and what it received
   };
-  /// Of the stage of what `outer` has and `inner`, a subset, has not.
+  /// The parts of the stage that `outer` has and `inner`, a subset, has not.
   void between(std::size_t inner, std::size_t outer, Parts& parts) const;
 
   /// The same with what depends on replicas, and on accelerators of later stages.

@@ -69,7 +69,7 @@ struct RobustSummary {
 
   friend bool operator==(const RobustSummary&, const RobustSummary&) = default;
 };
-/// Of the values without outliers. All zero without values.
+/// Summary of the values without outliers. All zero without values.
 [[nodiscard]] RobustSummary robust_summary(const std::vector<double>& values);
 
 }  // namespace schedlab

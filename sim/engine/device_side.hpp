@@ -64,7 +64,8 @@ class DeviceSide {
   /// End of the last task so far.
   [[nodiscard]] Time last_end() const { return last_end_; }
   [[nodiscard]] std::uint64_t pending() const { return pending_; }
-  /// Of all that a synchronize of everything waits for: on a platform of ranks, of its own device.
+  /// What a synchronize of everything waits for: on a platform of ranks, the work of its own
+  /// device.
   [[nodiscard]] std::uint64_t pending_for(std::uint32_t host) const {
     return is_rank(host) ? ranks_[host].pending : pending_;
   }

@@ -46,7 +46,7 @@ std::string EventEngine<Source, Sharing>::message_text(std::uint32_t index) cons
                      sends ? "receive" : "send");
 }
 
-/// Of a stream whose running task is a collective's part: who is missing.
+/// Who is missing in the collective whose part is the stream's running task.
 template <class Source, class Sharing>
 std::string EventEngine<Source, Sharing>::collective_text(const Stream& stream) const {
   if (stream.running_span == nil || stream.running_span == graph_mark) return {};

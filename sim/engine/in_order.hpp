@@ -45,7 +45,7 @@ class InOrderSweep {
     bool destroyed = false;
     StreamSync sync = StreamSync::non_blocking;
   };
-  /// Of a device: what its legacy default stream and its blocking streams wait for in each other.
+  /// What the legacy default stream and the blocking streams of a device wait for in each other.
   struct LegacyOrder {
     Time legacy{Duration{-1}};    ///< when all so far is complete; negative: there is nothing
     Time blocking{Duration{-1}};  ///< likewise, of all blocking streams

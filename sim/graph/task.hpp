@@ -101,11 +101,11 @@ struct Kernel {
   Bytes bytes_read{};
   Bytes bytes_written{};
   KernelGrid grid{};
-  /// Of bytes_read what the last-level cache is expected to hold. Never part of a graph file: it
-  /// follows from the graph and the device (sim/machine/cache_reuse.hpp).
+  /// The part of bytes_read that the last-level cache is expected to hold. Never part of a graph
+  /// file: it follows from the graph and the device (sim/machine/cache_reuse.hpp).
   Bytes bytes_cached{};
-  /// Of bytes_cached what the units' own caches are expected to hold; like it, never part of a
-  /// graph file (sim/machine/cache_contents.hpp).
+  /// The part of bytes_cached that the units' own caches are expected to hold; like it, never part
+  /// of a graph file (sim/machine/cache_contents.hpp).
   Bytes bytes_unit_cached{};
   /// Bytes of all tensors of the graph that the kernel belongs to, which compete for the caches; 0
   /// = not known. Never part of a graph file: the CostTable fills it in for devices with a profile.

@@ -38,7 +38,7 @@ struct CacheLevels {
   friend bool operator==(const CacheLevels&, const CacheLevels&) = default;
 };
 
-/// Of the bytes that a kernel reads.
+/// Which shares of the bytes that a kernel reads come from caches.
 struct CachedShare {
   float cached = 1;       ///< in the last-level cache or nearer
   float unit_cached = 0;  ///< in the units' own caches; at most `cached`
@@ -130,7 +130,7 @@ using OperationShares = IdVector<OperationId, std::vector<CachedShare>>;
 
 /// Sets bytes_cached and bytes_unit_cached of one kernel.
 void set_cached(const CachedShare& share, Kernel& kernel);
-/// Of the operation's kernels, to one share each.
+/// Sets the cached bytes of the operation's kernels, one share each.
 void set_cached(std::vector<CachedShare>::const_iterator shares, Operation& operation);
 
 }  // namespace schedlab

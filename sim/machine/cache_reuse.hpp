@@ -11,7 +11,7 @@
 
 namespace schedlab {
 
-/// Of the last-level cache the share that may hold what kernels read again. The rest is for what
+/// The share of the last-level cache that may hold what kernels read again. The rest is for what
 /// streams through; devices with a cache in two halves may keep a copy in each. // assumed
 inline constexpr double cache_share_for_data = 0.5;
 

@@ -106,7 +106,7 @@ class CostTable {
   [[nodiscard]] const Entry& entry(OperationId operation, DeviceId device = DeviceId{0}) const {
     return entries_[kind_of(device) * operation_count_ + operation.value()];
   }
-  /// Of single tasks, the same on every device; empty: ask duration().
+  /// Durations of single tasks, the same on every device; empty: ask duration().
   [[nodiscard]] std::span<const Duration> task_durations() const {
     return device_stride_ == 0 ? std::span{task_durations_} : std::span<const Duration>{};
   }

@@ -83,7 +83,7 @@ class Routes {
     return rank / network_.ranks_per_node;
   }
   [[nodiscard]] std::size_t link_count() const { return link_count_; }
-  /// Of one direction; 0 = not limited.
+  /// Bandwidth of one direction; 0 = not limited.
   [[nodiscard]] Bandwidth bandwidth(LinkId link) const;
   /// Appends the limited links from one rank to another to `links`, which is not cleared, and
   /// returns the latency of the way. A rank to itself: no links, no latency. Cost O(hops).

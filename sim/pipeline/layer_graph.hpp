@@ -100,7 +100,7 @@ void check_layers(const LayerGraph& graph, const std::string& file);
 [[nodiscard]] IdVector<LayerId, LayerTimes> layer_times(const LayerGraph& graph,
                                                         const CostModel& model,
                                                         const Device& device);
-/// Of layers whose durations are known.
+/// Times of layers whose durations are known.
 /// Errors   InfeasibleError naming a layer that has kernels: it needs a machine.
 [[nodiscard]] IdVector<LayerId, LayerTimes> layer_times(const LayerGraph& graph);
 

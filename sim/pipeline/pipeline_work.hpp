@@ -56,8 +56,8 @@ struct PipelineRanks {
   friend bool operator==(const PipelineRanks&, const PipelineRanks&) = default;
 };
 
-/// Of a pipeline's graph. How many ranks share a stage is how many a collective within a pass
-/// joins. Cost O(tasks).
+/// The ranks of a pipeline's graph. How many ranks share a stage is how many a collective within a
+/// pass joins. Cost O(tasks).
 [[nodiscard]] PipelineRanks pipeline_ranks(const TaskGraph& graph);
 
 /// The result of one task that another rank needs.

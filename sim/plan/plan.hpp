@@ -139,7 +139,7 @@ class HostCall {
   }
   [[nodiscard]] constexpr std::uint32_t message() const { return argument_; }
   [[nodiscard]] constexpr std::uint32_t graph() const { return argument_; }
-  /// Of a query: the recorded answer, nullopt if there is none.
+  /// The recorded answer of a query, nullopt if there is none.
   [[nodiscard]] constexpr std::optional<bool> answer() const {
     return argument_ == none ? std::nullopt : std::optional<bool>{argument_ == 1};
   }

@@ -50,7 +50,7 @@ class PlanBuilder {
   void place_on_earliest_finish(TaskId task);
   [[nodiscard]] bool placed(TaskId task) const { return placement_.stream_of[task].valid(); }
   [[nodiscard]] StreamId stream_of(TaskId task) const { return placement_.stream_of[task]; }
-  /// Of everything placed so far.
+  /// The placement of everything placed so far.
   [[nodiscard]] const Placement& placement() const { return placement_; }
   /// The last task of each stream that has any: what a join waits for.
   [[nodiscard]] std::vector<TaskId> last_tasks() const;

@@ -91,9 +91,9 @@ struct Attribution {
   std::vector<BoundBin> bins;
   std::vector<RegionShare> regions;  ///< by tag, then by value; tags that no task has are left out
 
-  /// Of the time of all devices; the shares of all bounds add up to 1.
+  /// Share of the time of all devices; the shares of all bounds add up to 1.
   [[nodiscard]] double share(DeviceBound which) const;
-  /// Of the makespan; likewise.
+  /// Share of the makespan; likewise.
   [[nodiscard]] double path_share(PathBound which) const;
 };
 

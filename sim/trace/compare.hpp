@@ -60,7 +60,7 @@ struct ComparisonInput {
   const Trace& simulated;
   /// At least one; of the same plan, or of what the same online policy decided.
   std::span<const Trace> measured;
-  /// Of all measured runs, of which `measured` may be some; empty: those of `measured`.
+  /// Makespans of all measured runs, of which `measured` may be some; empty: those of `measured`.
   std::span<const Duration> makespans{};
   /// As durations_alone(); empty: from `measured` itself.
   const IdVector<OperationId, Duration>* alone = nullptr;

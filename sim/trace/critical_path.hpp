@@ -85,8 +85,8 @@ struct TraceCriticalPath {
 
 /// What is known beside a trace.
 struct PathFacts {
-  /// Of the trace: tells what an event stands for that a host waits for. Null: not known, and the
-  /// host's task that ended last before is taken.
+  /// The trace's plan, which tells what an event stands for that a host waits for. Null: not known,
+  /// and the host's task that ended last before is taken.
   const Plan* plan = nullptr;
   /// Does the platform have all limits that held tasks up? Then a device without any held none up.
   bool limits = false;

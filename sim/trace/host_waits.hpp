@@ -43,7 +43,7 @@ class HostWaits {
  private:
   struct Thread {
     std::vector<const HostSpan*> waits;  // by rising end
-    /// Of synchronize calls with an event: {place in the program, span it stands for}, by place.
+    /// Synchronize calls with an event: {place in the program, span it stands for}, by place.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> awaited;
     std::vector<std::uint32_t> tasks;  // spans that it launched, by rising end
   };

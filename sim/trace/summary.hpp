@@ -25,10 +25,10 @@ struct Summary {
   double utilization = 0;
   double busy_share = 0;        ///< some task runs
   double mean_concurrency = 0;  ///< tasks running at once, on average over the makespan
-  /// Of the time in which a critical task runs: how much a non-critical one runs as well.
+  /// Share of the time of critical tasks in which a non-critical one runs as well.
   double overlap_share = 0;
-  /// Of the summed time of all tasks on devices: matrix products (gemm kernels, or a class that is
-  /// one). A task of several kernels counts as a whole.
+  /// Share of the summed time of all tasks on devices: matrix products (gemm kernels, or a class
+  /// that is one). A task of several kernels counts as a whole.
   double matmul_share = 0;
   /// Host threads make calls (blocked and asleep does not count); of a front end on a thread of its
   /// own and the thread that calls the driver the one that is busier.
@@ -43,8 +43,8 @@ struct Summary {
   Duration collective_wait{0};
   double host_bound_share = 0;  ///< devices idle because the next task was not yet submitted
   Bytes peak_memory{0};         ///< of the fullest device, from the tensors' life times in this run
-  /// Of a pipeline (sim/pipeline/pipeline_work.hpp): share of the makespan in which a rank works on
-  /// no pass and no update, mean of the ranks. Sums over ranks do not count as work.
+  /// Bubble of a pipeline (sim/pipeline/pipeline_work.hpp): share of the makespan in which a rank
+  /// works on no pass and no update, mean of the ranks. Sums over ranks do not count as work.
   std::optional<double> bubble_share{};
   /// Likewise, of each rank of a group the peak memory, the largest of all groups. With one chunk
   /// these are the stages.

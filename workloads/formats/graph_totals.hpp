@@ -23,9 +23,9 @@ class GraphTotals {
   explicit GraphTotals(std::size_t file_bytes)
       : most_pairs_(1e6 + 8.0 * static_cast<double>(file_bytes)) {}
 
-  /// Of one task; all together may take 26 days.
+  /// Adds the duration of one task; all together may take 26 days.
   [[nodiscard]] bool add_duration(std::int64_t ps) { return add(duration_, ps); }
-  /// Of one tensor, or of what one kernel reads and writes.
+  /// Adds the bytes of one tensor, or of what one kernel reads and writes.
   [[nodiscard]] bool add_bytes(std::int64_t bytes) { return add(bytes_, bytes); }
   /// Each reader of a tensor depends on each of its writers.
   [[nodiscard]] bool add_pairs(std::size_t writers, std::size_t readers) {

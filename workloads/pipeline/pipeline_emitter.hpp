@@ -97,7 +97,7 @@ class PipelineEmitter {
   }
   /// Bytes of a micro-batch that the link carries.
   [[nodiscard]] Bytes encoded(const StageLink& link, std::int64_t microbatch) const;
-  /// Of packing or unpacking.
+  /// The operation that packs or unpacks.
   [[nodiscard]] OperationId packing(PipelineWork work,
                                     std::int64_t microbatch,
                                     const StageLink& link);
@@ -123,7 +123,7 @@ class PipelineEmitter {
   std::vector<PassState> passes_;
   std::vector<std::vector<Cargo>> cargo_;  // by link, micro-batch
   std::vector<TensorId> labels_;           // by micro-batch
-  /// Of all lines: [line x stages + stage].
+  /// Weight gradients of all lines: [line x stages + stage].
   std::vector<TensorId> weight_gradients_;
   std::vector<std::vector<TaskId>> reduced_;  // parts of collectives that the update waits for
 };

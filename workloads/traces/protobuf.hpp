@@ -50,7 +50,7 @@ class DelimitedMessages {
   /// False at the end of the text, and where a message is cut off.
   [[nodiscard]] bool next(std::string_view& message);
   [[nodiscard]] bool cut_off() const { return cut_off_; }
-  /// Of the message that next() gave or that is cut off, its length included.
+  /// Offset of the message that next() gave or that is cut off, its length included.
   [[nodiscard]] std::size_t offset() const { return offset_; }
 
  private:

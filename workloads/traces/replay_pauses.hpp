@@ -36,7 +36,7 @@ class ReplayPauses {
   /// `launches`; empty if it does not pause in any of them.
   [[nodiscard]] const std::vector<Duration>& before_node(std::uint32_t graph,
                                                          std::uint32_t node) const;
-  /// Of the host, once what the step waits for has ended; zero where there is none.
+  /// Pause of the host once what the step waits for has ended; zero where there is none.
   [[nodiscard]] Duration after(std::size_t step) const { return steps_[step]; }
 
  private:

@@ -24,7 +24,7 @@ class CutKernels final : public Transform {
   /// With the rule of the device's profile, for the units that its matrix kernels spread over;
   /// nullopt if it has no profile.
   [[nodiscard]] static std::optional<CutKernels> for_device(const Device& device);
-  /// Of `units` those that one kernel may spread over (units_per_kernel): with 1 each unit is a
+  /// How many of the `units` one kernel may spread over (units_per_kernel): with 1 each unit is a
   /// core group of its own. At least 1.
   [[nodiscard]] static std::uint32_t units_for(std::uint32_t units, const Device& device);
 

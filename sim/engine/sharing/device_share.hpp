@@ -44,7 +44,7 @@ class DeviceShare {
   }
   void set_demand(Kernel& kernel) { bandwidth_.set_demand(kernel); }
 
-  /// Of a kernel with running blocks.
+  /// Whether the next event of a kernel with running blocks is kept here.
   [[nodiscard]] bool holds(const Kernel& kernel) const {
     return units_ != nullptr || bandwidth_.holds(kernel);
   }

@@ -35,7 +35,7 @@ class EventRow {
   /// Has no other event the time of the next? Must not be empty.
   [[nodiscard]] bool alone() const { return times_[first_] != times_[first_ + 1]; }
 
-  /// Of any but this kernel; `never` if there is none.
+  /// The next time of any but this kernel; `never` if there is none.
   [[nodiscard]] std::int64_t next_time_beside(std::uint32_t kernel) const {
     std::size_t at = first_;
     while (at < end_ && kernels_[at] == kernel) ++at;

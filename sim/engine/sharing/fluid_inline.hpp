@@ -53,7 +53,7 @@ inline void FluidSharing::drop(CohortList& list) {
   list = {};
 }
 
-/// Of the kernel's blocks that are not placed yet.
+/// How many of the kernel's blocks that are not placed yet fit.
 inline std::uint32_t FluidSharing::blocks_that_fit(std::int64_t room, const Kernel& kernel) {
   if (room >= std::int64_t{kernel.footprint} * kernel.blocks_left) return kernel.blocks_left;
   if (room < kernel.footprint) return 0;
@@ -104,8 +104,8 @@ inline std::int64_t FluidSharing::next_own_time(const Kernel& kernel) const {
   return cohorts_[kernel.cohorts.first].end + kernel.shift + kernel.rounds * kernel.block_time;
 }
 
-/// Of its cohorts, that follow upon each other by themselves while it is the first of those who
-/// wait.
+/// Counts the rounds of its cohorts that follow upon each other by themselves while it is the first
+/// kernel that waits.
 inline void FluidSharing::count_rounds(std::uint32_t index, Kernel& kernel, const Pool& pool) {
   kernel.rounds = 0;
   if (pool.cycling == index && kernel.blocks_left > kernel.blocks_running &&

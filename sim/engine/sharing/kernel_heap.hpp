@@ -51,7 +51,7 @@ class KernelHeap {
     }
     insert({time, kernel});
   }
-  /// Of the first: to a later time.
+  /// Delays the first kernel to a later time.
   [[gnu::always_inline]] void delay_first(std::int64_t time) {
     const std::uint32_t kernel = row_kernels_[count_];
     if (time < entries_.front().time) return place(time, kernel);

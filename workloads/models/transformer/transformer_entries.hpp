@@ -9,8 +9,8 @@
 
 namespace schedlab {
 
-/// Of a workload that is one rank's part of a model divided among several: how the parts are
-/// joined. nullopt: the workload is whole. `options` must be complete.
+/// How the ranks of a model join their parts, for a workload that is one rank's part. nullopt: the
+/// workload is whole. `options` must be complete.
 [[nodiscard]] std::optional<TensorParallel::Options> tensor_parallel_options(
     std::string_view kind, const Options& options);
 
