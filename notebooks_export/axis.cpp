@@ -150,6 +150,14 @@ std::string readable_share(double share) {
   return with_decimals(percent, percent < 1 ? 1 : 0) + " %";
 }
 
+std::string percent(double share, int decimals) {
+  return fmt::format("{:.{}f} %", 100 * share, decimals);
+}
+
+std::string signed_percent(double share, int decimals) {
+  return fmt::format("{:+.{}f} %", 100 * share, decimals);
+}
+
 std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -65,6 +65,9 @@ struct TimeUnit {
 [[nodiscard]] std::string readable(double value);
 /// "43 %", "0.4 %".
 [[nodiscard]] std::string readable_share(double share);
+/// "4.8 %", with its sign: "-4.8 %".
+[[nodiscard]] std::string percent(double share, int decimals = 1);
+[[nodiscard]] std::string signed_percent(double share, int decimals = 1);
 /// "1 task", "12 tasks".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 

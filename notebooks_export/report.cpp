@@ -3,12 +3,12 @@
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/crossovers.hpp"
-#include "notebooks_export/html_style.hpp"
 #include "notebooks_export/like_for_like.hpp"
+#include "notebooks_export/report_document.hpp"
 #include "notebooks_export/sweep_plot.hpp"
-#include "sim/trace/text_buffer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -22,56 +22,75 @@ namespace schedlab {
 namespace {
 
 constexpr std::size_t most_notes = 8;
+constexpr std::size_t most_axis_values = 20;
 
-/// The report, section by section.
-class Report {
+/// "1.42"; empty without a value.
+[[nodiscard]] std::string ratio_text(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:.3g}", *ratio) : "";
+}
+
+[[nodiscard]] bool has_number(const SweepView& view, std::size_t case_axis) {
+  return std::any_of(view.cases().begin(), view.cases().end(), [case_axis](const SweepCase& one) {
+    return cell_number(one.values[case_axis]).has_value();
+  });
+}
+
+/// A table with a row per case, which begins with where the case stands on each axis.
+[[nodiscard]] PrintedTable case_table(const SweepView& view,
+                                      std::vector<PrintedTable::Column> more) {
+  PrintedTable table;
+  for (std::size_t i = 0; i < view.case_axes().size(); ++i) {
+    table.columns.push_back({view.name(view.case_axes()[i]), has_number(view, i)});
+  }
+  table.columns.insert(table.columns.end(), more.begin(), more.end());
+  return table;
+}
+
+[[nodiscard]] std::vector<std::string> axis_texts(const SweepCase& one) {
+  std::vector<std::string> texts;
+  for (const Cell& value : one.values) texts.push_back(cell_text(value));
+  return texts;
+}
+
+/// The report of a sweep, section by section.
+class SweepReport {
  public:
-  Report(const Table& table, const ReportOptions& options)
-      : options_(options), view_(table, options.view) {}
+  SweepReport(const Table& table, const ReportOptions& options)
+      : options_(options), view_(table, options.view), page_(options.title) {}
 
-  [[nodiscard]] std::string write() {
-    begin_html_page(out_, options_.title);
+  [[nodiscard]] ReportDocument write() {
     write_heading();
     write_axes();
     write_comparison();
     for (const ReportTable& one : options_.tables) write_table(one);
     write_plots();
-    write_results();
-    write_spec();
-    end_html_page(out_);
-    return std::move(out_).take();
+    page_.heading("All results");
+    write_rows(view_.table(), "; results.csv has all");
+    if (!options_.spec.empty()) {
+      page_.heading("The spec");
+      page_.code(options_.spec);
+    }
+    return std::move(page_);
   }
 
  private:
-  void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    html_element(out_, tag, text, css_class);
-  }
-  void cell(const Cell& value) { element("td", cell_text(value), cell_number(value) ? "n" : ""); }
-
   void write_heading() {
-    element("h1", options_.title);
-    const std::size_t runs = view_.run_count();
-    out_ << '\n';
-    element("p",
-            fmt::format("{} scenario{}: {} case{}, {} polic{}{}{}",
-                        runs,
-                        runs == 1 ? "" : "s",
-                        view_.cases().size(),
-                        view_.cases().size() == 1 ? "" : "s",
-                        view_.policies().size(),
-                        view_.policies().size() == 1 ? "y" : "ies",
-                        options_.program.empty() ? "" : ". Made by ",
-                        options_.program),
-            "lead");
-    out_ << '\n';
-    if (!options_.description.empty()) element("p", options_.description);
-    for (const std::string& warning : options_.warnings) element("p", warning, "warning");
-    if (view_.failed_count() > 0) {
-      element("p",
-              fmt::format("{} scenario{} without a result; the column \"note\" says why.",
-                          view_.failed_count(),
-                          view_.failed_count() == 1 ? " is" : "s are"),
-              "warning");
+    const std::size_t policies = view_.policies().size();
+    page_.paragraph(fmt::format("{}: {}, {} {}{}{}",
+                                counted(view_.run_count(), "scenario"),
+                                counted(view_.cases().size(), "case"),
+                                policies,
+                                policies == 1 ? "policy" : "policies",
+                                options_.program.empty() ? "" : ". Made by ",
+                                options_.program),
+                    Tone::lead);
+    page_.paragraph(options_.description);
+    for (const std::string& warning : options_.warnings) page_.paragraph(warning, Tone::warning);
+    if (const std::size_t failed = view_.failed_count(); failed > 0) {
+      page_.paragraph(fmt::format("{} {} without a result; the column \"note\" says why.",
+                                  counted(failed, "scenario"),
+                                  failed == 1 ? "is" : "are"),
+                      Tone::warning);
     }
     write_notes();
   }
@@ -79,14 +98,8 @@ class Report {
   /// What is said of scenarios that have a result, each once.
   void write_notes() {
     const Table& table = view_.table();
-    const auto column = [&](std::string_view name) {
-      return static_cast<std::size_t>(std::find_if(table.columns.begin(),
-                                                   table.columns.end(),
-                                                   [&](const auto& c) { return c.name == name; }) -
-                                      table.columns.begin());
-    };
-    const std::size_t note = column("note");
-    const std::size_t makespan = column("makespan_us");
+    const std::size_t note = column_index(table, "note");
+    const std::size_t makespan = column_index(table, "makespan_us");
     if (note == table.columns.size() || makespan == table.columns.size()) return;
     std::map<std::string, std::size_t> notes;
     for (const auto& row : table.rows) {
@@ -97,25 +110,22 @@ class Report {
     std::size_t shown = 0;
     for (const auto& [text, count] : notes) {
       if (shown++ == most_notes) break;
-      element(
-          "p", fmt::format("In {} scenario{}: {}.", count, count == 1 ? "" : "s", text), "note");
+      page_.paragraph(fmt::format("In {}: {}.", counted(count, "scenario"), text), Tone::note);
     }
   }
 
   void write_axes() {
-    out_ << "\n<h2>What was compared</h2>\n<table>\n<tr><th>axis</th><th>values</th></tr>\n";
+    page_.heading("What was compared");
+    PrintedTable axes{.columns = {{"axis"}, {"values"}}, .rows = {}};
     const Table& table = view_.table();
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].role != ColumnRole::axis) continue;
-      out_ << "<tr>";
-      element("td", table.columns[i].name);
-      element("td", values_of(i));
-      out_ << "</tr>\n";
+      axes.rows.push_back({table.columns[i].name, values_of(i)});
     }
-    out_ << "</table>\n";
+    page_.table(std::move(axes));
   }
 
-  /// The different values of a column in the order of the table, at most twenty.
+  /// The different values of a column in the order of the table.
   [[nodiscard]] std::string values_of(std::size_t column) const {
     std::vector<std::string> values;
     std::set<std::string> seen;
@@ -123,11 +133,10 @@ class Report {
       const std::string value = cell_text(row[column]);
       if (!value.empty() && seen.insert(value).second) values.push_back(value);
     }
-    const std::size_t shown = std::min<std::size_t>(values.size(), 20);
-    std::string text;
-    for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + values[i];
-    if (shown < values.size()) text += fmt::format(" and {} more", values.size() - shown);
-    return text;
+    const std::size_t all = values.size();
+    values.resize(std::min(all, most_axis_values));
+    const std::string text = fmt::format("{}", fmt::join(values, ", "));
+    return values.size() == all ? text : fmt::format("{} and {} more", text, all - values.size());
   }
 
   void write_comparison() {
@@ -136,11 +145,8 @@ class Report {
       write_runs();
       return;
     }
-    out_ << "\n<h2>Which policy is fastest</h2>\n";
-    for (const std::string& line : comparison_text(view_)) {
-      element("p", line);
-      out_ << '\n';
-    }
+    page_.heading("Which policy is fastest");
+    for (const std::string& line : comparison_text(view_)) page_.paragraph(line);
     write_table({"What each policy was given",
                  "Granularity: how finely the workload is cut into tasks. Work: all tasks on all "
                  "units of the device. A range spans the cases.",
@@ -162,92 +168,84 @@ class Report {
   }
 
   /// `whole`: with all that is known of a run; the runs of like_for_like_table() have a makespan.
-  void write_best(const SweepView& view, std::string_view title, bool whole) {
+  void write_best(const SweepView& view, const std::string& title, bool whole) {
     const bool split = whole && !compared_granularities(view.table()).empty();
-    out_ << "\n";
-    element("h2", title);
-    out_ << "\n<div class=\"scroll\"><table>\n<tr>";
-    for (const std::size_t axis : view.case_axes()) element("th", view.name(axis));
-    element("th", "best policy");
-    if (split) element("th", "granularity");
-    element("th", "makespan", "n");
-    element("th", "speed-up", "n");
-    if (split) element("th", "cut", "n");
-    if (split) element("th", "order", "n");
-    if (whole) element("th", "what limits it");
-    out_ << "</tr>\n";
-    for (std::size_t i = 0; i < std::min(view.cases().size(), options_.most_cases); ++i) {
-      write_best_of(view, view.cases()[i], whole, split);
+    std::vector<PrintedTable::Column> columns{{"best policy"}};
+    if (split) columns.push_back({"granularity"});
+    columns.insert(columns.end(), {{"makespan", true}, {"speed-up", true}});
+    if (split) columns.insert(columns.end(), {{"cut", true}, {"order", true}});
+    if (whole) columns.push_back({"what limits it"});
+    PrintedTable table = case_table(view, std::move(columns));
+    for (const SweepCase& one : view.cases()) {
+      if (table.rows.size() == options_.most_cases) break;
+      table.rows.push_back(best_row(view, one, whole, split));
     }
-    out_ << "</table></div>\n";
+    page_.heading(title);
+    page_.table(std::move(table));
     if (view.cases().size() > options_.most_cases) {
-      element("p",
-              fmt::format("The first {} of {} cases; results.csv has all.",
-                          options_.most_cases,
-                          view.cases().size()),
-              "note");
+      page_.paragraph(fmt::format("The first {} of {} cases; results.csv has all.",
+                                  options_.most_cases,
+                                  view.cases().size()),
+                      Tone::note);
     }
-    element("p",
-            fmt::format("Speed-up: makespan of {} over makespan of the best policy, same case.{}",
-                        view.baseline(),
-                        split ? fmt::format(" It is the product of cut (makespan of {0} over its "
-                                            "makespan at the granularity of the best policy) and "
-                                            "order (the latter over that of the best policy).",
-                                            view.baseline())
-                              : ""),
-            "note");
+    std::string reading = fmt::format(
+        "Speed-up: makespan of {} over makespan of the best policy, same case.", view.baseline());
+    if (split) {
+      reading += fmt::format(
+          " It is the product of cut (makespan of {0} over its makespan at the granularity of the "
+          "best policy) and order (the latter over that of the best policy).",
+          view.baseline());
+    }
+    page_.paragraph(std::move(reading), Tone::note);
   }
 
-  void write_best_of(const SweepView& view, const SweepCase& one, bool whole, bool split) {
+  [[nodiscard]] static std::vector<std::string> best_row(const SweepView& view,
+                                                         const SweepCase& one,
+                                                         bool whole,
+                                                         bool split) {
     const SweepRun& best = one.runs[*one.best];
-    out_ << "<tr>";
-    for (const Cell& value : one.values) cell(value);
-    element("td", best.variant);
-    if (split) element("td", view.text(best.row, "task_granularity"));
-    element("td", readable(from_us(best.makespan_us)), "n");
-    const auto ratio = [&](std::optional<double> value) {
-      element("td", value ? fmt::format("{:.3g}", *value) : "", "n");
-    };
-    ratio(view.speed_up(one, best));
+    std::vector<std::string> row = axis_texts(one);
+    row.push_back(best.variant);
+    if (split) row.push_back(view.text(best.row, "task_granularity"));
+    row.push_back(readable(from_us(best.makespan_us)));
+    row.push_back(ratio_text(view.speed_up(one, best)));
     if (split) {
       const auto gain = split_gain(view, one, best);
-      ratio(gain ? std::optional{gain->cut} : std::nullopt);
-      ratio(gain ? std::optional{gain->order} : std::nullopt);
+      row.push_back(gain ? ratio_text(gain->cut) : "");
+      row.push_back(gain ? ratio_text(gain->order) : "");
     }
-    if (whole) element("td", explain_run(view, one, best));
-    out_ << "</tr>\n";
+    if (whole) row.push_back(explain_run(view, one, best));
+    return row;
   }
 
   /// Of one policy there is no best one: the runs, shortest first.
   void write_runs() {
     std::vector<const SweepCase*> order;
     for (const SweepCase& one : view_.cases()) order.push_back(&one);
-    std::stable_sort(order.begin(), order.end(), [](const SweepCase* a, const SweepCase* b) {
-      return a->runs[*a->best].makespan_us < b->runs[*b->best].makespan_us;
+    const auto makespan_of = [](const SweepCase* one) { return one->runs[*one->best].makespan_us; };
+    std::stable_sort(order.begin(), order.end(), [&](const SweepCase* a, const SweepCase* b) {
+      return makespan_of(a) < makespan_of(b);
     });
-    const double longest = order.back()->runs[*order.back()->best].makespan_us;
-    out_ << "\n<h2>The runs, shortest first</h2>\n<div class=\"scroll\"><table>\n<tr>";
-    for (const std::size_t axis : view_.case_axes()) element("th", view_.name(axis));
-    if (!view_.policy_axes().empty()) element("th", "best variant");
-    element("th", "makespan", "n");
-    element("th", "longest over it", "n");
-    element("th", "what limits it");
-    out_ << "</tr>\n";
-    for (std::size_t i = 0; i < std::min(order.size(), options_.most_cases); ++i) {
-      const SweepCase& one = *order[i];
-      const SweepRun& best = one.runs[*one.best];
-      out_ << "<tr>";
-      for (const Cell& value : one.values) cell(value);
-      if (!view_.policy_axes().empty()) element("td", best.variant);
-      element("td", readable(from_us(best.makespan_us)), "n");
-      element("td", fmt::format("{:.3g}", longest / best.makespan_us), "n");
-      element("td", explain_run(view_, one, best));
-      out_ << "</tr>\n";
+    const double longest = makespan_of(order.back());
+    const bool variants = !view_.policy_axes().empty();
+    std::vector<PrintedTable::Column> columns{
+        {"makespan", true}, {"longest over it", true}, {"what limits it"}};
+    if (variants) columns.insert(columns.begin(), {"best variant"});
+    PrintedTable table = case_table(view_, std::move(columns));
+    order.resize(std::min(order.size(), options_.most_cases));
+    for (const SweepCase* one : order) {
+      const SweepRun& best = one->runs[*one->best];
+      std::vector<std::string>& row = table.rows.emplace_back(axis_texts(*one));
+      if (variants) row.push_back(best.variant);
+      row.push_back(readable(from_us(best.makespan_us)));
+      row.push_back(ratio_text(longest / best.makespan_us));
+      row.push_back(explain_run(view_, *one, best));
     }
-    out_ << "</table></div>\n";
+    page_.heading("The runs, shortest first");
+    page_.table(std::move(table));
   }
 
-  void write_crossovers(const SweepView& view, std::string_view title) {
+  void write_crossovers(const SweepView& view, const std::string& title) {
     const Crossovers all = crossovers(view);
     if (all.lines == 0) return;
     Table table;
@@ -266,7 +264,7 @@ class Report {
                             view.policies()[one.other],
                             one.rest});
     }
-    write_table({std::string{title},
+    write_table({title,
                  fmt::format("Two policies along a numeric axis, all else equal, each by its best "
                              "variant: the faster one changes in {} of {} such pairs.",
                              all.turning,
@@ -275,79 +273,41 @@ class Report {
   }
 
   void write_table(const ReportTable& one) {
-    const Table& table = one.table;
-    out_ << '\n';
-    element("h2", one.title);
-    out_ << '\n';
-    element("p", one.note);
-    if (table.rows.empty()) return;
-    write_rows(table);
-    if (options_.most_rows < table.rows.size()) {
-      element("p",
-              fmt::format("The first {} of {} rows.", options_.most_rows, table.rows.size()),
-              "note");
-    }
+    page_.heading(one.title);
+    page_.paragraph(one.note);
+    if (!one.table.rows.empty()) write_rows(one.table, "");
+  }
+
+  void write_rows(const Table& table, std::string_view elsewhere) {
+    page_.table(printed_table(table, options_.most_rows));
+    if (table.rows.size() <= options_.most_rows) return;
+    page_.paragraph(
+        fmt::format("The first {} of {} rows{}.", options_.most_rows, table.rows.size(), elsewhere),
+        Tone::note);
   }
 
   void write_plots() {
-    const std::vector<SweepPlot> plots = sweep_plots(view_);
-    if (!plots.empty()) out_ << "\n<h2>Along the axes</h2>\n";
-    for (const SweepPlot& plot : plots) out_ << "<figure>\n" << plot.svg << "</figure>\n";
-    if (!options_.figures.empty()) out_ << "\n<h2>Timelines</h2>\n";
+    std::vector<SweepPlot> plots = sweep_plots(view_);
+    if (!plots.empty()) page_.heading("Along the axes");
+    for (SweepPlot& plot : plots) {
+      page_.figure(std::move(plot.svg));
+    }
+    if (!options_.figures.empty()) page_.heading("Timelines");
     for (const ReportFigure& figure : options_.figures) {
-      element("h3", figure.title);
-      out_ << "\n<figure>\n" << figure.svg << "</figure>\n";
+      page_.heading(figure.title, 3);
+      page_.figure(figure.svg);
     }
-  }
-
-  void write_results() {
-    const Table& table = view_.table();
-    out_ << "\n<h2>All results</h2>";
-    write_rows(table);
-    if (options_.most_rows < table.rows.size()) {
-      element("p",
-              fmt::format("The first {} of {} rows; results.csv has all.",
-                          options_.most_rows,
-                          table.rows.size()),
-              "note");
-    }
-  }
-
-  void write_rows(const Table& table) {
-    out_ << "\n<div class=\"scroll\"><table class=\"all\">\n<tr>";
-    std::vector<bool> numeric(table.columns.size(), false);
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      numeric[i] = std::any_of(table.rows.begin(), table.rows.end(), [i](const auto& row) {
-        return cell_number(row[i]).has_value();
-      });
-      element("th", table.columns[i].name, numeric[i] ? "n" : "");
-    }
-    out_ << "</tr>\n";
-    const std::size_t shown = std::min(table.rows.size(), options_.most_rows);
-    for (std::size_t row = 0; row < shown; ++row) {
-      out_ << "<tr>";
-      for (const Cell& value : table.rows[row]) cell(value);
-      out_ << "</tr>\n";
-    }
-    out_ << "</table></div>\n";
-  }
-
-  void write_spec() {
-    if (options_.spec.empty()) return;
-    out_ << "\n<h2>The spec</h2>\n";
-    element("pre", options_.spec);
-    out_ << '\n';
   }
 
   const ReportOptions& options_;
   SweepView view_;
-  TextBuffer out_;
+  ReportDocument page_;
 };
 
 }  // namespace
 
 std::string report_html(const Table& table, const ReportOptions& options) {
-  return Report{table, options}.write();
+  return html_of(SweepReport{table, options}.write());
 }
 
 }  // namespace schedlab

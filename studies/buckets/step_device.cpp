@@ -89,10 +89,12 @@ class CudaSteps final : public ExecutorDevice<CudaScenarioExecutor> {
 ExecutionSettings cpu_settings(const PassExecution& request, const ScenarioSpace& space) {
   const auto host =
       request.host.empty() ? HostPlacement::preloaded : enum_from<HostPlacement>(request.host);
-  return calibrated_settings(
-      {.workers = request.workers, .pin = request.pin, .allocation = request.allocation},
-      host,
-      space);
+  return calibrated_settings({.workers = request.workers,
+                              .pin = request.pin,
+                              .proxy = {},
+                              .allocation = request.allocation},
+                             host,
+                             space);
 }
 
 }  // namespace

@@ -213,7 +213,12 @@ void ScenarioRunner::add_numbers(const Scenario& scenario,
   const SimulationOptions options{
       .engine = EngineKind::automatic, .record_hosts = false, .record_flows = false, .stop = stop_};
   simulate(scenario, options);
-  const FullRun run{.scenario = scenario, .settled = settled_};
+  const FullRun run{.scenario = scenario,
+                    .settled = settled_,
+                    .plan = {},
+                    .trace = {},
+                    .findings = {},
+                    .samples = {}};
   const Problem problem = run.problem();
   result.granularity = scenario.granularity;
   result.summary = summarizer_.summarize(problem, *plan_, recording_.trace, run.bounds());

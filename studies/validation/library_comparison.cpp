@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/validation/library_comparison.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -140,34 +138,6 @@ Table library_table(const Validation& validation, const std::vector<LibraryRow>&
                           validation.scenarios[row.chosen].name});
   }
   return table;
-}
-
-std::string library_text(const Baselines& baselines,
-                         const Validation& validation,
-                         const std::vector<LibraryRow>& rows) {
-  if (rows.empty()) {
-    return fmt::format("  against {}: no network of the baseline was measured\n",
-                       baselines.description);
-  }
-  std::string text =
-      fmt::format("  against {}, measured time over the library's:\n", baselines.description);
-  for (const LibraryRow& row : rows) {
-    if (row.policy.empty()) {
-      text += fmt::format("  {}: {:.1f} us ({}, {})\n",
-                          row.network,
-                          row.library_us,
-                          row.variant.algorithm,
-                          row.variant.launch);
-    }
-    text +=
-        fmt::format("    {:<24}fastest {:.3f}, chosen by simulation {:.3f} (regret {:.1f} %): {}\n",
-                    row.policy.empty() ? "all policies" : row.policy,
-                    row.fastest_ratio(),
-                    row.chosen_ratio(),
-                    100 * row.regret(),
-                    validation.scenarios[row.chosen].name);
-  }
-  return text;
 }
 
 }  // namespace schedlab

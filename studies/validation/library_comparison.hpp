@@ -41,9 +41,5 @@ struct LibraryRow {
 /// library.csv.
 [[nodiscard]] Table library_table(const Validation& validation,
                                   const std::vector<LibraryRow>& rows);
-/// For a terminal.
-[[nodiscard]] std::string library_text(const Baselines& baselines,
-                                       const Validation& validation,
-                                       const std::vector<LibraryRow>& rows);
 
 }  // namespace schedlab

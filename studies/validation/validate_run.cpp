@@ -99,9 +99,12 @@ class ValidateRun {
     const Validation validation =
         validate(space_, predicted_, measured_, baseline, options_.seed, at_speed_);
     ValidationReport report{
-        spec_, grid_, predicted_, measured_, validation, {}, {}, {}, warnings_, 0};
+        spec_, grid_, predicted_, measured_, validation, {}, {}, {}, {}, warnings_, 0};
     report.launch = launch_gains(space_, predicted_, validation);
-    if (library_) report.library = compare_with_library(space_, validation, *library_);
+    if (library_) {
+      report.library_name = library_->description;
+      report.library = compare_with_library(space_, validation, *library_);
+    }
     report.broken = broken_bounds(validation, bounds);
     report.shown = shown_outcome(validation);
     for (std::string& warning : validation_warnings(report)) {
@@ -286,7 +289,7 @@ class ValidateRun {
     write("pairs.csv", table_csv(pairs_table(report)));
     write("runs.csv", table_csv(runs_table(report)));
     if (library_) write("library.csv", table_csv(library_table(report.validation, report.library)));
-    write("report.html", validation_html(report));
+    write("report.html", html_of(validation_document(report, true)));
     const Validation& validation = report.validation;
     if (validation.all.count == 0) return files;
     write_picture(folder, "makespans", makespans_picture(report), files);
@@ -312,8 +315,7 @@ class ValidateRun {
       terminal_.out << validation_summary_json(report, files.files, options_.out);
       return;
     }
-    terminal_.out << validation_text(report);
-    if (library_) terminal_.out << library_text(*library_, report.validation, report.library);
+    terminal_.out << text_of(validation_document(report, false));
     terminal_.out << fmt::format("  {}: {}\n", options_.out, fmt::join(files.files, ", "));
   }
 

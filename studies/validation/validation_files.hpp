@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "notebooks_export/report_document.hpp"
 #include "sim/sweep/table.hpp"
 #include "sim/trace/trace.hpp"
 #include "studies/execution/measurement.hpp"
@@ -24,8 +25,9 @@ struct ValidationReport {
   const std::vector<PredictedScenario>& predicted;
   const Measurements& measured;
   const Validation& validation;
-  LaunchGains launch;                 ///< of scenarios that are run eagerly and as device graphs
-  std::vector<LibraryRow> library;    ///< against a library's routine, if that was asked for
+  LaunchGains launch;        ///< of scenarios that are run eagerly and as device graphs
+  std::string library_name;  ///< whose routine plans are compared with; empty: none
+  std::vector<LibraryRow> library;
   std::vector<std::string> broken;    ///< bounds that were not kept, a sentence each
   std::vector<std::string> warnings;  ///< shown at the top
   std::size_t shown = 0;              ///< outcome of the timeline; one that was compared
@@ -46,14 +48,13 @@ struct ValidationReport {
 [[nodiscard]] Table runs_table(const ValidationReport& report);
 /// What a reader has to know before the figures: stopped, disturbed, too few runs.
 [[nodiscard]] std::vector<std::string> validation_warnings(const ValidationReport& report);
-/// The summary on a terminal.
-[[nodiscard]] std::string validation_text(const ValidationReport& report);
+/// All that is said about it, in words, tables and pictures. Not `whole`: the summary for a
+/// terminal, without pictures, single scenarios and warnings.
+[[nodiscard]] ReportDocument validation_document(const ValidationReport& report, bool whole);
 /// The same figures for --json, and the start of validation.json.
 [[nodiscard]] std::string validation_summary_json(const ValidationReport& report,
                                                   const std::vector<std::string>& files,
                                                   const std::string& out);
-
-[[nodiscard]] std::string validation_html(const ValidationReport& report);
 
 /// The simulated and the measured run (the one nearest to the median) of a scenario, for pictures
 /// and viewers.

@@ -90,7 +90,7 @@ TEST_CASE("validate: longer kernels are found as such, and break the bounds") {
   SimulatedDevice device(
       {.factor = [](const Operation&, Duration) { return 1.1; }, .task_cv = 0.01});
   CHECK(session.validate({.repetitions = 15, .max_median_error = "5%"}, device) == exit_failed);
-  CHECK(session.out.str().find("not kept: median makespan error is") != std::string::npos);
+  CHECK(session.out.str().find("Not kept: median makespan error is") != std::string::npos);
   const json results = session.results();
   const json& summary = results.at("summary");
   CHECK(summary.at("broken_bounds").size() == 1);

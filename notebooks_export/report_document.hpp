@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/sweep/table.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace schedlab {
+
+/// A table of texts as people read them.
+struct PrintedTable {
+  struct Column {
+    std::string name;
+    bool is_number = false;  ///< set flush right
+  };
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+  bool small_print = false;  ///< for tables of many columns
+};
+/// Without rows yet: the first `words` columns hold words, the others numbers.
+[[nodiscard]] PrintedTable empty_table(const std::vector<std::string>& names,
+                                       std::size_t words = 1);
+/// The first rows of a table of values, in small print. Columns with a number in any row are
+/// columns of numbers.
+[[nodiscard]] PrintedTable printed_table(const Table& table, std::size_t max_rows);
+
+/// How a paragraph is meant: the summary beneath the title, a warning, or small print.
+enum class Tone : std::uint8_t { plain, lead, warning, note };
+
+/// A report as a value: what it says in order, without its look.
+class ReportDocument {
+ public:
+  struct Heading {
+    std::string text;
+    int level = 2;
+  };
+  struct Paragraph {
+    std::string text;
+    Tone tone = Tone::plain;
+  };
+  struct Figure {
+    std::string svg;
+  };
+  struct Code {
+    std::string text;
+  };
+  using Block = std::variant<Heading, Paragraph, PrintedTable, Figure, Code>;
+
+  explicit ReportDocument(std::string title) : title_(std::move(title)) {}
+
+  void heading(std::string text, int level = 2) {
+    blocks_.push_back(Heading{std::move(text), level});
+  }
+  /// Empty texts are left out.
+  void paragraph(std::string text, Tone tone = Tone::plain);
+  void table(PrintedTable table) { blocks_.push_back(std::move(table)); }
+  void figure(std::string svg) { blocks_.push_back(Figure{std::move(svg)}); }
+  void code(std::string text) { blocks_.push_back(Code{std::move(text)}); }
+
+  [[nodiscard]] const std::string& title() const { return title_; }
+  [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
+
+ private:
+  std::string title_;
+  std::vector<Block> blocks_;
+};
+
+/// One page without scripts and without references to anything outside; all texts are escaped.
+[[nodiscard]] std::string html_of(const ReportDocument& report);
+/// For a terminal: tables with aligned columns, in which long cells before the last column are cut.
+/// Figures, code and small print are for pages only.
+[[nodiscard]] std::string text_of(const ReportDocument& report);
+/// The table alone, as text_of() has it in a report.
+[[nodiscard]] std::string text_of(const PrintedTable& table);
+
+}  // namespace schedlab
