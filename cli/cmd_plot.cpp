@@ -22,6 +22,11 @@ CLI::App* add_to(CLI::App& app, PlotOptions& options) {
   verb->add_option("--width", options.width, "Width of a timeline in pixels")
       ->check(CLI::Range(300.0, 20000.0))
       ->capture_default_str();
+  verb->add_option("--from", options.from, "Where a timeline begins, in us of the run")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb->add_option("--to", options.to, "Where it ends, in us; if left out, the end of the run")
+      ->check(CLI::PositiveNumber);
   const std::string map = "Map of a sweep";
   verb->add_option("--policy", options.policy, "Policy whose metric is shown")->group(map);
   verb->add_option("--over", options.over, "Policy it is divided by")->group(map);

@@ -25,7 +25,9 @@ class Timeline {
         rows_({&document},
               {.width = options.width,
                .most_streams = options.most_streams,
-               .axis_end = options.axis_end,
+               .axis_begin = options.window ? options.window->from : Duration{0},
+               .axis_end = options.window ? options.window->to : options.axis_end,
+               .clipped = options.window.has_value(),
                .outlined = options.critical_path,
                .other_operations = options.other_operations}),
         arrows_(!document.trace.flows.empty() && document.trace.flows.size() <= most_arrows) {
@@ -64,6 +66,9 @@ class Timeline {
     add(document_.policy);
     if (document_.machine != document_.policy) add(document_.machine);  // not "as_recorded" twice
     add(fmt::format("makespan {}", readable(document_.trace.makespan())));
+    if (const auto& window = options_.window) {
+      add(fmt::format("{} to {} of it", readable(window->from), readable(window->to)));
+    }
     add(rows_.counts());
     add(document_.origin);
     return facts;
@@ -73,8 +78,10 @@ class Timeline {
   [[nodiscard]] TimeScale run_scale() const {
     const TimeScale& axis = rows_.scale();
     TimeScale run = axis;
-    run.end_ps = std::max<std::int64_t>(document_.trace.makespan().count(), 1);
-    const double share = static_cast<double>(run.end_ps) / static_cast<double>(axis.end_ps);
+    run.end_ps = std::max<std::int64_t>(document_.trace.makespan().count(), axis.begin_ps + 1);
+    run.end_ps = std::min(run.end_ps, axis.end_ps);
+    const double share = static_cast<double>(run.end_ps - axis.begin_ps) /
+                         static_cast<double>(axis.end_ps - axis.begin_ps);
     run.width = std::max(1.0, std::floor(axis.width * share));
     return run;
   }
@@ -96,6 +103,8 @@ class Timeline {
       const auto from = rows_.edges(flow.from);
       const auto to = rows_.edges(flow.to);
       if (!from || !to || flow.from == flow.to) continue;
+      if (!rows_.scale().shows(flow.recorded, flow.recorded)) continue;
+      if (!rows_.scale().shows(flow.released, flow.released)) continue;
       const bool down = to->top > from->top;
       svg.arrow({rows_.scale().x(flow.recorded), down ? from->bottom : from->top},
                 {rows_.scale().x(flow.released), down ? to->top : to->bottom},

@@ -10,6 +10,12 @@
 
 namespace schedlab {
 
+/// A part of a run; from < to.
+struct TimelineWindow {
+  Duration from{0};
+  Duration to{0};
+};
+
 struct TimelineOptions {
   double width = 1200;  ///< of the picture, in pixels
   /// Outlined, and named "critical path" in the legend: the tasks of Metrics::critical_path.
@@ -25,6 +31,8 @@ struct TimelineOptions {
                                    ///< the first ones, whole
   /// Where the time axis ends at least, so that runs of different lengths can be compared.
   Duration axis_end{0};
+  /// Only what happens in this part of the run is drawn, on all the width; nullopt: the whole run.
+  std::optional<TimelineWindow> window{};
   /// Operations that other pictures beside this one have: each has one colour in all.
   std::vector<std::string> other_operations{};
 };

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -82,14 +83,30 @@ class Curve {
   double bottom_;
 };
 
+/// The part of the curve that the axis has, from time 0 on.
+std::vector<UtilizationPoint> within(const TimeScale& scale,
+                                     const std::vector<UtilizationPoint>& points) {
+  const Time begin{Duration{scale.begin_ps}};
+  const Time end{Duration{scale.end_ps}};
+  std::vector<UtilizationPoint> part;
+  for (UtilizationPoint point : points) {
+    if (!part.empty() && point.at <= begin) part.pop_back();  // it says what is at the beginning
+    if (!part.empty() && part.back().at >= Time{end - begin}) break;
+    point.at = Time{std::clamp(point.at, begin, end) - begin};
+    part.push_back(point);
+  }
+  return part;
+}
+
 }  // namespace
 
 void draw_time_axis(Svg& svg, const TimeScale& scale, double top, double bottom) {
   const TimeUnit unit = time_unit_for(Duration{scale.end_ps});
+  const double begin = static_cast<double>(scale.begin_ps) / unit.picoseconds;
   const double end = static_cast<double>(scale.end_ps) / unit.picoseconds;
   const PlotArea area{
       .left = scale.left, .top = top, .right = scale.left + scale.width, .bottom = bottom};
-  const Scale x = Scale::exact(0, end, area.left, area.right);
+  const Scale x = Scale::exact(begin, end, area.left, area.right);
   draw_x_axis(svg,
               area,
               x,
@@ -107,7 +124,7 @@ void draw_utilization(Svg& svg,
   curve.frame("utilization", {{0, "0 %"}, {0.5, "50 %"}, {1, "100 %"}});
   std::vector<double> shares;
   for (const UtilizationSlice& slice : utilization_in_slices(
-           utilization_over_time(document), static_cast<std::size_t>(scale.width))) {
+           within(scale, utilization_over_time(document)), static_cast<std::size_t>(scale.width))) {
     shares.push_back(slice.utilization);
   }
   if (shares.empty()) return;

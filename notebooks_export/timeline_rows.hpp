@@ -4,6 +4,7 @@
 #include "notebooks_export/svg.hpp"
 #include "sim/trace/trace.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,13 +15,19 @@ namespace schedlab {
 
 /// Where time lies on the picture.
 struct TimeScale {
-  double left = 0;   ///< where time 0 is, in pixels
-  double width = 1;  ///< of the whole run, in pixels
+  double left = 0;   ///< where the axis begins, in pixels
+  double width = 1;  ///< of the axis, in pixels
+  std::int64_t begin_ps = 0;
   std::int64_t end_ps = 1;
 
+  /// Times beyond an end of the axis lie at that end.
   [[nodiscard]] double x(Time time) const {
-    return left + width * static_cast<double>(time.time_since_epoch().count()) /
-                      static_cast<double>(end_ps);
+    const auto since = static_cast<double>(time.time_since_epoch().count() - begin_ps);
+    return left + width * std::clamp(since / static_cast<double>(end_ps - begin_ps), 0.0, 1.0);
+  }
+  [[nodiscard]] bool shows(Time started, Time ended) const {
+    return ended.time_since_epoch().count() >= begin_ps &&
+           started.time_since_epoch().count() <= end_ps;
   }
 };
 

@@ -191,7 +191,10 @@ void TrackRows::lay_out(const TrackOptions& options) {
   scale_.left = std::ceil(std::min(label, most_label_width)) + 24 + run_label_width * (tracks - 1);
   scale_.width = std::floor(options.width - scale_.left - 28);
   Duration end = std::max(options.axis_end, Duration{1});
-  for (const TraceDocument* run : runs_) end = std::max(end, run->trace.makespan());
+  for (const TraceDocument* run : runs_) {
+    if (!options.clipped) end = std::max(end, run->trace.makespan());
+  }
+  scale_.begin_ps = options.axis_begin.count();
   scale_.end_ps = end.count();
 
   // Bars that are merged because they are narrow have no tooltip, however many they are.
@@ -256,7 +259,7 @@ void TrackRows::draw_hosts(Svg& svg) const {
   for (const TraceDocument* run : runs_) {
     Tracks& of_run = tracks.emplace_back(hosts_);
     for (const HostSpan& call : run->trace.hosts) {
-      if (call.host.value() >= hosts_) continue;
+      if (call.host.value() >= hosts_ || !scale_.shows(call.started, call.ended)) continue;
       of_run[call.host.value()].push_back({.started = call.started,
                                            .ended = call.ended,
                                            .group = static_cast<std::uint32_t>(host_group(call)),
@@ -284,6 +287,7 @@ TrackRows::Tracks TrackRows::stream_tracks(const TraceDocument& run) const {
   }
   Tracks tracks(std::max(runs_.front()->streams.size(), runs_.back()->streams.size()));
   for (const TaskSpan& span : run.trace.tasks) {
+    if (!scale_.shows(span.started, span.ended)) continue;
     const TaskLabel& label = run.tasks[span.task];
     tracks[span.stream.value()].push_back({.started = span.started,
                                            .ended = span.ended,

@@ -20,7 +20,9 @@ struct TrackOptions {
   double width = 1200;            ///< of the picture, in pixels
   std::size_t most_streams = 48;  ///< beyond it those with most work are drawn; of several devices
                                   ///< the first ones, whole
-  Duration axis_end{0};           ///< where the time axis ends at least
+  Duration axis_begin{0};
+  Duration axis_end{0};  ///< where the time axis ends, at least unless `clipped`
+  bool clipped = false;  ///< what lies beyond the axis is left out
   std::vector<TaskId> outlined{};
   std::vector<std::string> other_operations{};  ///< as of OperationGroups
 };

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -145,6 +146,24 @@ int draw_map(const PlotOptions& options, const Terminal& terminal) {
   return exit_done;
 }
 
+/// The part of the runs that --from and --to name. Throws InputError if nothing is there.
+std::optional<TimelineWindow> window_of(const PlotOptions& options,
+                                        const std::vector<TraceDocument>& documents) {
+  if (options.from <= 0 && options.to < 0) return std::nullopt;
+  Duration end{0};
+  for (const TraceDocument& document : documents) end = std::max(end, document.trace.makespan());
+  const TimelineWindow window{from_us(options.from), options.to < 0 ? end : from_us(options.to)};
+  if (window.from >= std::min(window.to, end)) {
+    throw InputError(
+        {.file = "--from, --to",
+         .pointer = {},
+         .found = fmt::format("{:g} us to {:g} us", options.from, to_us(window.to)),
+         .expected = fmt::format("a part of the run, which takes {:.3f} us", to_us(end)),
+         .hint = {}});
+  }
+  return window;
+}
+
 }  // namespace
 
 int run(const PlotOptions& options, const Terminal& terminal) {
@@ -161,6 +180,7 @@ int run(const PlotOptions& options, const Terminal& terminal) {
   }
   TimelineOptions timeline;
   timeline.width = options.width;
+  timeline.window = window_of(options, documents);
   const bool one = documents.size() == 1;
   if (one) timeline.critical_path = recorded_path(inputs.front(), documents.front());
   const std::filesystem::path out = picture_file(options.out, "timeline");

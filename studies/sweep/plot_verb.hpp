@@ -12,6 +12,9 @@ struct PlotOptions {
   std::vector<std::string> inputs{};  ///< of runs: one or several; of a sweep: one
   std::string out{};
   double width = 1200;
+  // Of a timeline, in microseconds: the part that is drawn; negative: to the end.
+  double from = 0;
+  double to = -1;
   // Of a sweep's map: see HeatMapOptions. `panels` and `at` ("axis=value") are lists with commas.
   std::string policy{};
   std::string over{};

@@ -156,6 +156,29 @@ TEST_CASE("Host calls have a track when they were recorded") {
   CHECK(occurrences(svg, "host: blocked, asleep") == 1);
 }
 
+TEST_CASE("A window shows what happens in it, on an axis that begins where it does") {
+  TraceDocument document = document_of(3, 1);
+  const auto run = [&](std::uint32_t task, std::int64_t from_us, std::int64_t to_us) {
+    document.trace.tasks[task].started = Time{Duration{from_us * 1'000'000}};
+    document.trace.tasks[task].ended = Time{Duration{to_us * 1'000'000}};
+  };
+  run(0, 0, 100);
+  run(1, 100, 250);
+  run(2, 300, 400);
+  document.trace.ended = Time{Duration{400'000'000}};
+  const TimelineWindow window{Duration{200'000'000}, Duration{280'000'000}};
+  const std::string svg = timeline_svg(document, {.window = window});
+  CHECK(xml_problem(svg) == "");
+  CHECK(occurrences(svg, "200 us to 280 us of it") == 1);
+  CHECK(occurrences(svg, ">200</text>") == 1);  // the first tick
+  CHECK(occurrences(svg, ">0</text>") == 0);
+  CHECK(occurrences(svg, "task 0") == 0);
+  CHECK(occurrences(svg, "task 1") >= 1);
+  CHECK(occurrences(svg, "task 2") == 0);
+  // A tenth of the units in 50 of 80 us.
+  CHECK(occurrences(svg, "mean 6 %") == 1);
+}
+
 TEST_CASE("The mean of the curve can be the metric's") {
   TimelineOptions options;
   options.mean_utilization = 0.875;
