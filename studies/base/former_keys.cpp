@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iostream>
+#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -115,7 +115,7 @@ std::span<const FormerKey> former_keys() {
 std::string with_new_keys(std::string text,
                           std::string_view kind,
                           const std::string& file,
-                          std::ostream& notes,
+                          std::ostream* notes,
                           std::span<const FormerKey> keys) {
   std::vector<FormerKey> wanted;
   for (const FormerKey& key : keys) {
@@ -127,16 +127,13 @@ std::string with_new_keys(std::string text,
   if (wanted.empty()) return text;
   return KeyRenamer{text, std::move(wanted)}.run(
       [&](const std::string& pointer, std::string_view now) {
-        notes << fmt::format(
+        if (notes == nullptr) return;
+        *notes << fmt::format(
             "note: {}: {} is now called \"{}\"; the old name is read in this version only\n",
             printable(file),
             printable(pointer),
             now);
       });
-}
-
-std::string with_new_keys(std::string text, std::string_view kind, const std::string& file) {
-  return with_new_keys(std::move(text), kind, file, std::cerr);
 }
 
 }  // namespace schedlab

@@ -18,18 +18,13 @@ struct FormerKey {
 /// All that are still read.
 [[nodiscard]] std::span<const FormerKey> former_keys();
 
-/// The text of a file of this kind with new names for old ones and all else as it is. A note on
-/// `notes` names file, pointer and new name of each. Broken JSON is for the file's reader to
-/// refuse: it comes back with whatever names were found. Cost O(text).
+/// The text of a file of this kind with new names for old ones and all else as it is. `notes`, if
+/// any, gets a line for each, with file, pointer and new name. Broken JSON is for the file's reader
+/// to refuse: it comes back with whatever names were found. Cost O(text).
 [[nodiscard]] std::string with_new_keys(std::string text,
                                         std::string_view kind,
                                         const std::string& file,
-                                        std::ostream& notes,
+                                        std::ostream* notes,
                                         std::span<const FormerKey> keys = former_keys());
-
-/// The same with notes on standard error.
-[[nodiscard]] std::string with_new_keys(std::string text,
-                                        std::string_view kind,
-                                        const std::string& file);
 
 }  // namespace schedlab

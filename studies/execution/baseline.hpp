@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,7 +97,7 @@ struct Baselines {
 [[nodiscard]] std::string baseline_json(const Baselines& baselines);
 [[nodiscard]] std::string baseline_schema();
 /// The file back. Throws InputError with pointer for what does not fit the schema.
-[[nodiscard]] Baselines read_baselines(const std::string& file);
+[[nodiscard]] Baselines read_baselines(const std::string& file, std::ostream* notes = nullptr);
 /// baseline.csv: one line per workload, variant and call.
 [[nodiscard]] std::string baseline_csv(const Baselines& baselines);
 /// For a terminal.

@@ -46,7 +46,7 @@ bool all_correct(const Baselines& baselines, std::ostream& err) {
 }  // namespace
 
 int run(const BaselineOptions& options, const Terminal& terminal) {
-  const Spec spec = load_spec(options.spec);
+  const Spec spec = load_spec(options.spec, &terminal.err);
   const Grid grid(spec);
   const Components components(spec, grid);
   auto workloads = baseline_workloads(grid, components);

@@ -156,7 +156,7 @@ void print(const Terminal& terminal,
 }  // namespace
 
 int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& terminal) {
-  const Spec spec = load_spec(options.spec);
+  const Spec spec = load_spec(options.spec, &terminal.err);
   const Grid grid(spec);
   expect_one_scenario(spec, grid);
   ScenarioSpace space(spec, grid);

@@ -187,7 +187,7 @@ ExecutionSettings settings_from(const ExecuteOptions& options) {
 
 int run_on_cpu(const ExecuteOptions& options, const Terminal& terminal) {
   expect_cpu(options);
-  const Spec spec = load_spec(options.spec);
+  const Spec spec = load_spec(options.spec, &terminal.err);
   const Grid grid(spec);
   expect_one_scenario(spec, grid);
   const ExecutionSettings settings = settings_from(options);

@@ -334,8 +334,8 @@ PartitionSpec parse_partition_spec(const std::string& text,
   return SpecReader(root, file, folder).read();
 }
 
-PartitionSpec load_partition_spec(const std::string& path) {
-  return parse_partition_spec(with_new_keys(read_file(path), "partition", path),
+PartitionSpec load_partition_spec(const std::string& path, std::ostream* notes) {
+  return parse_partition_spec(with_new_keys(read_file(path), "partition", path, notes),
                               path,
                               std::filesystem::path{path}.parent_path());
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ struct PartitionSpec {
 [[nodiscard]] PartitionSpec parse_partition_spec(const std::string& text,
                                                  const std::string& file,
                                                  const std::filesystem::path& folder = ".");
-[[nodiscard]] PartitionSpec load_partition_spec(const std::string& path);
+[[nodiscard]] PartitionSpec load_partition_spec(const std::string& path,
+                                                std::ostream* notes = nullptr);
 
 /// JSON Schema (draft 7) of the file, and of files of layers.
 [[nodiscard]] std::string partition_spec_schema();

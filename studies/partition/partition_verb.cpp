@@ -50,7 +50,7 @@ RunFiles write_partition_files(const std::filesystem::path& folder, const Partit
 }  // namespace
 
 int run(const PartitionOptions& options, const Terminal& terminal) {
-  const PartitionSpec spec = load_partition_spec(options.spec);
+  const PartitionSpec spec = load_partition_spec(options.spec, &terminal.err);
   OutputFolder folder(whole_folder(options.out, "partition", options.overwrite),
                       terminal.leftovers);
   for (const std::string& note : spec.notes) terminal.err << "note: " << note << '\n';

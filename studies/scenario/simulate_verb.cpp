@@ -140,7 +140,7 @@ void print_json(const Terminal& terminal,
 }  // namespace
 
 int run(const SimulateOptions& options, const Terminal& terminal) {
-  const Spec spec = load_spec(options.spec);
+  const Spec spec = load_spec(options.spec, &terminal.err);
   OutputFolder folder(whole_folder(options.out, "simulate", options.overwrite), terminal.leftovers);
   const Simulation made = simulate(spec, terminal.stop);
   const FullRun& run = made.run;

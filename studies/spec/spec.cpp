@@ -34,10 +34,10 @@ std::vector<std::vector<std::string>> zip_groups(const JsonNode* node) {
 
 }  // namespace
 
-Spec load_spec(const std::string& path) {
+Spec load_spec(const std::string& path, std::ostream* notes) {
   // What a spec in a pipe names is looked for in the current folder, not in that of the pipe.
   const bool file = std::filesystem::is_regular_file(path);
-  std::string text = read_file(path);
+  std::string text = with_new_keys(read_file(path), "spec", path, notes);
   return parse_spec(std::move(text),
                     path,
                     file ? std::filesystem::path{path}.parent_path() : std::filesystem::path{});
@@ -45,7 +45,7 @@ Spec load_spec(const std::string& path) {
 
 Spec parse_spec(std::string text, std::string file, std::filesystem::path folder) {
   Spec spec;
-  text = with_new_keys(std::move(text), "spec", file);
+  text = with_new_keys(std::move(text), "spec", file, nullptr);
   spec.root = parse_json_node(text, file);
   prepared_spec_schema().check(spec.root, text, file);
   spec.name = text_or(spec.root, "name", std::filesystem::path{file}.stem().string());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,8 +57,9 @@ struct Spec {
   [[nodiscard]] const JsonNode* part(Part part) const { return root.find(to_string(part)); }
 };
 
+/// `notes`, if any, gets a line for each key that has a new name.
 /// Throws InputError for a missing file and everything parse_spec() throws.
-[[nodiscard]] Spec load_spec(const std::string& path);
+[[nodiscard]] Spec load_spec(const std::string& path, std::ostream* notes = nullptr);
 
 /// Syntax, duplicate keys, schema. Throws InputError with file, pointer, found, expected and the
 /// closest valid spelling.

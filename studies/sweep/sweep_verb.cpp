@@ -87,8 +87,8 @@ void print_json(const Terminal& terminal, const SweepOptions& options, const Out
 
 /// A sweep as its options and spec say, checked.
 struct LoadedSweep {
-  explicit LoadedSweep(const SweepOptions& options)
-      : spec(load_spec(options.spec)),
+  LoadedSweep(const SweepOptions& options, std::ostream* notes)
+      : spec(load_spec(options.spec, notes)),
         grid(spec, reserved_columns(spec)),
         baseline(Baseline::of(spec, grid)),
         space(spec, grid),
@@ -168,7 +168,7 @@ int sweep_on_ranks(const SweepOptions& options, RankLink& link, const Terminal& 
   std::optional<OutputFolder> folder;
   std::optional<ResultsStore> store;
   const bool agreed = ranks_agree(link, terminal, [&] {
-    sweep.emplace(options);
+    sweep.emplace(options, link.rank() == 0 ? &terminal.err : nullptr);
     if (link.rank() != 0) return;
     folder.emplace(sweep_folder(sweep->request), terminal.leftovers);
     store.emplace(open_results(sweep->spec, sweep->grid, *folder));
@@ -197,7 +197,7 @@ int run(const SweepOptions& options, const Terminal& terminal) {
     return run_as_rank(terminal,
                        [&](RankLink& link) { return sweep_on_ranks(options, link, terminal); });
   }
-  LoadedSweep sweep(options);
+  LoadedSweep sweep(options, &terminal.err);
   OutputFolder folder(sweep_folder(sweep.request), terminal.leftovers);
   ResultsStore store = open_results(sweep.spec, sweep.grid, folder);
   Progress progress(terminal, sweep.grid.size(), store.row_count());

@@ -36,7 +36,7 @@ void expect_no_other_device(const ExecuteOptions& options) {
 }
 
 int start_ranks(const ExecuteOptions& options, const Terminal& terminal) {
-  const TrainingSpec spec = load_training_spec(options.spec);
+  const TrainingSpec spec = load_training_spec(options.spec, &terminal.err);
   const std::uint32_t stages = stages_for_ranks(spec, options.ranks);
   expect_plan(spec, stages);
   if (!options.overwrite) expect_free(options.out, false);

@@ -235,8 +235,8 @@ TrainingSpec parse_training_spec(const std::string& text,
   return TrainingReader(text, file).read(folder);
 }
 
-TrainingSpec load_training_spec(const std::string& path) {
-  return parse_training_spec(with_new_keys(read_file(path), "training", path),
+TrainingSpec load_training_spec(const std::string& path, std::ostream* notes) {
+  return parse_training_spec(with_new_keys(read_file(path), "training", path, notes),
                              path,
                              std::filesystem::path{path}.parent_path().string());
 }

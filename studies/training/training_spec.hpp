@@ -5,6 +5,7 @@
 #include "sim/base/options.hpp"
 
 #include <cstdint>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,7 +41,8 @@ struct TrainingSpec {
 [[nodiscard]] TrainingSpec parse_training_spec(const std::string& text,
                                                const std::string& file,
                                                const std::string& folder = ".");
-[[nodiscard]] TrainingSpec load_training_spec(const std::string& path);
+[[nodiscard]] TrainingSpec load_training_spec(const std::string& path,
+                                              std::ostream* notes = nullptr);
 
 /// Settles how many stages a run on `ranks` ranks (0: as many as the spec says) has.
 /// Throws InputError if the spec needs another number of ranks, or says none; or if there are more

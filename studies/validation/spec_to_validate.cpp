@@ -46,8 +46,8 @@ std::string machine_file(const ValidateOptions& options) {
   return std::filesystem::exists(recorded, ignored) ? recorded.string() : std::string{};
 }
 
-Spec spec_to_validate(const ValidateOptions& options) {
-  Spec spec = load_spec(options.spec);
+Spec spec_to_validate(const ValidateOptions& options, std::ostream* notes) {
+  Spec spec = load_spec(options.spec, notes);
   const std::string machine = machine_file(options);
   if (!machine.empty()) spec = with_machine(spec, machine);
   return with_cuda_options(spec, options);

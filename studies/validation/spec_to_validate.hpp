@@ -4,6 +4,7 @@
 #include "studies/spec/spec.hpp"
 #include "studies/validation/validate_verb.hpp"
 
+#include <iosfwd>
 #include <string>
 
 namespace schedlab {
@@ -14,6 +15,6 @@ namespace schedlab {
 /// The spec of the options on that machine, with the data type and the connections that they want
 /// of a CUDA device, so that what is predicted is what is measured. Throws InputError for a spec
 /// that cannot be read, and for options of a CUDA device without one.
-[[nodiscard]] Spec spec_to_validate(const ValidateOptions& options);
+[[nodiscard]] Spec spec_to_validate(const ValidateOptions& options, std::ostream* notes = nullptr);
 
 }  // namespace schedlab

@@ -75,7 +75,7 @@ class ValidateRun {
     expect_size();
     space_.components().check_all();
     const ValidationBounds bounds = bounds_of(options_);
-    if (!options_.baseline.empty()) library_ = read_baselines(options_.baseline);
+    if (!options_.baseline.empty()) library_ = read_baselines(options_.baseline, &terminal_.err);
     OutputFolder folder(whole_folder(options_.out, "validate", options_.overwrite),
                         terminal_.leftovers);
     std::optional<OutputFolder> recording;

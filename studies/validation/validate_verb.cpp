@@ -55,7 +55,7 @@ int run(const ValidateOptions& options, const Terminal& terminal) {
 
 int run(const ValidateOptions& options, const Terminal& terminal, const ValidateParts& parts) {
   expect_source(options, parts);
-  const Spec spec = spec_to_validate(options);
+  const Spec spec = spec_to_validate(options, &terminal.err);
   return run_validation(options, terminal, parts, spec);
 }
 

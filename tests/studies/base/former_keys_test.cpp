@@ -17,7 +17,7 @@ constexpr std::array<FormerKey, 3> known{{{"spec", "/workload/many", "count"},
 struct Read {
   explicit Read(const std::string& text, const char* kind = "spec") {
     std::ostringstream out;
-    result = with_new_keys(text, kind, "s.json", out, known);
+    result = with_new_keys(text, kind, "s.json", &out, known);
     notes = out.str();
   }
   std::string result;
