@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_buckets.hpp"
 
-#include "studies/execution/cuda_execution.hpp"
-#include "studies/execution/execution.hpp"
+#include "studies/execution/execution_device.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -14,8 +13,8 @@ namespace {
 
 /// What is wrong with a value of --execute; empty: nothing.
 std::string executing_device(const std::string& word) {
-  if (word == "cpu" || cuda_device_from(word)) return {};
-  return fmt::format("found {}, expected cpu, cuda or cuda:N", word);
+  if (device_from(word)) return {};
+  return fmt::format("found {}, expected {}", word, device_choices());
 }
 
 }  // namespace
@@ -28,7 +27,7 @@ CLI::App* add_to(CLI::App& app, BucketsOptions& options) {
   verb->add_flag("!--no-memory-time", options.memory_time, "Leave out what memory buys");
   verb->add_option("--machine", options.machine, "Machine file instead of the spec's machine");
   verb->add_option(
-          "--execute", options.execute, "Also run the passes for real: cpu, cuda or cuda:N")
+          "--execute", options.execute, "Also run the passes for real: " + device_choices())
       ->check(executing_device);
   verb->add_option("--repetitions", options.repetitions, "Executed passes of each row")
       ->check(CLI::Range(1U, 1000U))

@@ -3,15 +3,13 @@
 
 #include "calibration/calibration.hpp"
 #include "calibration/calibration_text.hpp"
-#include "calibration/cpu_bench.hpp"
-#include "calibration/cuda_bench.hpp"
 #include "calibration/device_calibration.hpp"
 #include "calibration/rule_sheet.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
-#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/execution_device.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -101,33 +99,30 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
   expect_writable(options.out);
-  if (const auto device = cuda_device_from(options.device)) {
-    if (options.seconds > 0) {
-      throw InputError(
-          {.file = "--seconds",
-           .pointer = {},
-           .found = fmt::format("{:g} with --device {}", options.seconds, options.device),
-           .expected = "--device cpu",
-           .hint = "of a CUDA device --quick says how much is measured"});
-    }
-    const auto connections =
-        options.connections == 0 ? std::nullopt : std::optional{options.connections};
-    CudaBench bench{{.device = *device,
-                     .connections = connections,
-                     .products = cuda_products_of(options.products),
-                     .run = {.stop = terminal.stop}},
-                    options.base};
-    return run(options, bench, bench.base(), terminal);
-  }
-  if (options.device != "cpu") {
+  const auto device = device_from(options.device);
+  if (!device) {
     throw InputError({.file = "--device",
                       .pointer = {},
                       .found = fmt::format("\"{}\"", options.device),
-                      .expected = "cpu or cuda (cuda:1 for the second)",
+                      .expected = device_choices(),
                       .hint = {}});
   }
-  CpuBench bench{options.workers, terminal.stop};
-  return run(options, bench, terminal);
+  BenchRequest request{.workers = options.workers,
+                       .base = options.base,
+                       .products = cuda_products_of(options.products),
+                       .stop = terminal.stop};
+  if (options.connections > 0) request.connections = options.connections;
+  if (options.seconds > 0 && !device->kind->calibrates_for_seconds) {
+    throw InputError(
+        {.file = "--seconds",
+         .pointer = {},
+         .found = fmt::format("{:g} with --device {}", options.seconds, options.device),
+         .expected = "--device cpu",
+         .hint = "of such a device --quick says how much is measured"});
+  }
+  const OpenedBench bench = device->kind->open_bench(device->number, request);
+  return bench.device == nullptr ? run(options, *bench.cores, terminal)
+                                 : run(options, *bench.device, bench.base, terminal);
 }
 
 int run(const CalibrateOptions& options, CalibrationBench& bench, const Terminal& terminal) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_execute.hpp"
 
-#include "studies/execution/cuda_execution.hpp"
-#include "studies/execution/execution.hpp"
+#include "studies/execution/execution_device.hpp"
 #include "studies/training/execute_mpi_verb.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,7 +15,7 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
   CLI::App* verb = app.add_subcommand("execute", "Run one scenario for real on this computer");
   verb->add_option("SPEC", options.spec, "JSON spec of one scenario (no lists)")->required();
   verb->add_option("-o,--out", options.out, "Folder for the results")->required();
-  verb->add_option("--device", options.device, "What to run on: cpu, cuda, cuda:1 or mpi")
+  verb->add_option("--device", options.device, "What to run on: " + device_choices("mpi"))
       ->capture_default_str();
   verb->add_option("--ranks", options.ranks, "MPI: ranks to start; 0: as many as the spec says")
       ->check(CLI::Range(0U, 100'000U));
@@ -60,11 +59,7 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
 }
 
 int run(const ExecuteOptions& options, const Terminal& terminal) {
-  if (const auto device = cuda_device_from(options.device)) {
-    return run_on_cuda(options, *device, terminal);
-  }
-  if (options.device == "mpi") return run_on_mpi(options, terminal);
-  return run_on_cpu(options, terminal);
+  return options.device == "mpi" ? run_on_mpi(options, terminal) : run_on_device(options, terminal);
 }
 
 }  // namespace schedlab

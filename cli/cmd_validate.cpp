@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_validate.hpp"
 
-#include "studies/execution/cuda_execution.hpp"
-#include "studies/execution/execution.hpp"
+#include "studies/execution/execution_device.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -15,7 +14,7 @@ namespace {
 /// What is measured, or was.
 void add_device_options(CLI::App& verb, ValidateOptions& options) {
   auto* device =
-      verb.add_option("--device", options.device, "What runs the plans: cpu, cuda or cuda:1");
+      verb.add_option("--device", options.device, "What runs the plans: " + device_choices());
   verb.add_option(
       "--workers", options.workers, "Worker threads; 0: as the machine was calibrated with");
   verb.add_option("--host", options.host, "Where the thread runs that makes the host calls")

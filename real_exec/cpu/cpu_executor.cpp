@@ -3,6 +3,7 @@
 
 #include "real_exec/cpu/cpu_run.hpp"
 #include "real_exec/cpu/cpu_threads.hpp"
+#include "real_exec/cpu/processor_name.hpp"
 #include "real_exec/executor/call_source.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/call_source.hpp"
@@ -41,8 +42,16 @@ std::uint32_t available_cores() {
 
 class CpuExecutor::Impl {
  public:
-  explicit Impl(const CpuExecutorOptions& options) : threads(options) {}
+  explicit Impl(const CpuExecutorOptions& options)
+      : threads(options),
+        properties{.name = processor_name(),
+                   .least_priority = 0,
+                   .greatest_priority = 1 - static_cast<int>(options.priority_levels),
+                   .units = threads.workers()},
+        run{.front_end = options.front_end} {}
   detail::CpuThreads threads;
+  DeviceProperties properties;
+  DeviceExecutorOptions run;
 };
 
 CpuExecutor::CpuExecutor(const CpuExecutorOptions& options)
@@ -53,23 +62,35 @@ std::uint32_t CpuExecutor::workers() const {
   return impl_->threads.workers();
 }
 
-void CpuExecutor::set_front_end(Duration per_kernel) {
-  SCHEDLAB_EXPECTS(per_kernel >= Duration{0}, "a negative cost of the front end");
-  impl_->threads.set_front_end(per_kernel);
+const DeviceProperties& CpuExecutor::properties() const {
+  return impl_->properties;
 }
 
-void CpuExecutor::run(const TaskGraph& graph, const Plan& plan, CpuWork& work, Execution& out) {
+DeviceExecutorOptions& CpuExecutor::run_options() {
+  return impl_->run;
+}
+
+void CpuExecutor::run(const TaskGraph& graph, const Plan& plan, DeviceWork& work, Execution& out) {
   out = {};
+  impl_->threads.set_front_end(impl_->run.front_end);
   detail::expect_one_host(plan, "the CPU executor");
   expect_well_formed(plan, graph.task_count());
   if (impl_->threads.options().host == HostPlacement::preloaded) expect_preloadable(plan);
   out.plan = plan;
-  impl_->threads.run(
-      graph, work, out.plan.streams, out.plan.graphs, detail::calls_of(out.plan), out);
+  impl_->threads.run(graph,
+                     dynamic_cast<CpuWork&>(work),
+                     out.plan.streams,
+                     out.plan.graphs,
+                     detail::calls_of(out.plan),
+                     out);
 }
 
-void CpuExecutor::run(const Problem& problem, OnlinePolicy& policy, CpuWork& work, Execution& out) {
+void CpuExecutor::run(const Problem& problem,
+                      OnlinePolicy& policy,
+                      DeviceWork& work,
+                      Execution& out) {
   out = {};
+  impl_->threads.set_front_end(impl_->run.front_end);
   if (impl_->threads.options().host == HostPlacement::preloaded) {
     throw InfeasibleError(
         "a policy that decides while it runs cannot be preloaded: capture it into device graphs "
@@ -80,7 +101,8 @@ void CpuExecutor::run(const Problem& problem, OnlinePolicy& policy, CpuWork& wor
   const IdVector<StreamId, StreamSpec> streams = source.plan().streams;
   const auto keep_plan = [&] { out.plan = std::move(plan); };
   try {
-    impl_->threads.run(problem.graph, work, streams, {}, detail::calls_of(source), out);
+    impl_->threads.run(
+        problem.graph, dynamic_cast<CpuWork&>(work), streams, {}, detail::calls_of(source), out);
   } catch (...) {
     keep_plan();
     throw;

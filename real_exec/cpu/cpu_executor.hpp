@@ -4,6 +4,7 @@
 #include "real_exec/cpu/cpu_work.hpp"
 #include "real_exec/cpu/host_placement.hpp"
 #include "real_exec/executor/execution.hpp"
+#include "real_exec/executor/plan_executor.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
@@ -40,18 +41,19 @@ struct CpuExecutorOptions {
 /// Runs plans on the cores of this machine: a stream machine with the simulator's semantics
 /// (docs/execution.md), whose compute units are worker threads. Threads are made once and sleep
 /// between runs. One run at a time; not thread-safe.
-class CpuExecutor {
+class CpuExecutor final : public PlanExecutor {
  public:
   /// Throws InfeasibleError if there are fewer cores than threads that want one of their own (with
   /// `pin`), DeviceError if threads cannot be made.
   explicit CpuExecutor(const CpuExecutorOptions& options);
   CpuExecutor(const CpuExecutor&) = delete;
   CpuExecutor& operator=(const CpuExecutor&) = delete;
-  ~CpuExecutor();
+  ~CpuExecutor() override;
 
   [[nodiscard]] std::uint32_t workers() const;
-  /// CpuExecutorOptions::front_end of the runs from now on.
-  void set_front_end(Duration per_kernel);
+  [[nodiscard]] const DeviceProperties& properties() const override;
+  /// The front end counts; tasks are timed in every run.
+  [[nodiscard]] DeviceExecutorOptions& run_options() override;
 
   /// Runs the plan. `out` is filled also if this throws.
   ///
@@ -59,9 +61,8 @@ class CpuExecutor {
   ///         cannot run (several devices or hosts, collectives, messages, a legacy default stream)
   ///         and when nothing can go on (deadlock, with what every stream waits for),
   ///         ExecutionError if a task throws, Interrupted if the stop flag was set.
-  void run(const TaskGraph& graph, const Plan& plan, CpuWork& work, Execution& out);
-  /// Asks the policy for each call in real time; out.plan is what it decided.
-  void run(const Problem& problem, OnlinePolicy& policy, CpuWork& work, Execution& out);
+  void run(const TaskGraph& graph, const Plan& plan, DeviceWork& work, Execution& out) override;
+  void run(const Problem& problem, OnlinePolicy& policy, DeviceWork& work, Execution& out) override;
 
  private:
   class Impl;

@@ -29,16 +29,16 @@ DeviceExecutorOptions& CudaExecutor::run_options() {
   return impl_->run;
 }
 
-void CudaExecutor::run(const TaskGraph& graph, const Plan& plan, CudaWork& work, Execution& out) {
-  impl_->backend.use(work);
+void CudaExecutor::run(const TaskGraph& graph, const Plan& plan, DeviceWork& work, Execution& out) {
+  impl_->backend.use(dynamic_cast<CudaWork&>(work));
   DeviceExecutor(impl_->backend, impl_->run).run(graph, plan, out);
 }
 
 void CudaExecutor::run(const Problem& problem,
                        OnlinePolicy& policy,
-                       CudaWork& work,
+                       DeviceWork& work,
                        Execution& out) {
-  impl_->backend.use(work);
+  impl_->backend.use(dynamic_cast<CudaWork&>(work));
   DeviceExecutor(impl_->backend, impl_->run).run(problem, policy, out);
 }
 

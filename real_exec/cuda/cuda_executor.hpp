@@ -3,6 +3,7 @@
 
 #include "real_exec/cuda/cuda_work.hpp"
 #include "real_exec/executor/device_executor.hpp"
+#include "real_exec/executor/plan_executor.hpp"
 #include "sim/base/enum_names.hpp"
 
 #include <cstdint>
@@ -43,7 +44,7 @@ struct CudaExecutorOptions {
 /// Runs plans on a CUDA device: DeviceExecutor on a backend of streams that do not block, events
 /// without timing and a workspace of cuBLAS per stream (docs/gpu_execution.md). One run at a time,
 /// by one thread.
-class CudaExecutor {
+class CudaExecutor final : public PlanExecutor {
  public:
   /// Throws DeviceError with the reason of cuda_available(), if cuBLAS cannot be loaded, or if the
   /// device's context exists already with another number of connections; InputError for
@@ -51,16 +52,15 @@ class CudaExecutor {
   explicit CudaExecutor(const CudaExecutorOptions& options = {});
   CudaExecutor(const CudaExecutor&) = delete;
   CudaExecutor& operator=(const CudaExecutor&) = delete;
-  ~CudaExecutor();
+  ~CudaExecutor() override;
 
-  [[nodiscard]] const DeviceProperties& properties() const;
-  /// As given; what may change between runs.
-  [[nodiscard]] DeviceExecutorOptions& run_options();
+  [[nodiscard]] const DeviceProperties& properties() const override;
+  [[nodiscard]] DeviceExecutorOptions& run_options() override;
 
   /// As DeviceExecutor::run(). The first run of a work launches one task of each operation before,
   /// so that code is loaded and cuBLAS has chosen when the clock starts.
-  void run(const TaskGraph& graph, const Plan& plan, CudaWork& work, Execution& out);
-  void run(const Problem& problem, OnlinePolicy& policy, CudaWork& work, Execution& out);
+  void run(const TaskGraph& graph, const Plan& plan, DeviceWork& work, Execution& out) override;
+  void run(const Problem& problem, OnlinePolicy& policy, DeviceWork& work, Execution& out) override;
 
   /// For works, which share the device with the executor.
   [[nodiscard]] std::shared_ptr<const detail::CudaContext> context() const;

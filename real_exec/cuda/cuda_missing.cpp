@@ -33,13 +33,13 @@ DeviceExecutorOptions& CudaExecutor::run_options() {
 }
 void CudaExecutor::run(const TaskGraph& /*graph*/,
                        const Plan& /*plan*/,
-                       CudaWork& /*work*/,
+                       DeviceWork& /*work*/,
                        Execution& /*out*/) {
   fail_without_cuda();
 }
 void CudaExecutor::run(const Problem& /*problem*/,
                        OnlinePolicy& /*policy*/,
-                       CudaWork& /*work*/,
+                       DeviceWork& /*work*/,
                        Execution& /*out*/) {
   fail_without_cuda();
 }
@@ -70,7 +70,7 @@ std::optional<AllocatedMemory> CudaRecurrentWork::memory() const {
 void CudaRecurrentWork::train_on(const PaddedBatch& /*batch*/) {
   fail_without_cuda();
 }
-void CudaRecurrentWork::continue_from(const CudaRecurrentWork& /*other*/) {
+void CudaRecurrentWork::continue_from(const TrainedNetwork& /*other*/) {
   fail_without_cuda();
 }
 float CudaRecurrentWork::loss() const {

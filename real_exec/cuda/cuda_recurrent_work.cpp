@@ -173,8 +173,9 @@ void CudaRecurrentWork::train_on(const PaddedBatch& batch) {
   implementation_->launches.arrays().train_on(batch);
 }
 
-void CudaRecurrentWork::continue_from(const CudaRecurrentWork& other) {
-  implementation_->launches.arrays().continue_from(other.implementation_->launches.arrays());
+void CudaRecurrentWork::continue_from(const TrainedNetwork& other) {
+  const auto& from = dynamic_cast<const CudaRecurrentWork&>(other);
+  implementation_->launches.arrays().continue_from(from.implementation_->launches.arrays());
 }
 
 float CudaRecurrentWork::loss() const {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "real_exec/cpu/proxy_work.hpp"
+#include "real_exec/executor/plan_executor.hpp"
 #include "real_exec/recurrent/padded_batch.hpp"
 #include "real_exec/recurrent/recurrent_values.hpp"
 #include "real_exec/recurrent/recurrent_work.hpp"
+#include "real_exec/recurrent/trained_network.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
@@ -27,20 +29,10 @@ struct CudaLaunch;
 class CudaExecutor;
 
 /// What the tasks of one graph launch on a CUDA device.
-class CudaWork {
+class CudaWork : public DeviceWork {
  public:
-  CudaWork() = default;
-  CudaWork(const CudaWork&) = delete;
-  CudaWork& operator=(const CudaWork&) = delete;
-  virtual ~CudaWork() = default;
-
   /// Puts the task's kernels and copies into a stream, in order. Throws DeviceError.
   virtual void launch(TaskId task, const detail::CudaLaunch& to) = 0;
-  /// Called before each run, with the device idle: what tasks add into starts at its first value
-  /// again. Returns when the device has done it.
-  virtual void reset() {}
-  /// Of the last run; nothing if the work does not count it.
-  [[nodiscard]] virtual std::optional<AllocatedMemory> memory() const { return std::nullopt; }
 
  private:
   friend class detail::CudaBackend;
@@ -73,7 +65,7 @@ struct EnumNames<CudaPrecision> {
 ///         by_tensor in bf16, and for what RecurrentWork refuses to take by tensor;
 ///         ContractViolation, naming the task, if `graph` is not recurrent(spec): the grid of its
 ///         kernels may differ, nothing else; DeviceError, for lack of memory above all.
-class CudaRecurrentWork final : public CudaWork {
+class CudaRecurrentWork final : public CudaWork, public TrainedNetwork {
  public:
   /// `precision`: nullopt: that of spec.type.
   CudaRecurrentWork(const CudaExecutor& executor,
@@ -91,17 +83,15 @@ class CudaRecurrentWork final : public CudaWork {
 
   [[nodiscard]] std::optional<AllocatedMemory> memory() const override;
 
-  /// As of RecurrentWork; between runs.
-  void train_on(const PaddedBatch& batch);
-  void continue_from(const CudaRecurrentWork& other);
-  [[nodiscard]] float loss() const;
-  [[nodiscard]] Bytes kept_memory() const;
+  void train_on(const PaddedBatch& batch) override;
+  void continue_from(const TrainedNetwork& other) override;
+  [[nodiscard]] float loss() const override;
+  [[nodiscard]] Bytes kept_memory() const override;
 
   [[nodiscard]] CudaPrecision precision() const;
   /// What the run was given; for a reference that computes the same.
   [[nodiscard]] const RecurrentInputs<float>& inputs() const;
-  /// After a run of all tasks; copies.
-  [[nodiscard]] RecurrentResults<float> results() const;
+  [[nodiscard]] RecurrentResults<float> results() const override;
 
  private:
   class Implementation;

@@ -130,8 +130,9 @@ void RecurrentWork::train_on(const PaddedBatch& batch) {
   implementation_->steps.train_on(batch);
 }
 
-void RecurrentWork::continue_from(const RecurrentWork& other) {
-  implementation_->steps.continue_from(other.implementation_->steps.state());
+void RecurrentWork::continue_from(const TrainedNetwork& other) {
+  const auto& from = dynamic_cast<const RecurrentWork&>(other);
+  implementation_->steps.continue_from(from.implementation_->steps.state());
 }
 
 float RecurrentWork::loss() const {

@@ -4,6 +4,7 @@
 #include "real_exec/cpu/cpu_work.hpp"
 #include "real_exec/recurrent/padded_batch.hpp"
 #include "real_exec/recurrent/recurrent_values.hpp"
+#include "real_exec/recurrent/trained_network.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
 
@@ -50,7 +51,7 @@ enum class TensorAllocation : std::uint8_t {
 /// recompute keep_all, whose intermediate results fused kernels do not have; ContractViolation,
 /// naming the task, if `graph` is not recurrent(spec): the grid of its kernels may differ, nothing
 /// else.
-class RecurrentWork final : public CpuWork {
+class RecurrentWork final : public CpuWork, public TrainedNetwork {
  public:
   RecurrentWork(const RecurrentSpec& spec,
                 const TaskGraph& graph,
@@ -66,25 +67,14 @@ class RecurrentWork final : public CpuWork {
   void reset() override;
   [[nodiscard]] std::optional<AllocatedMemory> memory() const override;
 
-  /// What runs from now on train on: these sequences, from states of zero. Nothing beyond the end
-  /// of a sequence counts in the loss, so that no gradient comes from there: gradients are those of
-  /// the sequences without their padding. Weights stay those that the next run starts from. Throws
-  /// InfeasibleError for bidirectional layers, whose reverse direction begins with padding, and for
-  /// another pass than training; ContractViolation for arrays of another size.
-  void train_on(const PaddedBatch& batch);
-  /// The next run starts from the weights that the last run of `other`, or of this, ended with. The
-  /// networks may differ in steps, not in layers. Throws InfeasibleError for another optimizer than
-  /// sgd: the kernels have the first step of adam only.
-  void continue_from(const RecurrentWork& other);
-  /// Of the last run; pass training.
-  [[nodiscard]] float loss() const;
-  /// Held between runs: arrays of tensors that have no memory of their own, and work space.
-  [[nodiscard]] Bytes kept_memory() const;
+  void train_on(const PaddedBatch& batch) override;
+  void continue_from(const TrainedNetwork& other) override;
+  [[nodiscard]] float loss() const override;
+  [[nodiscard]] Bytes kept_memory() const override;
 
   /// What the run was given, weights as they were drawn; for a reference that computes the same.
   [[nodiscard]] const RecurrentInputs<float>& inputs() const;
-  /// After a run of all tasks; copies.
-  [[nodiscard]] RecurrentResults<float> results() const;
+  [[nodiscard]] RecurrentResults<float> results() const override;
 
  private:
   class Implementation;

@@ -38,6 +38,14 @@ double mean_of(const std::vector<double>& errors, bool last) {
   return sum / static_cast<double>(count);
 }
 
+DeviceRequest request_of(const PassExecution& passes) {
+  return {.workers = passes.workers,
+          .host = passes.host.empty() ? HostPlacement::preloaded
+                                      : enum_from<HostPlacement>(passes.host),
+          .pin = passes.pin,
+          .allocation = passes.allocation};
+}
+
 }  // namespace
 
 ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
@@ -54,7 +62,9 @@ ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
       grid_(parsed_),
       space_(parsed_, grid_),
       runner_(space_, stop) {
-  device_ = make_step_device(space_, request, stop);
+  const NamedDevice device = *device_from(request.device);
+  const DeviceRequest settled = device.kind->prepare(request_of(request), space_);
+  executor_.emplace(space_, device.kind->open(device.number, settled, space_, stop), stop);
   space_.components().check_all();
   expect_trainable();
   network_ = *space_.components().recurrent_spec(0, Granularity::fine);
@@ -102,7 +112,19 @@ void ExecutedSteps::fill(const DataPass& pass,
                          std::uint64_t scenario) {
   const std::span members{pass.members.data() + batch.first, batch.sequences};
   corpus.fill(members, setup_.batch, pass.boundaries[batch.bucket], loss_weight, padded_);
-  device_->train_on(scenario, padded_);
+  network(scenario).train_on(padded_);
+}
+
+TrainedNetwork& ExecutedSteps::network(std::uint64_t scenario) {
+  TrainedNetwork* const found = executor_->network(scenario);
+  SCHEDLAB_EXPECTS(found != nullptr, "an executed pass of a workload that is not computed");
+  return *found;
+}
+
+/// One step; its makespan.
+Duration ExecutedSteps::execute(std::uint64_t scenario) {
+  executor_->execute(scenario, TaskTiming::none, run_);
+  return run_.trace.makespan();
 }
 
 /// Models with equal weights, each of which has run once.
@@ -114,13 +136,13 @@ ExecutedSteps::Models ExecutedSteps::made_models(const DataPass& pass,
   for (const SequenceBatch& batch : pass.batches) {
     if (models[batch.bucket]) continue;
     models[batch.bucket] = scenario_of(pass.boundaries[batch.bucket]);
-    device_->continue_from(*models[batch.bucket], origin);
+    network(*models[batch.bucket]).continue_from(network(origin));
     firsts[batch.bucket] = &batch;
   }
   for (std::size_t bucket = 0; bucket < models.size(); ++bucket) {
     if (!models[bucket]) continue;
     fill(pass, *firsts[bucket], corpus, *models[bucket]);
-    static_cast<void>(device_->execute(*models[bucket]));
+    static_cast<void>(execute(*models[bucket]));
   }
   return models;
 }
@@ -135,20 +157,20 @@ PassRun ExecutedSteps::train(const DataPass& pass,
   for (const SequenceBatch& batch : pass.batches) {
     const std::uint64_t scenario = *models[batch.bucket];
     fill(pass, batch, corpus, scenario);
-    if (last) device_->continue_from(scenario, *last);
-    result.training += device_->execute(scenario);
+    if (last) network(scenario).continue_from(network(*last));
+    result.training += execute(scenario);
     last = scenario;
     // loss = weight / 2 * sum of squares / real steps.
-    errors.push_back(2.0 * static_cast<double>(device_->loss(scenario)) /
+    errors.push_back(2.0 * static_cast<double>(network(scenario).loss()) /
                      static_cast<double>(loss_weight * static_cast<float>(output())));
-    if (const auto memory = device_->allocated(scenario)) {
+    if (const auto memory = executor_->allocated(scenario)) {
       result.tensors_peak = std::max(result.tensors_peak, memory->tensors_peak);
     }
   }
   result.total = std::chrono::steady_clock::now() - started;
   result.finite =
       std::all_of(errors.begin(), errors.end(), [](double x) { return std::isfinite(x); });
-  result.finite = result.finite && last && all_finite(device_->results(*last));
+  result.finite = result.finite && last && all_finite(network(*last).results());
   if (result.finite) {
     result.first_error = mean_of(errors, false);
     result.last_error = mean_of(errors, true);
@@ -161,9 +183,9 @@ PassRun ExecutedSteps::run(const DataPass& pass, const SequenceCorpus& corpus) {
   const Models models = made_models(pass, corpus);
   PassRun result = train(pass, corpus, models);
   for (const auto& model : models) {
-    if (model) result.models += device_->kept_memory(*model);
+    if (model) result.models += network(*model).kept_memory();
   }
-  device_->forget();
+  executor_->forget();
   return result;
 }
 

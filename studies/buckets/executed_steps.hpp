@@ -5,8 +5,8 @@
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
 #include "studies/buckets/bucket_spec.hpp"
-#include "studies/buckets/step_device.hpp"
 #include "studies/buckets/study_progress.hpp"
+#include "studies/execution/scenario_executor.hpp"
 #include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/grid.hpp"
 #include "studies/spec/spec.hpp"
@@ -21,6 +21,16 @@
 
 namespace schedlab {
 
+/// How the passes of a study are executed.
+struct PassExecution {
+  std::string device = "cpu";  ///< as --device names it; what follows but `allocation`: of the CPU
+  std::uint32_t workers = 0;   ///< 0: as the machine was calibrated with, else one per core
+  std::string host{};          ///< placement; empty: preloaded
+  bool pin = true;
+  TensorAllocation allocation = TensorAllocation::by_tensor;
+  std::uint32_t repetitions = 3;  ///< passes over the data for each row
+};
+
 /// A training step as it is predicted for the workers that run it.
 struct PredictedStep {
   Duration makespan{0};
@@ -31,14 +41,15 @@ struct PredictedStep {
 class ExecutedSteps {
  public:
   /// `spec` must outlive this. Throws InfeasibleError for what cannot be trained on sequences, or
-  /// has several ranks; InputError for a bad scenario; what make_step_device() throws.
+  /// has several ranks; InputError for a bad scenario; DeviceError if the device is
+  /// not there, and what its executor throws.
   ExecutedSteps(const BucketSpec& spec,
                 const TrainingSetup& setup,
                 const std::vector<std::int64_t>& lengths,
                 const PassExecution& request,
                 const StopFlag* stop);
 
-  [[nodiscard]] std::string device() const { return device_->name(); }
+  [[nodiscard]] std::string device() const { return executor_->traits().name; }
   [[nodiscard]] const PredictedStep& predicted(std::int64_t length);
   /// One pass: a model for each bucket, made before; the first step of each is run once more
   /// before and not counted; weights go on from batch to batch, and start equal in all passes.
@@ -53,6 +64,8 @@ class ExecutedSteps {
 
   [[nodiscard]] std::uint64_t scenario_of(std::int64_t length) const;
   void expect_trainable() const;
+  [[nodiscard]] TrainedNetwork& network(std::uint64_t scenario);
+  [[nodiscard]] Duration execute(std::uint64_t scenario);
   [[nodiscard]] Models made_models(const DataPass& pass, const SequenceCorpus& corpus);
   [[nodiscard]] PassRun train(const DataPass& pass,
                               const SequenceCorpus& corpus,
@@ -70,7 +83,8 @@ class ExecutedSteps {
   ScenarioSpace space_;
   RecurrentSpec network_;
   ScenarioRunner runner_;
-  std::unique_ptr<StepDevice> device_;
+  std::optional<ScenarioExecutor> executor_;
+  Execution run_;
   std::map<std::int64_t, PredictedStep> predicted_;
   PaddedBatch padded_;
 };

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/execution/execute_verb.hpp"
 
-#include "real_exec/recurrent/gemm.hpp"
+#include "profiler/kineto_json.hpp"
+#include "real_exec/executor/profiled_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
-#include "sim/base/statistics.hpp"
 #include "sim/trace/chrome_json.hpp"
 #include "sim/trace/document.hpp"
-#include "sim/trace/memory_use.hpp"
 #include "studies/base/output_folder.hpp"
-#include "studies/execution/cuda_execution.hpp"
-#include "studies/execution/execution.hpp"
 #include "studies/execution/memory_line.hpp"
+#include "studies/execution/scenario_executor.hpp"
 #include "studies/scenario/run_files.hpp"
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/spec/one_scenario.hpp"
@@ -22,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -29,218 +28,298 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint32_t warm_up_runs = 1;
+constexpr const char* kineto_file = "kineto.json";
 
 /// Throws InputError for an unknown device, or an option of another one.
-void expect_cpu(const ExecuteOptions& options) {
-  const auto fail = [](const char* flag, const std::string& found, const char* expected) {
-    throw InputError(
-        {.file = flag, .pointer = {}, .found = found, .expected = expected, .hint = {}});
-  };
-  if (options.device != "cpu") {
-    fail("--device",
-         fmt::format("\"{}\"", options.device),
-         "cpu, cuda (cuda:1 for the second) or mpi");
+NamedDevice device_of(const ExecuteOptions& options) {
+  const auto device = device_from(options.device);
+  if (!device) {
+    throw InputError({.file = "--device",
+                      .pointer = {},
+                      .found = fmt::format("\"{}\"", options.device),
+                      .expected = device_choices("mpi"),
+                      .hint = {}});
   }
-  if (options.ranks > 0) fail("--ranks", "--device cpu", "--device mpi with it");
-  const char* const expected = "--device cuda with it";
-  if (options.connections > 0) fail("--connections", "--device cpu", expected);
-  if (!options.precision.empty()) fail("--precision", "--device cpu", expected);
-  if (!options.products.empty()) fail("--products", "--device cpu", expected);
-  if (options.debug_sync) fail("--debug-sync", "--device cpu", expected);
-  if (options.profile) fail("--profile", "--device cpu", expected);
+  if (options.ranks > 0) {
+    throw InputError({.file = "--ranks",
+                      .pointer = {},
+                      .found = "--device " + options.device,
+                      .expected = "--device mpi with it",
+                      .hint = {}});
+  }
+  expect_flags_of(options.device,
+                  {{"--connections", options.connections > 0},
+                   {"--precision", !options.precision.empty()},
+                   {"--products", !options.products.empty()},
+                   {"--debug-sync", options.debug_sync},
+                   {"--profile", options.profile}});
+  return *device;
 }
 
-/// All runs of one scenario, and the one in the middle.
+DeviceRequest request_of(const ExecuteOptions& options) {
+  DeviceRequest request{.workers = options.workers,
+                        .host = enum_from<HostPlacement>(options.host),
+                        .pin = options.pin,
+                        .as_calibrated = false,
+                        .proxy = proxy_from(options.proxy),
+                        .allocation = *tensor_allocation_from(options.allocate),
+                        .precision = enum_from<CudaPrecision>(options.precision),
+                        .products = cuda_products_of(options.products),
+                        .debug_sync = options.debug_sync};
+  if (options.connections > 0) request.connections = options.connections;
+  return request;
+}
+
+/// Before the runs, and not after them.
+void expect_profiler() {
+  const ProfilerStatus status = profiler_available();
+  if (!status.available) throw DeviceError("--profile: " + status.reason);
+}
+
+void write_kineto(const std::filesystem::path& folder,
+                  const TaskGraph& graph,
+                  const ActivityLog& log) {
+  const KinetoOptions options{.name_of = [&graph](WorkId work) {
+    return work.kind() == WorkId::Kind::task ? graph.name(work.task())
+                                             : fmt::format("graph {}", work.graph());
+  }};
+  write_file_atomically(folder / kineto_file, kineto_json(log, options));
+}
+
+/// All runs of one scenario, and the one that is written.
 struct Repetitions {
-  std::vector<double> makespans_us;  // in the order of the runs
-  Execution median;
-  std::optional<AllocatedMemory> memory;  // most of all runs
+  std::vector<double> makespans_us;  // in order of size
+  /// The median one; where tasks are not seen, one more whose tasks were timed.
+  Execution shown;
+  std::optional<AllocatedMemory> memory;
+  ActivityLog log;  // of the shown run, if it was profiled
+
+  [[nodiscard]] double median_us() const { return makespans_us[(makespans_us.size() - 1) / 2]; }
 };
 
-/// Keeps what happened until a run failed, if that replaces no results. False: nothing was kept.
-bool keep_partial(OutputFolder& folder,
-                  ScenarioExecutor& executor,
-                  const Execution& run,
-                  const std::string& title) {
-  if (run.trace.tasks.empty()) return false;
-  const auto measured = executor.measured(0, run);
-  const TraceDocument document = make_document(
-      measured.problem(), run.plan, run.trace, title + " (incomplete)", "measured cpu");
-  write_file_atomically(folder.path() / "trace.partial.json", chrome_json(document, {}));
-  return folder.publish_remains();
-}
+/// One scenario executed from spec to folder.
+class ExecuteRun {
+ public:
+  ExecuteRun(const ExecuteOptions& options, const Terminal& terminal, const NamedDevice& device)
+      : options_(options),
+        terminal_(terminal),
+        spec_(load_spec(options.spec, &terminal.err)),
+        grid_(spec_),
+        space_(spec_, grid_),
+        executor_(space_, opened(device), terminal.stop),
+        folder_(whole_folder(options.out, "execute", options.overwrite), terminal.leftovers),
+        title_(fmt::format(
+            "{}: {} on {}", spec_.name, grid_.part_label(Part::policy, 0), traits().title)) {}
 
-Repetitions repeat(ScenarioExecutor& executor,
-                   const ExecuteOptions& options,
-                   const std::string& title,
-                   OutputFolder& folder,
-                   const Terminal& terminal) {
-  std::vector<Execution> runs;
-  Execution run;
-  std::optional<AllocatedMemory> memory;
-  try {
-    for (std::uint32_t i = 0; i < warm_up_runs + options.repetitions; ++i) {
-      executor.execute(0, run);
-      const auto allocated = executor.allocated(0);
-      if (allocated && (!memory || memory->tensors_peak < allocated->tensors_peak)) {
-        memory = allocated;
+  [[nodiscard]] int run() {
+    const Repetitions runs = repeat();
+    const Execution& shown = runs.shown;
+    const auto measured = executor_.measured(0, shown);
+    const Problem problem = measured.problem();
+    const Metrics metrics = compute_metrics(problem, shown.plan, shown.trace);
+    const TraceDocument document =
+        make_document(problem, shown.plan, shown.trace, title_, "measured " + traits().kind);
+    RunOrigin origin{.verb = "execute",
+                     .spec = split_given_text(spec_, space_.found_split(0).get()),
+                     .spec_file = spec_.file,
+                     .spec_folder = spec_.folder};
+    if (traits().workers > 0) {
+      origin.workers = traits().workers;
+      origin.host = options_.host;
+    }
+    RunFiles files = write_run_files(folder_.path(),
+                                     folder_.target(),
+                                     {.problem = problem,
+                                      .plan = shown.plan,
+                                      .origin = origin,
+                                      .with_trace = !options_.no_trace},
+                                     document,
+                                     metrics);
+    if (options_.profile) {
+      write_kineto(folder_.path(), problem.graph, runs.log);
+      files.files.emplace_back(kineto_file);
+    }
+    folder_.publish();
+    for (const std::string& notice : files.notices) terminal_.err << "note: " << notice << '\n';
+    note_losses(runs.log);
+    if (options_.json) {
+      print_json(runs, metrics, files);
+    } else {
+      print_text(runs, metrics, files);
+    }
+    return exit_done;
+  }
+
+ private:
+  [[nodiscard]] const DeviceTraits& traits() const { return executor_.traits(); }
+
+  [[nodiscard]] std::unique_ptr<ExecutionDevice> opened(const NamedDevice& device) {
+    expect_one_scenario(spec_, grid_);
+    const DeviceRequest request = device.kind->prepare(request_of(options_), space_);
+    space_.components().check_all();
+    if (options_.profile) expect_profiler();
+    return device.kind->open(device.number, request, space_, terminal_.stop);
+  }
+
+  /// Keeps what happened until a run failed, if that replaces no results.
+  void keep_partial(const Execution& run) {
+    if (run.trace.tasks.empty()) return;
+    const auto measured = executor_.measured(0, run);
+    const TraceDocument document = make_document(measured.problem(),
+                                                 run.plan,
+                                                 run.trace,
+                                                 title_ + " (incomplete)",
+                                                 "measured " + traits().kind);
+    write_file_atomically(folder_.path() / "trace.partial.json", chrome_json(document, {}));
+    if (!folder_.publish_remains()) return;
+    terminal_.err << fmt::format(
+        "note: {}/trace.partial.json holds the {} tasks that had started\n",
+        options_.out,
+        run.trace.tasks.size());
+  }
+
+  [[nodiscard]] Repetitions repeat() {
+    Repetitions all;
+    std::vector<Execution> runs;
+    Execution run;
+    try {
+      for (std::uint32_t i = 0; i < traits().warm_up_runs + options_.repetitions; ++i) {
+        executor_.execute(0, TaskTiming::none, run);
+        const auto allocated = executor_.allocated(0);
+        if (allocated && (!all.memory || all.memory->tensors_peak < allocated->tensors_peak)) {
+          all.memory = allocated;
+        }
+        if (i >= traits().warm_up_runs) runs.push_back(std::move(run));
       }
-      if (i >= warm_up_runs) runs.push_back(std::move(run));
+    } catch (const std::exception&) {
+      keep_partial(run);
+      throw;
     }
-  } catch (const std::exception&) {
-    if (keep_partial(folder, executor, run, title)) {
-      terminal.err << fmt::format(
-          "note: {}/trace.partial.json holds the {} tasks that had started\n",
-          options.out,
-          run.trace.tasks.size());
+    std::stable_sort(runs.begin(), runs.end(), [](const Execution& a, const Execution& b) {
+      return a.trace.makespan() < b.trace.makespan();
+    });
+    for (const Execution& one : runs) all.makespans_us.push_back(to_us(one.trace.makespan()));
+    if (traits().sees_blocks) {
+      all.shown = std::move(runs[(runs.size() - 1) / 2]);
+      return all;
     }
-    throw;
+    if (options_.profile) {
+      profile(all);
+    } else {
+      executor_.execute(0, TaskTiming::events, all.shown);
+    }
+    all.memory = executor_.allocated(0);
+    return all;
   }
-  Repetitions all;
-  all.memory = memory;
-  for (const Execution& one : runs) all.makespans_us.push_back(to_us(one.trace.makespan()));
-  std::vector<std::size_t> order(runs.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return all.makespans_us[a] < all.makespans_us[b];
-  });
-  all.median = std::move(runs[order[(order.size() - 1) / 2]]);
-  return all;
-}
 
-struct Said {
-  std::string title;
-  std::uint32_t workers = 0;
-  std::string host;
-  bool computes = false;
-  double median_us = 0;
-  double least_us = 0;
-  double most_us = 0;
-  double overhead_share = 0;  // of the workers' time, spent on recording
-  std::optional<AllocatedMemory> memory;
-};
+  /// One run under the profiler, which this process then cannot get rid of: nothing runs after it.
+  void profile(Repetitions& all) {
+    const CpuClock clock;
+    CuptiSession session{{}, clock};
+    LaunchProfiler observer{session};
+    const auto idle = [] {};  // a run returns with the device idle
+    executor_.observe(&observer);
+    executor_.execute(0, TaskTiming::none, all.shown);
+    session.discard(idle);
+    executor_.execute(0, TaskTiming::profiler, all.shown);
+    executor_.observe(nullptr);
+    all.log = session.finish(idle);
+    const TaskGraph& graph = *executor_.measured(0, {}).prepared->graph;
+    (void)set_profiled_times(all.shown, graph, all.log);
+  }
 
-void print(const Terminal& terminal,
-           const Said& said,
-           const Metrics& metrics,
-           const RunFiles& files,
-           const ExecuteOptions& options) {
-  if (options.json) {
+  void note_losses(const ActivityLog& log) const {
+    for (const auto& [name, problem] : log.problems.entries()) {
+      if (problem.severity < Severity::data_loss) continue;
+      terminal_.err << fmt::format("note: the profiler lost records: {} {}, the first: {}\n",
+                                   problem.count,
+                                   name,
+                                   problem.example);
+    }
+  }
+
+  /// Of the workers' time, what recording took.
+  [[nodiscard]] double overhead_share(const Execution& run) const {
+    return to_us(run.recording_overhead) / (traits().workers * to_us(run.trace.makespan()));
+  }
+
+  void print_json(const Repetitions& runs, const Metrics& metrics, const RunFiles& files) {
     nlohmann::ordered_json summary{{"verb", "execute"},
-                                   {"title", said.title},
-                                   {"out", options.out},
+                                   {"title", title_},
+                                   {"out", options_.out},
                                    {"files", files.files},
-                                   {"device", "cpu"},
-                                   {"workers", said.workers},
-                                   {"host", said.host},
-                                   {"computes", said.computes},
-                                   {"gemm", gemm_library()},
-                                   {"repetitions", options.repetitions},
-                                   {"makespan_us_median", said.median_us},
-                                   {"makespan_us_min", said.least_us},
-                                   {"makespan_us_max", said.most_us},
-                                   {"utilization", metrics.utilization},
-                                   {"recording_overhead_share", said.overhead_share}};
-    if (said.memory) {
-      summary["allocated_tensor_bytes"] = said.memory->tensors_peak.count();
-      summary["allocated_workspace_bytes"] = said.memory->workspace.count();
+                                   {"device", traits().kind}};
+    if (traits().workers > 0) {
+      summary["workers"] = traits().workers;
+      summary["host"] = options_.host;
+    } else {
+      summary["device_name"] = traits().title;
     }
-    terminal.out << summary.dump(2) << '\n';
-    return;
+    summary["computes"] = executor_.computes(0);
+    summary[traits().sees_blocks ? "gemm" : "products"] = traits().products;
+    summary["repetitions"] = options_.repetitions;
+    summary["makespan_us_median"] = runs.median_us();
+    summary["makespan_us_min"] = runs.makespans_us.front();
+    summary["makespan_us_max"] = runs.makespans_us.back();
+    if (!traits().sees_blocks) summary["timed_makespan_us"] = to_us(runs.shown.trace.makespan());
+    summary["utilization"] = metrics.utilization;
+    if (traits().sees_blocks) summary["recording_overhead_share"] = overhead_share(runs.shown);
+    if (runs.memory) {
+      summary["allocated_tensor_bytes"] = runs.memory->tensors_peak.count();
+      summary["allocated_workspace_bytes"] = runs.memory->workspace.count();
+    }
+    terminal_.out << summary.dump(2) << '\n';
   }
-  terminal.out << fmt::format(
-      "{}\n  measured on {} workers, host {}: makespan {:.3f} us (median of {} runs, {:.3f} to "
-      "{:.3f})\n  utilization {:.1f} %, recording took {:.2f} % of the workers' time\n  {} tasks, "
-      "{} "
-      "streams, {} events, {} host calls; {}\n{}  {}: {}\n",
-      said.title,
-      said.workers,
-      said.host,
-      said.median_us,
-      options.repetitions,
-      said.least_us,
-      said.most_us,
-      100 * metrics.utilization,
-      100 * said.overhead_share,
-      metrics.tasks,
-      metrics.streams,
-      metrics.events,
-      metrics.host_calls,
-      said.computes ? fmt::format("real kernels, matrix products by {}", gemm_library())
-                    : std::string{"stand-ins for the kernels"},
-      said.memory ? memory_line(*said.memory, metrics) : std::string{},
-      options.out,
-      fmt::join(files.files, ", "));
-}
 
-ExecutionSettings settings_from(const ExecuteOptions& options) {
-  ExecutionSettings settings{
-      .workers = options.workers, .pin = options.pin, .proxy = proxy_from(options.proxy)};
-  settings.host = *enum_from<HostPlacement>(options.host);
-  settings.allocation = *tensor_allocation_from(options.allocate);
-  if (settings.workers == 0) settings.workers = default_workers(settings.host);
-  return settings;
-}
+  void print_text(const Repetitions& runs, const Metrics& metrics, const RunFiles& files) {
+    const bool real = executor_.computes(0);
+    std::string on = traits().title;
+    std::string times;
+    std::string kernels = real ? "real kernels" : "stand-ins for the kernels";
+    if (traits().sees_blocks) {
+      on = fmt::format("{} workers, host {}", traits().workers, options_.host);
+      times = fmt::format("\n  utilization {:.1f} %, recording took {:.2f} % of the workers' time",
+                          100 * metrics.utilization,
+                          100 * overhead_share(runs.shown));
+    } else {
+      times = fmt::format("; {:.3f} us with every task timed", to_us(runs.shown.trace.makespan()));
+    }
+    if (real || !traits().sees_blocks) kernels += ", matrix products by " + traits().products;
+    terminal_.out << fmt::format(
+        "{}\n  measured on {}: makespan {:.3f} us (median of {} runs, {:.3f} to {:.3f}){}\n"
+        "  {} tasks, {} streams, {} events, {} host calls; {}\n{}  {}: {}\n",
+        title_,
+        on,
+        runs.median_us(),
+        options_.repetitions,
+        runs.makespans_us.front(),
+        runs.makespans_us.back(),
+        times,
+        metrics.tasks,
+        metrics.streams,
+        metrics.events,
+        metrics.host_calls,
+        kernels,
+        runs.memory ? memory_line(*runs.memory, metrics) : std::string{},
+        options_.out,
+        fmt::join(files.files, ", "));
+  }
+
+  const ExecuteOptions& options_;
+  const Terminal& terminal_;
+  Spec spec_;
+  Grid grid_;
+  ScenarioSpace space_;
+  ScenarioExecutor executor_;
+  OutputFolder folder_;
+  std::string title_;
+};
 
 }  // namespace
 
-int run_on_cpu(const ExecuteOptions& options, const Terminal& terminal) {
-  expect_cpu(options);
-  const Spec spec = load_spec(options.spec, &terminal.err);
-  const Grid grid(spec);
-  expect_one_scenario(spec, grid);
-  const ExecutionSettings settings = settings_from(options);
-  ScenarioSpace space(spec, grid);
-  space.prepare_for_execution(settings.workers, settings.host);
-  space.components().check_all();
-  OutputFolder folder(whole_folder(options.out, "execute", options.overwrite), terminal.leftovers);
-  const std::uint32_t levels =
-      space.components().machine(0).platform.devices[DeviceId{0}].priority_levels;
-  ScenarioExecutor executor(space, settings, levels, terminal.stop);
-
-  const std::string title =
-      fmt::format("{}: {} on this CPU", spec.name, grid.part_label(Part::policy, 0));
-  const Repetitions runs = repeat(executor, options, title, folder, terminal);
-  const auto measured = executor.measured(0, runs.median);
-  const Problem problem = measured.problem();
-  const Metrics metrics = compute_metrics(problem, runs.median.plan, runs.median.trace);
-  const TraceDocument document =
-      make_document(problem, runs.median.plan, runs.median.trace, title, "measured cpu");
-  const RunFiles files =
-      write_run_files(folder.path(),
-                      folder.target(),
-                      {.problem = problem,
-                       .plan = runs.median.plan,
-                       .origin = {.verb = "execute",
-                                  .spec = split_given_text(spec, space.found_split(0).get()),
-                                  .spec_file = spec.file,
-                                  .spec_folder = spec.folder,
-                                  .workers = executor.workers(),
-                                  .host = options.host},
-                       .with_trace = !options.no_trace},
-                      document,
-                      metrics);
-  folder.publish();
-  for (const std::string& notice : files.notices) terminal.err << "note: " << notice << '\n';
-
-  const auto [least, most] =
-      std::minmax_element(runs.makespans_us.begin(), runs.makespans_us.end());
-  print(terminal,
-        {.title = title,
-         .workers = executor.workers(),
-         .host = options.host,
-         .computes = executor.computes(0),
-         .median_us = to_us(runs.median.trace.makespan()),
-         .least_us = *least,
-         .most_us = *most,
-         .overhead_share = to_us(runs.median.recording_overhead) /
-                           (executor.workers() * to_us(runs.median.trace.makespan())),
-         .memory = runs.memory},
-        metrics,
-        files,
-        options);
-  return exit_done;
+int run_on_device(const ExecuteOptions& options, const Terminal& terminal) {
+  const NamedDevice device = device_of(options);
+  return ExecuteRun{options, terminal, device}.run();
 }
 
 }  // namespace schedlab

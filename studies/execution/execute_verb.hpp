@@ -29,12 +29,11 @@ struct ExecuteOptions {
   bool json = false;
 };
 
-/// `execute --device cpu`: runs one scenario for real, several times -> a folder with the files
-/// that `simulate` writes, of the run with the median makespan. A run that fails or is stopped
-/// leaves trace.partial.json with what happened until then. Throws InputError for another device.
-[[nodiscard]] int run_on_cpu(const ExecuteOptions& options, const Terminal& terminal);
-/// `execute` on a CUDA device: makespans from runs in which nothing is timed but the whole, then
-/// one run whose tasks are timed by events of the device, which gives the files.
-[[nodiscard]] int run_on_cuda(const ExecuteOptions& options, int device, const Terminal& terminal);
+/// `execute` on a device of device_kinds(): runs one scenario for real, several times -> a folder
+/// with the files that `simulate` writes. Of a device that sees its tasks they are of the run with
+/// the median makespan; else the makespans are of runs in which nothing is timed but the whole, and
+/// the files of one more run, whose tasks are timed. A run that fails or is stopped leaves
+/// trace.partial.json with what is known of it until then. Throws InputError for another device.
+[[nodiscard]] int run_on_device(const ExecuteOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

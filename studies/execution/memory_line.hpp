@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "real_exec/cpu/cpu_work.hpp"
+#include "real_exec/executor/plan_executor.hpp"
 #include "sim/trace/metrics.hpp"
 
 #include <string>

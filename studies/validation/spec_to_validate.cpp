@@ -2,7 +2,7 @@
 #include "studies/validation/spec_to_validate.hpp"
 
 #include "sim/base/error.hpp"
-#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/execution_device.hpp"
 #include "studies/spec/spec_edits.hpp"
 #include "studies/spec/spec_machine.hpp"
 #include "studies/validation/recording.hpp"
@@ -18,18 +18,12 @@ Spec with_machine(const Spec& spec, const std::string& machine) {
 }
 
 /// What is predicted and what is measured are of the same data type and connections.
-Spec with_cuda_options(const Spec& spec, const ValidateOptions& options) {
-  const char* given = options.connections > 0 ? "--connections" : nullptr;
-  if (!options.precision.empty()) given = "--precision";
-  if (!options.products.empty()) given = "--products";
-  if (given == nullptr) return spec;
-  if (!cuda_device_from(options.device)) {
-    throw InputError({.file = given,
-                      .pointer = {},
-                      .found = options.device.empty() ? "no device" : "--device " + options.device,
-                      .expected = "--device cuda with it",
-                      .hint = {}});
-  }
+Spec with_device_options(const Spec& spec, const ValidateOptions& options) {
+  expect_flags_of(options.device,
+                  {{"--connections", options.connections > 0},
+                   {"--precision", !options.precision.empty()},
+                   {"--products", !options.products.empty()}});
+  if (options.connections == 0 && options.precision.empty()) return spec;
   std::string text = spec.text;
   if (!options.precision.empty()) text = text_with_data_type(text, options.precision, spec.file);
   if (options.connections > 0) text = text_with_connections(text, options.connections);
@@ -50,7 +44,7 @@ Spec spec_to_validate(const ValidateOptions& options, std::ostream* notes) {
   Spec spec = load_spec(options.spec, notes);
   const std::string machine = machine_file(options);
   if (!machine.empty()) spec = with_machine(spec, machine);
-  return with_cuda_options(spec, options);
+  return with_device_options(spec, options);
 }
 
 }  // namespace schedlab

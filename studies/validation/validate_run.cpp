@@ -9,11 +9,10 @@
 #include "sim/trace/merged_chrome_json.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
-#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/scenario_executor.hpp"
 #include "studies/scenario/run_files.hpp"
 #include "studies/scenario/scenario_runner.hpp"
 #include "studies/sweep/trace_input.hpp"
-#include "studies/validation/cpu_measurer.hpp"
 #include "studies/validation/profile_calibration.hpp"
 #include "studies/validation/recording.hpp"
 #include "studies/validation/spec_to_validate.hpp"
@@ -136,31 +135,22 @@ class ValidateRun {
     } else if (parts_.measurer != nullptr) {
       measurer_ = parts_.measurer;
       ends_synchronized_ = parts_.ends_synchronized;
-    } else if (options_.device == "cpu") {
-      const ExecutionSettings settings =
-          calibrated_settings({.workers = options_.workers,
-                               .pin = options_.pin,
-                               .proxy = proxy_from(options_.proxy),
-                               .allocation = *tensor_allocation_from(options_.allocate)},
-                              enum_from<HostPlacement>(options_.host),
-                              space_);
-      space_.prepare_for_execution(settings.workers, settings.host);
+    } else if (const auto device = device_from(options_.device)) {
+      // The precision and the connections that were asked for are in the spec.
+      const DeviceRequest request =
+          device->kind->prepare({.workers = options_.workers,
+                                 .host = enum_from<HostPlacement>(options_.host),
+                                 .pin = options_.pin,
+                                 .proxy = proxy_from(options_.proxy),
+                                 .allocation = *tensor_allocation_from(options_.allocate),
+                                 .products = cuda_products_of(options_.products)},
+                                space_);
+      ends_synchronized_ = device->kind->ends_synchronized;
       if (!options_.predict_only) {
-        own_measurer_ = std::make_unique<CpuMeasurer>(space_, settings, terminal_.stop);
-        measurer_ = own_measurer_.get();
-      }
-    } else if (const auto device = cuda_device_from(options_.device)) {
-      ends_synchronized_ = true;
-      const auto connections = cuda_connections(space_);
-      if (!options_.predict_only) {
-        const CudaSettings settings{.device = *device,
-                                    .connections = connections,
-                                    .precision = std::nullopt,
-                                    .products = cuda_products_of(options_.products),
-                                    .proxy = proxy_from(options_.proxy),
-                                    .debug_sync = false,
-                                    .allocation = *tensor_allocation_from(options_.allocate)};
-        own_measurer_ = std::make_unique<CudaMeasurer>(space_, settings, terminal_.stop);
+        own_measurer_ = std::make_unique<DeviceMeasurer>(
+            space_,
+            device->kind->open(device->number, request, space_, terminal_.stop),
+            terminal_.stop);
         measurer_ = own_measurer_.get();
       }
     }

@@ -2,7 +2,7 @@
 #include "studies/validation/validate_verb.hpp"
 
 #include "sim/base/error.hpp"
-#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/execution_device.hpp"
 #include "studies/validation/spec_to_validate.hpp"
 #include "studies/validation/validate_run.hpp"
 
@@ -17,15 +17,14 @@ namespace schedlab {
 namespace {
 
 void expect_source(const ValidateOptions& options, const ValidateParts& parts) {
-  if (parts.measurer != nullptr || !options.recording.empty() || options.device == "cpu" ||
-      cuda_device_from(options.device)) {
+  if (parts.measurer != nullptr || !options.recording.empty() || device_from(options.device)) {
     return;
   }
   throw InputError({.file = "--device",
                     .pointer = {},
                     .found = options.device.empty() ? "neither --device nor --recording"
                                                     : fmt::format("\"{}\"", options.device),
-                    .expected = "--device cpu, cuda or cuda:1, or a recording",
+                    .expected = fmt::format("--device {}, or a recording", device_choices()),
                     .hint = "--recording DIR replays what validate --record DIR has written"});
 }
 

@@ -12,8 +12,8 @@ namespace schedlab {
 
 struct ValidateOptions {
   std::string spec{};
-  std::string device{};  ///< cpu, cuda or cuda:1
-  std::string host{};    ///< placement; empty: see calibrated_settings()
+  std::string device{};  ///< as --device names it
+  std::string host{};    ///< placement; empty: on a core of its own, if one is left
   std::string proxy{};   ///< "", "spin" or "shapes"
   std::string allocate = "whole_run";
   std::uint32_t connections = 0;  ///< of a CUDA device; 0: as the machine says

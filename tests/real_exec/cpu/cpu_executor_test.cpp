@@ -58,7 +58,7 @@ TEST_CASE(
   const Scene scene(schedlab::testing::gradient_grid(2, 3), Duration{1});
   constexpr Duration front_end = std::chrono::microseconds{50};
   CpuExecutor executor(options_for(1, HostPlacement::own_core));
-  executor.set_front_end(front_end);
+  executor.run_options().front_end = front_end;
   FakeWork work(scene.graph);
   Execution run;
   const Plan plan = make_policy("diagonal")->plan(scene.problem());

@@ -3,7 +3,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/schema_check.hpp"
-#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/cuda_device.hpp"
 #include "studies/spec/spec.hpp"
 #include "studies/spec/spec_edits.hpp"
 #include "studies/validation/recording.hpp"

@@ -4,7 +4,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/trace/chrome_json.hpp"
-#include "studies/execution/cuda_execution.hpp"
+#include "studies/execution/execution_device.hpp"
 #include "studies/explanation/explanation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -149,13 +149,18 @@ TEST_CASE("execute: a CUDA device that is not there is refused with the reason")
   CHECK_FALSE(fs::exists(session.target()));
 }
 
-TEST_CASE("words for CUDA devices") {
-  CHECK(cuda_device_from("cuda") == 0);
-  CHECK(cuda_device_from("cuda:3") == 3);
-  for (const char* word : {"cpu", "cuda3", "cuda:", "cuda:-1", "cuda:1x", "CUDA"}) {
+TEST_CASE("names of devices") {
+  const auto kind = [](const char* word) { return device_from(word).value().kind->name; };
+  CHECK(kind("cpu") == "cpu");
+  CHECK(kind("cuda") == "cuda");
+  CHECK(device_from("cuda")->number == 0);
+  CHECK(kind("cuda:3") == "cuda");
+  CHECK(device_from("cuda:3")->number == 3);
+  for (const char* word : {"", "cpu:1", "cuda3", "cuda:", "cuda:-1", "cuda:1x", "CUDA"}) {
     CAPTURE(word);
-    CHECK_FALSE(cuda_device_from(word).has_value());
+    CHECK_FALSE(device_from(word).has_value());
   }
+  CHECK(device_choices("mpi") == "cpu, cuda, cuda:1 or mpi");
 }
 
 TEST_CASE("execute: a stopped run throws, and nothing takes the folder's name") {

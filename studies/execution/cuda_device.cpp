@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/execution/cuda_device.hpp"
+
+#include "calibration/cuda_bench.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+namespace schedlab {
+namespace {
+
+class CudaDevice final : public ExecutionDevice {
+ public:
+  CudaDevice(int number, const DeviceRequest& request, const StopFlag* stop)
+      : request_(request),
+        executor_({.device = number,
+                   .connections = request.connections,
+                   .products = request.products,
+                   .run = {.debug_sync = request.debug_sync, .stop = stop}}),
+        traits_{.kind = "cuda",
+                .title = executor_.properties().name,
+                .name = fmt::format("{}, {} multiprocessors",
+                                    executor_.properties().name,
+                                    executor_.properties().units),
+                .products = std::string{to_string(request.products)},
+                .executor = "CUDA",
+                .warm_up_runs = 2,  // assumed: the clock rate rises within the first
+                .legacy_default_stream = true,
+                .ends_synchronized = true} {}
+
+  [[nodiscard]] const DeviceTraits& traits() const override { return traits_; }
+  [[nodiscard]] PlanExecutor& executor() override { return executor_; }
+
+  [[nodiscard]] MadeWork make_work(const PreparedProblem& problem,
+                                   const std::optional<RecurrentSpec>& spec) override {
+    if (spec && !request_.proxy) {
+      return {.work = std::make_unique<CudaRecurrentWork>(executor_,
+                                                          *spec,
+                                                          *problem.graph,
+                                                          execution_data_seed,
+                                                          request_.precision,
+                                                          request_.allocation),
+              .computes = true};
+    }
+    const CudaProxyOptions options{.kernels = request_.proxy.value_or(ProxyKernels::shapes),
+                                   .precision = request_.precision};
+    return {.work =
+                std::make_unique<CudaProxyWork>(executor_, *problem.graph, problem.costs, options)};
+  }
+
+ private:
+  DeviceRequest request_;
+  CudaExecutor executor_;
+  DeviceTraits traits_;
+};
+
+OpenedBench open_bench(int number, const BenchRequest& request) {
+  auto bench = std::make_unique<CudaBench>(CudaExecutorOptions{.device = number,
+                                                               .connections = request.connections,
+                                                               .products = request.products,
+                                                               .run = {.stop = request.stop}},
+                                           request.base);
+  MachineSpec base = bench->base();
+  return {.device = std::move(bench), .base = std::move(base)};
+}
+
+}  // namespace
+
+DeviceKind cuda_kind() {
+  return {.name = "cuda",
+          .numbered = true,
+          .own_flags = {"--connections", "--precision", "--products", "--debug-sync", "--profile"},
+          .ends_synchronized = true,
+          .prepare =
+              [](DeviceRequest request, ScenarioSpace& space) {
+                if (!request.connections) request.connections = cuda_connections(space);
+                return request;
+              },
+          .open = [](int number,
+                     const DeviceRequest& request,
+                     const ScenarioSpace& /*space*/,
+                     const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
+            return std::make_unique<CudaDevice>(number, request, stop);
+          },
+          .open_bench = &open_bench};
+}
+
+std::optional<std::uint32_t> cuda_connections(const ScenarioSpace& space) {
+  std::optional<std::uint32_t> number;
+  for (std::uint64_t i = 0; i < space.grid().part_count(Part::machine); ++i) {
+    const std::uint32_t found =
+        space.components().machine(i).platform.devices[DeviceId{0}].connections;
+    if (number && *number != found) {
+      throw InputError({.file = "machine",
+                        .pointer = "/connections",
+                        .found = fmt::format("{} and {}", *number, found),
+                        .expected = "one number of hardware connections, as a process has one",
+                        .hint = "run them one after the other, with --connections"});
+    }
+    number = found;
+  }
+  // 0 is one for each stream; more than 32 CUDA does not have (CUDA C++ Programming Guide,
+  // CUDA_DEVICE_MAX_CONNECTIONS).
+  constexpr std::uint32_t most = 32;
+  return number && *number >= 1 && *number <= most ? number : std::nullopt;
+}
+
+}  // namespace schedlab

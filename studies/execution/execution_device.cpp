@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/execution/execution_device.hpp"
+
+#include "sim/base/error.hpp"
+#include "studies/execution/cpu_device.hpp"
+#include "studies/execution/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace schedlab {
+namespace {
+
+/// The number in ":2", or 0 for nothing; nullopt: neither.
+std::optional<int> number_from(std::string_view word) {
+  if (word.empty()) return 0;
+  if (!word.starts_with(':')) return std::nullopt;
+  word.remove_prefix(1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc{} || end != word.data() + word.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+const std::vector<DeviceKind>& device_kinds() {
+  static const std::vector<DeviceKind> kinds{cpu_kind(), cuda_kind()};
+  return kinds;
+}
+
+std::optional<NamedDevice> device_from(std::string_view word) {
+  for (const DeviceKind& kind : device_kinds()) {
+    if (word == kind.name) return NamedDevice{.kind = &kind, .number = 0};
+    if (!kind.numbered || !word.starts_with(kind.name)) continue;
+    const auto number = number_from(word.substr(kind.name.size()));
+    if (number) return NamedDevice{.kind = &kind, .number = *number};
+  }
+  return std::nullopt;
+}
+
+std::string device_choices(std::string_view more) {
+  std::vector<std::string> words;
+  for (const DeviceKind& kind : device_kinds()) {
+    words.emplace_back(kind.name);
+    if (kind.numbered) words.push_back(fmt::format("{}:1", kind.name));
+  }
+  if (!more.empty()) words.emplace_back(more);
+  std::string text = words.front();
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    text += (i + 1 == words.size() ? " or " : ", ") + words[i];
+  }
+  return text;
+}
+
+void expect_flags_of(std::string_view device,
+                     std::initializer_list<std::pair<std::string_view, bool>> given) {
+  const auto own = device_from(device);
+  for (const auto& [flag, is_given] : given) {
+    if (!is_given) continue;
+    for (const DeviceKind& kind : device_kinds()) {
+      const auto& flags = kind.own_flags;
+      if (std::find(flags.begin(), flags.end(), flag) == flags.end()) continue;
+      if (own && own->kind == &kind) break;
+      throw InputError({.file = std::string{flag},
+                        .pointer = {},
+                        .found = device.empty() ? "no device" : fmt::format("--device {}", device),
+                        .expected = fmt::format("--device {} with it", kind.name),
+                        .hint = {}});
+    }
+  }
+}
+
+std::optional<ProxyKernels> proxy_from(std::string_view word) {
+  if (word == "spin") return ProxyKernels::spin;
+  if (word == "shapes") return ProxyKernels::shapes;
+  return std::nullopt;
+}
+
+CudaProducts cuda_products_of(std::string_view word) {
+  return enum_from<CudaProducts>(word).value_or(CudaProducts::cublas);
+}
+
+}  // namespace schedlab
