@@ -58,11 +58,10 @@ RuleProgress shown(Progress& progress, const Terminal& terminal) {
 CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
   CLI::App* verb =
       app.add_subcommand("calibrate", "Measure this computer and write a machine file");
-  verb->add_option(
-          "--device",
-          options.device,
-          "What to measure: cpu, or cuda (cuda:1 for the second), which also writes a rule "
-          "sheet beside FILE")
+  verb->add_option("--device",
+                   options.device,
+                   "What to measure: " + device_choices() +
+                       "; of a CUDA device a rule sheet is written beside FILE, too")
       ->capture_default_str();
   verb->add_option(
           "-o,--out", options.out, "Machine file to write, .json; an older one is replaced")

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cpu/cpu_executor.hpp"
 
-#include "real_exec/cpu/cpu_run.hpp"
+#include "real_exec/cpu/cpu_backend.hpp"
 #include "real_exec/cpu/cpu_threads.hpp"
-#include "real_exec/cpu/processor_name.hpp"
-#include "real_exec/executor/call_source.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engine/call_source.hpp"
 
 #include <fmt/format.h>
 
@@ -43,14 +40,23 @@ std::uint32_t available_cores() {
 class CpuExecutor::Impl {
  public:
   explicit Impl(const CpuExecutorOptions& options)
-      : threads(options),
-        properties{.name = processor_name(),
-                   .least_priority = 0,
-                   .greatest_priority = 1 - static_cast<int>(options.priority_levels),
-                   .units = threads.workers()},
-        run{.front_end = options.front_end} {}
-  detail::CpuThreads threads;
-  DeviceProperties properties;
+      : backend(options),
+        run{.record_hosts = options.record_hosts && options.host != HostPlacement::preloaded,
+            .front_end = options.front_end,
+            .stop = options.stop} {}
+
+  [[nodiscard]] bool preloaded() const {
+    return backend.options().host == HostPlacement::preloaded;
+  }
+  /// The backend sees its tasks in every run. What is preloaded is launched before time 0.
+  [[nodiscard]] DeviceExecutorOptions options() const {
+    DeviceExecutorOptions options = run;
+    options.timing = TaskTiming::none;
+    if (preloaded()) options.front_end = Duration{0};
+    return options;
+  }
+
+  detail::CpuBackend backend;
   DeviceExecutorOptions run;
 };
 
@@ -59,11 +65,11 @@ CpuExecutor::CpuExecutor(const CpuExecutorOptions& options)
 CpuExecutor::~CpuExecutor() = default;
 
 std::uint32_t CpuExecutor::workers() const {
-  return impl_->threads.workers();
+  return impl_->backend.workers();
 }
 
 const DeviceProperties& CpuExecutor::properties() const {
-  return impl_->properties;
+  return impl_->backend.properties();
 }
 
 DeviceExecutorOptions& CpuExecutor::run_options() {
@@ -72,17 +78,9 @@ DeviceExecutorOptions& CpuExecutor::run_options() {
 
 void CpuExecutor::run(const TaskGraph& graph, const Plan& plan, DeviceWork& work, Execution& out) {
   out = {};
-  impl_->threads.set_front_end(impl_->run.front_end);
-  detail::expect_one_host(plan, "the CPU executor");
-  expect_well_formed(plan, graph.task_count());
-  if (impl_->threads.options().host == HostPlacement::preloaded) expect_preloadable(plan);
-  out.plan = plan;
-  impl_->threads.run(graph,
-                     dynamic_cast<CpuWork&>(work),
-                     out.plan.streams,
-                     out.plan.graphs,
-                     detail::calls_of(out.plan),
-                     out);
+  impl_->backend.use(dynamic_cast<CpuWork&>(work));
+  if (impl_->preloaded()) expect_preloadable(plan);
+  DeviceExecutor(impl_->backend, impl_->options()).run(graph, plan, out);
 }
 
 void CpuExecutor::run(const Problem& problem,
@@ -90,24 +88,13 @@ void CpuExecutor::run(const Problem& problem,
                       DeviceWork& work,
                       Execution& out) {
   out = {};
-  impl_->threads.set_front_end(impl_->run.front_end);
-  if (impl_->threads.options().host == HostPlacement::preloaded) {
+  impl_->backend.use(dynamic_cast<CpuWork&>(work));
+  if (impl_->preloaded()) {
     throw InfeasibleError(
         "a policy that decides while it runs cannot be preloaded: capture it into device graphs "
         "(\"launch\": \"graph_launch\") or give the host a core");
   }
-  Plan plan;
-  PolicySource source(policy, problem, plan);
-  const IdVector<StreamId, StreamSpec> streams = source.plan().streams;
-  const auto keep_plan = [&] { out.plan = std::move(plan); };
-  try {
-    impl_->threads.run(
-        problem.graph, dynamic_cast<CpuWork&>(work), streams, {}, detail::calls_of(source), out);
-  } catch (...) {
-    keep_plan();
-    throw;
-  }
-  keep_plan();
+  DeviceExecutor(impl_->backend, impl_->options()).run(problem, policy, out);
 }
 
 }  // namespace schedlab

@@ -30,11 +30,4 @@ class BoundToCore {
 /// The calling thread sleeps as exactly as the system can (Linux rounds up by 50 us by default).
 void sleep_exactly();
 
-/// Tells the core that this thread only waits.
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
 }  // namespace schedlab::detail

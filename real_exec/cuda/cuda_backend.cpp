@@ -132,14 +132,14 @@ CpuClock CudaBackend::start_clock() {
   return clock;
 }
 
-void CudaBackend::create_stream(StreamId stream, int priority, StreamSync sync) {
+void CudaBackend::create_stream(StreamId stream, int priority, const StreamSpec& spec) {
   if (!streams_.contains(stream)) streams_.raw().resize(stream.value() + 1);
   Stream made;
   made.number = streams_made_++;
-  if (sync == StreamSync::legacy_default) {
+  if (spec.sync == StreamSync::legacy_default) {
     made.handle = cudaStreamLegacy;
   } else {
-    made.owned = make_stream(priority, sync == StreamSync::blocking);
+    made.owned = make_stream(priority, spec.sync == StreamSync::blocking);
     made.handle = made.owned.get();
   }
   streams_[stream] = std::move(made);

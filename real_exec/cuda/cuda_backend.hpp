@@ -31,7 +31,7 @@ class CudaBackend final : public DeviceBackend {
   void begin_run(const RunRequest& request) override;
   std::vector<LoadedNode> load_graph(const GraphRow& row, LaunchObserver* observer) override;
   [[nodiscard]] CpuClock start_clock() override;
-  void create_stream(StreamId stream, int priority, StreamSync sync) override;
+  void create_stream(StreamId stream, int priority, const StreamSpec& spec) override;
   void destroy_stream(StreamId stream) override;
   void launch(StreamId stream, TaskId task) override;
   void record(StreamId stream, EventId event) override;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "profiler/cpu_clock.hpp"
+#include "real_exec/executor/execution.hpp"
 #include "sim/base/ids.hpp"
+#include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/plan/device_graph.hpp"
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace schedlab {
@@ -19,11 +22,15 @@ namespace schedlab {
 /// What a device says of itself.
 struct DeviceProperties {
   std::string name;
+  std::string executor = "the device executor";  ///< who refuses a plan, in messages
   /// Priorities that its streams may have, as CUDA numbers them: lower is more urgent.
   int least_priority = 0;
   int greatest_priority = 0;
   std::uint32_t units = 0;  ///< multiprocessors or cores; 0 = not known
   Bytes memory{};           ///< 0 = not known
+  /// Cores of this computer: graphs are held as they are given, errors name their own tasks, and
+  /// every run has the times of its tasks.
+  bool is_host = false;
 
   /// The priority that a stream of a plan gets here: the plan's, clamped to the range.
   [[nodiscard]] int device_priority(int priority) const {
@@ -94,9 +101,10 @@ class LaunchObserver {
   virtual void after_graph(std::uint32_t /*graph*/, std::uint32_t /*row*/) {}
 };
 
-/// A device with streams and events as CUDA has them: all that DeviceExecutor asks of one. Another
-/// kind of device (ACL, OpenCL) is one more implementation. Streams and events bear the numbers
-/// that the plan gives them; what a task launches is the backend's own affair.
+/// A device with streams and events as CUDA has them: all that DeviceExecutor asks of one. The
+/// cores of this computer are one (CpuBackend); another kind (ACL, OpenCL) is one more
+/// implementation. Streams and events bear the numbers that the plan gives them; what a task
+/// launches is the backend's own affair.
 ///
 /// Calls mean what HostCall says. All may throw DeviceError, with the call and the device's own
 /// name of the error; errors of work that was launched earlier may come from any later call.
@@ -118,8 +126,10 @@ class DeviceBackend {
   /// The clock of the run, whose time 0 is now; the device is idle.
   [[nodiscard]] virtual CpuClock start_clock() = 0;
 
-  /// `priority` lies within the device's range.
-  virtual void create_stream(StreamId stream, int priority, StreamSync sync) = 0;
+  /// Before each call of the run and outside its time. Throws what has ended the run meanwhile.
+  virtual void before_call() {}
+  /// `priority` is the stream's within the device's range.
+  virtual void create_stream(StreamId stream, int priority, const StreamSpec& spec) = 0;
   /// Returns at once; work that is in the stream is still done.
   virtual void destroy_stream(StreamId stream) = 0;
   virtual void launch(StreamId stream, TaskId task) = 0;
@@ -131,8 +141,17 @@ class DeviceBackend {
   virtual void synchronize() = 0;
   /// A row that load_graph() has made; rows of one graph run one after another.
   virtual void launch_graph(StreamId stream, std::uint32_t graph, std::uint32_t row) = 0;
+  /// The host does nothing until then, or until it is asked to stop. By default it looks at the
+  /// clock all the time: a sleep of the system takes 50 us longer than asked for.
+  virtual void sleep_until(Time until, const CpuClock& clock, const StopFlag* stop) {
+    while (clock.now() < until && !stop_requested(stop)) std::this_thread::yield();
+  }
 
-  /// After the last call of a run, also of one that failed: everything is idle, or lost. Destroys
+  /// After the last call of a run, also of one that failed: adds to the trace what only the device
+  /// knows.
+  virtual void finish(Execution& /*out*/) {}
+
+  /// At the end, also of a run that failed or did not begin: everything is idle, or lost. Destroys
   /// streams and graphs. Does not throw.
   virtual void end_run() = 0;
   /// With TaskTiming::events, after synchronize() and before end_run(): the tasks that ran.

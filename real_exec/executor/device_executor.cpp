@@ -17,11 +17,13 @@ namespace {
 
 constexpr std::array<std::string_view, 3> timing_words{"none", "events", "profiler"};
 
-void expect_one_device(const TaskGraph& graph, const IdVector<StreamId, StreamSpec>& streams) {
+void expect_one_device(std::string_view executor,
+                       const TaskGraph& graph,
+                       const IdVector<StreamId, StreamSpec>& streams) {
   if (!graph.collectives().empty()) {
-    throw InfeasibleError("the device executor runs one device: the graph has collectives");
+    throw InfeasibleError(fmt::format("{} runs one device: the graph has collectives", executor));
   }
-  for (const StreamId id : streams.ids()) detail::expect_first_device(id, streams[id]);
+  for (const StreamId id : streams.ids()) detail::expect_first_device(executor, id, streams[id]);
 }
 
 /// When each task was launched, in launch order.
@@ -104,9 +106,10 @@ void set_task_times(Execution& run, std::span<const TaskTime> times) {
 
 void DeviceExecutor::run(const TaskGraph& graph, const Plan& plan, Execution& out) {
   out = {};
-  detail::expect_one_host(plan, "the device executor");
+  const std::string& executor = backend_.properties().executor;
+  detail::expect_one_host(plan, executor);
   expect_well_formed(plan, graph.task_count());
-  expect_one_device(graph, plan.streams);
+  expect_one_device(executor, graph, plan.streams);
   out.plan = plan;
   detail::DeviceRun run(backend_, options_, graph);
   run.execute(out.plan, detail::calls_of(out.plan), out);
@@ -118,7 +121,7 @@ void DeviceExecutor::run(const Problem& problem, OnlinePolicy& policy, Execution
   Plan plan;
   PolicySource source(policy, problem, plan);
   const Plan initial = source.plan();
-  expect_one_device(problem.graph, initial.streams);
+  expect_one_device(backend_.properties().executor, problem.graph, initial.streams);
   const detail::CallSource calls = detail::calls_of(source);
   detail::DeviceRun run(backend_, options_, problem.graph);
   try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/executor/device_run.hpp"
 
+#include "real_exec/executor/spin_lock.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
-#include <thread>
 
 namespace schedlab::detail {
 namespace {
@@ -37,12 +37,10 @@ std::vector<std::vector<StreamId>> launch_streams(const Plan& plan) {
 
 }  // namespace
 
-void expect_first_device(StreamId id, const StreamSpec& spec) {
+void expect_first_device(std::string_view executor, StreamId id, const StreamSpec& spec) {
   if (spec.device == DeviceId{0}) return;
-  throw InfeasibleError(
-      fmt::format("the device executor runs one device: stream {} is on device {}",
-                  id.value(),
-                  spec.device.value()));
+  throw InfeasibleError(fmt::format(
+      "{} runs one device: stream {} is on device {}", executor, id.value(), spec.device.value()));
 }
 
 void expect_graph_as_planned(const TaskGraph& tasks,
@@ -101,8 +99,9 @@ void DeviceRun::fail(const DeviceError& error) const {
 }
 
 void DeviceRun::create_stream(StreamId stream, const StreamSpec& spec) {
-  expect_first_device(stream, spec);
-  backend_.create_stream(stream, backend_.properties().device_priority(spec.priority), spec.sync);
+  const DeviceProperties& device = backend_.properties();
+  expect_first_device(device.executor, stream, spec);
+  backend_.create_stream(stream, device.device_priority(spec.priority), spec);
 }
 
 void DeviceRun::load_graphs(const Plan& plan) {
@@ -112,6 +111,11 @@ void DeviceRun::load_graphs(const Plan& plan) {
   };
   for (std::uint32_t g = 0; g < plan.graphs.size(); ++g) {
     const DeviceGraph& shape = plan.graphs[g];
+    if (backend_.properties().is_host) {
+      backend_.load_graph({.graph = g, .row = 0, .shape = shape, .priorities = {}},
+                          options_.observer);
+      continue;
+    }
     for (std::uint32_t r = 0; r < shape.launch_count(); ++r) {
       GraphRow row{.graph = g, .row = r, .shape = shape, .priorities = {}};
       for (std::uint32_t node = 0; node < shape.node_count(); ++node) {
@@ -141,6 +145,8 @@ void DeviceRun::launch(StreamId stream, TaskId task) {
     backend_.launch(stream, task);
     if (options_.observer != nullptr) options_.observer->after(task);
     if (options_.debug_sync) backend_.synchronize(stream);
+  } catch (const ContractViolation&) {
+    throw;
   } catch (const std::bad_alloc&) {
     what = "ran out of memory";
   } catch (const std::exception& error) {
@@ -189,9 +195,9 @@ void DeviceRun::synchronize(HostCall call) {
   }
 }
 
-/// Looks at the clock all the time: a sleep of the system takes 50 us longer than asked for.
-void DeviceRun::spin_until(Time until) const {
-  while (clock_.now() < until && !stop_requested(options_.stop)) std::this_thread::yield();
+/// Keeps the host's core busy, until the run is stopped at most.
+void DeviceRun::compute_until(Time until) const {
+  while (clock_.now() < until && !stop_requested(options_.stop)) relax();
 }
 
 void DeviceRun::make_call(const OnlineStep& step, const CallSource& calls, HostSpan& span) {
@@ -205,7 +211,7 @@ void DeviceRun::make_call(const OnlineStep& step, const CallSource& calls, HostS
     case HostCallKind::launch:
       if (options_.front_end > Duration{0}) {
         const std::uint32_t kernels = graph_.operation(call.task()).launches();
-        spin_until(span.started + options_.front_end * kernels);
+        compute_until(span.started + options_.front_end * kernels);
       }
       return launch(stream, call.task());
     case HostCallKind::record:
@@ -220,7 +226,7 @@ void DeviceRun::make_call(const OnlineStep& step, const CallSource& calls, HostS
       return;
     }
     case HostCallKind::sleep:
-      spin_until(span.started + call.sleep_time());
+      backend_.sleep_until(span.started + call.sleep_time(), clock_, options_.stop);
       span.blocked = clock_.now() - span.started;
       return;
     case HostCallKind::synchronize:
@@ -232,8 +238,8 @@ void DeviceRun::make_call(const OnlineStep& step, const CallSource& calls, HostS
     case HostCallKind::graph_launch:
       return launch_graph(stream, call.graph());
     default:
-      throw InfeasibleError(
-          fmt::format("the device executor cannot make the call {}", to_string(call.kind())));
+      throw InfeasibleError(fmt::format(
+          "{} cannot make the call {}", backend_.properties().executor, to_string(call.kind())));
   }
 }
 
@@ -244,6 +250,7 @@ void DeviceRun::make_calls(const CallSource& calls, Execution& out) {
     last_query_.reset();
     const auto step = calls.next(view);
     if (!step) return;
+    backend_.before_call();
     if (stop_requested(options_.stop)) throw Interrupted("the execution was stopped");
     all_awaited_ = step->call == HostCall::synchronize_all();
     HostSpan span{.host = HostId{0}, .call = index++, .what = step->call, .started = clock_.now()};
@@ -270,11 +277,14 @@ void DeviceRun::execute(const Plan& plan, const CallSource& calls, Execution& ou
     out.trace.ended = clock_.now();
     unfinished_.finished();
     if (options_.timing == TaskTiming::events) times_ = backend_.task_times();
+    backend_.finish(out);
   } catch (const DeviceError& error) {
     out.trace.ended = clock_.now();
+    backend_.finish(out);
     fail(error);
   } catch (...) {
     out.trace.ended = clock_.now();
+    backend_.finish(out);
     throw;
   }
 }

@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace schedlab::detail {
 
-/// Throws InfeasibleError if the stream is on another device than the first.
-void expect_first_device(StreamId id, const StreamSpec& spec);
+/// Throws InfeasibleError, which begins with `executor`, if the stream is on another device than
+/// the first.
+void expect_first_device(std::string_view executor, StreamId id, const StreamSpec& spec);
 
 /// Throws DeviceError, naming the first node that differs, if what a device holds is not the graph
 /// that it was given.
@@ -25,7 +27,10 @@ void expect_graph_as_planned(const TaskGraph& tasks,
 class DeviceRun {
  public:
   DeviceRun(DeviceBackend& backend, const DeviceExecutorOptions& options, const TaskGraph& graph)
-      : backend_(backend), options_(options), graph_(graph), unfinished_(graph) {}
+      : backend_(backend),
+        options_(options),
+        graph_(graph),
+        unfinished_(graph, !backend.properties().is_host) {}
 
   /// `plan`: streams that exist from the start, graphs and events; the calls come from `calls`.
   /// Fills out.trace but for its tasks, also if it throws.
@@ -43,7 +48,7 @@ class DeviceRun {
   void launch_graph(StreamId stream, std::uint32_t graph);
   [[nodiscard]] bool query(StreamId stream);
   void synchronize(HostCall call);
-  void spin_until(Time until) const;
+  void compute_until(Time until) const;
   /// What to throw for an error of a call that may be that of a task launched before.
   [[noreturn]] void fail(const DeviceError& error) const;
 

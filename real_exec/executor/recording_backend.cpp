@@ -56,13 +56,13 @@ CpuClock RecordingBackend::start_clock() {
   return CpuClock{};
 }
 
-void RecordingBackend::create_stream(StreamId stream, int priority, StreamSync sync) {
+void RecordingBackend::create_stream(StreamId stream, int priority, const StreamSpec& spec) {
   SCHEDLAB_EXPECTS(
       priority >= properties_.greatest_priority && priority <= properties_.least_priority,
       fmt::format("stream {} with priority {}", stream.value(), priority));
   note(HostCall::create_stream(stream));
   if (!streams_.contains(stream)) streams_.resize(stream.value() + 1);
-  streams_[stream] = {.priority = priority, .sync = sync, .open = true};
+  streams_[stream] = {.priority = priority, .sync = spec.sync, .open = true};
 }
 
 void RecordingBackend::destroy_stream(StreamId stream) {

@@ -58,7 +58,7 @@ class RecordingBackend final : public DeviceBackend {
   [[nodiscard]] CpuClock start_clock() override;
   /// ContractViolation for a priority outside the range, and below for a stream that is not open, a
   /// row that was not loaded, or any call outside a run.
-  void create_stream(StreamId stream, int priority, StreamSync sync) override;
+  void create_stream(StreamId stream, int priority, const StreamSpec& spec) override;
   void destroy_stream(StreamId stream) override;
   void launch(StreamId stream, TaskId task) override;
   void record(StreamId stream, EventId event) override;

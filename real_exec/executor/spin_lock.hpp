@@ -6,6 +6,13 @@
 
 namespace schedlab {
 
+/// Tells the core that this thread only waits.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
 /// A lock for sections of well under a microsecond. Gives way after a few looks: its holder may
 /// share the core.
 class SpinLock {

@@ -35,9 +35,13 @@ StreamMachine::StreamMachine(const TaskGraph& graph,
 void StreamMachine::open(const IdVector<StreamId, StreamSpec>& streams,
                          const std::vector<DeviceGraph>& graphs) {
   for (const StreamId id : streams.ids()) create_stream(id, streams[id]);
-  for (const DeviceGraph& graph : graphs) {
-    graphs_.push_back({.graph = &graph, .successors = std::make_unique<GraphSuccessors>(graph)});
-  }
+  for (std::uint32_t graph = 0; graph < graphs.size(); ++graph) load_graph(graph, graphs[graph]);
+}
+
+void StreamMachine::load_graph(std::uint32_t graph, const DeviceGraph& shape) {
+  if (graphs_.size() <= graph) graphs_.resize(graph + 1);
+  graphs_[graph].graph = &shape;
+  graphs_[graph].successors = std::make_unique<GraphSuccessors>(shape);
 }
 
 std::uint32_t StreamMachine::level_of(int priority) const {

@@ -48,6 +48,8 @@ class StreamMachine {
   /// The streams that exist from the start, and the plan's graphs, which must outlive this.
   void open(const IdVector<StreamId, StreamSpec>& streams, const std::vector<DeviceGraph>& graphs);
   void create_stream(StreamId stream, const StreamSpec& spec);
+  /// All rows of the plan's graph of this number. `shape` must outlive this.
+  void load_graph(std::uint32_t graph, const DeviceGraph& shape);
 
   // Host calls. ContractViolation for a task launched twice or an unknown stream or graph.
   void launch(StreamId stream, TaskId task, Time now);

@@ -13,10 +13,11 @@ UnfinishedTasks::Stream& UnfinishedTasks::of(StreamId stream) {
 }
 
 void UnfinishedTasks::launched(StreamId stream, TaskId task) {
-  of(stream).tasks.push_back(task);
+  if (kept_) of(stream).tasks.push_back(task);
 }
 
 void UnfinishedTasks::recorded(StreamId stream, EventId event) {
+  if (!kept_) return;
   if (!records_.contains(event)) records_.resize(event.value() + 1);
   records_[event] = {stream, of(stream).tasks.size()};
 }

@@ -14,8 +14,8 @@ namespace schedlab::detail {
 /// What the host has been told is all that counts, not what events order on the device.
 class UnfinishedTasks {
  public:
-  /// `graph` must outlive this.
-  explicit UnfinishedTasks(const TaskGraph& graph) : graph_(graph) {}
+  /// `graph` must outlive this. Without `kept` none is kept: nothing is ever unfinished.
+  explicit UnfinishedTasks(const TaskGraph& graph, bool kept = true) : graph_(graph), kept_(kept) {}
 
   void launched(StreamId stream, TaskId task);
   void recorded(StreamId stream, EventId event);
@@ -40,6 +40,7 @@ class UnfinishedTasks {
   Stream& of(StreamId stream);
 
   const TaskGraph& graph_;
+  bool kept_;
   IdVector<StreamId, Stream> streams_;
   IdVector<EventId, Record> records_;
 };

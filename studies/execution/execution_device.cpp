@@ -45,7 +45,7 @@ std::string device_choices(std::string_view more) {
   std::vector<std::string> words;
   for (const DeviceKind& kind : device_kinds()) {
     words.emplace_back(kind.name);
-    if (kind.numbered) words.push_back(fmt::format("{}:1", kind.name));
+    if (kind.numbered) words.push_back(fmt::format("{}:N", kind.name));
   }
   if (!more.empty()) words.emplace_back(more);
   std::string text = words.front();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/cpu/cpu_run.hpp"
+#include "real_exec/cpu/cpu_backend.hpp"
 
-#include "real_exec/cpu/cpu_threads.hpp"
+#include "real_exec/cpu/processor_name.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -13,13 +13,8 @@
 #include <utility>
 
 namespace schedlab::detail {
-namespace {
 
-using Guard = std::lock_guard<SpinLock>;
-
-}  // namespace
-
-CpuThreads::CpuThreads(const CpuExecutorOptions& options) : options_(options) {
+CpuBackend::CpuBackend(const CpuExecutorOptions& options) : options_(options) {
   const std::vector<std::uint32_t> cores = usable_cores();
   const auto count = static_cast<std::uint32_t>(cores.size());
   const std::uint32_t for_host = options.host == HostPlacement::own_core ? 1 : 0;
@@ -33,17 +28,23 @@ CpuThreads::CpuThreads(const CpuExecutorOptions& options) : options_(options) {
         workers_ + for_host,
         count));
   }
+  properties_ = {.name = processor_name(),
+                 .executor = "the CPU executor",
+                 .least_priority = 0,
+                 .greatest_priority = 1 - static_cast<int>(options.priority_levels),
+                 .units = workers_,
+                 .is_host = true};
   if (options.pin) host_core_ = cores.front();
   buffers_.resize(workers_);
   if (options.record_blocks) block_overhead_ = schedlab::recording_overhead();
   start_threads(cores);
 }
 
-CpuThreads::~CpuThreads() {
+CpuBackend::~CpuBackend() {
   stop_threads();
 }
 
-void CpuThreads::start_threads(const std::vector<std::uint32_t>& cores) {
+void CpuBackend::start_threads(const std::vector<std::uint32_t>& cores) {
   const std::size_t first = options_.host == HostPlacement::own_core ? 1 : 0;
   try {
     for (std::uint32_t w = 0; w < workers_; ++w) {
@@ -56,7 +57,7 @@ void CpuThreads::start_threads(const std::vector<std::uint32_t>& cores) {
   }
 }
 
-void CpuThreads::stop_threads() {
+void CpuBackend::stop_threads() {
   quit_.store(true);
   run_.fetch_add(1);
   run_.notify_all();
@@ -64,7 +65,7 @@ void CpuThreads::stop_threads() {
   threads_.clear();
 }
 
-void CpuThreads::worker_main(std::uint32_t worker, std::int64_t core) {
+void CpuBackend::worker_main(std::uint32_t worker, std::int64_t core) {
   try {
     if (core >= 0) bind_to_core(static_cast<std::uint32_t>(core));
     if (options_.prepare_worker != nullptr) options_.prepare_worker();
@@ -81,10 +82,10 @@ void CpuThreads::worker_main(std::uint32_t worker, std::int64_t core) {
   }
 }
 
-void CpuThreads::work_through_run(std::uint32_t worker) {
+void CpuBackend::work_through_run(std::uint32_t worker) {
   inside_.fetch_add(1);
   while (gate_.load(std::memory_order_acquire) == 0) {
-    if (gives_way(worker) || options_.host == HostPlacement::preloaded || !options_.pin) {
+    if (gives_way(worker) || preloaded() || !options_.pin) {
       std::this_thread::yield();
     } else {
       relax();
@@ -109,7 +110,7 @@ void CpuThreads::work_through_run(std::uint32_t worker) {
 }
 
 /// The next block, for which the worker waits if it must; nullopt: the run is over.
-std::optional<BlockOfWork> CpuThreads::next_block(std::uint32_t worker) {
+std::optional<BlockOfWork> CpuBackend::next_block(std::uint32_t worker) {
   while (true) {
     std::uint32_t seen = 0;
     {
@@ -125,11 +126,11 @@ std::optional<BlockOfWork> CpuThreads::next_block(std::uint32_t worker) {
       }
       seen = work_signal_.load(std::memory_order_relaxed);
     }
-    idle(worker, seen);
+    idle_until_told(worker, seen);
   }
 }
 
-bool CpuThreads::run_block(std::uint32_t worker,
+bool CpuBackend::run_block(std::uint32_t worker,
                            const BlockOfWork& block,
                            Time& started,
                            Time& ended) {
@@ -164,7 +165,7 @@ bool CpuThreads::run_block(std::uint32_t worker,
 }
 
 /// Until the signal is no longer what was seen: looks for a while, then sleeps.
-void CpuThreads::idle(std::uint32_t worker, std::uint32_t seen) const {
+void CpuBackend::idle_until_told(std::uint32_t worker, std::uint32_t seen) const {
   constexpr int looks_per_clock = 32;
   const bool yields = gives_way(worker) || !options_.pin;
   const Time until = clock_.now() + options_.spin;
@@ -181,18 +182,22 @@ void CpuThreads::idle(std::uint32_t worker, std::uint32_t seen) const {
   work_signal_.wait(seen);
 }
 
-void CpuThreads::tell_workers() {
+void CpuBackend::tell_workers() {
   work_signal_.fetch_add(1);
   work_signal_.notify_all();
 }
 
-void CpuThreads::tell_host_if_satisfied() {
+void CpuBackend::tell_workers_of_work() {
+  if (machine_->has_ready() && gate_.load(std::memory_order_relaxed) != 0) tell_workers();
+}
+
+void CpuBackend::tell_host_if_satisfied() {
   if (!host_wait_ || !satisfied(*host_wait_)) return;
   host_signal_.fetch_add(1);
   host_signal_.notify_all();
 }
 
-void CpuThreads::fail(std::exception_ptr failure) {
+void CpuBackend::fail(std::exception_ptr failure) {
   if (!failure_) failure_ = std::move(failure);
   ended_ = true;
   tell_workers();
@@ -201,7 +206,7 @@ void CpuThreads::fail(std::exception_ptr failure) {
 }
 
 /// Nothing runs, nothing can start, and the host waits for what will never be.
-void CpuThreads::fail_if_stuck() {
+void CpuBackend::fail_if_stuck() {
   if (ended_ || machine_->running() > 0 || machine_->has_ready() || !host_wait_ ||
       satisfied(*host_wait_)) {
     return;
@@ -214,73 +219,68 @@ void CpuThreads::fail_if_stuck() {
 }
 
 /// Time 0: all workers are awake and wait at the gate.
-void CpuThreads::release_workers() {
+void CpuBackend::release_workers() {
   while (inside_.load() < workers_) std::this_thread::yield();
   clock_.restart();
   gate_.store(1, std::memory_order_release);
 }
 
-void CpuThreads::run(const TaskGraph& graph,
-                     CpuWork& work,
-                     const IdVector<StreamId, StreamSpec>& streams,
-                     const std::vector<DeviceGraph>& graphs,
-                     const CallSource& calls,
-                     Execution& out) {
-  work.reset();
-  graph_ = &graph;
-  work_ = &work;
-  machine_.emplace(graph, work, options_.priority_levels, workers_);
-  machine_->open(streams, graphs);
+void CpuBackend::begin_run(const RunRequest& request) {
+  SCHEDLAB_EXPECTS(work_ != nullptr, "a run on the CPU without work");
+  work_->reset();
+  graph_ = &request.graph;
+  machine_.emplace(request.graph, *work_, options_.priority_levels, workers_);
   for (SpanBuffer& buffer : buffers_) buffer.clear();
-  ended_ = false;
   host_wait_.reset();
-  last_query_set_ = false;
-  {
-    const Guard guard(lock_);
-    failure_ = thread_failure_;
-    ended_ = failure_ != nullptr;
-  }
   gate_.store(0);
+  const Guard guard(lock_);
+  failure_ = thread_failure_;
+  ended_ = failure_ != nullptr;
+}
+
+std::vector<LoadedNode> CpuBackend::load_graph(const GraphRow& row, LaunchObserver* /*observer*/) {
+  machine_->load_graph(row.graph, row.shape);
+  return {};
+}
+
+CpuClock CpuBackend::start_clock() {
+  bound_.emplace(preloaded() ? -1 : host_core_);
+  awake_ = true;
   run_.fetch_add(1);
   run_.notify_all();
-  const bool preloaded = options_.host == HostPlacement::preloaded;
-  const BoundToCore bound(preloaded ? -1 : host_core_);
-  if (!preloaded) {
+  if (!preloaded()) {
     sleep_exactly();
     release_workers();
   }
-  try {
-    clock_.restart();
-    make_calls(calls, out);
-    host_calling_ = false;
-    if (preloaded) release_workers();
-    wait_for({});
-  } catch (...) {
-    const Guard guard(lock_);
-    fail(std::current_exception());
-  }
-  finish_run(out);
+  clock_.restart();
+  return clock_;
 }
 
-void CpuThreads::finish_run(Execution& out) {
-  const Time host_end = clock_.now();
-  if (gate_.load() == 0) release_workers();
+/// Every worker comes in once and goes out again.
+void CpuBackend::drain_workers() {
+  if (!awake_) return;
   {
     const Guard guard(lock_);
     ended_ = true;
     tell_workers();
   }
-  // Every worker comes in once and goes out again.
+  if (gate_.load() == 0) release_workers();
   while (true) {
     const std::uint32_t inside = inside_.load();
     if (inside == 0) break;
     inside_.wait(inside);
   }
+  awake_ = false;
+}
+
+void CpuBackend::finish(Execution& out) {
+  const Time host_end = clock_.now();
+  drain_workers();
   out.trace.tasks = machine_->spans(host_end);
   out.trace.flows = machine_->flows();
   Time last{};
   for (const TaskSpan& span : out.trace.tasks) last = std::max(last, span.ended);
-  if (options_.host == HostPlacement::preloaded) {
+  if (preloaded()) {
     for (TaskSpan& span : out.trace.tasks) span.submitted = Time{};
   } else if (!out.trace.hosts.empty()) {
     last = std::max(last, out.trace.hosts.back().ended);
@@ -290,8 +290,12 @@ void CpuThreads::finish_run(Execution& out) {
   for (const SpanBuffer& buffer : buffers_) buffers.push_back(&buffer);
   out.blocks = merge_spans(buffers);
   out.recording_overhead = block_overhead_ * static_cast<std::int64_t>(out.blocks.size());
+}
+
+void CpuBackend::end_run() {
+  drain_workers();
   machine_.reset();
-  if (failure_) std::rethrow_exception(failure_);
+  bound_.reset();
 }
 
 }  // namespace schedlab::detail

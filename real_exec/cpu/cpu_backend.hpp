@@ -4,42 +4,58 @@
 #include "profiler/cpu_clock.hpp"
 #include "profiler/span_buffer.hpp"
 #include "real_exec/cpu/cpu_executor.hpp"
-#include "real_exec/executor/call_source.hpp"
+#include "real_exec/cpu/cpu_threads.hpp"
+#include "real_exec/executor/device_backend.hpp"
 #include "real_exec/executor/spin_lock.hpp"
 #include "real_exec/executor/stream_machine.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 namespace schedlab::detail {
 
-/// The worker threads of an executor, and one run on them. The thread that calls run() is the host.
+/// This computer's cores as a device: worker threads run the blocks of a stream machine, the thread
+/// that drives the backend is the host.
 ///
 /// One spin lock guards the stream machine and what stands below it; it is held for well under a
 /// microsecond. Two counters tell threads to look again: `work_signal_` idle workers,
-/// `host_signal_` a waiting host.
-class CpuThreads {
+/// `host_signal_` a waiting host. Workers never call a virtual function of the backend.
+class CpuBackend final : public DeviceBackend {
  public:
-  explicit CpuThreads(const CpuExecutorOptions& options);
-  CpuThreads(const CpuThreads&) = delete;
-  CpuThreads& operator=(const CpuThreads&) = delete;
-  ~CpuThreads();
+  explicit CpuBackend(const CpuExecutorOptions& options);
+  CpuBackend(const CpuBackend&) = delete;
+  CpuBackend& operator=(const CpuBackend&) = delete;
+  ~CpuBackend() override;
 
   [[nodiscard]] std::uint32_t workers() const { return workers_; }
   [[nodiscard]] const CpuExecutorOptions& options() const { return options_; }
-  void set_front_end(Duration per_kernel) { options_.front_end = per_kernel; }
+  /// What tasks do in the runs from now on; must outlive them.
+  void use(CpuWork& work) { work_ = &work; }
 
-  /// Fills out.trace, out.blocks and out.recording_overhead, also if it throws.
-  void run(const TaskGraph& graph,
-           CpuWork& work,
-           const IdVector<StreamId, StreamSpec>& streams,
-           const std::vector<DeviceGraph>& graphs,
-           const CallSource& calls,
-           Execution& out);
+  [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
+  void begin_run(const RunRequest& request) override;
+  std::vector<LoadedNode> load_graph(const GraphRow& row, LaunchObserver* observer) override;
+  [[nodiscard]] CpuClock start_clock() override;
+  void before_call() override;
+  void create_stream(StreamId stream, int priority, const StreamSpec& spec) override;
+  void destroy_stream(StreamId stream) override;
+  void launch(StreamId stream, TaskId task) override;
+  void record(StreamId stream, EventId event) override;
+  void wait(StreamId stream, EventId event) override;
+  [[nodiscard]] bool idle(StreamId stream) override;
+  void synchronize(StreamId stream) override { await({.stream = stream, .event = {}}); }
+  void synchronize(EventId event) override { await({.stream = {}, .event = event}); }
+  void synchronize() override { await({}); }
+  void sleep_until(Time until, const CpuClock& clock, const StopFlag* stop) override;
+  void launch_graph(StreamId stream, std::uint32_t graph, std::uint32_t row) override;
+  void finish(Execution& out) override;
+  void end_run() override;
+  [[nodiscard]] std::vector<TaskTime> task_times() override { return {}; }
 
  private:
   /// What a host waits for: a stream or an event, or everything.
@@ -48,34 +64,36 @@ class CpuThreads {
     EventId event;
   };
 
+  using Guard = std::lock_guard<SpinLock>;
+
   void start_threads(const std::vector<std::uint32_t>& cores);
   void stop_threads();
   void worker_main(std::uint32_t worker, std::int64_t core);
   void work_through_run(std::uint32_t worker);
   std::optional<BlockOfWork> next_block(std::uint32_t worker);
   bool run_block(std::uint32_t worker, const BlockOfWork& block, Time& started, Time& ended);
-  void idle(std::uint32_t worker, std::uint32_t seen) const;
+  void idle_until_told(std::uint32_t worker, std::uint32_t seen) const;
   [[nodiscard]] bool gives_way(std::uint32_t worker) const {
     return worker == 0 && options_.host == HostPlacement::shares_core;
   }
+  [[nodiscard]] bool preloaded() const { return options_.host == HostPlacement::preloaded; }
 
-  void make_calls(const CallSource& calls, Execution& out);
-  void make_call(const OnlineStep& step, const CallSource& calls, HostSpan& span);
-  void sleep_until(Time until) const;
-  void prepare_launch(TaskId task, Time started) const;
-  void wait_for(const HostWait& wait);
+  void await(const HostWait& wait);
   [[nodiscard]] bool satisfied(const HostWait& wait) const;
   void release_workers();
+  void drain_workers();
 
   // With the lock held.
+  /// When a call is made: what is preloaded happens before time 0.
+  [[nodiscard]] Time call_time() const { return preloaded() ? Time{} : clock_.now(); }
+  void tell_workers_of_work();
   void tell_workers();
   void tell_host_if_satisfied();
   void fail(std::exception_ptr failure);
   void fail_if_stuck();
 
-  void finish_run(Execution& out);
-
   CpuExecutorOptions options_;
+  DeviceProperties properties_;
   std::uint32_t workers_ = 0;
   std::int64_t host_core_ = -1;
   std::vector<std::thread> threads_;
@@ -98,11 +116,11 @@ class CpuThreads {
   CpuWork* work_ = nullptr;
   std::optional<StreamMachine> machine_;
   CpuClock clock_;
+  bool awake_ = false;  // workers are in the run
+  std::optional<BoundToCore> bound_;
   bool ended_ = false;  // workers leave the run
   std::optional<HostWait> host_wait_;
   std::exception_ptr failure_;
-  bool last_query_set_ = false;
-  bool last_query_ = false;
 };
 
 }  // namespace schedlab::detail
