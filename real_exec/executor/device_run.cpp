@@ -166,7 +166,9 @@ void DeviceRun::launch(StreamId stream, TaskId task) {
 
 void DeviceRun::launch_graph(StreamId stream, std::uint32_t graph) {
   const std::uint32_t row = rows_[graph]++;
-  for (const TaskId task : (*graphs_)[graph].tasks(row)) unfinished_.launched(stream, task);
+  if (unfinished_.kept()) {
+    for (const TaskId task : (*graphs_)[graph].tasks(row)) unfinished_.launched(stream, task);
+  }
   if (options_.observer != nullptr) options_.observer->before_graph(graph, row);
   backend_.launch_graph(stream, graph, row);
   if (options_.observer != nullptr) options_.observer->after_graph(graph, row);

@@ -17,6 +17,7 @@ class UnfinishedTasks {
   /// `graph` must outlive this. Without `kept` none is kept: nothing is ever unfinished.
   explicit UnfinishedTasks(const TaskGraph& graph, bool kept = true) : graph_(graph), kept_(kept) {}
 
+  [[nodiscard]] bool kept() const { return kept_; }
   void launched(StreamId stream, TaskId task);
   void recorded(StreamId stream, EventId event);
   /// The host was told that a stream, an event's latest record, or everything is complete.
