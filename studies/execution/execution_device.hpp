@@ -94,17 +94,17 @@ struct BenchRequest {
 
 /// Where a device is calibrated: one of the two benches.
 struct OpenedBench {
-  std::unique_ptr<CalibrationBench> cores;
-  std::unique_ptr<DeviceBench> device;
+  std::unique_ptr<CalibrationBench> cores{};
+  std::unique_ptr<DeviceBench> device{};
   MachineSpec base{};  ///< of `device`: the machine it is believed to be
 };
 
 /// A kind of device that plans are executed on. An entry in device_kinds() is all that the verbs
 /// execute, validate, buckets and calibrate need to know of it.
 struct DeviceKind {
-  std::string_view name;                    ///< as --device names it
-  bool numbered = false;                    ///< "cuda:1" is the second one
-  std::vector<std::string_view> own_flags;  ///< that other kinds refuse
+  std::string_view name;                      ///< as --device names it
+  bool numbered = false;                      ///< "cuda:1" is the second one
+  std::vector<std::string_view> own_flags{};  ///< that other kinds refuse
   /// Runs end when the host has waited for the device. Else with the last activity.
   bool ends_synchronized = false;
   bool calibrates_for_seconds = false;  ///< `calibrate --seconds` says for how long

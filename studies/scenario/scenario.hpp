@@ -68,12 +68,12 @@ struct SettledCosts {
 struct FullRun {
   Scenario scenario;
   /// What caches made of the costs in this run; nullptr: the costs are those of the scenario.
-  std::shared_ptr<const SettledCosts> settled;
-  Plan plan;
-  Trace trace;
-  std::vector<Finding> findings;
-  Samples samples;  ///< on a machine that scatters, if they were asked for; plan and trace are
-                    ///< without noise
+  std::shared_ptr<const SettledCosts> settled{};
+  Plan plan{};
+  Trace trace{};
+  std::vector<Finding> findings{};
+  Samples samples{};  ///< on a machine that scatters, if they were asked for; plan and trace are
+                      ///< without noise
 
   /// The scenario's, with the costs of this run.
   [[nodiscard]] Problem problem() const;
