@@ -3,21 +3,23 @@
 
 #include "calibration/simulated_device_bench.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/fields.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/base/robust_statistics.hpp"
-#include "sim/base/schema_parts.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using schema::Json;
 
 constexpr double tolerance = 0.1;  // of what is assumed; data sheets are no better
 
@@ -98,8 +100,30 @@ std::string spread_text(const MeasuredRule& rule) {
   return fmt::format("{:.3g} to {:.3g}", rule.low, rule.high);
 }
 
-Json optional_number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
+Fields<MeasuredRule> rule_fields() {
+  using M = MeasuredRule;
+  static constexpr std::array<std::string_view, 5> units{"us", "count", "GB/s", "ratio", "yes_no"};
+  return {{"name", &M::name},
+          {"question", &M::question},
+          {"unit", &M::unit, {.words = units}},
+          {"machine_number", &M::pointer, unless_empty},
+          {"value", &M::value, or_null},
+          when<M>([](const M& m) { return m.value.has_value(); },
+                  {{"low", &M::low}, {"high", &M::high}, {"spread", &M::spread}}),
+          {"runs", &M::runs},
+          {"at_least", &M::at_least},
+          {"assumed", &M::assumed, or_null},
+          {"verdict", &M::verdict},
+          {"note", &M::note, unless_empty}};
+}
+
+Fields<RuleSheet> sheet_fields() {
+  using S = RuleSheet;
+  return {{"device", &S::device},
+          {"software", &S::software},
+          {"date", &S::date},
+          {"machine", &S::machine},
+          {"rules", &S::rules, rule_fields()}};
 }
 
 }  // namespace
@@ -140,68 +164,14 @@ RuleSheet make_rule_sheet(DeviceBench& device,
 }
 
 std::string rule_sheet_json(const RuleSheet& sheet) {
-  Json rules = Json::array();
-  for (const MeasuredRule& rule : sheet.rules) {
-    Json entry{{"name", rule.name}, {"question", rule.question}, {"unit", rule.unit}};
-    if (!rule.pointer.empty()) entry["machine_number"] = rule.pointer;
-    entry["value"] = optional_number(rule.value);
-    if (rule.value) {
-      entry["low"] = rule.low;
-      entry["high"] = rule.high;
-      entry["spread"] = rule.spread;
-    }
-    entry["runs"] = rule.runs;
-    entry["at_least"] = rule.at_least;
-    entry["assumed"] = optional_number(rule.assumed);
-    entry["verdict"] = std::string{to_string(rule.verdict)};
-    if (!rule.note.empty()) entry["note"] = rule.note;
-    rules.push_back(std::move(entry));
-  }
-  const Json root{{"schedlab", "rule_sheet"},
-                  {"version", 1},
-                  {"device", sheet.device},
-                  {"software", sheet.software},
-                  {"date", sheet.date},
-                  {"machine", sheet.machine},
-                  {"rules", std::move(rules)}};
+  Json root{{"schedlab", "rule_sheet"}, {"version", 1}};
+  sheet_fields().add_to(root, sheet);
   return root.dump(2) + "\n";
 }
 
 std::string rule_sheet_schema() {
-  const Json text{{"type", "string"}};
-  const Json number{{"type", "number"}};
-  const Json or_null{{"type", {"number", "null"}}};
-  const auto words = [](std::initializer_list<std::string_view> all) {
-    Json list = Json::array();
-    for (const std::string_view word : all) list.push_back(std::string{word});
-    return Json{{"type", "string"}, {"enum", std::move(list)}};
-  };
-  const Json rule = schema::object(
-      {{"name", text},
-       {"question", text},
-       {"unit", words({"us", "count", "GB/s", "ratio", "yes_no"})},
-       {"machine_number", text},
-       {"value", or_null},
-       {"low", number},
-       {"high", number},
-       {"spread", number},
-       {"runs", {{"type", "integer"}, {"minimum", 0}}},
-       {"at_least", {{"type", "boolean"}}},
-       {"assumed", or_null},
-       {"verdict",
-        words({to_string(RuleVerdict::agrees),
-               to_string(RuleVerdict::differs),
-               to_string(RuleVerdict::not_measured),
-               to_string(RuleVerdict::not_simulated)})},
-       {"note", text}},
-      {"name", "question", "unit", "value", "runs", "at_least", "assumed", "verdict"});
-  const Json sheet = schema::object({{"device", text},
-                                     {"software", text},
-                                     {"date", text},
-                                     {"machine", text},
-                                     {"rules", {{"type", "array"}, {"items", rule}}}},
-                                    {"device", "machine", "rules"});
-  return schema::file("SchedLab rule sheet of a device", "rule_sheet", sheet).dump(2);
+  return schema::file("SchedLab rule sheet of a device", "rule_sheet", sheet_fields().schema())
+      .dump(2);
 }
 
 std::string rule_sheet_text(const RuleSheet& sheet) {

@@ -1,12 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/metrics_json.hpp"
 
+#include "sim/base/schema_parts.hpp"
+#include "sim/trace/summary_fields.hpp"
 #include "sim/trace/text_buffer.hpp"
 #include "sim/trace/utilization.hpp"
 
-namespace schedlab {
+#include <array>
+#include <variant>
 
+namespace schedlab {
 namespace {
+
+using schema::Json;
+
+void put_json(TextBuffer& out, const Json& json);
+
+/// A list or an object on one line.
+void put_items(TextBuffer& out, const Json& json) {
+  std::string_view separator;
+  for (const auto& [key, item] : json.items()) {
+    out << separator;
+    separator = ", ";
+    if (json.is_object()) out.json_string(key) << ": ";
+    put_json(out, item);
+  }
+}
+
+void put_json(TextBuffer& out, const Json& json) {
+  if (json.is_array()) {
+    out << '[';
+    put_items(out, json);
+    out << ']';
+  } else if (json.is_object()) {
+    out << '{';
+    put_items(out, json);
+    out << '}';
+  } else if (json.is_string()) {
+    out.json_string(json.get_ref<const std::string&>());
+  } else if (json.is_number_float()) {
+    out << json.get<double>();
+  } else {
+    out << json.dump();
+  }
+}
+
+struct PutValue {
+  TextBuffer& out;
+  void operator()(std::monostate) const { out << "null"; }
+  void operator()(bool flag) const { out << (flag ? "true" : "false"); }
+  void operator()(Duration time) const { out.microseconds(time.count()); }
+  void operator()(const std::string& text) const { out.json_string(text); }
+  void operator()(const Json& json) const { put_json(out, json); }
+  void operator()(const auto& number) const { out << number; }
+};
 
 /// Writes one JSON object, a key per line.
 class ObjectWriter {
@@ -26,15 +73,14 @@ class ObjectWriter {
     out_.json_string(name) << ": ";
     return out_;
   }
-  template <class Value>
-  void number(std::string_view name, Value value) {
-    key(name) << value;
-  }
-  void text(std::string_view name, std::string_view value) { key(name).json_string(value); }
-  /// NAME_us and NAME_ps.
-  void time(std::string_view name, Duration value) {
-    key(std::string{name} + "_us").microseconds(value.count());
-    key(std::string{name} + "_ps") << value.count();
+  template <class T>
+  void fields(const Fields<T>& fields, const T& of) {
+    for (const Field& field : fields) {
+      const FieldValue value = field.value(&of);
+      if (!std::holds_alternative<std::monostate>(value)) {
+        std::visit(PutValue{key(field.name)}, value);
+      }
+    }
   }
 
  private:
@@ -49,143 +95,208 @@ class ObjectWriter {
   bool first_ = true;
 };
 
-/// A list of objects, one per line.
-template <class Items, class Write>
-void write_list(TextBuffer& out, const Items& items, const Write& write) {
+template <class T>
+void write_object(TextBuffer& out, const Fields<T>& fields, const T& of) {
+  ObjectWriter object{out, 2};
+  object.fields(fields, of);
+  object.close();
+}
+
+/// A list of objects, one per line; `view_of` an item has the fields.
+template <class T, class Items, class View>
+void write_list(TextBuffer& out, const Fields<T>& fields, const Items& items, const View& view_of) {
   out << '[';
   bool first = true;
   for (const auto& item : items) {
     out << (first ? "\n    " : ",\n    ");
     first = false;
     ObjectWriter object{out, 2, true};
-    write(object, item);
+    object.fields<T>(fields, view_of(item));
     object.close();
   }
   out << (first ? "]" : "\n  ]");
 }
 
-void write_summary(ObjectWriter& root, const Metrics& metrics) {
-  root.time("makespan", metrics.makespan);
-  root.number("utilization", metrics.utilization);
-  root.number("busy_share", metrics.busy_share);
-  root.number("mean_concurrency", metrics.mean_concurrency);
-  root.number("overlap_share", metrics.overlap_share);
-  root.number("matmul_share", metrics.matmul_share);
-  root.time("overlap", metrics.overlap);
-  root.time("critical_busy", metrics.critical_busy);
-  root.number("host_busy_share", metrics.host_busy_share);
-  root.number("host_bound_share", metrics.host_bound_share);
-  root.time("host_blocked", metrics.host_blocked);
-  root.time("load", metrics.load);
-  root.time("head_overhead", metrics.head_overhead);
-  root.time("collective_wait", metrics.collective_wait);
-  root.number("peak_memory_bytes", metrics.peak_memory.count());
-  if (metrics.bubble_share) root.number("bubble_share", *metrics.bubble_share);
-  if (!metrics.stage_peak_memory.empty()) {
-    TextBuffer& out = root.key("stage_peak_memory_bytes");
-    std::string_view separator = "[";
-    for (const Bytes peak : metrics.stage_peak_memory) {
-      out << separator << peak.count();
-      separator = ", ";
-    }
-    out << ']';
-  }
-  root.number("tasks", metrics.tasks);
-  root.number("launches", metrics.launches);
-  root.number("host_calls", metrics.host_calls);
-  root.number("records", metrics.records);
-  root.number("waits", metrics.waits);
-  root.number("queries", metrics.queries);
-  root.number("events", metrics.events);
-  root.number("streams", metrics.streams);
+/// What the file says first.
+struct Heading {
+  std::string_view title;
+  std::string_view policy;
+  std::string_view machine;
+};
+
+const Fields<Heading>& heading_fields() {
+  static const Fields<Heading> fields{
+      {"title", &Heading::title}, {"policy", &Heading::policy}, {"machine", &Heading::machine}};
+  return fields;
 }
+
+const Fields<Summary>& bound_fields() {
+  using S = Summary;
+  static constexpr std::array<std::string_view, 3> words{"critical_path", "work", "host_issue"};
+  static const Fields<S> fields{
+      time_fields<S>("critical_path", [](const S& s) { return s.bounds.critical_path; }),
+      time_fields<S>("work", [](const S& s) { return s.bounds.work; }),
+      time_fields<S>("host_issue", [](const S& s) { return s.bounds.host_issue; }),
+      {"largest", [](const S& s) { return s.bounds.largest_name(); }, {.words = words}},
+      {"gap", &S::gap}};
+  return fields;
+}
+
+const Fields<DeviceMemory>& memory_fields() {
+  using M = DeviceMemory;
+  static const Fields<M> fields{
+      {"device", &M::device},
+      {"capacity_bytes", &M::capacity},
+      {"persistent_bytes", &M::persistent},
+      {"peak_bytes", &M::peak},
+      {"peak_at_ps", [](const M& m) { return m.peak_at.time_since_epoch().count(); }, from_zero},
+      {"held_at_peak",
+       &M::holders,
+       Fields<MemoryHolder>{{"name", &MemoryHolder::name},
+                            {"tensors", &MemoryHolder::tensors},
+                            {"bytes", &MemoryHolder::bytes}}}};
+  return fields;
+}
+
+/// A number of picoseconds that is never negative.
+template <class T>
+Fields<T> ps_field(std::string name, Duration T::*member) {
+  return {std::move(name), [member](const T& of) { return (of.*member).count(); }, from_zero};
+}
+
+struct NamedStreamUse : StreamUse {
+  std::string name;
+};
+
+const Fields<NamedStreamUse>& stream_fields() {
+  using U = NamedStreamUse;
+  const auto time = [](const char* name, Duration StreamUse::*member) {
+    return ps_field<U>(name, member);
+  };
+  static const Fields<U> fields{{"stream", &U::name},
+                                {"tasks", &U::tasks},
+                                time("busy_ps", &U::busy),
+                                time("idle_ps", &U::idle),
+                                time("idle_before_ps", &U::idle_before),
+                                time("idle_between_ps", &U::idle_between),
+                                time("idle_after_ps", &U::idle_after)};
+  return fields;
+}
+
+const Fields<OperationUse>& operation_fields() {
+  using U = OperationUse;
+  static const Fields<U> fields{{"operation", &U::operation},
+                                {"tasks", &U::tasks},
+                                ps_field("running_ps", &U::running),
+                                ps_field("on_critical_path_ps", &U::on_path)};
+  return fields;
+}
+
+struct NamedStep : PathStep {
+  std::string task_name;
+};
+
+const Fields<NamedStep>& step_fields() {
+  using S = NamedStep;
+  const auto time = [](const char* name, Duration PathStep::*member) {
+    return ps_field<S>(name, member);
+  };
+  static const Fields<S> fields{{"task", &S::task_name},
+                                {"cause", &S::cause},
+                                time("waited_ps", &S::waited),
+                                time("ran_ps", &S::ran),
+                                time("slowed_ps", &S::slowed)};
+  return fields;
+}
+
+const Fields<TraceCriticalPath>& path_fields() {
+  using P = TraceCriticalPath;
+  const auto waited = [](const std::string& word, PathCause cause) {
+    return time_fields<P>("waited_for_" + word,
+                          [cause](const P& path) { return path.waited_for(cause); });
+  };
+  static const Fields<P> fields{time_fields<P>("running", &P::running),
+                                time_fields<P>("slowed", &P::slowed),
+                                for_each_word<PathCause, P>(waited),
+                                time_fields<P>("tail", &P::tail)};
+  return fields;
+}
+
+/// The curves of utilization over time.
+struct UtilizationCurve {
+  std::string_view name;
+  double UtilizationSlice::*value;
+};
+constexpr std::array<UtilizationCurve, 3> curves{{{"utilization", &UtilizationSlice::utilization},
+                                                  {"running", &UtilizationSlice::running},
+                                                  {"critical", &UtilizationSlice::critical}}};
 
 void write_over_time(TextBuffer& out, const TraceDocument& document) {
   constexpr std::size_t count = 100;  // a hundredth of the run each
   const auto slices = utilization_in_slices(utilization_over_time(document), count);
   ObjectWriter object{out, 2};
-  object.number("slices", slices.size());
-  const auto curve = [&](std::string_view name, double UtilizationSlice::*value) {
-    object.key(name) << '[';
+  object.key("slices") << slices.size();
+  for (const UtilizationCurve& curve : curves) {
+    object.key(curve.name) << '[';
     std::string_view separator;
     for (const UtilizationSlice& slice : slices) {
-      (out << separator).rounded(slice.*value, 6);
+      (out << separator).rounded(slice.*curve.value, 6);
       separator = ", ";
     }
     out << ']';
-  };
-  curve("utilization", &UtilizationSlice::utilization);
-  curve("running", &UtilizationSlice::running);
-  curve("critical", &UtilizationSlice::critical);
+  }
   object.close();
-}
-
-void write_bounds(TextBuffer& out, const Metrics& metrics) {
-  ObjectWriter bounds{out, 2};
-  bounds.time("critical_path", metrics.bounds.critical_path);
-  bounds.time("work", metrics.bounds.work);
-  bounds.time("host_issue", metrics.bounds.host_issue);
-  bounds.text("largest", metrics.bounds.largest_name());
-  bounds.number("gap", metrics.gap);
-  bounds.close();
 }
 
 void write_samples(TextBuffer& out, const Samples& samples) {
   ObjectWriter object{out, 2};
-  object.number("count", samples.count());
+  object.key("count") << samples.count();
   const std::vector<SampleSummary> summaries = samples.summaries();
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     if (summaries[i].count == 0) continue;
-    ObjectWriter line{object.key(sampled_metrics()[i].name), 3, true};
-    line.number("mean", summaries[i].mean);
-    line.number("mean_low", summaries[i].mean_low);
-    line.number("mean_high", summaries[i].mean_high);
-    line.number("median", summaries[i].median);
-    line.number("p5", summaries[i].p5);
-    line.number("p95", summaries[i].p95);
+    ObjectWriter line{object.key(sampled_metrics()[i]), 3, true};
+    line.fields(sample_fields(), summaries[i]);
     line.close();
   }
   object.close();
 }
 
-void write_memory(ObjectWriter& line, const DeviceMemory& memory) {
-  line.text("device", memory.device);
-  line.number("capacity_bytes", memory.capacity.count());
-  line.number("persistent_bytes", memory.persistent.count());
-  line.number("peak_bytes", memory.peak.count());
-  line.number("peak_at_ps", memory.peak_at.time_since_epoch().count());
-  TextBuffer& out = line.key("held_at_peak");
-  out << '[';
-  std::string_view separator;
-  for (const MemoryHolder& holder : memory.holders) {
-    out << separator;
-    separator = ", ";
-    ObjectWriter object{out, 3, true};
-    object.text("name", holder.name);
-    object.number("tensors", holder.tensors);
-    object.number("bytes", holder.bytes.count());
-    object.close();
-  }
-  out << ']';
-}
-
 void write_path(TextBuffer& out, const TraceCriticalPath& path, const TaskGraph& graph) {
   ObjectWriter object{out, 2};
-  object.time("running", path.running);
-  object.time("slowed", path.slowed);
-  for (std::size_t i = 0; i < path_cause_count; ++i) {
-    const auto cause = static_cast<PathCause>(i);
-    object.time("waited_for_" + std::string{to_string(cause)}, path.waited_for(cause));
-  }
-  object.time("tail", path.tail);
-  write_list(object.key("tasks"), path.steps, [&graph](ObjectWriter& line, const PathStep& step) {
-    line.text("task", graph.name(step.task));
-    line.text("cause", to_string(step.cause));
-    line.number("waited_ps", step.waited.count());
-    line.number("ran_ps", step.ran.count());
-    line.number("slowed_ps", step.slowed.count());
+  object.fields(path_fields(), path);
+  write_list(object.key("tasks"), step_fields(), path.steps, [&graph](const PathStep& step) {
+    return NamedStep{step, graph.name(step.task)};
   });
   object.close();
+}
+
+Json list_of(const Json& items) {
+  return {{"type", "array"}, {"items", items}};
+}
+
+Json samples_schema() {
+  Json properties{{"count", {{"type", "integer"}, {"minimum", 0}}}};
+  std::vector<std::string> required{"count"};
+  for (const Field& field : summary_fields().in(in_samples)) {
+    properties[field.name] = sample_fields().schema();
+    if (field.always) required.push_back(field.name);
+  }
+  return schema::object(properties, required);
+}
+
+Json over_time_schema() {
+  Json properties{{"slices", {{"type", "integer"}, {"minimum", 0}}}};
+  for (const UtilizationCurve& curve : curves) {
+    properties[std::string{curve.name}] = list_of({{"type", "number"}});
+  }
+  return schema::whole_object(properties);
+}
+
+Json path_schema() {
+  Json schema = path_fields().schema();
+  schema["properties"]["tasks"] = list_of(step_fields().schema());
+  schema["required"].push_back("tasks");
+  return schema;
 }
 
 }  // namespace
@@ -198,39 +309,47 @@ std::string metrics_json(const Metrics& metrics,
                          const TraceDocument* document) {
   TextBuffer out;
   ObjectWriter root{out, 1};
-  root.text("schedlab", "metrics");
-  root.number("version", 1);
-  root.text("title", title);
-  root.text("policy", plan.policy);
-  root.text("machine", problem.platform.name);
-  write_summary(root, metrics);
+  root.key("schedlab").json_string("metrics");
+  root.key("version") << 1;
+  root.fields(heading_fields(), {title, plan.policy, problem.platform.name});
+  root.fields(metrics_fields(), metrics);
   if (document != nullptr) write_over_time(root.key("utilization_over_time"), *document);
-  write_bounds(root.key("lower_bounds"), metrics);
+  write_object<Summary>(root.key("lower_bounds"), bound_fields(), metrics);
   if (samples.count() > 0) write_samples(root.key("samples"), samples);
+  const auto as_it_is = [](const auto& item) -> const auto& {
+    return item;
+  };
   if (!metrics.memory.empty()) {
-    write_list(root.key("memory"), metrics.memory, write_memory);
+    write_list(root.key("memory"), memory_fields(), metrics.memory, as_it_is);
   }
-  const auto stream_line = [&plan](ObjectWriter& line, const StreamUse& use) {
-    line.text("stream", plan.stream_name(use.stream));
-    line.number("tasks", use.tasks);
-    line.number("busy_ps", use.busy.count());
-    line.number("idle_ps", use.idle.count());
-    line.number("idle_before_ps", use.idle_before.count());
-    line.number("idle_between_ps", use.idle_between.count());
-    line.number("idle_after_ps", use.idle_after.count());
-  };
-  write_list(root.key("stream_use"), metrics.stream_use, stream_line);
-  const auto operation_line = [](ObjectWriter& line, const OperationUse& use) {
-    line.text("operation", use.operation);
-    line.number("tasks", use.tasks);
-    line.number("running_ps", use.running.count());
-    line.number("on_critical_path_ps", use.on_path.count());
-  };
-  write_list(root.key("operation_use"), metrics.operation_use, operation_line);
+  write_list(
+      root.key("stream_use"), stream_fields(), metrics.stream_use, [&plan](const StreamUse& use) {
+        return NamedStreamUse{use, plan.stream_name(use.stream)};
+      });
+  write_list(root.key("operation_use"), operation_fields(), metrics.operation_use, as_it_is);
   write_path(root.key("critical_path"), metrics.critical_path, problem.graph);
   root.close();
   out << '\n';
   return std::move(out).take();
+}
+
+std::string metrics_schema() {
+  Json contents = heading_fields().schema();
+  const auto add = [&contents](const char* name, const Json& type, bool always) {
+    contents["properties"][name] = type;
+    if (always) contents["required"].push_back(name);
+  };
+  const Json metrics = metrics_fields().schema();
+  contents["properties"].update(metrics.at("properties"));
+  for (const Json& name : metrics.at("required")) contents["required"].push_back(name);
+  add("utilization_over_time", over_time_schema(), false);
+  add("lower_bounds", bound_fields().schema(), true);
+  add("samples", samples_schema(), false);
+  add("memory", list_of(memory_fields().schema()), false);
+  add("stream_use", list_of(stream_fields().schema()), true);
+  add("operation_use", list_of(operation_fields().schema()), true);
+  add("critical_path", path_schema(), true);
+  return schema::file("SchedLab metrics", "metrics", contents).dump(2);
 }
 
 }  // namespace schedlab

@@ -18,5 +18,7 @@ namespace schedlab {
                                        std::string_view title,
                                        const Samples& samples = {},
                                        const TraceDocument* document = nullptr);
+/// Its JSON Schema (draft 7).
+[[nodiscard]] std::string metrics_schema();
 
 }  // namespace schedlab

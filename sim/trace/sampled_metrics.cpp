@@ -2,43 +2,47 @@
 #include "sim/trace/sampled_metrics.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/trace/summary_fields.hpp"
 
+#include <optional>
 #include <utility>
+#include <variant>
 
 namespace schedlab {
+namespace {
 
-const std::vector<SampledMetric>& sampled_metrics() {
-  using Value = std::optional<double>;
-  static const std::vector<SampledMetric> metrics{
-      {"makespan_us", [](const Summary& s) -> Value { return to_us(s.makespan); }},
-      {"bound_us", [](const Summary& s) -> Value { return to_us(s.bounds.largest()); }},
-      {"gap", [](const Summary& s) -> Value { return s.gap; }},
-      {"utilization", [](const Summary& s) -> Value { return s.utilization; }},
-      {"busy_share", [](const Summary& s) -> Value { return s.busy_share; }},
-      {"mean_concurrency", [](const Summary& s) -> Value { return s.mean_concurrency; }},
-      {"overlap_share", [](const Summary& s) -> Value { return s.overlap_share; }},
-      {"matmul_share", [](const Summary& s) -> Value { return s.matmul_share; }},
-      {"host_busy_share", [](const Summary& s) -> Value { return s.host_busy_share; }},
-      {"host_bound_share", [](const Summary& s) -> Value { return s.host_bound_share; }},
-      {"load_us", [](const Summary& s) -> Value { return to_us(s.load); }},
-      {"head_overhead_us", [](const Summary& s) -> Value { return to_us(s.head_overhead); }},
-      {"collective_wait_us", [](const Summary& s) -> Value { return to_us(s.collective_wait); }},
-      {"peak_memory_bytes",
-       [](const Summary& s) -> Value { return static_cast<double>(s.peak_memory.count()); }},
-      {"bubble_share", [](const Summary& s) -> Value { return s.bubble_share; }},
-      // An online policy makes other calls in each sample.
-      {"host_calls", [](const Summary& s) -> Value { return static_cast<double>(s.host_calls); }},
-      {"queries", [](const Summary& s) -> Value { return static_cast<double>(s.queries); }},
-  };
-  return metrics;
+const Fields<Summary>& sampled_fields() {
+  static const Fields<Summary> fields = summary_fields().in(in_samples);
+  return fields;
+}
+
+std::optional<double> number_of(const FieldValue& value) {
+  if (const auto* time = std::get_if<Duration>(&value)) return to_us(*time);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
+  return std::nullopt;
+}
+
+}  // namespace
+
+const std::vector<std::string>& sampled_metrics() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Field& field : sampled_fields()) all.push_back(field.name);
+    return all;
+  }();
+  return names;
 }
 
 void Samples::add(const Summary& summary) {
   makespans_.push_back(summary.makespan);
-  values_.resize(sampled_metrics().size());
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    const std::optional<double> value = sampled_metrics()[i].value(summary);
-    if (value) values_[i].push_back(*value);
+  values_.resize(sampled_fields().size());
+  auto values = values_.begin();
+  for (const Field& field : sampled_fields()) {
+    const std::optional<double> value = number_of(field.value(&summary));
+    if (value) values->push_back(*value);
+    ++values;
   }
 }
 

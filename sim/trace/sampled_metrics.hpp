@@ -6,21 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace schedlab {
 
-/// One number of a summary that may scatter from run to run: every one of a sweep's results but the
-/// counts that follow from graph and plan.
-struct SampledMetric {
-  std::string_view name;  ///< as in results and metrics.json, with its unit
-  /// nullopt: this run has no such number.
-  std::optional<double> (*value)(const Summary& summary) = nullptr;
-};
-/// All of them, in the order of the results.
-[[nodiscard]] const std::vector<SampledMetric>& sampled_metrics();
+/// The numbers of a summary that may scatter from run to run: every one of a sweep's results but
+/// the counts that follow from graph and plan. Names as in the results, in their order.
+[[nodiscard]] const std::vector<std::string>& sampled_metrics();
 
 /// Summaries of many runs of one scenario on a machine that scatters.
 class Samples {

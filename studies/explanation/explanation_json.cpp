@@ -1,224 +1,224 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/base/schema_parts.hpp"
+#include "sim/base/fields.hpp"
 #include "studies/explanation/explanation.hpp"
 #include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <vector>
+
 namespace schedlab {
 namespace {
 
-using ExplainJson = nlohmann::ordered_json;
+using schema::Json;
 
-void put_time(ExplainJson& json, const std::string& name, Duration time) {
-  json[name + "_us"] = to_us(time);
-  json[name + "_ps"] = time.count();
+/// NAME_us, as to_us() rounds it, and NAME_ps. `get` may give nothing.
+template <class T, class Get>
+Fields<T> both(const std::string& name, Get get) {
+  using Given = field_detail::Gives<T, Get>;
+  if constexpr (field_detail::is_optional<Given>) {
+    const auto value = [](const Duration& time) { return time; };
+    return inlined<T>(get, both<Duration>(name, value));
+  } else {
+    return {{name + "_us", in_us(get)},
+            {name + "_ps", [get](const T& of) { return std::invoke(get, of).count(); }}};
+  }
 }
 
 double share_of(Duration part, Duration whole) {
   return whole == Duration{0} ? 0.0 : to_us(part) / to_us(whole);
 }
 
-/// {word: {share, time}} for every word of an enum.
-template <class Word, class Times>
-ExplainJson shares_json(const Times& times, Duration whole) {
-  ExplainJson json = ExplainJson::object();
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    ExplainJson one{{"share", share_of(times[i], whole)}};
-    put_time(one, "time", times[i]);
-    json[std::string{to_string(static_cast<Word>(i))}] = std::move(one);
+/// A part of a time.
+struct TimeShare {
+  Duration part;
+  Duration whole;
+};
+
+Fields<TimeShare> share_fields() {
+  using S = TimeShare;
+  return {{"share", [](const S& s) { return share_of(s.part, s.whole); }},
+          both<S>("time", &S::part)};
+}
+
+/// A field for each word of an enumeration, made of its name and index.
+template <class Word, class T, class Make>
+Fields<T> for_words(std::size_t words, const Make& make) {
+  Fields<T> all{};
+  for (std::size_t i = 0; i < words; ++i) {
+    all = Fields<T>{all, make(std::string{to_string(static_cast<Word>(i))}, i)};
   }
-  return json;
+  return all;
+}
+
+/// {word: {share, time}}, of the times that `times` gives and the whole that `whole` gives.
+template <class Word, class Times, class Whole>
+Fields<Attribution> shares(Times times, Whole whole) {
+  using A = Attribution;
+  constexpr std::size_t words = std::tuple_size_v<field_detail::Gives<A, Times>>;
+  return for_words<Word, A>(words, [&](const std::string& word, std::size_t i) {
+    const auto share = [times, whole, i](const A& a) {
+      return TimeShare{std::invoke(times, a)[i], whole(a)};
+    };
+    return Fields<A>{word, share, share_fields()};
+  });
 }
 
 /// {word_ps: time}.
-template <class Word, class Times>
-void put_times(ExplainJson& json, const Times& times) {
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    json[fmt::format("{}_ps", to_string(static_cast<Word>(i)))] = times[i].count();
-  }
+template <class Word, class T, class Times>
+Fields<T> times_ps(Times times) {
+  constexpr std::size_t words = std::tuple_size_v<field_detail::Gives<T, Times>>;
+  return for_words<Word, T>(words, [times](const std::string& word, std::size_t i) {
+    return Fields<T>{word + "_ps",
+                     [times, i](const T& of) { return std::invoke(times, of)[i].count(); }};
+  });
 }
 
-ExplainJson path_json(const TraceCriticalPath& path) {
-  ExplainJson json{{"tasks", path.steps.size()}};
-  put_time(json, "running", path.running);
-  put_time(json, "slowed", path.slowed);
-  for (std::size_t i = 0; i < path_cause_count; ++i) {
-    put_time(json,
-             fmt::format("waited_for_{}", to_string(static_cast<PathCause>(i))),
-             path.waited.at(i));
-  }
-  put_time(json, "tail", path.tail);
-  return json;
+Fields<TraceCriticalPath> path_fields() {
+  using P = TraceCriticalPath;
+  const auto waited = [](const std::string& cause, std::size_t i) {
+    return both<P>("waited_for_" + cause, [i](const P& path) { return path.waited.at(i); });
+  };
+  return {{"tasks", [](const P& p) { return p.steps.size(); }},
+          both<P>("running", &P::running),
+          both<P>("slowed", &P::slowed),
+          for_words<PathCause, P>(path_cause_count, waited),
+          both<P>("tail", &P::tail)};
 }
 
-ExplainJson streams_json(const Explanation& explanation) {
+/// A stream, and why it was idle.
+struct ExplainedStream {
+  std::string name;
+  StreamUse use;
+  CauseTimes causes;
+};
+
+std::vector<ExplainedStream> streams_of(const Explanation& explanation) {
   IdVector<StreamId, CauseTimes> causes(explanation.run.plan.streams.size());
   for (const StreamGap& gap : explanation.attribution.gaps) {
     CauseTimes& sums = causes[gap.stream];
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += gap.by_cause[i];
   }
-  ExplainJson streams = ExplainJson::array();
+  std::vector<ExplainedStream> streams;
   for (const StreamUse& use : explanation.metrics.stream_use) {
-    ExplainJson one{{"stream", explanation.run.plan.stream_name(use.stream)},
-                    {"tasks", use.tasks},
-                    {"busy_ps", use.busy.count()},
-                    {"idle_ps", use.idle.count()}};
-    put_times<WaitCause>(one, causes[use.stream]);
-    streams.push_back(std::move(one));
+    streams.push_back({explanation.run.plan.stream_name(use.stream), use, causes[use.stream]});
   }
   return streams;
 }
 
-ExplainJson what_if_json(const WhatIfTable& table) {
-  ExplainJson json;
-  put_time(json, "trace", table.trace);
-  if (!table.note.empty()) {
-    json["note"] = table.note;
-    return json;
-  }
-  put_time(json, "replay", table.replay);
-  json["replay_error"] = table.replay_error();
-  if (!table.replay_decision.empty()) json["replay_decision"] = table.replay_decision;
-  if (!table.warning.empty()) json["warning"] = table.warning;
-  ExplainJson changes = ExplainJson::array();
-  for (const WhatIf& change : table.changes) {
-    ExplainJson one{{"name", change.name}, {"description", change.description}};
-    if (change.makespan) {
-      put_time(one, "makespan", *change.makespan);
-      put_time(one, "saved", table.replay - *change.makespan);
-      if (*change.makespan > Duration{0})
-        one["speed_up"] = to_us(table.replay) / to_us(*change.makespan);
-    }
-    if (!change.note.empty()) one["note"] = change.note;
-    changes.push_back(std::move(one));
-  }
-  json["changes"] = std::move(changes);
-  if (table.break_even) {
-    ExplainJson one;
-    put_time(one, "mean_operator", table.break_even->mean_operator);
-    put_time(one, "closed_form", table.break_even->closed_form);
-    put_time(one, "simulated", table.break_even->simulated);
-    json["break_even"] = std::move(one);
-  }
-  return json;
+Fields<ExplainedStream> stream_fields() {
+  using S = ExplainedStream;
+  return {{"stream", &S::name},
+          {"tasks", [](const S& s) { return s.use.tasks; }},
+          {"busy_ps", [](const S& s) { return s.use.busy.count(); }},
+          {"idle_ps", [](const S& s) { return s.use.idle.count(); }},
+          times_ps<WaitCause, S>(&S::causes)};
 }
 
-ExplainJson any_object() {
-  return {{"type", "object"}};
+Fields<RegionShare> region_fields() {
+  using R = RegionShare;
+  return {{"tag", &R::tag},
+          {"value", &R::value},
+          {"tasks", &R::tasks},
+          times_ps<DeviceBound, R>(&R::devices)};
 }
 
-ExplainJson what_if_schema() {
-  const ExplainJson text{{"type", "string"}};
-  const ExplainJson number{{"type", "number"}};
-  const ExplainJson time{{"type", "integer"}};
-  const ExplainJson times{{"type", "object"}, {"additionalProperties", number}};
-  const ExplainJson change = schema::object({{"name", text},
-                                             {"description", text},
-                                             {"makespan_us", number},
-                                             {"makespan_ps", time},
-                                             {"saved_us", number},
-                                             {"saved_ps", time},
-                                             {"speed_up", number},
-                                             {"note", text}},
-                                            {"name", "description"});
-  return schema::object({{"trace_us", number},
-                         {"trace_ps", time},
-                         {"replay_us", number},
-                         {"replay_ps", time},
-                         {"replay_error", number},
-                         {"note", text},
-                         {"replay_decision", text},
-                         {"warning", text},
-                         {"changes", {{"type", "array"}, {"items", change}}},
-                         {"break_even", times}},
-                        {"trace_us", "trace_ps"});
+Fields<BoundBin> bin_fields() {
+  using B = BoundBin;
+  return {{"begin_ps", [](const B& b) { return b.begin.time_since_epoch().count(); }},
+          {"end_ps", [](const B& b) { return b.end.time_since_epoch().count(); }},
+          times_ps<DeviceBound, B>(&B::devices),
+          {"path", itself, times_ps<PathBound, B>(&B::path)}};
+}
+
+/// A change, and the replay that it changes.
+Fields<PartOf<WhatIfTable, WhatIf>> what_if_change_fields() {
+  using C = PartOf<WhatIfTable, WhatIf>;
+  const auto saved = [](const C& c) -> std::optional<Duration> {
+    if (!c.part.makespan) return std::nullopt;
+    return c.whole.replay - *c.part.makespan;
+  };
+  const auto speed_up = [](const C& c) -> std::optional<double> {
+    if (!c.part.makespan || *c.part.makespan <= Duration{0}) return std::nullopt;
+    return to_us(c.whole.replay) / to_us(*c.part.makespan);
+  };
+  return {{"name", [](const C& c) { return c.part.name; }},
+          {"description", [](const C& c) { return c.part.description; }},
+          both<C>("makespan", [](const C& c) { return c.part.makespan; }),
+          both<C>("saved", saved),
+          {"speed_up", speed_up},
+          {"note", [](const C& c) { return c.part.note; }, unless_empty}};
+}
+
+Fields<WhatIfTable> what_if_fields() {
+  using B = BreakEven;
+  using W = WhatIfTable;
+  const Fields<B> break_even{both<B>("mean_operator", &B::mean_operator),
+                             both<B>("closed_form", &B::closed_form),
+                             both<B>("simulated", &B::simulated)};
+  return {
+      both<W>("trace", &W::trace),
+      {"note", &W::note, unless_empty},
+      when<W>(
+          [](const W& w) { return w.note.empty(); },
+          {both<W>("replay", &W::replay),
+           {"replay_error", &W::replay_error},
+           {"replay_decision", &W::replay_decision, unless_empty},
+           {"warning", &W::warning, unless_empty},
+           {"changes", [](const W& w) { return parts_of(w, w.changes); }, what_if_change_fields()},
+           {"break_even", &W::break_even, break_even}})};
+}
+
+Fields<Attribution> bound_fields() {
+  using A = Attribution;
+  const auto devices = [](const A& a) { return a.makespan * static_cast<std::int64_t>(a.devices); };
+  const auto makespan = [](const A& a) { return a.makespan; };
+  const auto idle = [](const A& a) {
+    return std::accumulate(a.idle_by_cause.begin(), a.idle_by_cause.end(), Duration{0});
+  };
+  return {{"bound", itself, shares<DeviceBound>(&A::bound, devices)},
+          {"path_bound", itself, shares<PathBound>(&A::path_bound, makespan)},
+          {"idle_by_cause", itself, shares<WaitCause>(&A::idle_by_cause, idle)}};
+}
+
+Fields<Explanation> explanation_fields() {
+  using A = Attribution;
+  using E = Explanation;
+  return {
+      {"title", [](const E& e) { return e.run.title; }},
+      {"origin", [](const E& e) { return e.run.origin; }},
+      {"notes", [](const E& e) { return e.run.notes; }},
+      inlined<E>(&E::attribution, {{"devices", &A::devices}, both<A>("makespan", &A::makespan)}),
+      {"decision", [](const E& e) { return who_decides(e.metrics.critical_path); }},
+      inlined<E>(&E::attribution, bound_fields()),
+      {"critical_path", [](const E& e) -> const auto& {return e.metrics.critical_path;
+}
+, path_fields()
+}  // namespace
+, {"streams", streams_of, stream_fields()},
+    inlined<E>(&E::attribution,
+               {{"regions", &A::regions, region_fields()}, {"bins", &A::bins, bin_fields()}}),
+{
+  "what_if", &E::what_if, what_if_fields()
+}
+};  // namespace schedlab
 }
 
 }  // namespace
 
 std::string explanation_json(const Explanation& explanation) {
-  const Attribution& where = explanation.attribution;
-  const Duration all_devices = where.makespan * static_cast<std::int64_t>(where.devices);
-  Duration idle{0};
-  for (const Duration part : where.idle_by_cause) idle += part;
-  ExplainJson json{{"schedlab", "explanation"},
-                   {"version", 1},
-                   {"title", explanation.run.title},
-                   {"origin", explanation.run.origin},
-                   {"notes", explanation.run.notes},
-                   {"devices", where.devices}};
-  put_time(json, "makespan", where.makespan);
-  json["decision"] = who_decides(explanation.metrics.critical_path);
-  json["bound"] = shares_json<DeviceBound>(where.bound, all_devices);
-  json["path_bound"] = shares_json<PathBound>(where.path_bound, where.makespan);
-  json["idle_by_cause"] = shares_json<WaitCause>(where.idle_by_cause, idle);
-  json["critical_path"] = path_json(explanation.metrics.critical_path);
-  json["streams"] = streams_json(explanation);
-  json["regions"] = ExplainJson::array();
-  for (const RegionShare& region : where.regions) {
-    ExplainJson one{{"tag", region.tag}, {"value", region.value}, {"tasks", region.tasks}};
-    put_times<DeviceBound>(one, region.devices);
-    json["regions"].push_back(std::move(one));
-  }
-  json["bins"] = ExplainJson::array();
-  for (const BoundBin& bin : where.bins) {
-    ExplainJson one{{"begin_ps", bin.begin.time_since_epoch().count()},
-                    {"end_ps", bin.end.time_since_epoch().count()}};
-    put_times<DeviceBound>(one, bin.devices);
-    ExplainJson path = ExplainJson::object();
-    put_times<PathBound>(path, bin.path);
-    one["path"] = std::move(path);
-    json["bins"].push_back(std::move(one));
-  }
-  if (explanation.what_if) json["what_if"] = what_if_json(*explanation.what_if);
+  Json json{{"schedlab", "explanation"}, {"version", 1}};
+  explanation_fields().add_to(json, explanation);
   return json.dump(1) + "\n";
 }
 
 std::string explanation_schema() {
-  const ExplainJson text{{"type", "string"}};
-  const ExplainJson number{{"type", "number"}};
-  const ExplainJson count{{"type", "integer"}, {"minimum", 0}};
-  const ExplainJson time{{"type", "integer"}};
-  const ExplainJson share = schema::object(
-      {{"share", number}, {"time_us", number}, {"time_ps", time}}, {"share", "time_us", "time_ps"});
-  const auto of_words = [&]<class Word>(Word, std::size_t words) {
-    ExplainJson properties = ExplainJson::object();
-    for (std::size_t i = 0; i < words; ++i) {
-      properties[std::string{to_string(static_cast<Word>(i))}] = share;
-    }
-    return schema::object(properties, {});
-  };
-  const ExplainJson times{{"type", "object"}, {"additionalProperties", number}};
-  const ExplainJson list{{"type", "array"}, {"items", any_object()}};
-  const ExplainJson what_if = what_if_schema();
-  const ExplainJson file =
-      schema::object({{"title", text},
-                      {"origin", text},
-                      {"notes", {{"type", "array"}, {"items", text}}},
-                      {"devices", count},
-                      {"makespan_us", number},
-                      {"makespan_ps", time},
-                      {"decision", text},
-                      {"bound", of_words(DeviceBound{}, device_bound_count)},
-                      {"path_bound", of_words(PathBound{}, path_bound_count)},
-                      {"idle_by_cause", of_words(WaitCause{}, wait_cause_count)},
-                      {"critical_path", times},
-                      {"streams", list},
-                      {"regions", list},
-                      {"bins", list},
-                      {"what_if", what_if}},
-                     {"title",
-                      "makespan_ps",
-                      "bound",
-                      "path_bound",
-                      "idle_by_cause",
-                      "critical_path",
-                      "streams",
-                      "regions",
-                      "bins"});
-  return schema::file("SchedLab explanation", "explanation", file).dump(2);
+  return schema::file("SchedLab explanation", "explanation", explanation_fields().schema()).dump(2);
 }
 
 }  // namespace schedlab

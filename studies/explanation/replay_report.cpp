@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/explanation/replay_report.hpp"
 
-#include "sim/base/schema_parts.hpp"
+#include "sim/sweep/field_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -23,44 +26,93 @@ double exact_us(Time t) {
   return exact_us(t.time_since_epoch());
 }
 
-Json waits_json(const WaitCounts& waits) {
-  return {{"recorded", waits.recorded},
-          {"launch_order", waits.by_launch_order},
-          {"running_work", waits.by_running_work},
-          {"without_effect", waits.without_effect},
-          {"unresolved", waits.unresolved},
-          {"contradicted", waits.contradicted}};
+Fields<WaitCounts> wait_fields() {
+  using W = WaitCounts;
+  return {{"recorded", &W::recorded},
+          {"launch_order", &W::by_launch_order},
+          {"running_work", &W::by_running_work},
+          {"without_effect", &W::without_effect},
+          {"unresolved", &W::unresolved},
+          {"contradicted", &W::contradicted}};
 }
 
-Json rank_json(const ReplayReport& report, std::size_t rank) {
-  const ReplayDelays& delays = report.model.delays[rank];
-  const ReconstructedTrace& order = report.run.orders[rank];
-  return {{"trace", report.run.traces[rank].file},
-          {"streams", order.streams.size()},
-          {"items", order.items.size()},
-          {"ties", order.ties.size()},
-          {"overlaps", order.overlaps},
-          {"stream_waits", waits_json(order.waits)},
-          {"host_waits", waits_json(order.host_waits)},
-          {"launch_latency_us", exact_us(delays.launch_latency)},
-          {"stream_gap_us", exact_us(delays.stream_gap)},
-          {"event_latency_us", exact_us(delays.event_latency)},
-          {"graph_node_gap_us", exact_us(delays.graph_node_gap)},
-          {"wake_up_us", exact_us(delays.wake_up)}};
+/// One rank of a replay.
+struct ReplayedRank {
+  const ImportedTrace& trace;
+  const ReconstructedTrace& order;
+  const ReplayDelays& delays;
+};
+
+Fields<ReplayedRank> rank_fields() {
+  using D = ReplayDelays;
+  using R = ReplayedRank;
+  return {{"trace", [](const R& r) { return r.trace.file; }},
+          {"streams", [](const R& r) { return r.order.streams.size(); }},
+          {"items", [](const R& r) { return r.order.items.size(); }},
+          {"ties", [](const R& r) { return r.order.ties.size(); }},
+          {"overlaps", [](const R& r) { return r.order.overlaps; }},
+          {"stream_waits", [](const R& r) { return r.order.waits; }, wait_fields()},
+          {"host_waits", [](const R& r) { return r.order.host_waits; }, wait_fields()},
+          inlined<R>([](const R& r) -> const D& { return r.delays; },
+                     {{"launch_latency_us", &D::launch_latency},
+                      {"stream_gap_us", &D::stream_gap},
+                      {"event_latency_us", &D::event_latency},
+                      {"graph_node_gap_us", &D::graph_node_gap},
+                      {"wake_up_us", &D::wake_up}})};
 }
 
-Json change_json(const ChangedRun& change) {
-  return {{"change", change.change},
-          {"touched", change.replay.touched},
-          {"span_us", exact_us(change.span)},
-          {"compared_with_us", exact_us(change.compared_with)},
-          {"speed_up", change.speed_up()},
-          {"base_span_error", change.base_span_error},
-          {"note", change.note}};
+Fields<ChangedRun> change_fields() {
+  using C = ChangedRun;
+  return {{"change", &C::change},
+          {"touched", [](const C& c) { return c.replay.touched; }},
+          {"span_us", &C::span},
+          {"compared_with_us", &C::compared_with},
+          {"speed_up", &C::speed_up},
+          {"base_span_error", &C::base_span_error},
+          {"note", &C::note}};
 }
 
-Json list_schema(Json items) {
-  return {{"type", "array"}, {"items", std::move(items)}};
+Fields<ReplayErrors> error_fields() {
+  using E = ReplayErrors;
+  return {
+      {"predicted", &E::tasks},
+      {"given", &E::given},
+      {"pauses", itself, Fields<E>{{"count", &E::pauses}, {"total_us", &E::paused}}},
+      {"start_error_us",
+       itself,
+       Fields<E>{{"p50", &E::start_p50}, {"p90", &E::start_p90}, {"max", &E::start_max}}},
+      {"duration_error", itself, Fields<E>{{"p50", &E::duration_p50}, {"p90", &E::duration_p90}}}};
+}
+
+Fields<ReplayReport> report_fields() {
+  using C = CollectiveSpread;
+  using E = ReplayErrors;
+  using R = ReplayReport;
+  const Fields<C> collectives{{"count", &C::collectives},
+                              {"replayed_spread_us", &C::replayed},
+                              {"measured_spread_us", &C::measured},
+                              {"end_error_max_us", &C::end_error_max}};
+  const auto ranks = [](const R& r) {
+    std::vector<ReplayedRank> all;
+    for (std::size_t i = 0; i < r.run.traces.size(); ++i) {
+      all.push_back({r.run.traces[i], r.run.orders[i], r.model.delays[i]});
+    }
+    return all;
+  };
+  static constexpr std::array<std::string_view, 4> strengths{
+      "copied_launches", "copied_host_work", "generated_host", "calibrated"};
+  return {{"strength", [](const R& r) { return to_string(r.strength); }, {.words = strengths}},
+          {"from_us", [](const R& r) { return r.model.from; }},
+          {"iterations", [](const R& r) { return r.model.split.iterations; }},
+          inlined<R>(&R::errors, error_fields()),
+          {"unknown_durations", [](const R& r) { return r.model.unknown_durations; }},
+          inlined<R>(&R::errors,
+                     {{"measured_span_us", &E::measured_span},
+                      {"replayed_span_us", &E::replayed_span},
+                      {"span_error", &E::span_error}}),
+          {"collectives", &R::collectives, collectives},
+          {"ranks", ranks, rank_fields()},
+          {"what_if", &R::what_if, change_fields()}};
 }
 
 }  // namespace
@@ -131,93 +183,15 @@ std::string replay_text(const ReplayReport& report) {
 }
 
 std::string replay_json(const ReplayReport& report) {
-  const ReplayErrors& errors = report.errors;
-  Json ranks = Json::array();
-  for (std::size_t rank = 0; rank < report.run.traces.size(); ++rank) {
-    ranks.push_back(rank_json(report, rank));
-  }
-  Json changes = Json::array();
-  for (const ChangedRun& change : report.what_if) changes.push_back(change_json(change));
-  const Json document{
-      {"schedlab", "replay"},
-      {"version", 1},
-      {"strength", to_string(report.strength)},
-      {"from_us", exact_us(report.model.from)},
-      {"iterations", report.model.split.iterations},
-      {"predicted", errors.tasks},
-      {"given", errors.given},
-      {"pauses", {{"count", errors.pauses}, {"total_us", exact_us(errors.paused)}}},
-      {"start_error_us",
-       {{"p50", exact_us(errors.start_p50)},
-        {"p90", exact_us(errors.start_p90)},
-        {"max", exact_us(errors.start_max)}}},
-      {"duration_error", {{"p50", errors.duration_p50}, {"p90", errors.duration_p90}}},
-      {"unknown_durations", report.model.unknown_durations},
-      {"measured_span_us", exact_us(errors.measured_span)},
-      {"replayed_span_us", exact_us(errors.replayed_span)},
-      {"span_error", errors.span_error()},
-      {"collectives",
-       {{"count", report.collectives.collectives},
-        {"replayed_spread_us", exact_us(report.collectives.replayed)},
-        {"measured_spread_us", exact_us(report.collectives.measured)},
-        {"end_error_max_us", exact_us(report.collectives.end_error_max)}}},
-      {"ranks", std::move(ranks)},
-      {"what_if", std::move(changes)}};
+  Json document{{"schedlab", "replay"}, {"version", 1}};
+  report_fields().add_to(document, report);
   return document.dump(2) + "\n";
 }
 
 std::string replay_schema() {
-  const Json number{{"type", "number"}};
-  const Json text{{"type", "string"}};
-  const Json count{{"type", "integer"}, {"minimum", 0}};
-  const Json waits = schema::whole_object({{"recorded", count},
-                                           {"launch_order", count},
-                                           {"running_work", count},
-                                           {"without_effect", count},
-                                           {"unresolved", count},
-                                           {"contradicted", count}});
-  const Json rank = schema::whole_object({{"trace", text},
-                                          {"streams", count},
-                                          {"items", count},
-                                          {"ties", count},
-                                          {"overlaps", count},
-                                          {"stream_waits", waits},
-                                          {"host_waits", waits},
-                                          {"launch_latency_us", number},
-                                          {"stream_gap_us", number},
-                                          {"event_latency_us", number},
-                                          {"graph_node_gap_us", number},
-                                          {"wake_up_us", number}});
-  const Json change = schema::whole_object({{"change", text},
-                                            {"touched", count},
-                                            {"span_us", number},
-                                            {"compared_with_us", number},
-                                            {"speed_up", number},
-                                            {"base_span_error", number},
-                                            {"note", text}});
-  const Json file = schema::whole_object(
-      {{"strength",
-        {{"enum", {"copied_launches", "copied_host_work", "generated_host", "calibrated"}}}},
-       {"from_us", number},
-       {"iterations", count},
-       {"predicted", count},
-       {"given", count},
-       {"pauses", schema::whole_object({{"count", count}, {"total_us", number}})},
-       {"start_error_us",
-        schema::whole_object({{"p50", number}, {"p90", number}, {"max", number}})},
-       {"duration_error", schema::whole_object({{"p50", number}, {"p90", number}})},
-       {"unknown_durations", count},
-       {"measured_span_us", number},
-       {"replayed_span_us", number},
-       {"span_error", number},
-       {"collectives",
-        schema::whole_object({{"count", count},
-                              {"replayed_spread_us", number},
-                              {"measured_spread_us", number},
-                              {"end_error_max_us", number}})},
-       {"ranks", list_schema(rank)},
-       {"what_if", list_schema(change)}});
-  return schema::file("replay.json of schedlab replay", "replay", file).dump(2) + "\n";
+  return schema::file("replay.json of schedlab replay", "replay", report_fields().schema())
+             .dump(2) +
+         "\n";
 }
 
 Table replay_items(const ReplayReport& report) {
@@ -264,26 +238,7 @@ Table replay_items(const ReplayReport& report) {
 }
 
 Table replay_changes(const ReplayReport& report) {
-  Table table;
-  for (const char* name : {"change",
-                           "touched",
-                           "span_us",
-                           "compared_with_us",
-                           "speed_up",
-                           "base_span_error",
-                           "note"}) {
-    table.columns.push_back({name});
-  }
-  for (const ChangedRun& change : report.what_if) {
-    table.rows.push_back({Cell{change.change},
-                          Cell{std::int64_t{change.replay.touched}},
-                          Cell{exact_us(change.span)},
-                          Cell{exact_us(change.compared_with)},
-                          Cell{change.speed_up()},
-                          Cell{change.base_span_error},
-                          Cell{change.note}});
-  }
-  return table;
+  return table_of(change_fields(), report.what_if);
 }
 
 }  // namespace schedlab

@@ -5,55 +5,78 @@
 #include "notebooks_export/chart_parts.hpp"
 #include "notebooks_export/layer_picture.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/schema_parts.hpp"
+#include "sim/base/fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using schema::Json;
 
-Json stage_json(const LayerGraph& graph, const PartitionStage& stage) {
-  Json layers = Json::array();
-  for (const LayerId id : stage.layers) layers.push_back(graph.layers[id].name);
-  return {{"layers", std::move(layers)},
-          {"replicas", stage.replicas},
-          {"compute_us", to_us(stage.compute)},
-          {"receive_us", to_us(stage.receive)},
-          {"send_us", to_us(stage.send)},
-          {"synchronization_us", to_us(stage.synchronization)},
-          {"load_us", to_us(stage.load)},
-          {"received_bytes", stage.received.count()},
-          {"parameter_bytes", stage.parameters.count()},
-          {"memory_bytes", stage.memory.count()}};
+Fields<PartOf<LayerGraph, PartitionStage>> stage_fields() {
+  using Of = PartOf<LayerGraph, PartitionStage>;
+  using S = PartitionStage;
+  const auto layers = [](const Of& of) {
+    std::vector<std::string> names;
+    for (const LayerId id : of.part.layers) names.push_back(of.whole.layers[id].name);
+    return names;
+  };
+  return {{"layers", layers},
+          inlined<Of>([](const Of& of) -> const S& { return of.part; },
+                      {{"replicas", &S::replicas},
+                       {"compute_us", in_us(&S::compute), from_zero},
+                       {"receive_us", in_us(&S::receive), from_zero},
+                       {"send_us", in_us(&S::send), from_zero},
+                       {"synchronization_us", in_us(&S::synchronization), from_zero},
+                       {"load_us", in_us(&S::load), from_zero},
+                       {"received_bytes", &S::received},
+                       {"parameter_bytes", &S::parameters},
+                       {"memory_bytes", &S::memory}})};
 }
 
-Json row_json(const LayerGraph& graph, const PartitionRow& row) {
-  const Partition& partition = row.result.partition;
-  Json stages = Json::array();
-  for (const PartitionStage& stage : partition.stages) stages.push_back(stage_json(graph, stage));
-  Json tied = Json::array();
-  for (const TiedStages& each : tied_stages(graph, partition)) {
-    tied.push_back(
-        {{"tied", each.tied}, {"stages", each.stages}, {"bytes", each.parameters.count()}});
-  }
-  return {{"accelerators", row.accelerators},
-          {"used", partition.accelerators()},
-          {"method", to_string(row.result.method)},
-          {"groups", row.result.groups},
-          {"down_sets", row.result.down_sets},
-          {"load_us", to_us(partition.load())},
-          {"lower_bound_us", to_us(row.result.lower_bound)},
-          {"bottleneck", partition.bottleneck},
-          {"largest_memory_bytes", partition.largest_memory().count()},
-          {"stages", std::move(stages)},
-          {"tied", std::move(tied)}};
+Fields<PartOf<LayerGraph, PartitionRow>> row_fields() {
+  using R = PartOf<LayerGraph, PartitionRow>;
+  using T = TiedStages;
+  const auto partition = [](const R& r) -> const Partition& { return r.part.result.partition; };
+  const Fields<T> tied{{"tied", &T::tied}, {"stages", &T::stages}, {"bytes", &T::parameters}};
+  return {
+      {"accelerators", [](const R& r) { return r.part.accelerators; }},
+      inlined<R>(partition, {"used", &Partition::accelerators}),
+      {"method", [](const R& r) { return r.part.result.method; }},
+      {"groups", [](const R& r) { return r.part.result.groups; }},
+      {"down_sets", [](const R& r) { return r.part.result.down_sets; }},
+      inlined<R>(partition, {"load_us", in_us(&Partition::load), from_zero}),
+      {"lower_bound_us", [](const R& r) { return to_us(r.part.result.lower_bound); }, from_zero},
+      inlined<R>(partition,
+                 {{"bottleneck", &Partition::bottleneck},
+                  {"largest_memory_bytes", &Partition::largest_memory}}),
+      {"stages",
+       [partition](const R& r) { return parts_of(r.whole, partition(r).stages); },
+       stage_fields()},
+      {"tied", [partition](const R& r) { return tied_stages(r.whole, partition(r)); }, tied}};
+}
+
+Fields<PartitionStudy> study_fields() {
+  using S = PartitionStudy;
+  static constexpr std::array<std::string_view, 2> passes{"training", "forward"};
+  return {{"name", [](const S& s) { return s.spec->name; }},
+          {"description", [](const S& s) { return s.spec->description; }},
+          {"model", [](const S& s) { return s.spec->graph.name; }},
+          {"machine", [](const S& s) { return s.spec->machine; }},
+          {"samples", [](const S& s) { return s.spec->graph.samples; }, from_zero},
+          {"pass",
+           [](const S& s) { return s.spec->request.rules.training ? "training" : "forward"; },
+           {.words = passes}},
+          {"layers", [](const S& s) { return s.spec->graph.layers.size(); }},
+          {"rows", [](const S& s) { return parts_of(s.spec->graph, s.rows); }, row_fields()}};
 }
 
 std::string method_text(const PartitionRow& row) {
@@ -137,19 +160,8 @@ PartitionStudy run_partition_study(const PartitionSpec& spec,
 }
 
 std::string partition_json(const PartitionStudy& study) {
-  const PartitionSpec& spec = *study.spec;
-  Json rows = Json::array();
-  for (const PartitionRow& row : study.rows) rows.push_back(row_json(spec.graph, row));
-  const Json json{{"schedlab", "partition_results"},
-                  {"version", 1},
-                  {"name", spec.name},
-                  {"description", spec.description},
-                  {"model", spec.graph.name},
-                  {"machine", spec.machine},
-                  {"samples", spec.graph.samples},
-                  {"pass", spec.request.rules.training ? "training" : "forward"},
-                  {"layers", spec.graph.layers.size()},
-                  {"rows", std::move(rows)}};
+  Json json{{"schedlab", "partition_results"}, {"version", 1}};
+  study_fields().add_to(json, study);
   return json.dump(2) + "\n";
 }
 
@@ -234,38 +246,7 @@ std::string stage_loads_picture(const PartitionStudy& study, const PartitionRow&
 }
 
 std::string partition_results_schema() {
-  const Json integer{{"type", "integer"}, {"minimum", 0}};
-  const Json number{{"type", "number"}, {"minimum", 0}};
-  const Json text{{"type", "string"}};
-  const auto list = [](const Json& items) { return Json{{"type", "array"}, {"items", items}}; };
-  Json stage{{"layers", list(text)}};
-  for (const char* key : {"compute_us", "receive_us", "send_us", "synchronization_us", "load_us"}) {
-    stage[key] = number;
-  }
-  for (const char* key : {"replicas", "received_bytes", "parameter_bytes", "memory_bytes"}) {
-    stage[key] = integer;
-  }
-  Json row{{"method", {{"enum", {"given", "exact", "some_cuts", "greedy"}}}},
-           {"load_us", number},
-           {"lower_bound_us", number},
-           {"stages", list(schema::whole_object(stage))},
-           {"tied",
-            list(schema::whole_object(
-                {{"tied", text}, {"stages", list(integer)}, {"bytes", integer}}))}};
-  for (const char* key :
-       {"accelerators", "used", "groups", "down_sets", "bottleneck", "largest_memory_bytes"}) {
-    row[key] = integer;
-  }
-  return schema::file("SchedLab results of partition",
-                      "partition_results",
-                      schema::whole_object({{"name", text},
-                                            {"description", text},
-                                            {"model", text},
-                                            {"machine", text},
-                                            {"samples", integer},
-                                            {"pass", {{"enum", {"training", "forward"}}}},
-                                            {"layers", integer},
-                                            {"rows", list(schema::whole_object(row))}}))
+  return schema::file("SchedLab results of partition", "partition_results", study_fields().schema())
       .dump(2);
 }
 

@@ -2,6 +2,7 @@
 #include "studies/reproduction/reproduction_files.hpp"
 
 #include "notebooks_export/csv.hpp"
+#include "sim/sweep/field_table.hpp"
 #include "studies/spec/axis_label.hpp"
 
 #include <fmt/format.h>
@@ -9,95 +10,142 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using schema::Json;
 
-Json json_of(const Cell& cell) {
-  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return *integer;
-  if (const auto* real = std::get_if<double>(&cell)) return *real;
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  return nullptr;
+constexpr std::array statuses{ClaimStatus::within,
+                              ClaimStatus::in_part,
+                              ClaimStatus::missed,
+                              ClaimStatus::not_run,
+                              ClaimStatus::not_covered};
+constexpr std::array<std::string_view, 5> status_words{
+    "within", "in_part", "missed", "not_run", "not_covered"};
+
+Fields<PublishedPoint> published_fields() {
+  using P = PublishedPoint;
+  return {{"text", &P::text},
+          {"value", &P::value},
+          {"low", &P::low},
+          {"high", &P::high},
+          {"above", &P::above},
+          {"below", &P::below},
+          {"reading", &P::reading, unless_empty}};
 }
 
-void put(Json& object, const char* key, const std::optional<double>& value) {
-  if (value) object[key] = *value;
-}
-void put(Json& object, const char* key, const std::string& text) {
-  if (!text.empty()) object[key] = text;
-}
-
-Json published_json(const PublishedPoint& point) {
-  Json json{{"text", point.text}};
-  put(json, "value", point.value);
-  put(json, "low", point.low);
-  put(json, "high", point.high);
-  put(json, "above", point.above);
-  put(json, "below", point.below);
-  put(json, "reading", point.reading);
-  return json;
+Fields<Spread> spread_fields() {
+  using S = Spread;
+  return {{"samples", &S::count},
+          {"min", &S::min},
+          {"lower_quartile", &S::lower_quartile},
+          {"median", &S::median},
+          {"upper_quartile", &S::upper_quartile},
+          {"max", &S::max}};
 }
 
-Json effect_json(const AxisEffect& effect) {
-  Json values = Json::array();
-  for (const AxisEffect::At& at : effect.values) {
-    values.push_back({{"value", json_of(at.value)},
-                      {"samples", at.count},
-                      {"median", at.median},
-                      {"share_met", at.share_met}});
+Fields<AxisEffect> effect_fields() {
+  using A = AxisEffect;
+  using At = AxisEffect::At;
+  const Fields<At> at{of_type<At>({{"type", {"string", "number", "null"}}},
+                                  {"value", [](const At& a) { return json_of(a.value); }}),
+                      {"samples", &At::count},
+                      {"median", &At::median},
+                      {"share_met", &At::share_met}};
+  return {{"axis", &A::axis}, {"effect", &A::effect}, {"values", &A::values, at}};
+}
+
+auto of_claim(std::string Claim::*text) {
+  return [text](const Outcome& o) { return o.claim->*text; };
+}
+
+std::string status_word(const Outcome& outcome) {
+  return std::string{to_string(outcome.status)};
+}
+
+std::string conditions(const Outcome& outcome) {
+  return conditions_text(outcome.point->at);
+}
+
+bool has_samples(const Outcome& outcome) {
+  return outcome.simulated.count > 0;
+}
+
+Fields<Outcome> row_fields() {
+  using O = Outcome;
+  return {{"id", of_claim(&Claim::id)},
+          {"claim", of_claim(&Claim::text)},
+          {"where", of_claim(&Claim::where)},
+          {"at", conditions, unless_empty},
+          {"unit", of_claim(&Claim::unit), unless_empty},
+          {"open", of_claim(&Claim::open), unless_empty},
+          {"grid", of_claim(&Claim::grid), unless_empty},
+          {"evidence", of_claim(&Claim::evidence)},
+          {"published", [](const O& o) { return *o.point; }, published_fields()},
+          when<O>(has_samples,
+                  {{"simulated", &O::simulated, spread_fields()},
+                   {"share_met", &O::share_met},
+                   {"error", &O::error}}),
+          when<O>([](const O& o) { return o.missing > 0; }, {"runs_without_result", &O::missing}),
+          {"status", status_word, {.words = status_words}},
+          {"cause", &O::cause, unless_empty},
+          {"remark", of_claim(&Claim::remark), unless_empty},
+          {"axes", &O::effects, effect_fields(), unless_empty}};
+}
+
+/// A row of reproduction.csv.
+Fields<Outcome> column_fields() {
+  using O = Outcome;
+  using S = Spread;
+  const Fields<S> spread{{"min", &S::min},
+                         {"lower_quartile", &S::lower_quartile},
+                         {"median", &S::median},
+                         {"upper_quartile", &S::upper_quartile},
+                         {"max", &S::max}};
+  return {{"id", of_claim(&Claim::id)},
+          {"at", conditions, unless_empty},
+          {"where", of_claim(&Claim::where)},
+          {"published", [](const O& o) { return o.point->text; }},
+          {"published_value", [](const O& o) { return o.point->value; }},
+          {"unit", of_claim(&Claim::unit), unless_empty},
+          {"samples", [](const O& o) { return o.simulated.count; }},
+          when<O>(has_samples, inlined<O>(&O::simulated, spread)),
+          when<O>(has_samples, {"share_met", &O::share_met}),
+          {"error", &O::error},
+          {"evidence", of_claim(&Claim::evidence)},
+          {"status", status_word},
+          {"cause", &O::cause, unless_empty},
+          {"claim", of_claim(&Claim::text)}};
+}
+
+Fields<Reproduction> reproduction_fields() {
+  using G = GridResult;
+  using R = Reproduction;
+  const Fields<G> grid{{"name", &G::name},
+                       {"scenarios", &G::scenarios},
+                       {"done", &G::done},
+                       {"failed", &G::failed},
+                       {"with_findings", &G::with_findings},
+                       {"first_note", &G::first_note, unless_empty}};
+  Fields<R> counts{};
+  for (const ClaimStatus status : statuses) {
+    const auto count = [status](const R& r) { return r.count(status); };
+    counts = Fields<R>{counts, Fields<R>{std::string{to_string(status)}, count}};
   }
-  return Json{{"axis", effect.axis}, {"effect", effect.effect}, {"values", std::move(values)}};
-}
-
-Json row_json(const Outcome& outcome) {
-  const Claim& claim = *outcome.claim;
-  Json row{{"id", claim.id}, {"claim", claim.text}, {"where", claim.where}};
-  put(row, "at", conditions_text(outcome.point->at));
-  put(row, "unit", claim.unit);
-  put(row, "open", claim.open);
-  put(row, "grid", claim.grid);
-  row["evidence"] = claim.evidence;
-  row["published"] = published_json(*outcome.point);
-  const Spread& spread = outcome.simulated;
-  if (spread.count > 0) {
-    row["simulated"] = Json{{"samples", spread.count},
-                            {"min", spread.min},
-                            {"lower_quartile", spread.lower_quartile},
-                            {"median", spread.median},
-                            {"upper_quartile", spread.upper_quartile},
-                            {"max", spread.max}};
-    row["share_met"] = outcome.share_met;
-    put(row, "error", outcome.error);
-  }
-  if (outcome.missing > 0) row["runs_without_result"] = outcome.missing;
-  row["status"] = std::string{to_string(outcome.status)};
-  put(row, "cause", outcome.cause);
-  put(row, "remark", claim.remark);
-  Json effects = Json::array();
-  for (const AxisEffect& effect : outcome.effects) effects.push_back(effect_json(effect));
-  if (!effects.empty()) row["axes"] = std::move(effects);
-  return row;
-}
-
-Json grid_json(const GridResult& grid) {
-  Json json{{"name", grid.name},
-            {"scenarios", grid.scenarios},
-            {"done", grid.done},
-            {"failed", grid.failed},
-            {"with_findings", grid.with_findings}};
-  put(json, "first_note", grid.first_note);
-  return json;
-}
-
-Cell cell_of(const std::optional<double>& value) {
-  return value ? Cell{*value} : Cell{};
-}
-Cell cell_of(const std::string& text) {
-  return text.empty() ? Cell{} : Cell{text};
+  return {{"system", [](const R& r) { return r.system->name; }},
+          {"title", [](const R& r) { return r.system->title; }},
+          {"source", [](const R& r) { return r.system->source; }},
+          {"quick", &R::quick},
+          {"complete", [](const R& r) { return !r.interrupted; }},
+          {"equal_within", [](const R&) { return equal_within; }},
+          {"counts", itself, counts},
+          {"rows", &R::outcomes, row_fields()},
+          {"grids", &R::grids, grid}};
 }
 
 std::string short_number(double value) {
@@ -117,77 +165,18 @@ std::string conditions_text(const RunSelector& at) {
 }
 
 std::string reproduction_json(const Reproduction& reproduction) {
-  const PublishedSystem& system = *reproduction.system;
-  Json json{{"schedlab", "reproduction"},
-            {"version", 1},
-            {"system", system.name},
-            {"title", system.title},
-            {"source", system.source},
-            {"quick", reproduction.quick},
-            {"complete", !reproduction.interrupted},
-            {"equal_within", equal_within}};
-  Json counts = Json::object();
-  for (const auto status : {ClaimStatus::within,
-                            ClaimStatus::in_part,
-                            ClaimStatus::missed,
-                            ClaimStatus::not_run,
-                            ClaimStatus::not_covered}) {
-    counts[std::string{to_string(status)}] = reproduction.count(status);
-  }
-  json["counts"] = std::move(counts);
-  json["rows"] = Json::array();
-  for (const Outcome& outcome : reproduction.outcomes) json["rows"].push_back(row_json(outcome));
-  json["grids"] = Json::array();
-  for (const GridResult& grid : reproduction.grids) json["grids"].push_back(grid_json(grid));
+  Json json{{"schedlab", "reproduction"}, {"version", 1}};
+  reproduction_fields().add_to(json, reproduction);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string reproduction_schema() {
+  return schema::file("SchedLab reproduction", "reproduction", reproduction_fields().schema())
+      .dump(2);
+}
+
 Table reproduction_table(const Reproduction& reproduction) {
-  Table table;
-  for (const char* name : {"id",
-                           "at",
-                           "where",
-                           "published",
-                           "published_value",
-                           "unit",
-                           "samples",
-                           "min",
-                           "lower_quartile",
-                           "median",
-                           "upper_quartile",
-                           "max",
-                           "share_met",
-                           "error",
-                           "evidence",
-                           "status",
-                           "cause",
-                           "claim"}) {
-    table.columns.push_back({name, ColumnRole::metric});
-  }
-  for (const Outcome& outcome : reproduction.outcomes) {
-    const Claim& claim = *outcome.claim;
-    const Spread& spread = outcome.simulated;
-    const auto known = [&](double value) { return spread.count > 0 ? Cell{value} : Cell{}; };
-    table.rows.push_back({claim.id,
-                          cell_of(conditions_text(outcome.point->at)),
-                          claim.where,
-                          outcome.point->text,
-                          cell_of(outcome.point->value),
-                          cell_of(claim.unit),
-                          static_cast<std::int64_t>(spread.count),
-                          known(spread.min),
-                          known(spread.lower_quartile),
-                          known(spread.median),
-                          known(spread.upper_quartile),
-                          known(spread.max),
-                          known(outcome.share_met),
-                          cell_of(outcome.error),
-                          claim.evidence,
-                          std::string{to_string(outcome.status)},
-                          cell_of(outcome.cause),
-                          claim.text});
-  }
-  return table;
+  return table_of(column_fields(), reproduction.outcomes);
 }
 
 std::string reproduction_csv(const Reproduction& reproduction) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/trace/metrics_json.hpp"  // metrics_schema()
+
 #include <string>
 
 namespace schedlab {
@@ -12,8 +14,6 @@ namespace schedlab {
 [[nodiscard]] std::string graph_schema();
 /// plan.json, see docs/plan_format.md.
 [[nodiscard]] std::string plan_schema();
-/// metrics.json, see docs/trace_format.md.
-[[nodiscard]] std::string metrics_schema();
 /// Files of stage profiles, see docs/pipeline.md.
 [[nodiscard]] std::string stage_profiles_schema();
 /// One row of results as `export` and the database have it; the axes come on top.

@@ -2,6 +2,7 @@
 #include "studies/training/training_results.hpp"
 
 #include "notebooks_export/csv.hpp"
+#include "sim/base/fields.hpp"
 #include "sim/base/file.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
 #include "sim/plan/plan_json.hpp"
@@ -16,14 +17,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using schema::Json;
 
 std::string title_of(const TrainingResults& results) {
   return fmt::format("{}: {} on {} ranks",
@@ -49,53 +50,81 @@ std::string losses_csv(const PipelineRunResult& run) {
   return csv;
 }
 
-Json stages_json(const TrainingResults& results) {
-  const PipelineTraining& training = results.settled.training;
-  Json stages = Json::array();
-  for (std::uint32_t i = 0; i < training.stage_count(); ++i) {
-    const StageProfile& cost = results.settled.costs.pipeline.stages[i].whole;
-    const std::int64_t samples = training.samples(0, 0, 0).count;
-    stages.push_back({{"first_layer", training.stages[i].first},
-                      {"last_layer", training.stages[i].last - 1},
-                      {"rank", training.rank_of(0, i)},
-                      {"forward_us", to_us(cost.forward.of(samples))},
-                      {"backward_data_us", to_us(cost.backward_data.of(samples))},
-                      {"backward_weight_us", to_us(cost.backward_weight.of(samples))},
-                      {"update_us", to_us(cost.update)},
-                      {"peak_kept_bytes", results.run.peak_kept_bytes[i]}});
+/// A stage or a link of a trained net by its number.
+struct NumberedPart {
+  const TrainingResults& results;
+  std::uint32_t index = 0;
+
+  [[nodiscard]] const PipelineTraining& training() const { return results.settled.training; }
+  [[nodiscard]] std::int64_t samples() const { return training().samples(0, 0, 0).count; }
+  [[nodiscard]] const StageProfile& stage_cost() const {
+    return results.settled.costs.pipeline.stages[index].whole;
   }
-  return stages;
+  [[nodiscard]] const PackCosts& link_cost() const {
+    return results.settled.costs.pipeline.links[index];
+  }
+};
+
+std::vector<NumberedPart> parts(const TrainingResults& results, std::size_t count) {
+  std::vector<NumberedPart> all;
+  for (std::uint32_t i = 0; i < count; ++i) all.push_back({results, i});
+  return all;
 }
 
-/// What travels from each stage to the next; its gradient travels back.
-Json links_json(const TrainingResults& results) {
-  const PipelineTraining& training = results.settled.training;
-  const PipelineSpec spec = pipeline_spec(training);
-  const std::int64_t samples = training.samples(0, 0, 0).count;
-  Json links = Json::array();
-  for (std::size_t i = 0; i < results.settled.costs.pipeline.links.size(); ++i) {
-    const PackCosts& cost = results.settled.costs.pipeline.links[i];
-    const StageLink& link = spec.profile.links[i];
-    links.push_back({{"from", link.from},
-                     {"to", link.to},
-                     {"bytes", samples * link.bytes.count()},
-                     {"encoded_bytes", samples * link.encoded.count()},
-                     {"pack_us", to_us(cost.pack.of(samples))},
-                     {"unpack_us", to_us(cost.unpack.of(samples))}});
-  }
-  return links;
+Fields<NumberedPart> stage_fields() {
+  using P = NumberedPart;
+  return {{"first_layer", [](const P& p) { return p.training().stages[p.index].first; }},
+          {"last_layer", [](const P& p) { return p.training().stages[p.index].last - 1; }},
+          {"rank", [](const P& p) { return p.training().rank_of(0, p.index); }},
+          {"forward_us", [](const P& p) { return to_us(p.stage_cost().forward.of(p.samples())); }},
+          {"backward_data_us",
+           [](const P& p) { return to_us(p.stage_cost().backward_data.of(p.samples())); }},
+          {"backward_weight_us",
+           [](const P& p) { return to_us(p.stage_cost().backward_weight.of(p.samples())); }},
+          {"update_us", [](const P& p) { return to_us(p.stage_cost().update); }},
+          {"peak_kept_bytes", [](const P& p) { return p.results.run.peak_kept_bytes[p.index]; }}};
 }
 
-/// Mean time of the tasks of each work and stage, predicted and in the traced round.
-Json work_json(const TrainingResults& results) {
-  struct Sums {
-    Duration predicted{0};
-    Duration measured{0};
-    std::int64_t tasks = 0;
-  };
-  std::map<std::pair<std::int32_t, std::int32_t>, Sums> sums;  // by stage and work
+/// What travels from a stage to the next; its gradient travels back.
+struct TravellingLink {
+  NumberedPart part;
+  StageLink link;
+};
+
+std::vector<TravellingLink> links(const TrainingResults& results) {
+  const PipelineSpec spec = pipeline_spec(results.settled.training);
+  std::vector<TravellingLink> all;
+  for (const NumberedPart& part : parts(results, results.settled.costs.pipeline.links.size())) {
+    all.push_back({part, spec.profile.links[part.index]});
+  }
+  return all;
+}
+
+Fields<TravellingLink> link_fields() {
+  using L = TravellingLink;
+  return {
+      {"from", [](const L& l) { return l.link.from; }},
+      {"to", [](const L& l) { return l.link.to; }},
+      {"bytes", [](const L& l) { return l.part.samples() * l.link.bytes.count(); }},
+      {"encoded_bytes", [](const L& l) { return l.part.samples() * l.link.encoded.count(); }},
+      {"pack_us", [](const L& l) { return to_us(l.part.link_cost().pack.of(l.part.samples())); }},
+      {"unpack_us",
+       [](const L& l) { return to_us(l.part.link_cost().unpack.of(l.part.samples())); }}};
+}
+
+/// The tasks of one work and stage: sums of their times, predicted and in the traced round.
+struct WorkTimes {
+  std::int32_t stage = 0;
+  PipelineWork work{};
+  Duration predicted{0};
+  Duration measured{0};
+  std::int64_t tasks = 0;
+};
+
+std::vector<WorkTimes> work_times(const TrainingResults& results) {
+  std::map<std::pair<std::int32_t, std::int32_t>, WorkTimes> sums;  // by stage and work
   const TaskGraph& graph = results.settled.graph;
-  const auto at = [&](TaskId task) -> Sums& {
+  const auto at = [&](TaskId task) -> WorkTimes& {
     return sums[{graph.tags(task).stage, graph.tags(task).step}];
   };
   for (const TaskSpan& span : results.predicted.tasks) {
@@ -103,29 +132,86 @@ Json work_json(const TrainingResults& results) {
     ++at(span.task).tasks;
   }
   for (const TaskSpan& span : results.run.trace.tasks) at(span.task).measured += span.duration();
-  Json list = Json::array();
-  for (const auto& [key, sum] : sums) {
-    list.push_back({{"stage", key.first},
-                    {"work", to_string(static_cast<PipelineWork>(key.second))},
-                    {"tasks", sum.tasks},
-                    {"predicted_us_mean", to_us(sum.predicted / sum.tasks)},
-                    {"measured_us_mean", to_us(sum.measured / sum.tasks)}});
+  std::vector<WorkTimes> all;
+  for (auto& [key, sum] : sums) {
+    sum.stage = key.first;
+    sum.work = static_cast<PipelineWork>(key.second);
+    all.push_back(sum);
   }
-  return list;
+  return all;
 }
 
-Json properties_of(std::initializer_list<const char*> names) {
-  Json properties = Json::object();
-  for (const char* name : names) properties[name] = {{"type", "number"}};
-  return properties;
+Fields<WorkTimes> work_fields() {
+  using W = WorkTimes;
+  return {{"stage", &W::stage},
+          {"work", [](const W& w) { return to_string(w.work); }},
+          {"tasks", &W::tasks},
+          {"predicted_us_mean", [](const W& w) { return to_us(w.predicted / w.tasks); }},
+          {"measured_us_mean", [](const W& w) { return to_us(w.measured / w.tasks); }}};
 }
 
-Json items_of(Json properties) {
-  return {{"type", "array"},
-          {"items",
-           {{"type", "object"},
-            {"properties", std::move(properties)},
-            {"additionalProperties", false}}}};
+Fields<PipelineTraining> pipeline_fields() {
+  using P = PipelineTraining;
+  return {{"groups", &P::groups},
+          {"chunks", &P::chunks},
+          {"microbatches", &P::microbatches},
+          {"batch", &P::batch}};
+}
+
+Fields<TrainingResults> run_fields() {
+  using R = TrainingResults;
+  return {{"rounds", [](const R& r) { return r.run.losses.size(); }},
+          {"first_loss", [](const R& r) { return r.run.losses.front(); }},
+          {"last_loss", [](const R& r) { return r.run.losses.back(); }},
+          {"test_accuracy", &R::test_accuracy},
+          {"verified_rounds", [](const R& r) { return r.spec.verified_rounds; }},
+          {"gradient_difference", [](const R& r) { return r.run.gradient_difference; }},
+          {"loss_difference", [](const R& r) { return r.run.loss_difference; }},
+          {"same_as_unsplit", &R::same_as_unsplit}};
+}
+
+Fields<TrainingResults> makespan_fields() {
+  using R = TrainingResults;
+  const auto error = [](const R& r) {
+    const double measured = to_us(r.makespan());
+    return (to_us(r.prediction()) - measured) / measured;
+  };
+  return {{"makespan_us_median", in_us(&R::makespan)},
+          {"makespan_us_min", [](const R& r) { return to_us(settled_makespans(r.run).front()); }},
+          {"makespan_us_max", [](const R& r) { return to_us(settled_makespans(r.run).back()); }},
+          {"predicted_makespan_us", in_us(&R::prediction)},
+          {"simulated_makespan_us", [](const R& r) { return to_us(r.predicted.makespan()); }},
+          {"work_per_core_us", in_us(&R::work_per_core)},
+          {"prediction_error", error}};
+}
+
+Fields<TrainingResults> result_fields() {
+  using R = TrainingResults;
+  const auto training = [](const R& r) -> const auto& {
+    return r.settled.training;
+  };
+  return {{"title", title_of},
+          {"policy", [](const R& r) { return r.spec.policy; }},
+          {"library", &R::library},
+          {"ranks", [](const R& r) { return r.settled.training.ranks(); }},
+          {"cores", &R::cores},
+          inlined<R>(training, pipeline_fields()),
+          run_fields(),
+          makespan_fields(),
+          {"compression", [](const R& r) { return to_string(r.settled.training.compression); }},
+          {"passes", [](const R& r) { return r.settled.training.by_layer ? "layers" : "whole"; }},
+          {"latency_us", [](const R& r) { return to_us(r.settled.costs.latency); }},
+          {"bandwidth_gb_per_s", [](const R& r) { return r.settled.link.bandwidth.count() / 1e9; }},
+          {"call_us", [](const R& r) { return to_us(r.settled.costs.call); }},
+          {"send_us", [](const R& r) { return to_us(r.settled.costs.send); }},
+          {"receive_us", [](const R& r) { return to_us(r.settled.costs.receive); }},
+          {"clock_error_us", [](const R& r) { return to_us(r.run.clock_error); }},
+          {"cut_by_time", [](const R& r) { return r.settled.cut_by_time; }},
+          {"stages",
+           [](const R& r) { return parts(r, r.settled.training.stage_count()); },
+           stage_fields()},
+          {"links", links, link_fields()},
+          {"work", work_times, work_fields()}};
 }
 
 }  // namespace
@@ -176,105 +262,14 @@ RunFiles write_training_files(const std::filesystem::path& folder, const Trainin
 }
 
 std::string training_results_json(const TrainingResults& results) {
-  const PipelineTraining& training = results.settled.training;
-  const std::vector<Duration> later = settled_makespans(results.run);
-  const double measured = to_us(results.makespan());
-  const double predicted = to_us(results.prediction());
-  const Json json{{"schedlab", "training_results"},
-                  {"version", 1},
-                  {"title", title_of(results)},
-                  {"policy", results.spec.policy},
-                  {"library", results.library},
-                  {"ranks", training.ranks()},
-                  {"cores", results.cores},
-                  {"groups", training.groups},
-                  {"chunks", training.chunks},
-                  {"microbatches", training.microbatches},
-                  {"batch", training.batch},
-                  {"rounds", results.run.losses.size()},
-                  {"first_loss", results.run.losses.front()},
-                  {"last_loss", results.run.losses.back()},
-                  {"test_accuracy", results.test_accuracy},
-                  {"verified_rounds", results.spec.verified_rounds},
-                  {"gradient_difference", results.run.gradient_difference},
-                  {"loss_difference", results.run.loss_difference},
-                  {"same_as_unsplit", results.same_as_unsplit()},
-                  {"makespan_us_median", measured},
-                  {"makespan_us_min", to_us(later.front())},
-                  {"makespan_us_max", to_us(later.back())},
-                  {"predicted_makespan_us", predicted},
-                  {"simulated_makespan_us", to_us(results.predicted.makespan())},
-                  {"work_per_core_us", to_us(results.work_per_core())},
-                  {"prediction_error", (predicted - measured) / measured},
-                  {"compression", to_string(training.compression)},
-                  {"passes", training.by_layer ? "layers" : "whole"},
-                  {"latency_us", to_us(results.settled.costs.latency)},
-                  {"bandwidth_gb_per_s", results.settled.link.bandwidth.count() / 1e9},
-                  {"call_us", to_us(results.settled.costs.call)},
-                  {"send_us", to_us(results.settled.costs.send)},
-                  {"receive_us", to_us(results.settled.costs.receive)},
-                  {"clock_error_us", to_us(results.run.clock_error)},
-                  {"cut_by_time", results.settled.cut_by_time},
-                  {"stages", stages_json(results)},
-                  {"links", links_json(results)},
-                  {"work", work_json(results)}};
+  Json json{{"schedlab", "training_results"}, {"version", 1}};
+  result_fields().add_to(json, results);
   return json.dump(2);
 }
 
 std::string training_results_schema() {
-  Json properties = properties_of({"version",
-                                   "ranks",
-                                   "cores",
-                                   "groups",
-                                   "chunks",
-                                   "microbatches",
-                                   "batch",
-                                   "rounds",
-                                   "first_loss",
-                                   "last_loss",
-                                   "test_accuracy",
-                                   "verified_rounds",
-                                   "gradient_difference",
-                                   "loss_difference",
-                                   "makespan_us_median",
-                                   "makespan_us_min",
-                                   "makespan_us_max",
-                                   "predicted_makespan_us",
-                                   "simulated_makespan_us",
-                                   "work_per_core_us",
-                                   "prediction_error",
-                                   "latency_us",
-                                   "bandwidth_gb_per_s",
-                                   "call_us",
-                                   "send_us",
-                                   "receive_us",
-                                   "clock_error_us"});
-  properties["schedlab"] = {{"const", "training_results"}};
-  for (const char* name : {"title", "policy", "library", "compression", "passes"})
-    properties[name] = {{"type", "string"}};
-  for (const char* name : {"same_as_unsplit", "cut_by_time"}) {
-    properties[name] = {{"type", "boolean"}};
-  }
-  properties["stages"] = items_of(properties_of({"first_layer",
-                                                 "last_layer",
-                                                 "rank",
-                                                 "forward_us",
-                                                 "backward_data_us",
-                                                 "backward_weight_us",
-                                                 "update_us",
-                                                 "peak_kept_bytes"}));
-  properties["links"] =
-      items_of(properties_of({"from", "to", "bytes", "encoded_bytes", "pack_us", "unpack_us"}));
-  Json work = properties_of({"stage", "tasks", "predicted_us_mean", "measured_us_mean"});
-  work["work"] = {{"type", "string"}};
-  properties["work"] = items_of(std::move(work));
-  const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-                    {"title", "SchedLab training results"},
-                    {"type", "object"},
-                    {"properties", properties},
-                    {"required", {"schedlab", "version", "policy", "ranks", "makespan_us_median"}},
-                    {"additionalProperties", false}};
-  return schema.dump(2);
+  return schema::file("SchedLab training results", "training_results", result_fields().schema())
+      .dump(2);
 }
 
 std::string training_results_text(const TrainingResults& results,

@@ -9,6 +9,7 @@
 #include "sim/trace/document.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/version.hpp"
+#include "studies/validation/validation_fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -51,11 +52,8 @@ Json scenario_json(const fs::path& folder,
   entry["tasks"] = problem.graph.task_count();
   entry["online"] = !measured.plans.empty();
   if (measured.tensors_peak) entry["measured_memory_bytes"] = measured.tensors_peak->count();
-  for (const RunRecord& record : measured.runs) {
-    entry["runs"].push_back({{"round", record.round},
-                             {"position", record.position},
-                             {"makespan_ps", record.makespan.count()}});
-  }
+  const Fields<RunRecord> run_record = run_fields();
+  for (const RunRecord& record : measured.runs) entry["runs"].push_back(run_record.json(record));
   for (std::size_t i = 0; i < measured.traces.size(); ++i) {
     const Plan& plan = plan_of(measured, *run, i);
     if (i == 0 || !measured.plans.empty()) {

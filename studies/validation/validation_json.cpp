@@ -1,309 +1,298 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/base/version.hpp"
+#include "studies/validation/validation_fields.hpp"
 #include "studies/validation/validation_files.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace schedlab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using schema::Json;
 
-Json optional(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
+/// A share, and of how many.
+struct ShareOf {
+  Proportion share;
+  std::size_t of = 0;
+};
+
+Fields<ShareOf> share_fields() {
+  using S = ShareOf;
+  return {{"of", &S::of},
+          {"share", [](const S& s) { return s.share.value; }},
+          {"low", [](const S& s) { return s.share.low; }},
+          {"high", [](const S& s) { return s.share.high; }}};
 }
 
-Json of(const ErrorSummary& errors) {
-  return {{"scenarios", errors.count},
-          {"median", errors.median},
-          {"p90", errors.p90},
-          {"most", errors.most},
-          {"bias", errors.bias}};
+Fields<ErrorSummary> error_fields() {
+  using E = ErrorSummary;
+  return {{"scenarios", &E::count},
+          {"median", &E::median},
+          {"p90", &E::p90},
+          {"most", &E::most},
+          {"bias", &E::bias}};
 }
 
-Json of(const Proportion& share, std::size_t of_how_many) {
-  return {{"of", of_how_many}, {"share", share.value}, {"low", share.low}, {"high", share.high}};
+Fields<ProbabilityScore> score_fields() {
+  using Bin = ReliabilityBin;
+  using P = ProbabilityScore;
+  const Fields<Bin> bin{{"low", &Bin::low},
+                        {"high", &Bin::high},
+                        {"pairs", &Bin::count},
+                        {"predicted", &Bin::predicted},
+                        {"observed", &Bin::observed}};
+  return {{"pairs", &P::count}, {"brier", &P::brier}, {"bins", &P::bins, bin}};
 }
 
-Json of(const ProbabilityScore& score) {
-  Json bins = Json::array();
-  for (const ReliabilityBin& bin : score.bins) {
-    bins.push_back({{"low", bin.low},
-                    {"high", bin.high},
-                    {"pairs", bin.count},
-                    {"predicted", bin.predicted},
-                    {"observed", bin.observed}});
-  }
-  return {{"pairs", score.count}, {"brier", score.brier}, {"bins", std::move(bins)}};
+/// Only where there are probes of the machine's speed.
+Fields<Validation> speed_fields() {
+  using S = SpeedSummary;
+  using V = Validation;
+  const Fields<S> probes{{"probes", &S::probes},
+                         {"one_unit", &S::one_unit},
+                         {"all_units", &S::all_units},
+                         {"overall", &S::overall},
+                         {"overall_p5", &S::p5},
+                         {"overall_p95", &S::p95},
+                         {"rounds", &S::rounds},
+                         {"disturbed_rounds", &S::disturbed}};
+  return {inlined<V>(&V::speed, probes),
+          {"makespan_error", &V::at_speed, error_fields()},
+          {"makespan_error_undisturbed", &V::undisturbed, error_fields()},
+          {"order_right",
+           [](const V& v) {
+             return ShareOf{v.at_speed_order, v.decidable};
+           },
+           share_fields()},
+          when<V>(&V::calibrated,
+                  {"interval_coverage",
+                   [](const V& v) {
+                     return ShareOf{v.at_speed_coverage, v.at_speed.count};
+                   },
+                   share_fields()})};
 }
 
-Json of(const TaskErrors& errors) {
-  return {{"name", errors.name},
-          {"tasks", errors.tasks},
-          {"duration_error_p50", errors.duration.p50},
-          {"duration_error_p90", errors.duration.p90},
-          {"start_error_p50", errors.start.p50},
-          {"start_error_p90", errors.start.p90},
-          {"predicted_running_us", to_us(errors.simulated_running)},
-          {"measured_running_us", to_us(errors.measured_running)},
-          {"bias", errors.bias}};
+Fields<KindSummary> kind_fields() {
+  using K = KindSummary;
+  return {{"kind", &K::kind},
+          {"scenarios", &K::scenarios},
+          {"tasks", &K::tasks},
+          {"duration_error_p50", &K::duration_p50},
+          {"duration_error_p90", &K::duration_p90},
+          {"start_error_p50", &K::start_p50},
+          {"start_error_p90", &K::start_p90},
+          {"bias", &K::bias}};
 }
 
-Json list_of(const std::vector<TaskErrors>& list) {
-  Json json = Json::array();
-  for (const TaskErrors& errors : list) json.push_back(of(errors));
-  return json;
-}
-
-Json of(const ErrorBudget& budget) {
-  Json json;
-  for (std::size_t part = 0; part < error_part_count; ++part) {
-    json[fmt::format("{}_us", to_string(static_cast<ErrorPart>(part)))] =
-        to_us(budget.parts.at(part));
-  }
-  json["total_us"] = to_us(budget.total);
-  json["noise_floor_us"] = to_us(budget.noise_floor);
-  return json;
-}
-
-Json of(const ScenarioOutcome& outcome) {
-  Json json{{"scenario", outcome.scenario},
-            {"name", outcome.name},
-            {"policy", outcome.policy},
-            {"group", outcome.group},
-            {"runs", outcome.runs}};
-  if (!outcome.compared()) {
-    json["note"] = outcome.note;
-    return json;
-  }
-  const TraceComparison& comparison = outcome.comparison;
-  json["predicted_us"] = outcome.predicted_us;
-  if (outcome.predicted_90) {
-    json["predicted_us_p5"] = outcome.predicted_90->low;
-    json["predicted_us_p95"] = outcome.predicted_90->high;
-    json["predicted_us_run_p5"] = outcome.run_90->low;
-    json["predicted_us_run_p95"] = outcome.run_90->high;
-  }
-  json["measured_us"] = outcome.measured_us;
-  json["measured_us_low"] = outcome.measured_95.low;
-  json["measured_us_high"] = outcome.measured_95.high;
-  json["measured_us_least"] = outcome.least_us;
-  json["spread"] = outcome.spread;
-  json["error"] = outcome.error;
-  if (outcome.at_speed) {
-    json["at_speed_us"] = outcome.at_speed->predicted_us;
-    json["at_speed_error"] = outcome.at_speed->error;
-    if (outcome.at_speed->predicted_90) {
-      json["at_speed_us_p5"] = outcome.at_speed->predicted_90->low;
-      json["at_speed_us_p95"] = outcome.at_speed->predicted_90->high;
-    }
-  }
-  if (outcome.undisturbed) {
-    json["undisturbed_runs"] = outcome.undisturbed->runs;
-    json["undisturbed_us"] = outcome.undisturbed->measured_us;
-    json["undisturbed_error"] = outcome.undisturbed->error;
-  }
-  json["inside_calibrated_range"] = outcome.inside_hull;
-  if (outcome.memory) {
-    json["predicted_memory_bytes"] = outcome.memory->predicted.count();
-    json["measured_memory_bytes"] = outcome.memory->measured.count();
-    json["memory_error"] = outcome.memory->error;
-  }
-  json["predicted_busy_us"] = to_us(comparison.simulated_busy);
-  json["measured_busy_us"] = to_us(comparison.measured_busy);
-  json["error_budget"] = of(comparison.budget);
-  json["tasks"] = of(comparison.all);
-  json["kinds"] = list_of(comparison.by_kind);
-  json["operations"] = list_of(comparison.by_operation);
-  return json;
-}
-
-Json scenarios_json(const Validation& validation) {
-  Json json = Json::array();
-  for (const ScenarioOutcome& outcome : validation.scenarios) json.push_back(of(outcome));
-  return json;
-}
-
-Json groups_json(const Validation& validation) {
-  Json groups = Json::array();
-  for (const GroupOutcome& group : validation.groups) {
-    Json json{{"name", group.name}, {"scenarios", group.members.size()}};
-    if (!group.members.empty()) {
-      json["kendall_tau"] = optional(group.kendall_tau);
-      json["regret"] = group.regret;
-      json["predicted_best"] = validation.scenarios[group.predicted_best].policy;
-      json["measured_best"] = validation.scenarios[group.measured_best].policy;
-    }
-    groups.push_back(std::move(json));
-  }
-  return groups;
-}
-
-Json speed_ups_json(const Validation& validation) {
-  Json list = Json::array();
-  for (const SpeedUpOutcome& one : validation.speed_ups) {
-    list.push_back({{"scenario", validation.scenarios[one.outcome].scenario},
-                    {"policy", validation.scenarios[one.outcome].policy},
-                    {"predicted", one.predicted},
-                    {"measured", one.measured},
-                    {"decidable", one.decidable},
-                    {"sign_agrees", one.sign_agrees}});
-  }
-  return list;
-}
-
-Json speed_json(const Validation& all) {
-  const SpeedSummary& speed = all.speed;
-  Json json{{"probes", speed.probes},
-            {"one_unit", speed.one_unit},
-            {"all_units", speed.all_units},
-            {"overall", speed.overall},
-            {"overall_p5", speed.p5},
-            {"overall_p95", speed.p95},
-            {"rounds", speed.rounds},
-            {"disturbed_rounds", speed.disturbed},
-            {"makespan_error", of(all.at_speed)},
-            {"makespan_error_undisturbed", of(all.undisturbed)},
-            {"order_right", of(all.at_speed_order, all.decidable)}};
-  if (all.calibrated) json["interval_coverage"] = of(all.at_speed_coverage, all.at_speed.count);
-  return json;
+Fields<PolicySummary> policy_fields() {
+  using P = PolicySummary;
+  return {{"policy", &P::policy},
+          {"makespan_error", &P::error, error_fields()},
+          when<P>([](const P& p) { return p.speed_ups > 0; },
+                  {{"speed_ups", &P::speed_ups},
+                   {"predicted_speed_up_median", &P::predicted_speed_up},
+                   {"measured_speed_up_median", &P::measured_speed_up},
+                   {"signs_right", &P::signs_right},
+                   {"decidable", &P::decidable},
+                   {"decidable_signs_right", &P::decidable_right}})};
 }
 
 /// Over all scenarios: parts of the error, kinds of tasks, policies.
-void add_breakdowns(const Validation& all, Json& json) {
-  for (std::size_t part = 0; part < error_part_count; ++part) {
-    json["error_budget"][std::string{to_string(static_cast<ErrorPart>(part))}] = {
-        {"median", all.budget.at(part).bias}, {"median_absolute", all.budget.at(part).absolute}};
-  }
-  for (const KindSummary& kind : all.kinds) {
-    json["kinds"].push_back({{"kind", kind.kind},
-                             {"scenarios", kind.scenarios},
-                             {"tasks", kind.tasks},
-                             {"duration_error_p50", kind.duration_p50},
-                             {"duration_error_p90", kind.duration_p90},
-                             {"start_error_p50", kind.start_p50},
-                             {"start_error_p90", kind.start_p90},
-                             {"bias", kind.bias}});
-  }
-  for (const PolicySummary& policy : all.policies) {
-    Json entry{{"policy", policy.policy}, {"makespan_error", of(policy.error)}};
-    if (policy.speed_ups > 0) {
-      entry["speed_ups"] = policy.speed_ups;
-      entry["predicted_speed_up_median"] = policy.predicted_speed_up;
-      entry["measured_speed_up_median"] = policy.measured_speed_up;
-      entry["signs_right"] = policy.signs_right;
-      entry["decidable"] = policy.decidable;
-      entry["decidable_signs_right"] = policy.decidable_right;
-    }
-    json["policies"].push_back(std::move(entry));
-  }
+Fields<Validation> breakdown_fields() {
+  using V = Validation;
+  const Fields<BudgetSummary> part_fields{{"median", &BudgetSummary::bias},
+                                          {"median_absolute", &BudgetSummary::absolute}};
+  const auto part_of = [&part_fields](const std::string& word, ErrorPart part) {
+    const auto get = [part](const V& v) { return v.budget.at(static_cast<std::size_t>(part)); };
+    return Fields<V>{word, get, part_fields};
+  };
+  return {{"error_budget", itself, for_each_word<ErrorPart, V>(part_of)},
+          {"kinds", &V::kinds, kind_fields(), unless_empty},
+          {"policies", &V::policies, policy_fields(), unless_empty}};
 }
 
-Json summary_json(const ValidationReport& report) {
-  const Validation& all = report.validation;
-  std::size_t intervals = 0;
-  std::size_t runs = 0;
-  std::size_t decidable_speed_ups = 0;
-  for (const ScenarioOutcome& outcome : all.scenarios) {
-    if (!outcome.predicted_90) continue;
-    ++intervals;
-    runs += outcome.runs;
-  }
-  for (const SpeedUpOutcome& one : all.speed_ups) decidable_speed_ups += one.decidable ? 1 : 0;
-  Json json{{"device", report.measured.device},
-            {"date", report.measured.date},
-            {"complete", report.measured.complete},
-            {"repetitions", report.measured.repetitions},
-            {"scenarios", all.scenarios.size()},
-            {"compared", all.all.count},
-            {"calibrated", all.calibrated},
-            {"makespan_error", of(all.all)},
-            {"makespan_error_inside", of(all.inside)},
-            {"makespan_error_outside", of(all.outside)},
-            {"makespan_error_fastest_run", of(all.fastest)},
-            {"memory_error", of(all.memory)},
-            {"spread_of_runs", all.spread},
-            {"other_load", optional(report.measured.other_load)},
-            {"pairs", all.pairs.size()},
-            {"decidable_pairs", all.decidable},
-            {"order_right", of(all.order, all.decidable)},
-            {"speed_up_sign_right", of(all.all_signs, all.speed_ups.size())},
-            {"decidable_speed_up_sign_right", of(all.signs, decidable_speed_ups)},
-            {"kendall_tau", optional(all.kendall_tau)},
-            {"kendall_tau_group_median", optional(all.group_tau)},
-            {"regret_mean", all.mean_regret},
-            {"regret_most", all.most_regret}};
-  if (all.speed.probes > 0) json["speed"] = speed_json(all);
-  if (all.calibrated) {
-    json["interval_coverage"] = of(all.coverage, intervals);
-    json["interval_coverage_runs"] = of(all.run_coverage, runs);
-    json["faster_probability"] = of(all.probabilities);
-    json["faster_probability_decidable"] = of(all.decidable_probabilities);
-  }
-  add_breakdowns(all, json);
-  json["broken_bounds"] = report.broken;
-  return json;
+/// The 90 % intervals, and what they promise of pairs.
+Fields<Validation> interval_fields() {
+  using V = Validation;
+  const auto medians = [](const V& v) {
+    const auto with = std::count_if(v.scenarios.begin(), v.scenarios.end(), [](const auto& one) {
+      return one.predicted_90.has_value();
+    });
+    return ShareOf{v.coverage, static_cast<std::size_t>(with)};
+  };
+  const auto runs = [](const V& v) {
+    std::size_t all = 0;
+    for (const ScenarioOutcome& one : v.scenarios) all += one.predicted_90 ? one.runs : 0;
+    return ShareOf{v.run_coverage, all};
+  };
+  return {{"interval_coverage", medians, share_fields()},
+          {"interval_coverage_runs", runs, share_fields()},
+          {"faster_probability", &V::probabilities, score_fields()},
+          {"faster_probability_decidable", &V::decidable_probabilities, score_fields()}};
 }
 
-Json launch_json(const ValidationReport& report) {
-  Json gains = Json::array();
-  for (const LaunchGain& gain : report.launch.gains) {
-    gains.push_back({{"eager_scenario", report.validation.scenarios[gain.eager].scenario},
-                     {"graph_launch_scenario", report.validation.scenarios[gain.loaded].scenario},
-                     {"operator_us", gain.operator_us},
-                     {"predicted_gain", gain.predicted_gain},
-                     {"measured_gain", gain.measured_gain}});
-  }
-  Json crossovers = Json::array();
-  for (const LaunchCrossover& crossover : report.launch.crossovers) {
-    crossovers.push_back({{"name", crossover.name},
-                          {"sizes", crossover.sizes},
-                          {"predicted_us", optional(crossover.predicted_us)},
-                          {"measured_us", optional(crossover.measured_us)},
-                          {"fastest_us", optional(crossover.fastest_us)},
-                          {"error", optional(crossover.error())}});
-  }
-  return {{"gains", std::move(gains)}, {"crossovers", std::move(crossovers)}};
+Fields<Validation> error_summary_fields() {
+  using V = Validation;
+  return {{"scenarios", [](const V& v) { return v.scenarios.size(); }},
+          {"compared", [](const V& v) { return v.all.count; }},
+          {"calibrated", &V::calibrated},
+          {"makespan_error", &V::all, error_fields()},
+          {"makespan_error_inside", &V::inside, error_fields()},
+          {"makespan_error_outside", &V::outside, error_fields()},
+          {"makespan_error_fastest_run", &V::fastest, error_fields()},
+          {"memory_error", &V::memory, error_fields()},
+          {"spread_of_runs", &V::spread}};
 }
 
-Json library_json(const ValidationReport& report) {
-  Json json = Json::array();
-  for (const LibraryRow& row : report.library) {
-    json.push_back({{"network", row.network},
-                    {"policy", row.policy},
-                    {"algorithm", row.variant.algorithm},
-                    {"launch", row.variant.launch},
-                    {"library_us", row.library_us},
-                    {"fastest_us", row.fastest_us},
-                    {"chosen_us", row.chosen_us},
-                    {"fastest_scenario", report.validation.scenarios[row.fastest].scenario},
-                    {"chosen_scenario", report.validation.scenarios[row.chosen].scenario}});
-  }
-  return json;
+Fields<Validation> order_summary_fields() {
+  using V = Validation;
+  const auto decidable_signs = [](const V& v) {
+    const auto decidable = std::count_if(
+        v.speed_ups.begin(), v.speed_ups.end(), std::mem_fn(&SpeedUpOutcome::decidable));
+    return ShareOf{v.signs, static_cast<std::size_t>(decidable)};
+  };
+  return {{"pairs", [](const V& v) { return v.pairs.size(); }},
+          {"decidable_pairs", &V::decidable},
+          {"order_right",
+           [](const V& v) {
+             return ShareOf{v.order, v.decidable};
+           },
+           share_fields()},
+          {"speed_up_sign_right",
+           [](const V& v) {
+             return ShareOf{v.all_signs, v.speed_ups.size()};
+           },
+           share_fields()},
+          {"decidable_speed_up_sign_right", decidable_signs, share_fields()},
+          {"kendall_tau", &V::kendall_tau, or_null},
+          {"kendall_tau_group_median", &V::group_tau, or_null},
+          {"regret_mean", &V::mean_regret},
+          {"regret_most", &V::most_regret},
+          when<V>([](const V& v) { return v.speed.probes > 0; }, {"speed", itself, speed_fields()}),
+          when<V>(&V::calibrated, interval_fields()),
+          breakdown_fields()};
+}
+
+Fields<ValidationReport> summary_fields_of_report() {
+  using M = Measurements;
+  using R = ValidationReport;
+  const auto measured = [](const R& r) -> const M& { return r.measured; };
+  const auto validation = [](const R& r) -> const Validation& { return r.validation; };
+  return {inlined<R>(measured,
+                     {{"device", &M::device},
+                      {"date", &M::date},
+                      {"complete", &M::complete},
+                      {"repetitions", &M::repetitions}}),
+          inlined<R>(validation, error_summary_fields()),
+          {"other_load", [](const R& r) { return r.measured.other_load; }, or_null},
+          inlined<R>(validation, order_summary_fields()),
+          {"broken_bounds", &R::broken}};
+}
+
+/// Scenarios that differ in their policy alone.
+Fields<PartOf<Validation, GroupOutcome>> group_fields() {
+  using G = PartOf<Validation, GroupOutcome>;
+  const auto policy_of = [](std::size_t GroupOutcome::*best) {
+    return [best](const G& g) { return g.whole.scenarios[g.part.*best].policy; };
+  };
+  return {{"name", [](const G& g) { return g.part.name; }},
+          {"scenarios", [](const G& g) { return g.part.members.size(); }},
+          when<G>([](const G& g) { return !g.part.members.empty(); },
+                  {{"kendall_tau", [](const G& g) { return g.part.kendall_tau; }, or_null},
+                   {"regret", [](const G& g) { return g.part.regret; }},
+                   {"predicted_best", policy_of(&GroupOutcome::predicted_best)},
+                   {"measured_best", policy_of(&GroupOutcome::measured_best)}})};
+}
+
+Fields<PartOf<Validation, SpeedUpOutcome>> speed_up_fields() {
+  using S = PartOf<Validation, SpeedUpOutcome>;
+  return {{"scenario", [](const S& s) { return s.whole.scenarios[s.part.outcome].scenario; }},
+          {"policy", [](const S& s) { return s.whole.scenarios[s.part.outcome].policy; }},
+          {"predicted", [](const S& s) { return s.part.predicted; }},
+          {"measured", [](const S& s) { return s.part.measured; }},
+          {"decidable", [](const S& s) { return s.part.decidable; }},
+          {"sign_agrees", [](const S& s) { return s.part.sign_agrees; }}};
+}
+
+Fields<ValidationReport> launch_fields() {
+  using G = PartOf<Validation, LaunchGain>;
+  using C = LaunchCrossover;
+  using R = ValidationReport;
+  const Fields<G> gain{
+      {"eager_scenario", [](const G& g) { return g.whole.scenarios[g.part.eager].scenario; }},
+      {"graph_launch_scenario",
+       [](const G& g) { return g.whole.scenarios[g.part.loaded].scenario; }},
+      {"operator_us", [](const G& g) { return g.part.operator_us; }, from_zero},
+      {"predicted_gain", [](const G& g) { return g.part.predicted_gain; }},
+      {"measured_gain", [](const G& g) { return g.part.measured_gain; }}};
+  const Fields<C> crossover{{"name", &C::name},
+                            {"sizes", &C::sizes},
+                            {"predicted_us", &C::predicted_us, or_null},
+                            {"measured_us", &C::measured_us, or_null},
+                            {"fastest_us", &C::fastest_us, or_null},
+                            {"error", &C::error, or_null}};
+  return {{"gains", [](const R& r) { return parts_of(r.validation, r.launch.gains); }, gain},
+          {"crossovers", [](const R& r) { return r.launch.crossovers; }, crossover}};
+}
+
+Fields<PartOf<Validation, LibraryRow>> library_fields() {
+  using L = PartOf<Validation, LibraryRow>;
+  return {
+      {"network", [](const L& l) { return l.part.network; }},
+      {"policy", [](const L& l) { return l.part.policy; }},
+      {"algorithm", [](const L& l) { return l.part.variant.algorithm; }},
+      {"launch", [](const L& l) { return l.part.variant.launch; }},
+      {"library_us", [](const L& l) { return l.part.library_us; }, from_zero},
+      {"fastest_us", [](const L& l) { return l.part.fastest_us; }, from_zero},
+      {"chosen_us", [](const L& l) { return l.part.chosen_us; }, from_zero},
+      {"fastest_scenario", [](const L& l) { return l.whole.scenarios[l.part.fastest].scenario; }},
+      {"chosen_scenario", [](const L& l) { return l.whole.scenarios[l.part.chosen].scenario; }}};
+}
+
+Fields<ValidationReport> report_fields() {
+  using R = ValidationReport;
+  return {
+      {"program", [](const R&) { return fmt::format("schedlab {}", program_version()); }},
+      {"name", [](const R& r) { return r.spec.name; }},
+      {"summary", itself, summary_fields_of_report()},
+      {"groups",
+       [](const R& r) { return parts_of(r.validation, r.validation.groups); },
+       group_fields()},
+      {"speed_ups",
+       [](const R& r) { return parts_of(r.validation, r.validation.speed_ups); },
+       speed_up_fields()},
+      {"launch", itself, launch_fields()},
+      {"library", [](const R& r) { return parts_of(r.validation, r.library); }, library_fields()},
+      {"scenarios", [](const R& r) -> const auto& {return r.validation.scenarios;
+}
+, scenario_fields()
+}  // namespace
+};  // namespace schedlab
 }
 
 }  // namespace
 
 std::string validation_json(const ValidationReport& report) {
-  Json json{{"schedlab", "validation"},
-            {"version", 1},
-            {"program", fmt::format("schedlab {}", program_version())},
-            {"name", report.spec.name},
-            {"summary", summary_json(report)},
-            {"groups", groups_json(report.validation)},
-            {"speed_ups", speed_ups_json(report.validation)},
-            {"launch", launch_json(report)},
-            {"library", library_json(report)},
-            {"scenarios", scenarios_json(report.validation)}};
+  Json json{{"schedlab", "validation"}, {"version", 1}};
+  report_fields().add_to(json, report);
   return json.dump(1) + "\n";
+}
+
+std::string validation_schema() {
+  return schema::file("SchedLab validation: predicted against measured",
+                      "validation",
+                      report_fields().schema())
+      .dump(2);
 }
 
 std::string validation_summary_json(const ValidationReport& report,
                                     const std::vector<std::string>& files,
                                     const std::string& out) {
   Json json{{"verb", "validate"}, {"out", out}, {"files", files}};
-  json.update(summary_json(report));
+  summary_fields_of_report().add_to(json, report);
   return json.dump(2) + "\n";
 }
 

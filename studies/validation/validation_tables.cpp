@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/statistics.hpp"
+#include "sim/sweep/field_table.hpp"
+#include "studies/validation/validation_fields.hpp"
 #include "studies/validation/validation_files.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,212 +16,127 @@ Cell number(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
-/// A member of what is not always there, as a cell.
-template <class Outcome, class Member>
-Cell cell_of(const std::optional<Outcome>& outcome, Member member) {
-  return outcome ? Cell{std::invoke(member, *outcome)} : Cell{};
+/// "scenario", the axes, the fields' columns, "note".
+template <class T>
+std::vector<Column> scenario_columns(const Grid& grid, const Fields<T>& fields) {
+  std::vector<Column> columns{{"scenario", ColumnRole::note}};
+  for (const AxisColumn& one : grid.axes()) columns.push_back({one.name, ColumnRole::axis});
+  append_columns(columns, fields);
+  columns.push_back({"note", ColumnRole::note});
+  return columns;
 }
 
-/// A metric of scenarios that were compared.
-struct ComparedColumn {
-  const char* name;
-  Cell (*value)(const ScenarioOutcome& outcome);
+/// A row below them.
+template <class T>
+std::vector<Cell> scenario_row(const Grid& grid, const Fields<T>& fields, const T& of) {
+  std::vector<Cell> row{number(of.scenario)};
+  for (Cell& cell : grid.axis_values(of.scenario)) row.push_back(std::move(cell));
+  append_cells(row, fields, of);
+  row.emplace_back(of.note);
+  return row;
+}
+
+Fields<PredictedScenario> prediction_fields() {
+  using P = PredictedScenario;
+  const auto draw = [](double share) {
+    return [share](const P& p) -> std::optional<double> {
+      if (p.draws_us.empty()) return std::nullopt;
+      std::vector<double> draws = p.draws_us;
+      std::sort(draws.begin(), draws.end());
+      return percentile(draws, share);
+    };
+  };
+  return when<P>([](const P& p) { return p.run != nullptr; },
+                 {{"tasks", [](const P& p) { return p.run->trace.tasks.size(); }},
+                  {"predicted_us", [](const P& p) { return to_us(p.run->trace.makespan()); }},
+                  {"predicted_us_p5", draw(0.05)},
+                  {"predicted_us_p95", draw(0.95)},
+                  {"inside_calibrated_range", &P::inside_hull}});
+}
+
+/// Two scenarios of a group.
+struct PairView {
+  const PairOutcome& pair;
+  const ScenarioOutcome& first;
+  const ScenarioOutcome& second;
+  std::string group;
 };
 
-constexpr std::array compared_columns{
-    ComparedColumn{"predicted_us",
-                   [](const ScenarioOutcome& of) -> Cell { return of.predicted_us; }},
-    ComparedColumn{
-        "predicted_us_p5",
-        [](const ScenarioOutcome& of) { return cell_of(of.predicted_90, &Interval::low); }},
-    ComparedColumn{
-        "predicted_us_p95",
-        [](const ScenarioOutcome& of) { return cell_of(of.predicted_90, &Interval::high); }},
-    ComparedColumn{"measured_us", [](const ScenarioOutcome& of) -> Cell { return of.measured_us; }},
-    ComparedColumn{"measured_us_low",
-                   [](const ScenarioOutcome& of) -> Cell { return of.measured_95.low; }},
-    ComparedColumn{"measured_us_high",
-                   [](const ScenarioOutcome& of) -> Cell { return of.measured_95.high; }},
-    ComparedColumn{"measured_us_least",
-                   [](const ScenarioOutcome& of) -> Cell { return of.least_us; }},
-    ComparedColumn{"spread", [](const ScenarioOutcome& of) -> Cell { return of.spread; }},
-    ComparedColumn{"error", [](const ScenarioOutcome& of) -> Cell { return of.error; }},
-    ComparedColumn{"at_speed_us",
-                   [](const ScenarioOutcome& of) {
-                     return cell_of(of.at_speed, &OutcomeAtSpeed::predicted_us);
-                   }},
-    ComparedColumn{
-        "at_speed_error",
-        [](const ScenarioOutcome& of) { return cell_of(of.at_speed, &OutcomeAtSpeed::error); }},
-    ComparedColumn{"undisturbed_us",
-                   [](const ScenarioOutcome& of) {
-                     return cell_of(of.undisturbed, &UndisturbedOutcome::measured_us);
-                   }},
-    ComparedColumn{"undisturbed_error",
-                   [](const ScenarioOutcome& of) {
-                     return cell_of(of.undisturbed, &UndisturbedOutcome::error);
-                   }},
-    ComparedColumn{
-        "inside_calibrated_range",
-        [](const ScenarioOutcome& of) -> Cell { return std::int64_t{of.inside_hull ? 1 : 0}; }},
-    ComparedColumn{"predicted_memory_bytes",
-                   [](const ScenarioOutcome& of) {
-                     return cell_of(of.memory,
-                                    [](const MemoryOutcome& m) { return m.predicted.count(); });
-                   }},
-    ComparedColumn{"measured_memory_bytes",
-                   [](const ScenarioOutcome& of) {
-                     return cell_of(of.memory,
-                                    [](const MemoryOutcome& m) { return m.measured.count(); });
-                   }},
-    ComparedColumn{
-        "memory_error",
-        [](const ScenarioOutcome& of) { return cell_of(of.memory, &MemoryOutcome::error); }},
-    ComparedColumn{
-        "task_duration_error_p50",
-        [](const ScenarioOutcome& of) -> Cell { return of.comparison.all.duration.p50; }},
-    ComparedColumn{
-        "task_duration_error_p90",
-        [](const ScenarioOutcome& of) -> Cell { return of.comparison.all.duration.p90; }},
-    ComparedColumn{"task_start_error_p50",
-                   [](const ScenarioOutcome& of) -> Cell { return of.comparison.all.start.p50; }},
-    ComparedColumn{"task_start_error_p90",
-                   [](const ScenarioOutcome& of) -> Cell { return of.comparison.all.start.p90; }},
-    ComparedColumn{
-        "predicted_busy_us",
-        [](const ScenarioOutcome& of) -> Cell { return to_us(of.comparison.simulated_busy); }},
-    ComparedColumn{"measured_busy_us", [](const ScenarioOutcome& of) -> Cell {
-                     return to_us(of.comparison.measured_busy);
-                   }}};
+Fields<PairView> pair_axes() {
+  using P = PairView;
+  return {{"case", &P::group},
+          {"policy", [](const P& p) { return p.first.policy; }},
+          {"other_policy", [](const P& p) { return p.second.policy; }}};
+}
 
-std::vector<Column> scenario_columns(const Grid& grid) {
-  using enum ColumnRole;
-  std::vector<Column> columns{{"scenario", note}};
-  for (const AxisColumn& one : grid.axes()) columns.push_back({one.name, axis});
-  for (const char* name : {"group", "runs"}) columns.push_back({name, metric});
-  for (const ComparedColumn& column : compared_columns) columns.push_back({column.name, metric});
-  for (std::size_t part = 0; part < error_part_count; ++part) {
-    columns.push_back(
-        {fmt::format("error_{}_us", to_string(static_cast<ErrorPart>(part))), metric});
-  }
-  columns.push_back({"note", note});
-  return columns;
+Fields<PairView> pair_metrics() {
+  using P = PairView;
+  const auto difference = [](const std::string& word, ErrorPart part) {
+    const auto share = [part](const ScenarioOutcome& of) {
+      return to_us(of.comparison.budget.part(part)) / of.measured_us;
+    };
+    return Fields<P>{"error_difference_" + word,
+                     [share](const P& p) { return share(p.first) - share(p.second); }};
+  };
+  return {{"predicted_speed_up", [](const P& p) { return p.pair.predicted_ratio; }},
+          {"measured_speed_up", [](const P& p) { return p.pair.measured_ratio; }},
+          {"decidable", [](const P& p) { return p.pair.decidable; }},
+          {"right", [](const P& p) { return p.pair.right; }},
+          {"right_at_speed", [](const P& p) { return p.pair.right_at_speed; }},
+          {"faster_probability", [](const P& p) { return p.pair.probability; }},
+          {"error_difference", [](const P& p) { return p.first.error - p.second.error; }},
+          for_each_word<ErrorPart, P>(difference)};
 }
 
 }  // namespace
 
 Table scenarios_table(const ValidationReport& report) {
-  Table table{.columns = scenario_columns(report.grid), .rows = {}};
+  const Fields<ScenarioOutcome> fields = scenario_fields();
+  Table table{.columns = scenario_columns(report.grid, fields), .rows = {}};
   for (const ScenarioOutcome& outcome : report.validation.scenarios) {
-    auto& row = table.rows.emplace_back();
-    row.push_back(number(outcome.scenario));
-    for (Cell& cell : report.grid.axis_values(outcome.scenario)) row.push_back(std::move(cell));
-    row.push_back(number(outcome.group));
-    row.push_back(number(outcome.runs));
-    if (outcome.compared()) {
-      for (const ComparedColumn& column : compared_columns) row.push_back(column.value(outcome));
-      for (const Duration part : outcome.comparison.budget.parts) row.emplace_back(to_us(part));
-    }
-    row.resize(table.columns.size() - 1);
-    row.emplace_back(outcome.note);
+    table.rows.push_back(scenario_row(report.grid, fields, outcome));
   }
   return table;
 }
 
 Table predictions_table(const Grid& grid, const std::vector<PredictedScenario>& predicted) {
-  using enum ColumnRole;
-  Table table{.columns = {{"scenario", note}}, .rows = {}};
-  for (const AxisColumn& one : grid.axes()) table.columns.push_back({one.name, axis});
-  for (const char* name : {"tasks",
-                           "predicted_us",
-                           "predicted_us_p5",
-                           "predicted_us_p95",
-                           "inside_calibrated_range"}) {
-    table.columns.push_back({name, metric});
-  }
-  table.columns.push_back({"note", note});
+  const Fields<PredictedScenario> fields = prediction_fields();
+  Table table{.columns = scenario_columns(grid, fields), .rows = {}};
   for (const PredictedScenario& one : predicted) {
-    auto& row = table.rows.emplace_back();
-    row.push_back(number(one.scenario));
-    for (Cell& cell : grid.axis_values(one.scenario)) row.push_back(std::move(cell));
-    if (one.run != nullptr) {
-      row.push_back(number(one.run->trace.tasks.size()));
-      row.emplace_back(to_us(one.run->trace.makespan()));
-      std::vector<double> draws = one.draws_us;
-      std::sort(draws.begin(), draws.end());
-      row.push_back(draws.empty() ? Cell{} : Cell{percentile(draws, 0.05)});
-      row.push_back(draws.empty() ? Cell{} : Cell{percentile(draws, 0.95)});
-      row.emplace_back(std::int64_t{one.inside_hull ? 1 : 0});
-    }
-    row.resize(table.columns.size() - 1);
-    row.emplace_back(one.note);
+    table.rows.push_back(scenario_row(grid, fields, one));
   }
   return table;
 }
 
 Table pairs_table(const ValidationReport& report) {
-  using enum ColumnRole;
-  Table table{.columns = {{"scenario", note},
-                          {"other_scenario", note},
-                          {"case", axis},
-                          {"policy", axis},
-                          {"other_policy", axis},
-                          {"predicted_speed_up", metric},
-                          {"measured_speed_up", metric},
-                          {"decidable", metric},
-                          {"right", metric},
-                          {"right_at_speed", metric},
-                          {"faster_probability", metric},
-                          {"error_difference", metric}},
+  const Fields<PairView> axes = pair_axes();
+  const Fields<PairView> metrics = pair_metrics();
+  Table table{.columns = {{"scenario", ColumnRole::note}, {"other_scenario", ColumnRole::note}},
               .rows = {}};
-  for (std::size_t part = 0; part < error_part_count; ++part) {
-    table.columns.push_back(
-        {fmt::format("error_difference_{}", to_string(static_cast<ErrorPart>(part))), metric});
-  }
+  append_columns(table.columns, axes, ColumnRole::axis);
+  append_columns(table.columns, metrics);
   const Validation& validation = report.validation;
   for (const PairOutcome& pair : validation.pairs) {
     const ScenarioOutcome& first = validation.scenarios[pair.first];
-    const ScenarioOutcome& second = validation.scenarios[pair.second];
+    const PairView view{
+        pair, first, validation.scenarios[pair.second], validation.groups[first.group].name};
     auto& row = table.rows.emplace_back();
-    row = {number(first.scenario),
-           number(second.scenario),
-           validation.groups[first.group].name,
-           first.policy,
-           second.policy,
-           pair.predicted_ratio,
-           pair.measured_ratio,
-           std::int64_t{pair.decidable ? 1 : 0},
-           std::int64_t{pair.right ? 1 : 0},
-           pair.right_at_speed ? Cell{std::int64_t{*pair.right_at_speed ? 1 : 0}} : Cell{},
-           pair.probability ? Cell{*pair.probability} : Cell{},
-           first.error - second.error};
-    for (std::size_t part = 0; part < error_part_count; ++part) {
-      const auto share = [&](const ScenarioOutcome& outcome) {
-        return to_us(outcome.comparison.budget.parts.at(part)) / outcome.measured_us;
-      };
-      row.emplace_back(share(first) - share(second));
-    }
+    row = {number(first.scenario), number(view.second.scenario)};
+    append_cells(row, axes, view);
+    append_cells(row, metrics, view);
   }
   return table;
 }
 
 Table runs_table(const ValidationReport& report) {
-  using enum ColumnRole;
-  Table table{.columns = {{"scenario", note},
-                          {"name", axis},
-                          {"round", metric},
-                          {"position", metric},
-                          {"makespan_us", metric},
-                          {"makespan_ps", metric}},
-              .rows = {}};
+  const Fields<RunRecord> fields = run_fields();
+  Table table{.columns = {{"scenario", ColumnRole::note}, {"name", ColumnRole::axis}}, .rows = {}};
+  append_columns(table.columns, fields);
   for (std::uint64_t scenario = 0; scenario < report.measured.scenarios.size(); ++scenario) {
     for (const RunRecord& run : report.measured.scenarios[scenario].runs) {
-      table.rows.push_back({number(scenario),
-                            report.grid.describe(scenario),
-                            number(run.round),
-                            number(run.position),
-                            to_us(run.makespan),
-                            run.makespan.count()});
+      auto& row = table.rows.emplace_back();
+      row = {number(scenario), report.grid.describe(scenario)};
+      append_cells(row, fields, run);
     }
   }
   return table;
