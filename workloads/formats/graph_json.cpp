@@ -7,7 +7,6 @@
 #include "workloads/formats/graph_totals.hpp"
 #include "workloads/formats/json_place.hpp"
 #include "workloads/formats/json_values.hpp"
-#include "workloads/formats/plain_json_tasks.hpp"
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -36,11 +35,11 @@ constexpr std::int64_t most_ids = std::numeric_limits<std::uint32_t>::max() - 1;
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file)
-      : text_(text), place_(file), values_(place_), totals_(text_.size()) {}
+      : text_(detail::padded_json(text)), place_(file), values_(place_), totals_(text_.size()) {}
 
   [[nodiscard]] TaskGraph read() {
     try {
-      read_documents();
+      read_root();
       if (!is_graph_) place_.refuse("no \"schedlab\" key", "\"schedlab\": \"graph\"");
     } catch (const simdjson::simdjson_error& error) {
       place_.refuse(simdjson::error_message(error.error()), "valid JSON in UTF-8");
@@ -56,43 +55,8 @@ class Reader {
 
  private:
   // ------------------------------------------------------------------ the file
-  /// A list of plain tasks is read by itself, several times faster than by the parser, which then
-  /// reads what stands before it and what is left behind it.
-  void read_documents() {
-    const std::size_t list = detail::find_json_tasks(text_);
-    detail::PlainJsonTask task;
-    if (list == std::string_view::npos || !detail::PlainJsonTasks{text_, list}.next(task)) {
-      read_root(detail::padded_json(text_, ""));
-      return;
-    }
-    read_root(detail::padded_json(text_.substr(0, list), "]}"));
-    const std::size_t rest = read_plain_tasks(list);
-    list_goes_on_ = true;
-    read_root(detail::padded_json(R"({"tasks":[)", text_.substr(rest)));
-  }
-
-  /// As many as there are from `list` on; where the others begin.
-  std::size_t read_plain_tasks(std::size_t list) {
-    detail::PlainJsonTasks plain{text_, list};
-    place_.enter("tasks");
-    detail::PlainJsonTask task;
-    std::size_t behind = list;
-    for (; plain.next(task) && task.operation < operations_.size(); behind = plain.position()) {
-      const TaskId id{static_cast<std::uint32_t>(builder_.task_count())};
-      for (std::uint32_t i = 0; i < task.need_count; ++i) {
-        references_.need(id.value(), i, task.needs[i]);
-        builder_.add_edge(TaskId{task.needs[i]}, id);
-      }
-      place_.element(id.value());
-      add_task(OperationId{task.operation}, task.tags, {}, task.duration);
-    }
-    return behind;
-  }
-
-  void read_root(std::string text) {
-    place_.leave();
-    document_ = std::move(text);  // kept for messages: place_ refers to its keys
-    auto document = parser_.iterate(document_.data(), document_.size(), document_.capacity());
+  void read_root() {
+    auto document = parser_.iterate(text_.data(), text_.size(), text_.capacity());
     ondemand::object root;
     if (document.get_object().get(root) != simdjson::SUCCESS) {
       place_.refuse("something else", "a JSON object with \"schedlab\": \"graph\"");
@@ -148,13 +112,9 @@ class Reader {
 
   // ------------------------------------------------------------------ tasks
   void read_tasks(Value value) {
-    if (builder_.task_count() > 0 && !std::exchange(list_goes_on_, false)) {
-      place_.refuse("tasks for a second time", "them once");
-    }
-    if (builder_.task_count() == 0) {
-      // A task needs about 30 bytes; a wrong guess only costs time.
-      builder_.reserve(text_.size() / 64, text_.size() / 32);
-    }
+    if (builder_.task_count() > 0) place_.refuse("tasks for a second time", "them once");
+    // A task needs about 30 bytes; a wrong guess only costs time.
+    builder_.reserve(text_.size() / 64, text_.size() / 32);
     for (auto item : values_.array(value)) {
       place_.element(builder_.task_count());
       read_task(values_.object(item));
@@ -331,10 +291,8 @@ class Reader {
     return element;
   }
 
-  std::string_view text_;
-  std::string document_;  // the part of the text that the parser reads
+  const std::string text_;  // with room behind it; names and keys in messages point into it
   bool is_graph_ = false;
-  bool list_goes_on_ = false;  // the next list of tasks continues the one before
   ondemand::parser parser_;
   detail::JsonPlace place_;
   JsonValues values_;

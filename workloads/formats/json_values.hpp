@@ -18,11 +18,11 @@ namespace schedlab::detail {
 
 namespace ondemand = simdjson::ondemand;
 
-/// Two pieces of a file with the room behind them that the parser needs.
-[[nodiscard]] inline std::string padded_json(std::string_view begin, std::string_view end) {
+/// A file with the room behind it that the parser needs.
+[[nodiscard]] inline std::string padded_json(std::string_view file) {
   std::string text;
-  text.reserve(begin.size() + end.size() + simdjson::SIMDJSON_PADDING);
-  text.append(begin).append(end);
+  text.reserve(file.size() + simdjson::SIMDJSON_PADDING);
+  text.append(file);
   return text;  // moved: a copy would lose the room
 }
 

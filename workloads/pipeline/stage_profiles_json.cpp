@@ -60,7 +60,7 @@ class ProfileReader {
   explicit ProfileReader(const std::string& file) : place_(file), values_(place_) {}
 
   [[nodiscard]] PipelineProfile read(std::string_view text) {
-    const std::string padded = detail::padded_json(text, "");
+    const std::string padded = detail::padded_json(text);
     try {
       read_root(padded);
     } catch (const simdjson::simdjson_error& error) {
