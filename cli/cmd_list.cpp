@@ -2,6 +2,7 @@
 #include "cli/cmd_list.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 #include "studies/reproduction/published_system.hpp"
 #include "studies/spec/registry_list.hpp"
 
@@ -42,12 +43,7 @@ std::vector<ListedSection> wanted_sections(const ListOptions& options) {
     if (!kept.entries.empty()) wanted.push_back(std::move(kept));
   }
   if (!wanted.empty()) return wanted;
-  const std::string close = closest_spelling(options.name, names);
-  throw InputError({.file = "NAME",
-                    .pointer = {},
-                    .found = fmt::format("\"{}\"", options.name),
-                    .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                    .hint = close.empty() ? "" : fmt::format("did you mean \"{}\"?", close)});
+  refuse_unknown("NAME", {}, fmt::format("\"{}\"", options.name), options.name, names);
 }
 
 }  // namespace

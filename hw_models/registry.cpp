@@ -6,7 +6,7 @@
 #include "hw_models/measured.hpp"
 #include "hw_models/roofline.hpp"
 #include "hw_models/tiled_gemm.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
@@ -219,13 +219,8 @@ std::unique_ptr<CostModel> make_cost_model(std::string_view name,
     }
     names.push_back(info.name);
   }
-  const std::string close = closest_spelling(name, names);
-  throw InputError(
-      {.file = {},
-       .pointer = "/cost_model",
-       .found = fmt::format("the unknown cost model \"{}\"", name),
-       .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-       .hint = close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close)});
+  refuse_unknown(
+      {}, "/cost_model", fmt::format("the unknown cost model \"{}\"", name), name, names);
 }
 
 }  // namespace schedlab

@@ -2,6 +2,7 @@
 #include "notebooks_export/sweep_heat.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,12 +24,7 @@ constexpr std::size_t none = static_cast<std::size_t>(-1);
                                         const std::string& word,
                                         const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), word) != known.end()) return word;
-  const std::string close = closest_spelling(word, known);
-  throw InputError({.file = option,
-                    .pointer = {},
-                    .found = fmt::format("\"{}\"", word),
-                    .expected = fmt::format("one of {}", fmt::join(known, ", ")),
-                    .hint = close.empty() ? "" : fmt::format("did you mean \"{}\"?", close)});
+  refuse_unknown(option, {}, fmt::format("\"{}\"", word), word, known);
 }
 
 class HeatMap {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/registry.hpp"
 
-#include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,12 +36,7 @@ const PolicyInfo& find_policy(std::string_view name) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  const std::string close = closest_spelling(name, names);
-  throw InputError({.file = {},
-                    .pointer = "/name",
-                    .found = fmt::format("the unknown policy \"{}\"", name),
-                    .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                    .hint = close.empty() ? "" : fmt::format("did you mean \"{}\"?", close)});
+  refuse_unknown({}, "/name", fmt::format("the unknown policy \"{}\"", name), name, names);
 }
 
 std::unique_ptr<Policy> make_policy(std::string_view name,

@@ -19,7 +19,7 @@ set(allowed_tests ${allowed_studies} studies cli)
 set(folders ${allowed_tests} tests)
 
 # What verbs need besides studies: files, errors, interrupts and the text of tables (a verb prints what a study hands it).
-set(cli_headers "sim/base/(error|file|gzip|interrupt)\\.hpp|sim/trace/text_direction\\.hpp|notebooks_export/csv\\.hpp")
+set(cli_headers "sim/base/(error|file|gzip|interrupt|spelling)\\.hpp|sim/trace/text_direction\\.hpp|notebooks_export/csv\\.hpp")
 
 # A subfolder of these may include itself and those before it.
 set(order_of_sim base graph machine pipeline plan launch trace engine sweep)
@@ -30,7 +30,6 @@ set(order_of_studies base spec scenario execution sweep buckets partition traini
 set(third_party
     "nlohmann/json_fwd => (json|schema)[a-z_]*\\.(hpp|cpp)$|^(cli|studies|calibration)/.*\\.cpp$"
     "nlohmann/(json\\.|ordered_map|adl) => (json|schema)[a-z_]*\\.cpp$|^cli/|^(studies|calibration)/.*\\.cpp$|^sim/(plan/plan_json_document|base/fields)\\.hpp$"
-    "valijson/ => ^studies/base/schema[a-z_]*\\.cpp$"
     "simdjson => json[a-z_]*\\.cpp$|^workloads/(formats/json_values|traces/json_dom)\\.hpp$"
     "sqlite3\\.h => ^studies/sweep/.*\\.cpp$"
     "CLI/ => ^cli/"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/registry.hpp"
 
-#include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 #include "workloads/workload_entries.hpp"
 
 #include <fmt/format.h>
@@ -49,13 +49,7 @@ TaskGraph make_workload(std::string_view name, const std::map<std::string, Optio
     }
     names.push_back(info.name);
   }
-  const std::string close = closest_spelling(name, names);
-  throw InputError(
-      {.file = {},
-       .pointer = "/kind",
-       .found = fmt::format("the unknown workload \"{}\"", name),
-       .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-       .hint = close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close)});
+  refuse_unknown({}, "/kind", fmt::format("the unknown workload \"{}\"", name), name, names);
 }
 
 }  // namespace schedlab

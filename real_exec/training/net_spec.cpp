@@ -2,6 +2,7 @@
 #include "real_exec/training/net_spec.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 
 #include <fmt/format.h>
 
@@ -82,12 +83,11 @@ std::size_t find_shared(const NetSpec& net, std::size_t layer) {
     if (net.layers[i].name == spec.shares) return i;
     names.push_back(net.layers[i].name);
   }
-  const std::string close = closest_spelling(spec.shares, names);
   reject_layer(layer,
                "shares",
                fmt::format("\"{}\"", spec.shares),
                "the name of an earlier layer",
-               close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+               did_you_mean(spec.shares, names));
 }
 
 void check_shared(const NetSpec& net, const std::vector<SampleShape>& shapes, std::size_t layer) {

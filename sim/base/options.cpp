@@ -2,6 +2,7 @@
 #include "sim/base/options.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 
 #include <fmt/format.h>
 
@@ -52,11 +53,10 @@ void check_word(const OptionSpec& spec, const std::string& word) {
       std::find(spec.allowed.begin(), spec.allowed.end(), word) != spec.allowed.end()) {
     return;
   }
-  const std::string close = closest_spelling(word, spec.allowed);
   reject(spec.name,
          fmt::format("\"{}\"", word),
          "one of " + join(spec.allowed),
-         close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+         did_you_mean(word, spec.allowed));
 }
 
 OptionValue checked(const OptionSpec& spec, OptionValue value) {
@@ -111,12 +111,11 @@ Options resolve_options(std::string_view owner,
   }
   for (const auto& [name, value] : given) {
     if (values.contains(name)) continue;
-    const std::string close = closest_spelling(name, names);
     reject(name,
            fmt::format("the unknown option \"{}\"", name),
            names.empty() ? fmt::format("no options: {} has none", owner)
                          : fmt::format("an option of {}: {}", owner, join(names)),
-           close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+           did_you_mean(name, names));
   }
   return Options{std::move(values)};
 }

@@ -2,20 +2,19 @@
 #include "studies/base/schema_check.hpp"
 
 #include "sim/base/error.hpp"
-#include "studies/base/whole_number.hpp"
+#include "sim/base/spelling.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,15 +27,6 @@ using Verdict = std::optional<InputProblem>;  // nullopt: fits
 
 constexpr std::size_t most_listed = 24;
 
-std::string quoted(const std::string& word) {
-  return fmt::format("\"{}\"", word);
-}
-
-std::string did_you_mean(const std::string& word, const Words& candidates) {
-  const std::string close = closest_spelling(word, candidates);
-  return close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close);
-}
-
 /// Where the list is, if it is too long for the message.
 std::string hint_of(const std::string& word, const Words& names) {
   std::string meant = did_you_mean(word, names);
@@ -48,11 +38,8 @@ InputProblem problem(const std::string& pointer,
                      std::string found,
                      std::string expected,
                      std::string hint = {}) {
-  return {.file = {},
-          .pointer = pointer.empty() ? "/" : pointer,
-          .found = std::move(found),
-          .expected = std::move(expected),
-          .hint = std::move(hint)};
+  const std::string where = pointer.empty() ? "/" : pointer;
+  return {{}, where, std::move(found), std::move(expected), std::move(hint)};
 }
 
 /// All names, or of very many those that are like the word: the closest spelling, then those that
@@ -60,7 +47,7 @@ InputProblem problem(const std::string& pointer,
 std::string allowed_names(const std::string& word, const Words& names) {
   constexpr std::size_t most_alike = 6;
   constexpr std::size_t shortest_part = 3;
-  if (names.size() <= most_listed) return fmt::format("one of {}", fmt::join(names, ", "));
+  if (names.size() <= most_listed) return one_of(names);
   Words alike;
   const auto add = [&](const std::string& name) {
     if (alike.size() < most_alike && std::find(alike.begin(), alike.end(), name) == alike.end()) {
@@ -88,27 +75,15 @@ std::string_view type_words(const std::string& type) {
   if (type == "integer") return "an integer";
   if (type == "number") return "a number";
   if (type == "boolean") return "true or false";
+  if (type == "null") return "null";
   return "a string";
 }
 
 bool type_fits(JsonKind kind, const std::string& type) {
-  switch (kind) {
-    case JsonKind::null:
-      return type == "null";
-    case JsonKind::boolean:
-      return type == "boolean";
-    case JsonKind::integer:
-      return type == "integer" || type == "number";
-    case JsonKind::number:
-      return type == "number";
-    case JsonKind::string:
-      return type == "string";
-    case JsonKind::array:
-      return type == "array";
-    case JsonKind::object:
-      return type == "object";
-  }
-  return false;
+  constexpr std::array<std::string_view, 7> names{
+      "null", "boolean", "integer", "number", "string", "array", "object"};
+  return type == names[static_cast<std::size_t>(kind)] ||
+         (kind == JsonKind::integer && type == "number");
 }
 
 /// The types a schema allows; empty if it does not say.
@@ -123,58 +98,287 @@ bool any_type_fits(JsonKind kind, const Words& types) {
       types.begin(), types.end(), [&](const std::string& type) { return type_fits(kind, type); });
 }
 
-/// An integer that no integer type holds, so that it was read as a number.
-bool is_huge_integer(const JsonNode& node) {
-  if (node.kind != JsonKind::number) return false;
-  const double value = std::get<double>(node.scalar);
-  return value == std::trunc(value);
-}
-
+/// Of one of the types, or an integer that no integer type holds, so that it was read as a number.
 bool could_fit(const JsonNode& node, const Words& types) {
+  const bool huge_integer =
+      node.kind == JsonKind::number &&
+      std::get<double>(node.scalar) == std::trunc(std::get<double>(node.scalar));
   return any_type_fits(node.kind, types) ||
-         (is_huge_integer(node) && any_type_fits(JsonKind::integer, types));
+         (huge_integer && any_type_fits(JsonKind::integer, types));
 }
 
-/// Whole numbers as integers, as parse_json_node() reads them.
-void make_integers(json& value) {
-  if (value.is_number_float()) {
-    if (const auto whole = whole_number(value.get<double>())) value = *whole;
-  } else if (value.is_structured()) {
-    for (json& item : value) make_integers(item);
+// Between blanks, as the words are looked for.
+constexpr std::string_view checked_keywords =
+    " $ref additionalProperties anyOf const definitions dependencies enum exclusiveMaximum "
+    "exclusiveMinimum items maxItems maximum minItems minLength minimum oneOf properties required "
+    "type ";
+constexpr std::string_view describing_keywords = " $schema default description title ";
+
+bool has(std::string_view keywords, const std::string& keyword) {
+  return keywords.find(" " + keyword + " ") != std::string_view::npos;
+}
+
+/// A schema that says more than is checked would let wrong files pass.
+void expect_known(const json& schema) {
+  SCHEDLAB_EXPECTS(schema.is_object(), "a schema is " + schema.dump());
+  const bool alone = schema.contains("anyOf") || schema.contains("$ref");
+  for (const auto& [keyword, value] : schema.items()) {
+    if (has(describing_keywords, keyword)) continue;
+    SCHEDLAB_EXPECTS(has(checked_keywords, keyword), "the schema has the keyword " + keyword);
+    SCHEDLAB_EXPECTS(!alone || keyword == "anyOf" || keyword == "$ref",
+                     "the schema has " + keyword + " beside anyOf or $ref");
+    if (keyword == "properties" || keyword == "definitions" || keyword == "anyOf" ||
+        keyword == "oneOf" || (keyword == "items" && value.is_array())) {
+      for (const json& part : value) expect_known(part);
+    } else if (keyword == "items" || (keyword == "additionalProperties" && !value.is_boolean())) {
+      expect_known(value);
+    }
   }
 }
 
-/// Says why a value does not fit a schema made of the keywords that spec_schema.cpp uses.
-class Explainer {
- public:
-  explicit Explainer(const json& root) : root_(root) {}
+/// The list under a keyword; an empty one without it.
+const json& list_of(const json& schema, const char* keyword) {
+  static const json none = json::array();
+  const auto found = schema.find(keyword);
+  return found == schema.end() ? none : *found;
+}
 
-  [[nodiscard]] Verdict explain(const JsonNode& node, const json& schema) const {
-    if (schema.contains("$ref")) return explain(node, resolve(schema));
-    if (schema.contains("anyOf")) return explain_choice(node, branches(schema));
-    const Words types = types_of(schema);
-    if (!types.empty() && !any_type_fits(node.kind, types)) {
-      if (could_fit(node, types)) {
-        const Verdict range = explain_number(node, schema);
-        return range ? range
-                     : problem(node.pointer, describe(node), "an integer of at most 63 bits");
-      }
-      return problem(node.pointer, describe(node), expectation(schema));
+std::string shown(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// What const and enum allow; empty if neither is there.
+Words allowed_values(const json& schema) {
+  Words words;
+  if (schema.contains("const")) words.push_back(shown(schema.at("const")));
+  for (const json& value : list_of(schema, "enum")) words.push_back(shown(value));
+  return words;
+}
+
+bool is_value(const JsonNode& node, const json& value) {
+  if (!node.is_scalar()) return node.kind == JsonKind::null && value.is_null();
+  return std::visit([&](const auto& scalar) { return value == json(scalar); }, node.scalar);
+}
+
+/// "at least 1", "a value from 0 to 1", "above 0 and at most 1000".
+std::string range_of(const json& schema) {
+  const auto limit = [&](const char* keyword) { return schema.at(keyword).get<double>(); };
+  if (schema.contains("minimum") && schema.contains("maximum")) {
+    return fmt::format("a value from {} to {}", limit("minimum"), limit("maximum"));
+  }
+  constexpr std::array<std::pair<const char*, const char*>, 4> limits{
+      {{"minimum", "at least"},
+       {"exclusiveMinimum", "above"},
+       {"maximum", "at most"},
+       {"exclusiveMaximum", "below"}}};
+  Words words;
+  for (const auto& [keyword, meaning] : limits) {
+    if (schema.contains(keyword)) words.push_back(fmt::format("{} {}", meaning, limit(keyword)));
+  }
+  return fmt::format("{}", fmt::join(words, " and "));
+}
+
+/// Checks a value against a schema; the first thing that does not fit is the verdict.
+class Checker {
+ public:
+  /// `silent`: a verdict has no words, which take longer than to find it.
+  explicit Checker(const json& root, bool silent = false) : root_(root), silent_(silent) {}
+
+  [[nodiscard]] Verdict check(const JsonNode& node, const json& schema) const {
+    if (schema.contains("$ref")) return check(node, resolve(schema));
+    if (schema.contains("anyOf")) return check_choice(node, schema);
+    for (const auto part : {&Checker::check_type,
+                            &Checker::check_word,
+                            &Checker::check_number,
+                            &Checker::check_text,
+                            &Checker::check_list,
+                            &Checker::check_object,
+                            &Checker::check_dependencies,
+                            &Checker::check_exclusive}) {
+      if (Verdict verdict = (this->*part)(node, schema)) return verdict;
     }
-    if (node.kind == JsonKind::string) return explain_word(node, schema);
-    if (node.kind == JsonKind::integer || node.kind == JsonKind::number) {
-      return explain_number(node, schema);
-    }
-    if (node.kind == JsonKind::array) return explain_list(node, schema);
-    if (node.kind == JsonKind::object) return explain_object(node, schema);
     return std::nullopt;
   }
 
  private:
+  template <class Problem>
+  [[nodiscard]] Verdict refused(const Problem& make) const {
+    return silent_ ? InputProblem{} : make();
+  }
+  [[nodiscard]] bool fits(const JsonNode& node, const json& schema) const {
+    return !Checker{root_, true}.check(node, schema);
+  }
+
   // Only "#/definitions/NAME" is used.
   [[nodiscard]] const json& resolve(const json& schema) const {
-    const auto ref = schema.at("$ref").get<std::string>();
+    const auto& ref = schema.at("$ref").get_ref<const std::string&>();
     return root_.at(json::json_pointer(ref.substr(1)));
+  }
+
+  [[nodiscard]] static std::string expectation(const json& schema) {
+    if (schema.contains("enum")) return one_of(allowed_values(schema));
+    if (schema.contains("const")) return schema.at("const").dump();
+    if (schema.contains("title")) return schema.at("title").get<std::string>();
+    Words words;
+    for (const std::string& type : types_of(schema)) words.emplace_back(type_words(type));
+    for (const json& key : list_of(schema, "required")) {
+      if (!schema.contains("type")) words.push_back("the key " + key.dump());
+    }
+    return fmt::format("{}", fmt::join(words, " or "));
+  }
+
+  [[nodiscard]] Verdict check_type(const JsonNode& node, const json& schema) const {
+    const Words types = types_of(schema);
+    if (types.empty() || any_type_fits(node.kind, types)) return std::nullopt;
+    return refused([&] {
+      const bool huge = could_fit(node, types);
+      const Verdict range = huge ? check_number(node, schema) : std::nullopt;
+      return range ? *range
+                   : problem(node.pointer,
+                             describe(node),
+                             huge ? "an integer of at most 63 bits" : expectation(schema));
+    });
+  }
+
+  [[nodiscard]] Verdict check_word(const JsonNode& node, const json& schema) const {
+    const auto fixed = schema.find("const");
+    if (fixed == schema.end() && !schema.contains("enum")) return std::nullopt;
+    if (fixed != schema.end() && is_value(node, *fixed)) return std::nullopt;
+    for (const json& value : list_of(schema, "enum")) {
+      if (is_value(node, value)) return std::nullopt;
+    }
+    return refused([&] {
+      const Words allowed = allowed_values(schema);
+      if (node.kind != JsonKind::string) {
+        return problem(node.pointer, describe(node), expectation(schema));
+      }
+      return problem(
+          node.pointer, describe(node), one_of(allowed), did_you_mean(node.text(), allowed));
+    });
+  }
+
+  [[nodiscard]] Verdict check_text(const JsonNode& node, const json& schema) const {
+    if (node.kind != JsonKind::string) return std::nullopt;
+    const auto least = schema.value("minLength", std::size_t{0});
+    if (node.text().size() >= least) return std::nullopt;
+    return refused([&] {
+      return problem(
+          node.pointer, describe(node), fmt::format("a text of at least {} bytes", least));
+    });
+  }
+
+  [[nodiscard]] Verdict check_number(const JsonNode& node, const json& schema) const {
+    if (node.kind != JsonKind::integer && node.kind != JsonKind::number) return std::nullopt;
+    const double value = node.kind == JsonKind::integer
+                             ? static_cast<double>(std::get<std::int64_t>(node.scalar))
+                             : std::get<double>(node.scalar);
+    const auto beyond = [&](const char* keyword, auto is_beyond) {
+      const auto limit = schema.find(keyword);
+      return limit != schema.end() && is_beyond(value, limit->get<double>());
+    };
+    if (!beyond("minimum", std::less{}) && !beyond("maximum", std::greater{}) &&
+        !beyond("exclusiveMinimum", std::less_equal{}) &&
+        !beyond("exclusiveMaximum", std::greater_equal{})) {
+      return std::nullopt;
+    }
+    return refused([&] { return problem(node.pointer, describe(node), range_of(schema)); });
+  }
+
+  [[nodiscard]] Verdict check_list(const JsonNode& node, const json& schema) const {
+    if (node.kind != JsonKind::array) return std::nullopt;
+    const auto least = schema.value("minItems", std::size_t{0});
+    const auto most = schema.value("maxItems", node.items.size());
+    if (node.items.size() < least || node.items.size() > most) {
+      return refused([&] {
+        return problem(node.pointer,
+                       describe(node),
+                       least == most              ? fmt::format("a list of {}", least)
+                       : node.items.size() > most ? fmt::format("at most {} values", most)
+                       : least == 1               ? "at least one value"
+                                                  : fmt::format("at least {} values", least));
+      });
+    }
+    const auto items = schema.find("items");
+    if (items == schema.end()) return std::nullopt;
+    // A list of schemas is for the first items, one each.
+    const std::size_t count =
+        items->is_array() ? std::min(items->size(), node.items.size()) : node.items.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const json& item = items->is_array() ? items->at(i) : *items;
+      if (Verdict verdict = check(node.items[i], item)) return verdict;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Verdict check_object(const JsonNode& node, const json& schema) const {
+    if (node.kind != JsonKind::object) return std::nullopt;
+    const auto properties = schema.find("properties");
+    const auto others = schema.find("additionalProperties");
+    for (std::size_t i = 0; i < node.keys.size(); ++i) {
+      const json* property = nullptr;
+      if (properties != schema.end() && properties->contains(node.keys[i])) {
+        property = &properties->at(node.keys[i]);
+      } else if (others != schema.end()) {
+        if (*others == false) return unknown_key(node, i, schema);
+        if (others->is_object()) property = &*others;
+      }
+      if (property == nullptr) continue;
+      if (Verdict verdict = check(node.items[i], *property)) return verdict;
+    }
+    for (const json& key : list_of(schema, "required")) {
+      const auto& name = key.get_ref<const std::string&>();
+      if (node.find(name) != nullptr) continue;
+      return refused([&] {
+        return problem(
+            node.pointer, fmt::format("no \"{}\"", name), fmt::format("the key \"{}\"", name));
+      });
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Verdict unknown_key(const JsonNode& node, std::size_t i, const json& schema) const {
+    return refused([&] {
+      Words names;
+      for (const auto& [name, property] : schema.value("properties", json::object()).items()) {
+        names.push_back(name);
+      }
+      return problem(node.items[i].pointer,
+                     fmt::format("the unknown key \"{}\"", node.keys[i]),
+                     allowed_names(node.keys[i], names),
+                     hint_of(node.keys[i], names));
+    });
+  }
+
+  [[nodiscard]] Verdict check_dependencies(const JsonNode& node, const json& schema) const {
+    const auto dependencies = schema.find("dependencies");
+    if (dependencies == schema.end()) return std::nullopt;
+    for (const auto& [name, needed] : dependencies->items()) {
+      if (node.find(name) == nullptr) continue;
+      for (const json& key : needed) {
+        if (node.find(key.get_ref<const std::string&>()) != nullptr) continue;
+        return refused([&] {
+          return problem(
+              node.pointer, fmt::format("\"{}\" without {}", name, key.dump()), "both or neither");
+        });
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Verdict check_exclusive(const JsonNode& node, const json& schema) const {
+    if (!schema.contains("oneOf")) return std::nullopt;
+    const json& choice = schema.at("oneOf");
+    const auto fitting = std::count_if(
+        choice.begin(), choice.end(), [&](const json& branch) { return fits(node, branch); });
+    if (fitting == 1) return std::nullopt;
+    return refused([&] {
+      Words expected;
+      for (const json& branch : choice) expected.push_back(expectation(branch));
+      return problem(
+          node.pointer,
+          fitting == 0 ? describe(node) : fmt::format("{} alternatives at once", fitting),
+          fmt::format("exactly one of {}", fmt::join(expected, ", ")));
+    });
   }
 
   /// The alternatives of an anyOf, those of nested ones included.
@@ -191,224 +395,106 @@ class Explainer {
     return flat;
   }
 
-  [[nodiscard]] static std::string expectation(const json& schema) {
-    if (schema.contains("enum")) {
-      return fmt::format("one of {}", fmt::join(schema.at("enum").get<Words>(), ", "));
+  [[nodiscard]] Verdict check_choice(const JsonNode& node, const json& schema) const {
+    const json& choice = schema.at("anyOf");
+    if (std::any_of(
+            choice.begin(), choice.end(), [&](const json& branch) { return fits(node, branch); })) {
+      return std::nullopt;
     }
-    if (schema.contains("title")) return schema.at("title").get<std::string>();
-    Words words;
-    for (const std::string& type : types_of(schema)) words.emplace_back(type_words(type));
-    return words.empty() ? std::string{type_words("string")}
-                         : fmt::format("{}", fmt::join(words, " or "));
+    return refused([&] { return unlike_all(node, branches(schema)); });
   }
 
-  [[nodiscard]] Verdict explain_choice(const JsonNode& node,
-                                       const std::vector<const json*>& choice) const {
-    std::vector<const json*> fitting;
+  /// The problem with the alternative that was most likely meant.
+  [[nodiscard]] InputProblem unlike_all(const JsonNode& node,
+                                        const std::vector<const json*>& choice) const {
+    std::vector<const json*> likely;
     Words expected;
     for (const json* branch : choice) {
-      if (!explain(node, *branch)) return std::nullopt;
-      if (could_fit(node, types_of(*branch))) fitting.push_back(branch);
+      if (could_fit(node, types_of(*branch))) likely.push_back(branch);
       const std::string words = expectation(*branch);
       if (std::find(expected.begin(), expected.end(), words) == expected.end()) {
         expected.push_back(words);
       }
     }
-    if (fitting.empty()) {
+    if (likely.empty()) {
       return problem(node.pointer, describe(node), fmt::format("{}", fmt::join(expected, ", or ")));
     }
-    if (fitting.size() > 1 && node.kind == JsonKind::object) return explain_tagged(node, fitting);
-    return explain(node, *fitting.front());
+    if (likely.size() > 1 && node.kind == JsonKind::object) return unlike_tagged(node, likely);
+    return *check(node, *likely.front());
   }
 
   /// Several kinds of object, told apart by the one property that each fixes ("kind", "name").
-  [[nodiscard]] Verdict explain_tagged(const JsonNode& node,
-                                       const std::vector<const json*>& choice) const {
+  [[nodiscard]] InputProblem unlike_tagged(const JsonNode& node,
+                                           const std::vector<const json*>& choice) const {
     std::string key;
     Words tags;
     for (const json* branch : choice) {
-      for (const auto& [name, property] : branch->at("properties").items()) {
+      for (const auto& [name, property] : branch->value("properties", json::object()).items()) {
         if (!property.contains("const")) continue;
         key = name;
-        tags.push_back(property.at("const").get<std::string>());
+        tags.push_back(shown(property.at("const")));
         const JsonNode* value = node.find(name);
-        if (value != nullptr && value->kind == JsonKind::string && value->text() == tags.back()) {
-          return explain(node, *branch);
-        }
+        if (value != nullptr && is_value(*value, property.at("const")))
+          return *check(node, *branch);
       }
     }
     const JsonNode* value = node.find(key);
-    if (value == nullptr) return explain_without_tag(node, choice, key, tags);
-    if (value->kind != JsonKind::string) {
-      // The branch for a list of names comes last.
-      return explain(node, *choice.back());
-    }
-    return problem(value->pointer,
-                   describe(*value),
-                   fmt::format("one of {}", fmt::join(tags, ", ")),
-                   did_you_mean(value->text(), tags));
+    if (value == nullptr) return untagged(node, choice, key, tags);
+    // The alternative for a list of names comes last.
+    if (value->kind != JsonKind::string) return *check(node, *choice.back());
+    return problem(
+        value->pointer, describe(*value), one_of(tags), did_you_mean(value->text(), tags));
   }
 
-  [[nodiscard]] Verdict explain_without_tag(const JsonNode& node,
-                                            const std::vector<const json*>& choice,
-                                            const std::string& key,
-                                            const Words& tags) const {
+  [[nodiscard]] InputProblem untagged(const JsonNode& node,
+                                      const std::vector<const json*>& choice,
+                                      const std::string& key,
+                                      const Words& tags) const {
     for (const json* branch : choice) {  // an alternative tag, as "preset" instead of "kind"
       if (branch->contains("required") && branch->at("properties").contains(key)) continue;
-      for (const json& name : branch->value("required", json::array())) {
-        if (node.find(name.get<std::string>()) != nullptr) return explain(node, *branch);
+      for (const json& name : list_of(*branch, "required")) {
+        if (node.find(name.get_ref<const std::string&>()) != nullptr) return *check(node, *branch);
       }
     }
     const std::string close = closest_spelling(key, node.keys);
     return problem(
         node.pointer,
         fmt::format("no \"{}\"", key),
-        fmt::format("\"{}\": one of {}", key, fmt::join(tags, ", ")),
+        fmt::format("\"{}\": {}", key, one_of(tags)),
         close.empty() ? std::string{} : fmt::format("should \"{}\" be \"{}\"?", close, key));
   }
 
-  [[nodiscard]] static Verdict explain_word(const JsonNode& node, const json& schema) {
-    Words allowed;
-    if (schema.contains("const")) allowed.push_back(schema.at("const").get<std::string>());
-    if (schema.contains("enum")) allowed = schema.at("enum").get<Words>();
-    if (allowed.empty() ||
-        std::find(allowed.begin(), allowed.end(), node.text()) != allowed.end()) {
-      return std::nullopt;
-    }
-    return problem(node.pointer,
-                   quoted(node.text()),
-                   fmt::format("one of {}", fmt::join(allowed, ", ")),
-                   did_you_mean(node.text(), allowed));
-  }
-
-  [[nodiscard]] static Verdict explain_number(const JsonNode& node, const json& schema) {
-    const double value = node.kind == JsonKind::integer
-                             ? static_cast<double>(std::get<std::int64_t>(node.scalar))
-                             : std::get<double>(node.scalar);
-    const bool low = schema.contains("minimum") && value < schema.at("minimum").get<double>();
-    const bool high = schema.contains("maximum") && value > schema.at("maximum").get<double>();
-    if (!low && !high) return std::nullopt;
-    if (!schema.contains("maximum")) {
-      return problem(node.pointer,
-                     describe(node),
-                     fmt::format("at least {}", schema.at("minimum").get<double>()));
-    }
-    if (!schema.contains("minimum")) {
-      return problem(node.pointer,
-                     describe(node),
-                     fmt::format("at most {}", schema.at("maximum").get<double>()));
-    }
-    return problem(node.pointer,
-                   describe(node),
-                   fmt::format("a value from {} to {}",
-                               schema.at("minimum").get<double>(),
-                               schema.at("maximum").get<double>()));
-  }
-
-  [[nodiscard]] Verdict explain_list(const JsonNode& node, const json& schema) const {
-    const auto least = schema.value("minItems", std::size_t{0});
-    if (node.items.size() < least) {
-      return problem(node.pointer,
-                     describe(node),
-                     least == 1 ? "at least one value" : fmt::format("at least {} values", least));
-    }
-    if (!schema.contains("items")) return std::nullopt;
-    for (const JsonNode& item : node.items) {
-      if (Verdict verdict = explain(item, schema.at("items"))) return verdict;
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] Verdict explain_object(const JsonNode& node, const json& schema) const {
-    const json properties = schema.value("properties", json::object());
-    Words names;
-    for (const auto& [name, property] : properties.items()) names.push_back(name);
-    for (std::size_t i = 0; i < node.keys.size(); ++i) {
-      const auto property = properties.find(node.keys[i]);
-      if (property != properties.end()) {
-        if (Verdict verdict = explain(node.items[i], *property)) return verdict;
-      } else if (schema.contains("additionalProperties") &&
-                 schema.at("additionalProperties") == false) {
-        return problem(node.items[i].pointer,
-                       fmt::format("the unknown key \"{}\"", node.keys[i]),
-                       allowed_names(node.keys[i], names),
-                       hint_of(node.keys[i], names));
-      }
-    }
-    for (const json& name : schema.value("required", json::array())) {
-      if (node.find(name.get<std::string>()) == nullptr) {
-        return problem(node.pointer,
-                       fmt::format("no \"{}\"", name.get<std::string>()),
-                       fmt::format("the key \"{}\"", name.get<std::string>()));
-      }
-    }
-    return std::nullopt;
-  }
-
   const json& root_;
+  bool silent_;
 };
-
-/// "<root>[workload][0]" as valijson counts it -> "/workload/0".
-std::string pointer_from(const std::vector<std::string>& context) {
-  std::string pointer;
-  for (std::size_t i = 1; i < context.size(); ++i) {
-    std::string segment = context[i];
-    if (segment.size() >= 2 && segment.front() == '[') {
-      segment = segment.substr(1, segment.size() - 2);
-    }
-    pointer += "/" + segment;
-  }
-  return pointer;
-}
-
-/// The schema library's own words, for what the explanation does not cover.
-InputProblem first_of(valijson::ValidationResults& results) {
-  valijson::ValidationResults::Error first;
-  if (!results.popError(first)) return problem("", "a file that does not fit", "another");
-  return problem(pointer_from(first.context),
-                 first.description,
-                 "what the schema asks for",
-                 "see schedlab schema spec");
-}
 
 }  // namespace
 
 struct PreparedSchema::Impl {
   json schema;
-  valijson::Schema compiled;
 };
 
-PreparedSchema::PreparedSchema(const std::string& schema) {
-  auto impl = std::make_unique<Impl>();
-  impl->schema = json::parse(schema);
-  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter{impl->schema}, impl->compiled);
-  impl_ = std::move(impl);
+PreparedSchema::PreparedSchema(const std::string& schema)
+    : impl_(std::make_unique<const Impl>(json::parse(schema, nullptr, false))) {
+  SCHEDLAB_EXPECTS(!impl_->schema.is_discarded(), "a schema is no JSON");
+  expect_known(impl_->schema);
 }
 
 PreparedSchema::~PreparedSchema() = default;
 
-void PreparedSchema::check(const JsonNode& root,
-                           std::string_view text,
-                           const std::string& file) const {
-  json target = json::parse(text.begin(), text.end());
-  make_integers(target);
-  valijson::Validator validator;
-  valijson::ValidationResults results;
-  const valijson::adapters::NlohmannJsonAdapter target_adapter(target);
-  if (validator.validate(impl_->compiled, target_adapter, &results)) return;
-
-  Verdict verdict = Explainer(impl_->schema).explain(root, impl_->schema);
-  if (!verdict) verdict = first_of(results);
+void PreparedSchema::check(const JsonNode& root, const std::string& file) const {
+  Verdict verdict = Checker{impl_->schema}.check(root, impl_->schema);
+  if (!verdict) return;
   verdict->file = file;
   throw InputError(*verdict);
 }
 
-void check_schema(const JsonNode& root,
-                  std::string_view text,
-                  const std::string& schema,
-                  const std::string& file) {
-  PreparedSchema{schema}.check(root, text, file);
+JsonNode read_checked_json(std::string_view text,
+                           const std::string& schema,
+                           const std::string& file) {
+  JsonNode root = parse_json_node(text, file);
+  PreparedSchema{schema}.check(root, file);
+  return root;
 }
 
 }  // namespace schedlab

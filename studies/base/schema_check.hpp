@@ -9,32 +9,33 @@
 
 namespace schedlab {
 
-/// A JSON Schema (draft 7), read once to check any number of files against it: to read the one of
-/// specs takes many times as long as to check a spec.
+/// A JSON Schema, read once to check any number of files against it: to read the one of specs takes
+/// many times as long as to check a spec.
+///
+/// Knows the part of draft 7 that our schemas use: $ref to definitions, type, const and enum of
+/// single values, anyOf (with nothing but descriptions beside it), oneOf, the limits of numbers,
+/// texts (in bytes) and lists, items, properties, required, additionalProperties, dependencies on
+/// keys.
 class PreparedSchema {
  public:
-  /// `schema`: as text. Throws ContractViolation for a broken one.
+  /// `schema`: as text. Throws ContractViolation for one that is broken or uses other keywords.
   explicit PreparedSchema(const std::string& schema);
   ~PreparedSchema();
   PreparedSchema(const PreparedSchema&) = delete;
   PreparedSchema& operator=(const PreparedSchema&) = delete;
 
-  /// `root` and `text` are the same file, parsed and raw. Several threads may check at once.
-  ///
-  /// The schema library decides; the message is then worked out from the schema in the form all
-  /// input errors have: file, JSON pointer, found, expected, closest valid spelling.
-  /// Throws InputError for a file that does not fit.
-  void check(const JsonNode& root, std::string_view text, const std::string& file) const;
+  /// Throws InputError for the first thing that does not fit: file, JSON pointer, found, expected,
+  /// closest valid spelling. Several threads may check at once. Cost O(values * alternatives).
+  void check(const JsonNode& root, const std::string& file) const;
 
  private:
   struct Impl;
   std::unique_ptr<const Impl> impl_;
 };
 
-/// PreparedSchema for one file alone; throws as it does.
-void check_schema(const JsonNode& root,
-                  std::string_view text,
-                  const std::string& schema,
-                  const std::string& file);
+/// Reads a JSON text that must fit a schema; throws as parse_json_node and PreparedSchema do.
+JsonNode read_checked_json(std::string_view text,
+                           const std::string& schema,
+                           const std::string& file);
 
 }  // namespace schedlab

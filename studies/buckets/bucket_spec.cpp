@@ -122,7 +122,7 @@ std::string sorting_name(bool sorted) {
 BucketSpec parse_bucket_spec(const std::string& text,
                              const std::string& file,
                              const std::filesystem::path& folder) {
-  check_schema(parse_json_node(text, file), text, bucket_spec_schema(), file);
+  read_checked_json(text, bucket_spec_schema(), file);
   const Json root = Json::parse(text);
   BucketSpec spec;
   spec.file = file;

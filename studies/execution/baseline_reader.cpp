@@ -79,7 +79,7 @@ RecurrentSpec network_from(const Json& json, const std::string& file, const std:
 
 Baselines read_baselines(const std::string& file, std::ostream* notes) {
   const std::string text = with_new_keys(read_file(file), "baseline", file, notes);
-  check_schema(parse_json_node(text, file), text, baseline_schema(), file);
+  read_checked_json(text, baseline_schema(), file);
   const Json json = Json::parse(text);
   Baselines all;
   all.library = enum_from<RnnLibrary>(json.at("library").get<std::string>()).value();

@@ -5,6 +5,7 @@
 #include "hw_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/spelling.hpp"
 #include "studies/base/former_keys.hpp"
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
@@ -259,11 +260,10 @@ class SpecReader {
         const auto name = given[i][j].get<std::string>();
         const auto found = by_name.find(name);
         if (found == by_name.end()) {
-          const std::string close = closest_spelling(name, names);
           refuse(fmt::format("{}/{}/{}", pointer, i, j),
                  fmt::format("\"{}\"", name),
                  fmt::format("the name of one of {} layers", names.size()),
-                 close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+                 did_you_mean(name, names));
         }
         lists.back().push_back(found->second);
       }
@@ -329,7 +329,7 @@ class SpecReader {
 PartitionSpec parse_partition_spec(const std::string& text,
                                    const std::string& file,
                                    const std::filesystem::path& folder) {
-  check_schema(parse_json_node(text, file), text, partition_spec_schema(), file);
+  read_checked_json(text, partition_spec_schema(), file);
   const Json root = Json::parse(text);
   return SpecReader(root, file, folder).read();
 }

@@ -4,7 +4,6 @@
 #include "policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/schema_parts.hpp"
-#include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
 
 #include <fmt/format.h>
@@ -90,8 +89,7 @@ void expect_consistent(const EngineStudySpec& spec) {
 }  // namespace
 
 EngineStudySpec parse_engine_study(const std::string& text, const std::string& file) {
-  const JsonNode root = parse_json_node(text, file);
-  check_schema(root, text, engine_study_schema(), file);
+  read_checked_json(text, engine_study_schema(), file);
   const Json json = Json::parse(text);
   EngineStudySpec spec;
   spec.file = file;

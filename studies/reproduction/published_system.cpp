@@ -3,7 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
-#include "studies/base/json_node.hpp"
+#include "sim/base/spelling.hpp"
 #include "studies/base/schema_check.hpp"
 
 #include <fmt/format.h>
@@ -166,8 +166,7 @@ void expect_consistent(const PublishedSystem& system) {
 }  // namespace
 
 PublishedSystem parse_system(const std::string& text, const std::string& file) {
-  const JsonNode root = parse_json_node(text, file);
-  check_schema(root, text, system_schema(), file);
+  read_checked_json(text, system_schema(), file);
   const Json json = Json::parse(text);
   PublishedSystem system;
   system.file = file;
@@ -203,13 +202,12 @@ PublishedSystem load_system(const std::string& name_or_path) {
     return parse_system(read_file(name_or_path), name_or_path);
   }
   const std::vector<std::string> names = system_names();
-  const std::string close = closest_spelling(name_or_path, names);
   throw InputError(
       {.file = "--system",
        .pointer = {},
        .found = fmt::format("\"{}\"", name_or_path),
        .expected = fmt::format("one of {}, or the path of a system file", fmt::join(names, ", ")),
-       .hint = close.empty() ? "" : fmt::format("did you mean \"{}\"?", close)});
+       .hint = did_you_mean(name_or_path, names)});
 }
 
 }  // namespace schedlab

@@ -3,6 +3,7 @@
 
 #include "notebooks_export/sweep_view.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 #include "studies/spec/axis_label.hpp"
 
 #include <fmt/format.h>
@@ -263,12 +264,7 @@ class Collector {
                           const std::string& found,
                           const std::vector<std::string>& candidates,
                           const std::string& word) {
-  const std::string close = closest_spelling(word, candidates);
-  throw InputError({.file = system.file,
-                    .pointer = claim.pointer,
-                    .found = found,
-                    .expected = fmt::format("one of {}", fmt::join(candidates, ", ")),
-                    .hint = close.empty() ? "" : fmt::format("did you mean \"{}\"?", close)});
+  refuse_unknown(system.file, claim.pointer, found, word, candidates);
 }
 
 /// Does a claim speak of axes, values and columns that its grid has?

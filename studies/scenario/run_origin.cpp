@@ -37,7 +37,7 @@ std::optional<RunOrigin> read_run_origin(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / run_origin_name;
   if (!std::filesystem::exists(path)) return std::nullopt;
   const std::string text = read_file(path);
-  check_schema(parse_json_node(text, path.string()), text, run_origin_schema(), path.string());
+  read_checked_json(text, run_origin_schema(), path.string());
   const OriginJson json = OriginJson::parse(text);
   return RunOrigin{.verb = json.at("verb"),
                    .spec = json.at("spec").dump(2),

@@ -2,6 +2,7 @@
 #include "studies/spec/grid.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 #include "studies/spec/axis_label.hpp"
 
 #include <fmt/format.h>
@@ -129,15 +130,14 @@ std::size_t Grid::zipped_dimension(const Spec& spec, std::size_t group, std::siz
       known.push_back(list->pointer);
     }
   }
-  const std::string close = closest_spelling(pointer, known);
-  throw InputError(
-      {.file = file_,
-       .pointer = fmt::format("/zip/{}/{}", group, member),
-       .found = fmt::format("\"{}\"", pointer),
-       .expected = known.empty() ? "a list in this spec: it has none"
-                                 : fmt::format("the pointer of a list in this spec: {}",
-                                               fmt::join(known, ", ")),
-       .hint = close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close)});
+  throw InputError({.file = file_,
+                    .pointer = fmt::format("/zip/{}/{}", group, member),
+                    .found = fmt::format("\"{}\"", pointer),
+                    .expected = known.empty()
+                                    ? "a list in this spec: it has none"
+                                    : fmt::format("the pointer of a list in this spec: {}",
+                                                  fmt::join(known, ", ")),
+                    .hint = did_you_mean(pointer, known)});
 }
 
 void Grid::apply_zip(const Spec& spec) {

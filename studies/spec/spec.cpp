@@ -47,7 +47,7 @@ Spec parse_spec(std::string text, std::string file, std::filesystem::path folder
   Spec spec;
   text = with_new_keys(std::move(text), "spec", file, nullptr);
   spec.root = parse_json_node(text, file);
-  prepared_spec_schema().check(spec.root, text, file);
+  prepared_spec_schema().check(spec.root, file);
   spec.name = text_or(spec.root, "name", std::filesystem::path{file}.stem().string());
   spec.description = text_or(spec.root, "description", {});
   spec.baseline = text_or(spec.root, "baseline", {});

@@ -58,8 +58,7 @@ NetLayerSpec layer_from(const Json& json) {
 class TrainingReader {
  public:
   TrainingReader(const std::string& text, const std::string& file)
-      : node_(parse_json_node(text, file)) {
-    check_schema(node_, text, training_spec_schema(), file);
+      : node_(read_checked_json(text, training_spec_schema(), file)) {
     root_ = Json::parse(text);
     spec_.file = file;
     spec_.text = text;

@@ -91,8 +91,7 @@ TEST_CASE("simulate: metrics.json fits its schema, and has utilization over time
   Output schema;
   static_cast<void>(run(SchemaOptions{.which = "metrics"}, schema.terminal()));
   const std::string text = read_file(out / "metrics.json");
-  CHECK_NOTHROW(
-      check_schema(parse_json_node(text, "metrics.json"), text, schema.out.str(), "metrics.json"));
+  CHECK_NOTHROW(read_checked_json(text, schema.out.str(), "metrics.json"));
   json changed = json::parse(text);
   for (const char* key : {"samples", "memory", "utilization_over_time"}) {
     CHECK(changed.contains(key));
@@ -104,9 +103,7 @@ TEST_CASE("simulate: metrics.json fits its schema, and has utilization over time
         doctest::Approx(changed.at("mean_concurrency").get<double>()).epsilon(1e-4));
   changed["utilisation"] = 0.5;
   const std::string wrong = changed.dump();
-  CHECK_THROWS_AS(
-      check_schema(parse_json_node(wrong, "metrics.json"), wrong, schema.out.str(), "metrics.json"),
-      InputError);
+  CHECK_THROWS_AS(read_checked_json(wrong, schema.out.str(), "metrics.json"), InputError);
 }
 
 TEST_CASE("simulate: the picture says the same mean utilization as metrics.json") {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/error.hpp"
+#include "studies/base/schema_check.hpp"
 #include "tests/hw_models/synthetic_profile.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include <memory>
 #include <string>
@@ -17,13 +14,12 @@ namespace schedlab {
 namespace {
 
 bool fits_schema(const std::string& document) {
-  const nlohmann::json schema_text = nlohmann::json::parse(machine_schema());
-  const nlohmann::json text = nlohmann::json::parse(document);
-  valijson::Schema schema;
-  valijson::SchemaParser parser{valijson::SchemaParser::kDraft7};
-  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter{schema_text}, schema);
-  valijson::Validator validator;
-  return validator.validate(schema, valijson::adapters::NlohmannJsonAdapter{text}, nullptr);
+  try {
+    read_checked_json(document, machine_schema(), "m.json");
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
 }
 
 MachineSpec profiled_machine() {

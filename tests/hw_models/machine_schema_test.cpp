@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/machine_spec.hpp"
+#include "sim/base/error.hpp"
+#include "studies/base/schema_check.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 namespace schedlab {
 namespace {
 
 bool fits_schema(const nlohmann::json& document) {
-  const nlohmann::json text = nlohmann::json::parse(machine_schema());
-  valijson::Schema schema;
-  valijson::SchemaParser parser{valijson::SchemaParser::kDraft7};
-  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter{text}, schema);
-  valijson::Validator validator;
-  return validator.validate(schema, valijson::adapters::NlohmannJsonAdapter{document}, nullptr);
+  static const PreparedSchema schema{machine_schema()};
+  try {
+    schema.check(parse_json_node(document.dump(), "m.json"), "m.json");
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "workloads/formats/graph_text.hpp"
 
 #include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 #include "workloads/formats/graph_text_form.hpp"
 #include "workloads/formats/graph_totals.hpp"
 #include "workloads/formats/kernel_fields.hpp"
@@ -109,10 +110,9 @@ class Reader {
     const std::string word{scan_.word()};
     const auto found = std::find(words.begin(), words.end(), word);
     if (found == words.end()) {
-      const std::string close = closest_spelling(word, words);
       scan_.refuse(fmt::format("\"{}\"", word.substr(0, 40)),
                    fmt::format("{}: one of {}", what, fmt::join(words, ", ")),
-                   close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close));
+                   did_you_mean(word, words));
     }
     return static_cast<std::size_t>(found - words.begin());
   }

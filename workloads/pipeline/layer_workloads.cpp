@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/pipeline/layer_workloads.hpp"
 
-#include "sim/base/error.hpp"
+#include "sim/base/spelling.hpp"
 #include "workloads/entry_options.hpp"
 #include "workloads/models/convolution/conv_nets.hpp"
 #include "workloads/models/convolution/conv_tables.hpp"
@@ -193,13 +193,7 @@ LayerFile make_layers(std::string_view name, const std::map<std::string, OptionV
     }
     names.push_back(workload.name);
   }
-  const std::string close = closest_spelling(name, names);
-  throw InputError(
-      {.file = {},
-       .pointer = "/kind",
-       .found = fmt::format("the unknown model \"{}\"", name),
-       .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-       .hint = close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close)});
+  refuse_unknown({}, "/kind", fmt::format("the unknown model \"{}\"", name), name, names);
 }
 
 }  // namespace schedlab

@@ -152,7 +152,7 @@ TEST_CASE("buckets --execute writes what fits its schema, and goes on where it w
   CHECK(run_it(said) == exit_done);
   CHECK(said.find("4 executed passes: median error") != std::string::npos);
   const std::string text = read_file(std::filesystem::path{target} / "executed.json");
-  check_schema(parse_json_node(text, "executed.json"), text, executed_passes_schema(), "x");
+  read_checked_json(text, executed_passes_schema(), "x");
   for (const char* name : {"executed.csv", "executed.svg", "report.html", "progress.json"}) {
     CHECK(std::filesystem::exists(std::filesystem::path{target} / name));
   }

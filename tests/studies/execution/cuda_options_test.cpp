@@ -139,7 +139,7 @@ TEST_CASE("simulated and measured runs on a device end alike: when the host has 
 
   const std::string file = session.path("recording/recording.json");
   const std::string text = read_file(file);
-  CHECK_NOTHROW(check_schema(parse_json_node(text, file), text, recording_schema(), file));
+  CHECK_NOTHROW(read_checked_json(text, recording_schema(), file));
   CHECK(json::parse(text)["ends_synchronized"] == true);
   ValidateOptions replay{.recording = session.path("recording"), .out = session.path("again")};
   REQUIRE(session.validate(replay, {}) == exit_done);

@@ -51,7 +51,7 @@ TEST_CASE("explain tells a profile from a trace of its own, and writes what it f
   const auto expect_fit = [&](const char* name, const char* which) {
     static_cast<void>(session.call(SchemaOptions{.which = which}));
     const std::string text = read_file(why / name);
-    CHECK_NOTHROW(check_schema(parse_json_node(text, which), text, session.out.str(), which));
+    CHECK_NOTHROW(read_checked_json(text, session.out.str(), which));
   };
   expect_fit("explain.json", "explanation");
   expect_fit("operator_path.json", "operator_path");

@@ -301,7 +301,7 @@ TEST_CASE(
 
   const auto expect_fit = [&](const std::string& file, const char* which) {
     static_cast<void>(session.call(SchemaOptions{.which = which}));
-    CHECK_NOTHROW(check_schema(parse_json_node(file, which), file, session.out.str(), which));
+    CHECK_NOTHROW(read_checked_json(file, session.out.str(), which));
   };
   expect_fit(text, "explanation");
   expect_fit(read_file(fs::path{session.path("run")} / "run.json"), "run");

@@ -61,8 +61,7 @@ TEST_CASE(
   CHECK(rank.at("span_us") == 37.0);  // from 0 to 17 + 20
   CHECK(rank.at("problems").empty());
   const std::string saved = read_file(fs::path{out} / "import.json");
-  CHECK_NOTHROW(
-      check_schema(parse_json_node(saved, "import.json"), saved, import_schema(), "import.json"));
+  CHECK_NOTHROW(read_checked_json(saved, import_schema(), "import.json"));
   const std::string graph = (fs::path{out} / "graph.json").string();
   CHECK(session.call(GraphOptions{.input = graph, .machine = "ideal", .json = true}) == exit_done);
   CHECK(session.printed().at("tasks") == 2);
@@ -117,8 +116,7 @@ TEST_CASE("import: graphs of other programs, and our own runs") {
 /// What import --out writes fits its schema.
 json saved_summary(const std::string& out) {
   const std::string text = read_file(fs::path{out} / "import.json");
-  CHECK_NOTHROW(
-      check_schema(parse_json_node(text, "import.json"), text, import_schema(), "import.json"));
+  CHECK_NOTHROW(read_checked_json(text, import_schema(), "import.json"));
   return json::parse(text);
 }
 

@@ -66,7 +66,7 @@ json rows(const TemporaryFolder& folder, const std::string& rest) {
   const std::string text = partitioned(folder, small_spec(rest));
   CAPTURE(text);
   REQUIRE(json::accept(text));
-  check_schema(parse_json_node(text, "result"), text, partition_results_schema(), "result");
+  read_checked_json(text, partition_results_schema(), "result");
   return json::parse(text).at("rows");
 }
 
@@ -241,9 +241,9 @@ TEST_CASE("the verb writes layers that can be read, a checked result and picture
   CHECK(says(text.str(), "shared parameters \"words\""));
   CHECK(read_layer_file(out / "layers.json").graph.layers.size() == 12 * 7 + 4);
   const std::string layers = read_file(out / "layers.json");
-  check_schema(parse_json_node(layers, "layers"), layers, layers_schema(), "layers");
+  read_checked_json(layers, layers_schema(), "layers");
   const std::string result = read_file(out / "partition.json");
-  check_schema(parse_json_node(result, "result"), result, partition_results_schema(), "result");
+  read_checked_json(result, partition_results_schema(), "result");
   const std::string picture = read_file(out / "layers.svg");
   CHECK(says(picture, "block_11.norm_1"));
   CHECK(says(picture, "stage 5"));

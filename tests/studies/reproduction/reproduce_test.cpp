@@ -68,10 +68,7 @@ TEST_CASE("reproduce: closed forms come out, wrong claims are missed, and the ex
   CHECK(code == exit_done);
   const std::string text = read_file(out / "reproduction.json");
   const json file = json::parse(text);
-  CHECK_NOTHROW(check_schema(parse_json_node(text, "reproduction.json"),
-                             text,
-                             reproduction_schema(),
-                             "reproduction.json"));
+  CHECK_NOTHROW(read_checked_json(text, reproduction_schema(), "reproduction.json"));
   CHECK(file.at("complete") == true);
   CHECK(row(file, "series").at("status") == "within");
   CHECK(row(file, "series").at("simulated").at("samples") == 4);

@@ -213,8 +213,7 @@ TEST_CASE("ranks settle, train and write the same as they would over MPI") {
     // Four ranks on two cores cannot be faster than half of all work.
     CHECK(results.prediction() >= results.work_per_core());
     const std::string json = training_results_json(results);
-    CHECK_NOTHROW(
-        check_schema(parse_json_node(json, "r.json"), json, training_results_schema(), "r.json"));
+    CHECK_NOTHROW(read_checked_json(json, training_results_schema(), "r.json"));
     const TemporaryFolder folder;
     const RunFiles files = write_training_files(folder.path(), results);
     for (const char* const name : {"training.json", "losses.csv", "trace.json", "timeline.svg"}) {

@@ -50,7 +50,7 @@ struct ValidateSession {
   }
   static void expect_fit(const std::filesystem::path& path, const std::string& schema) {
     const std::string text = read_file(path);
-    CHECK_NOTHROW(check_schema(parse_json_node(text, path.string()), text, schema, path.string()));
+    CHECK_NOTHROW(read_checked_json(text, schema, path.string()));
   }
 
   TemporaryFolder folder;

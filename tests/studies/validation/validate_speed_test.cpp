@@ -51,7 +51,7 @@ struct Validated {
                                    ValidateParts{.measurer = device});
     const std::string path = options.out + "/validation.json";
     const std::string text = read_file(path);
-    CHECK_NOTHROW(check_schema(parse_json_node(text, path), text, validation_schema(), path));
+    CHECK_NOTHROW(read_checked_json(text, validation_schema(), path));
     results = json::parse(text);
     return code;
   }
@@ -126,7 +126,7 @@ TEST_CASE("validate: a recording keeps the probes") {
   const json measured = validated.summary();
   const std::string path = recording + "/recording.json";
   const std::string text = read_file(path);
-  CHECK_NOTHROW(check_schema(parse_json_node(text, path), text, recording_schema(), path));
+  CHECK_NOTHROW(read_checked_json(text, recording_schema(), path));
   CHECK(validated.run(nullptr, recording, {}) == exit_done);
   CHECK(validated.summary() == measured);
 }
@@ -154,7 +154,7 @@ TEST_CASE("recordings of CPUs that come with the program replay on any computer"
     CHECK(summary.at("interval_coverage").at("of") == summary.at("scenarios"));
     const std::string path = (entry.path() / recording_file).string();
     const std::string text = read_file(path);
-    CHECK_NOTHROW(check_schema(parse_json_node(text, path), text, recording_schema(), path));
+    CHECK_NOTHROW(read_checked_json(text, recording_schema(), path));
     // Nothing of the computer but its processor.
     CHECK(read_file((entry.path() / "spec.json").string()).find("\"./machine.json\"") !=
           std::string::npos);
