@@ -11,7 +11,8 @@ namespace schedlab {
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest = 60;  // a hostile word of a megabyte would cost seconds
   const std::string close = closest_spelling(word.substr(0, longest), candidates);
-  return close.empty() ? std::string{} : fmt::format("did you mean \"{}\"?", close);
+  if (close.empty() || close == word) return {};  // the word itself, of another type
+  return fmt::format("did you mean \"{}\"?", close);
 }
 
 std::string one_of(const std::vector<std::string>& candidates) {

@@ -136,7 +136,7 @@ void expect_known(const json& schema) {
   }
 }
 
-/// The list under a keyword; an empty one without it.
+/// The list or object under a keyword; an empty list without it.
 const json& list_of(const json& schema, const char* keyword) {
   static const json none = json::array();
   const auto found = schema.find(keyword);
@@ -339,7 +339,7 @@ class Checker {
   [[nodiscard]] Verdict unknown_key(const JsonNode& node, std::size_t i, const json& schema) const {
     return refused([&] {
       Words names;
-      for (const auto& [name, property] : schema.value("properties", json::object()).items()) {
+      for (const auto& [name, property] : list_of(schema, "properties").items()) {
         names.push_back(name);
       }
       return problem(node.items[i].pointer,
@@ -429,7 +429,7 @@ class Checker {
     std::string key;
     Words tags;
     for (const json* branch : choice) {
-      for (const auto& [name, property] : branch->value("properties", json::object()).items()) {
+      for (const auto& [name, property] : list_of(*branch, "properties").items()) {
         if (!property.contains("const")) continue;
         key = name;
         tags.push_back(shown(property.at("const")));
