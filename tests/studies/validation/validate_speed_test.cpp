@@ -87,7 +87,9 @@ TEST_CASE("validate: a machine that has become slower is known by its probes") {
     CHECK(std::abs(budget.at("kernel_time_us").get<double>()) < 0.01);
   }
   CHECK(validated.err.str().find("not as fast as when it was calibrated") != std::string::npos);
-  CHECK(validated.out.str().find("They took 1.20 times as long as when the machine was calibrated") != std::string::npos);
+  CHECK(
+      validated.out.str().find("They took 1.20 times as long as when the machine was calibrated") !=
+      std::string::npos);
   CHECK(std::filesystem::exists(validated.folder.path() / "out" / "speed.svg"));
 }
 
