@@ -15,7 +15,7 @@
 namespace schedlab {
 namespace {
 
-using schema::Json;
+using Json = schema::Json;
 
 /// NAME_us, as to_us() rounds it, and NAME_ps. `get` may give nothing.
 template <class T, class Get>

@@ -19,7 +19,7 @@
 namespace schedlab {
 namespace {
 
-using schema::Json;
+using Json = schema::Json;
 
 Fields<PartOf<LayerGraph, PartitionStage>> stage_fields() {
   using Of = PartOf<LayerGraph, PartitionStage>;

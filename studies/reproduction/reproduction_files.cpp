@@ -18,7 +18,7 @@
 namespace schedlab {
 namespace {
 
-using schema::Json;
+using Json = schema::Json;
 
 constexpr std::array statuses{ClaimStatus::within,
                               ClaimStatus::in_part,

@@ -24,7 +24,7 @@
 namespace schedlab {
 namespace {
 
-using schema::Json;
+using Json = schema::Json;
 
 std::string title_of(const TrainingResults& results) {
   return fmt::format("{}: {} on {} ranks",

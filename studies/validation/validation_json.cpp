@@ -11,7 +11,7 @@
 namespace schedlab {
 namespace {
 
-using schema::Json;
+using Json = schema::Json;
 
 /// A share, and of how many.
 struct ShareOf {
