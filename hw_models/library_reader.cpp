@@ -10,12 +10,14 @@ namespace schedlab {
 namespace {
 
 constexpr NumberRange share{0.001, 1, false};
+constexpr NumberRange share_or_none{0, 1, false};
 constexpr NumberRange side{1, 65536, true};
 constexpr NumberRange no_side{0, 65536, true};
 constexpr NumberRange split{1, 64, true};
 constexpr NumberRange microseconds{0, 1e6, false};
 constexpr NumberRange nanoseconds{0, 1e6, false};
 constexpr NumberRange factor{0.01, 100, false};
+constexpr NumberRange moves{0, 1000, false};
 
 DataType read_type(MachineReader& reader, const std::string& at) {
   const std::string word = reader.required_text(at, "a data type");
@@ -45,7 +47,16 @@ RecurrentPassCost read_pass(MachineReader& reader, const std::string& at) {
   return {.fixed = from_us(reader.bare_number(at + "/fixed_us", microseconds)),
           .early = from_us(reader.bare_number(at + "/early_us", microseconds)),
           .memory_share = reader.bare_number(at + "/memory_share", share),
-          .efficiency = reader.bare_number(at + "/efficiency", share)};
+          .efficiency = reader.bare_number(at + "/efficiency", share),
+          .narrow_efficiency = reader.bare_number(at + "/narrow_efficiency", share_or_none),
+          .slow_step = from_us(reader.bare_number(at + "/slow_step_ns", nanoseconds) / 1e3)};
+}
+
+WeightGradientCost read_weight_gradient(MachineReader& reader, const std::string& at) {
+  return {.fixed = from_us(reader.bare_number(at + "/fixed_us", microseconds)),
+          .efficiency = reader.bare_number(at + "/efficiency", share),
+          .result_moves = reader.bare_number(at + "/result_moves", moves),
+          .operand_moves = reader.bare_number(at + "/operand_moves", moves)};
 }
 
 MatrixLibrary read_library(MachineReader& reader,
@@ -70,6 +81,7 @@ MatrixLibrary read_library(MachineReader& reader,
   library.tile_step = from_us(reader.bare_number(at + "/tile_step_ns", nanoseconds) / 1e3);
   library.max_split = static_cast<std::int64_t>(reader.bare_number(at + "/max_split", split));
   library.memory_share = reader.bare_number(at + "/memory_share", share);
+  library.strided_share = reader.bare_number(at + "/strided_share", share);
   library.layout[static_cast<std::size_t>(GemmLayout::tn)] =
       reader.bare_number(at + "/layout_tn", factor);
   library.narrow_side = static_cast<std::int64_t>(reader.bare_number(at + "/narrow_side", no_side));
@@ -78,6 +90,7 @@ MatrixLibrary read_library(MachineReader& reader,
   if (library.recurrent) {
     library.forward = read_pass(reader, at + "/recurrent/forward");
     library.data_gradient = read_pass(reader, at + "/recurrent/data_gradient");
+    library.weight_gradient = read_weight_gradient(reader, at + "/recurrent/weight_gradient");
   }
   reader.origin_for(at, first);
   const NumberSource& origin = reader.sources().at(first);

@@ -71,7 +71,16 @@ Json pass_json(const RecurrentPassCost& pass) {
   return {{"fixed_us", number(us(pass.fixed))},
           {"early_us", number(us(pass.early))},
           {"memory_share", pass.memory_share},
-          {"efficiency", pass.efficiency}};
+          {"efficiency", pass.efficiency},
+          {"narrow_efficiency", pass.narrow_efficiency},
+          {"slow_step_ns", number(us(pass.slow_step) * 1e3)}};
+}
+
+Json weight_gradient_json(const WeightGradientCost& pass) {
+  return {{"fixed_us", number(us(pass.fixed))},
+          {"efficiency", pass.efficiency},
+          {"result_moves", pass.result_moves},
+          {"operand_moves", pass.operand_moves}};
 }
 
 Json library_json(const MatrixLibrary& library) {
@@ -87,12 +96,14 @@ Json library_json(const MatrixLibrary& library) {
   json["tile_step_ns"] = number(us(library.tile_step) * 1e3);
   json["max_split"] = library.max_split;
   json["memory_share"] = number(library.memory_share);
+  json["strided_share"] = number(library.strided_share);
   json["layout_tn"] = number(library.layout[static_cast<std::size_t>(GemmLayout::tn)]);
   json["narrow_side"] = library.narrow_side;
   json["narrow_efficiency"] = number(library.narrow_efficiency);
   if (library.recurrent) {
     json["recurrent"] = {{"forward", pass_json(library.forward)},
-                         {"data_gradient", pass_json(library.data_gradient)}};
+                         {"data_gradient", pass_json(library.data_gradient)},
+                         {"weight_gradient", weight_gradient_json(library.weight_gradient)}};
   }
   json["source"] = library.source;
   return json;

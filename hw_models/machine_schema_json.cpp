@@ -57,8 +57,20 @@ Json library_schema() {
   const Json pass = object({{"fixed_us", bare_number(0, 1e6, false)},
                             {"early_us", bare_number(0, 1e6, false)},
                             {"memory_share", share},
-                            {"efficiency", share}},
-                           {"fixed_us", "early_us", "memory_share", "efficiency"});
+                            {"efficiency", share},
+                            {"narrow_efficiency", bare_number(0, 1, false)},
+                            {"slow_step_ns", bare_number(0, 1e6, false)}},
+                           {"fixed_us",
+                            "early_us",
+                            "memory_share",
+                            "efficiency",
+                            "narrow_efficiency",
+                            "slow_step_ns"});
+  const Json weights = object({{"fixed_us", bare_number(0, 1e6, false)},
+                               {"efficiency", share},
+                               {"result_moves", bare_number(0, 1000, false)},
+                               {"operand_moves", bare_number(0, 1000, false)}},
+                              {"fixed_us", "efficiency", "result_moves", "operand_moves"});
   const Json tile = object({{"m", bare_number(1, 65536, true)},
                             {"n", bare_number(1, 65536, true)},
                             {"efficiency", share}},
@@ -74,6 +86,7 @@ Json library_schema() {
                   {"tile_step_ns", bare_number(0, 1e6, false)},
                   {"max_split", bare_number(1, 64, true)},
                   {"memory_share", share},
+                  {"strided_share", share},
                   {"layout_tn", bare_number(0.01, 100, false)},
                   {"narrow_side", bare_number(0, 65536, true)},
                   {"narrow_efficiency", share},
@@ -81,7 +94,8 @@ Json library_schema() {
   std::vector<std::string> all;
   for (const auto& item : properties.items()) all.push_back(item.key());
   properties["recurrent"] =
-      object({{"forward", pass}, {"data_gradient", pass}}, {"forward", "data_gradient"});
+      object({{"forward", pass}, {"data_gradient", pass}, {"weight_gradient", weights}},
+             {"forward", "data_gradient", "weight_gradient"});
   return object(std::move(properties), all);
 }
 

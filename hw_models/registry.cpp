@@ -84,8 +84,8 @@ CostModelInfo tiled_gemm() {
                    .default_value = std::string{library_words.front()},
                    .doc =
                        "What the machine's fitted matrix libraries are used for: products; none; "
-                       "or, for all but weight gradients, a step of the library's recurrent "
-                       "layer, forward or data gradient.",
+                       "or steps of the library's recurrent layer, forward or data gradient, with "
+                       "its weight gradients.",
                    .allowed = {library_words.begin(), library_words.end()}}},
       .make = [](const Options& options) -> std::unique_ptr<CostModel> {
         return std::make_unique<TiledGemm>(GemmOptions{

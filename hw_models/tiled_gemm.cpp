@@ -2,6 +2,7 @@
 #include "hw_models/tiled_gemm.hpp"
 
 #include "hw_models/kernel_cost.hpp"
+#include "hw_models/recurrent_step.hpp"
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/cache_reuse.hpp"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -81,6 +83,12 @@ std::int64_t largest_split(const Kernel& kernel,
   return own && operation.task_class != TaskClass::weight_gradient ? 1 : max_split;
 }
 
+double library_share(const MatrixLibrary& library, const Kernel& kernel, GemmLayout layout) {
+  const bool strided =
+      layout == GemmLayout::tn && !std::has_single_bit(static_cast<std::uint64_t>(kernel.k));
+  return library.memory_share * (strided ? library.strided_share : 1.0);
+}
+
 /// What all tiles of a kernel on a device have in common.
 struct TiledKernel {
   TiledKernel(const Kernel& the_kernel, const Device& the_device, const GemmOptions& options)
@@ -89,6 +97,7 @@ struct TiledKernel {
         library(library_for(the_kernel, the_device, options)),
         layout(library == nullptr ? 1.0
                                   : library->layout[static_cast<std::size_t>(options.layout)]),
+        memory_share(library == nullptr ? 1.0 : library_share(*library, the_kernel, options.layout)),
         spread(spread_units(device.rates.matrix_units, device)),
         products(product_count(kernel)),
         element(static_cast<double>(bytes_per_element(kernel.type))),
@@ -100,13 +109,14 @@ struct TiledKernel {
 
   /// With so many bytes on top.
   [[nodiscard]] Duration memory_with(double bytes) const {
-    return memory_time(kernel, device, bytes, library == nullptr ? 1.0 : library->memory_share);
+    return memory_time(kernel, device, bytes, memory_share);
   }
 
   const Kernel& kernel;
   const Device& device;
   const MatrixLibrary* library;  ///< whose tiles they are; null: the device's
   double layout;                 ///< factor on the tiles' efficiencies
+  double memory_share;           ///< of the reachable bandwidth
   std::int64_t spread;           ///< units it may spread over
   std::int64_t products;         ///< side by side
   double element;                ///< bytes
@@ -227,27 +237,28 @@ void set_throughput(const Kernel& kernel, Duration arithmetic, Estimate& estimat
   estimate.bandwidth = Bandwidth{static_cast<double>(memory_traffic(kernel).count()) / seconds};
 }
 
-/// A step of a library's recurrent layer instead of its product; unchanged where none is known.
-void apply_recurrent_step(const Kernel& kernel,
-                          const Device& device,
-                          const GemmOptions& options,
-                          Estimate& estimate) {
+/// What a library's recurrent layer takes instead of the product; unchanged where none is known.
+void apply_recurrent_layer(const Kernel& kernel,
+                           const Device& device,
+                           const GemmOptions& options,
+                           bool weight_gradient,
+                           Estimate& estimate) {
   const MatrixLibrary* const library = library_for(kernel, device, options);
   if (library == nullptr || !library->recurrent) return;
-  const RecurrentPassCost& pass =
-      options.library == LibraryUse::recurrent_forward ? library->forward : library->data_gradient;
-  // The weights are the larger operand: the batch is the side that both passes share.
-  const double weights = static_cast<double>(kernel.k) * static_cast<double>(kernel.n) *
-                         static_cast<double>(bytes_per_element(kernel.type));
-  const double memory = weights / (reachable_bandwidth(device).count() * pass.memory_share);
-  const double compute =
-      kernel.flops.count() / (peak_rate(kernel, device).count() * pass.efficiency);
-  estimate.duration = pass.fixed + bounded_seconds(std::max(memory, compute));
-  set_throughput(kernel, bounded_seconds(compute), estimate);
+  const LibraryTime time =
+      weight_gradient
+          ? recurrent_weight_gradient(kernel, device, *library)
+          : recurrent_step(
+                kernel, device, *library, options.library == LibraryUse::recurrent_forward);
+  estimate.duration = time.duration;
+  set_throughput(kernel, time.arithmetic, estimate);
   estimate.bound = Bound::latency;
 }
 
-Estimate gemm_cost(const Kernel& kernel, const Device& device, const GemmOptions& options) {
+Estimate gemm_cost(const Kernel& kernel,
+                   const Device& device,
+                   const GemmOptions& options,
+                   bool weight_gradient) {
   const auto sensible = [](std::int64_t side) { return side > 0 && side <= largest_side; };
   const bool has_shape = sensible(kernel.m) && sensible(kernel.n) && sensible(kernel.k);
   if (!has_shape || device.rates.matrix_units == 0 || tiles_for(kernel, device).empty()) {
@@ -265,7 +276,7 @@ Estimate gemm_cost(const Kernel& kernel, const Device& device, const GemmOptions
   }
   if (options.library == LibraryUse::recurrent_forward ||
       options.library == LibraryUse::recurrent_data_gradient) {
-    apply_recurrent_step(kernel, device, options, result);
+    apply_recurrent_layer(kernel, device, options, weight_gradient, result);
   }
   return result;
 }
@@ -378,11 +389,8 @@ Estimate TiledGemm::estimate(const Operation& operation, const Device& device) c
     } else if (runs_on_matrix_units(kernel.kind)) {
       GemmOptions options = options_;
       options.max_split = largest_split(kernel, operation, device, options_.max_split);
-      if (operation.task_class == TaskClass::weight_gradient &&
-          options.library != LibraryUse::none) {
-        options.library = LibraryUse::products;
-      }
-      sum.add(kernel, gemm_cost(kernel, device, options));
+      const bool weight_gradient = operation.task_class == TaskClass::weight_gradient;
+      sum.add(kernel, gemm_cost(kernel, device, options, weight_gradient));
     } else if (kernel.kind == TaskKind::reduction) {
       sum.add(kernel, reduction_cost(kernel, device));
     } else {

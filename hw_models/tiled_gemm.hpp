@@ -29,8 +29,8 @@ inline constexpr std::int64_t default_max_split = 16;
 enum class LibraryUse : std::uint8_t {
   products,                 ///< the library of the product's data type, else the device's tiles
   none,                     ///< the device's tiles, each as efficient as it is on large products
-  recurrent_forward,        ///< products that are no weight gradients: a step of a library's
-  recurrent_data_gradient,  ///< recurrent layer (RecurrentPassCost)
+  recurrent_forward,        ///< products are steps of a library's recurrent layer, weight
+  recurrent_data_gradient,  ///< gradients that of all its steps (recurrent_step.hpp)
 };
 
 struct GemmOptions {
@@ -63,7 +63,8 @@ struct GemmOptions {
 ///   compute = max(waves * a tile, ceil(waves / rest) * part_k * tile_step)
 ///             a tile at `efficiency` times the factor of its layout. Tiles that share a unit hide
 ///             each other's latencies; a unit with one tile waits for them in every step of k
-///   memory  = at memory_share of the reachable bandwidth
+///   memory  = at memory_share of the reachable bandwidth, T,N with a k that is no power of two at
+///             strided_share of that
 ///   kernel  = kernel_floor + call + max(compute, memory)
 ///   split k, up to its max_split:  + stream_gap + kernel_floor + split + sums / bandwidth
 ///   a unit's throughput is used by the arithmetic alone: what else a product takes (latencies,
@@ -81,9 +82,8 @@ struct GemmOptions {
 /// Kernels as libraries launch them: GEMMs in tiles and waves, point-wise kernels by bandwidth. The
 /// kernels of an operation run one after another, with the stream gap between them (KernelSum).
 ///
-///   gemm, convolution: choose_tile, or, of a library's recurrent layer (LibraryUse), what a step
-///   of
-///              it takes; share = busy units / units, held for the whole duration. A
+///   gemm, convolution: choose_tile, or what a library's recurrent layer takes (LibraryUse);
+///              share = busy units / units, held for the whole duration. A
 ///              convolution is the product it is computed as (sim/graph/convolution.hpp: implicit
 ///              GEMM); its memory traffic is that of its tensors, once each. Where the machine
 ///              lists conv_tiles it is cut into those, and k is split for operations of class

@@ -44,8 +44,6 @@ struct Layer {
   double data_gradient_us = 0;
   double weight_gradient_us = 0;
   RowUse use = RowUse::report;
-  /// The published P100 rows of batch 32 use a slower algorithm than those of batch 64.
-  bool slow_algorithm = false;
 };
 
 /// Of both files of the benchmark, those that are there.
@@ -96,8 +94,7 @@ inline std::vector<Layer> layers_of(const Target& target) {
          .forward_us = us(row["fwd_ms"]),
          .data_gradient_us = us(row["bwd_inputs_ms"]),
          .weight_gradient_us = us(row["bwd_weights_ms"]),
-         .use = row_use(cell + "/" + row["hidden"] + "/" + row["batch"]),
-         .slow_algorithm = std::string{target.device} == "NV_P100" && row["batch"] == "32"});
+         .use = row_use(cell + "/" + row["hidden"] + "/" + row["batch"])});
   }
   return layers;
 }
@@ -111,6 +108,20 @@ inline Operation step_product(const Layer& layer, DataType type, bool forward) {
   const std::int64_t wide = layer.gates * layer.hidden;
   return forward ? product_operation(layer.batch, wide, layer.hidden, type)
                  : product_operation(layer.batch, layer.hidden, wide, type);
+}
+
+/// All steps in one product.
+inline Operation weight_gradient(const Layer& layer, DataType type) {
+  const std::int64_t wide = layer.gates * layer.hidden;
+  return {.name = "weight gradient",
+          .kind = TaskKind::gemm,
+          .task_class = TaskClass::weight_gradient,
+          .kernels = {gemm_kernel(wide, layer.hidden, layer.steps * layer.batch, type, true)}};
+}
+
+inline double weight_gradient_us(const Layer& layer, DataType type, const Device& device) {
+  const GemmOptions options{.library = LibraryUse::recurrent_data_gradient};
+  return to_us(TiledGemm{options}.estimate(weight_gradient(layer, type), device).duration);
 }
 
 /// Reads both pre-activations and the state, writes gates and state; about 5 FLOP per gate.

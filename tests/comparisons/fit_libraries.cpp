@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits the matrix libraries of the machine files to the open rows of a public benchmark and prints
 // them as they stand in hw_models/specs/*.json: scripts/fit_libraries.sh. Each form of the model
-// (largest split of k, narrow kernels or none) is fitted to the rows of RowUse::fit; the form with
-// the smallest error on these and the rows of RowUse::choose is taken. Rows of RowUse::report count
-// nowhere.
+// (largest split of k, narrow and slow kernels or none) is fitted to the rows of RowUse::fit; the
+// form with the smallest error on these and the rows of RowUse::choose is taken, where each kernel
+// more must be worth 5 %. Rows of RowUse::report count nowhere.
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/rng.hpp"
 #include "tests/comparisons/deepbench.hpp"
@@ -83,6 +83,9 @@ double rounded(double value) {
   return std::stod(fmt::format("{:.3g}", value));
 }
 
+/// Of the error, for each kernel that a form has more.
+constexpr double worth = 0.05;
+
 struct Form {
   std::int64_t max_split;
   std::int64_t narrow_side;
@@ -148,6 +151,9 @@ void fit_products(const Target& target, const Device& device, MatrixLibrary& lib
   const std::array<double, 2> counts{rows_with(products, RowUse::fit),
                                      rows_with(products, RowUse::choose)};
   MatrixLibrary chosen;
+  const auto score = [&](double fitted, double held, int kernels_more) {
+    return (fitted * counts[0] + held * counts[1]) * (1 + worth * kernels_more);
+  };
   for (const std::int64_t narrow : {0, 16, 32}) {
     for (const std::int64_t split : {1, 4, 16}) {
       const Form form{split, narrow};
@@ -166,62 +172,150 @@ void fit_products(const Target& target, const Device& device, MatrixLibrary& lib
                  split,
                  fitted,
                  held);
-      // Of all open rows; a kernel more must be worth 5 %.
-      const double score = fitted * counts[0] + held * counts[1];
-      if (score >= best * (narrow > 0 ? 0.95 : 1.0)) continue;
-      best = score;
+      if (score(fitted, held, narrow > 0 ? 1 : 0) >= best) continue;
+      best = score(fitted, held, narrow > 0 ? 1 : 0);
       chosen = library;
     }
   }
   library = chosen;
+  best = score(products_error(products, RowUse::fit, target.type, device),
+               products_error(products, RowUse::choose, target.type, device),
+               0);
+  // All else fixed: products in other layouts are as without it.
+  double least = std::numeric_limits<double>::max();
+  double share = 1.0;
+  for (int hundredths = 30; hundredths < 100; ++hundredths) {
+    library.strided_share = hundredths / 100.0;
+    const double fitted = products_error(products, RowUse::fit, target.type, device);
+    if (fitted >= least) continue;
+    least = fitted;
+    share = library.strided_share;
+  }
+  library.strided_share = share;
+  const double held = products_error(products, RowUse::choose, target.type, device);
+  fmt::print(stderr,
+             "{} {} strided share {}: {:.4f} on fitted rows, {:.4f} on choosing rows\n",
+             target.machine,
+             to_string(target.type),
+             share,
+             least,
+             held);
+  if (score(least, held, 1) >= best) library.strided_share = 1.0;
 }
 
-/// Logarithms of `fixed` and `early` in us; memory share; efficiency.
-const std::vector<Range> pass_ranges{
-    {std::log(0.5), std::log(120)}, {std::log(0.1), std::log(120)}, {0.1, 1.0}, {0.1, 1.0}};
+/// Logarithms of `fixed` and `early` in us; memory share; efficiency; logarithms of
+/// `narrow_efficiency` and of `slow_step` in us.
+const std::vector<Range> pass_ranges{{std::log(0.5), std::log(120)},
+                                     {std::log(0.1), std::log(120)},
+                                     {0.1, 1.0},
+                                     {0.1, 1.0},
+                                     {std::log(0.02), std::log(0.9)},
+                                     {std::log(0.05), std::log(0.4)}};
 
-void set_pass(const Vector& at, RecurrentPassCost& pass) {
+struct PassForm {
+  bool narrow;
+  bool slow;
+};
+
+void set_pass(const Vector& at, const PassForm& form, RecurrentPassCost& pass) {
   pass = {.fixed = from_us(rounded(std::exp(at[0]))),
           .early = from_us(rounded(std::exp(at[1]))),
           .memory_share = rounded(at[2]),
-          .efficiency = rounded(at[3])};
+          .efficiency = rounded(at[3]),
+          .narrow_efficiency = form.narrow ? rounded(std::exp(at[4])) : 0.0,
+          .slow_step = from_us(form.slow ? rounded(std::exp(at[5])) : 0.0)};
+}
+
+double mean_error(const std::vector<Layer>& layers,
+                  RowUse use,
+                  const std::function<double(const Layer&)>& measured,
+                  const std::function<double(const Layer&)>& predicted) {
+  RobustError error;
+  for (const Layer& layer : layers) {
+    if (layer.use == use && measured(layer) > 0) error.add(predicted(layer), measured(layer));
+  }
+  return error.mean();
 }
 
 void fit_pass(const Target& target, const Device& device, bool forward, RecurrentPassCost& pass) {
   std::vector<Layer> layers;
   for (const Layer& layer : layers_of(target)) {
-    if (layer.steps > 1 && !layer.slow_algorithm) layers.push_back(layer);
+    if (layer.steps > 1) layers.push_back(layer);
   }
   const auto error_on = [&](RowUse use) {
-    RobustError error;
-    for (const Layer& layer : layers) {
-      const double measured = forward ? layer.forward_us : layer.data_gradient_us;
-      if (layer.use != use || measured <= 0) continue;
-      error.add(call_us(layer, forward, target.type, device, pass), measured);
-    }
-    return error.mean();
+    return mean_error(
+        layers,
+        use,
+        [&](const Layer& layer) { return forward ? layer.forward_us : layer.data_gradient_us; },
+        [&](const Layer& layer) { return call_us(layer, forward, target.type, device, pass); });
+  };
+  double best = std::numeric_limits<double>::max();
+  RecurrentPassCost chosen;
+  for (const PassForm form : {PassForm{false, false}, {false, true}, {true, false}, {true, true}}) {
+    const auto error = [&](const Vector& at) {
+      set_pass(at, form, pass);
+      return error_on(RowUse::fit);
+    };
+    const Vector found = minimize(error, pass_ranges, 200);
+    const double fitted = error(found);
+    const double held = error_on(RowUse::choose);
+    fmt::print(stderr,
+               "{} {} {}, narrow {} slow {}: {:.4f} on fitted rows, {:.4f} on choosing rows\n",
+               target.machine,
+               to_string(target.type),
+               forward ? "forward" : "data gradient",
+               form.narrow,
+               form.slow,
+               fitted,
+               held);
+    const int more = (form.narrow ? 1 : 0) + (form.slow ? 1 : 0);
+    const double score = (2 * fitted + held) * (1 + worth * more);
+    if (score >= best) continue;
+    best = score;
+    chosen = pass;
+  }
+  pass = chosen;
+}
+
+/// Logarithm of `fixed` in us; efficiency; moves of the result and of the operands.
+const std::vector<Range> weight_ranges{
+    {std::log(0.5), std::log(400)}, {0.2, 1.0}, {1.0, 12.0}, {1.0, 12.0}};
+
+void fit_weight_gradient(const Target& target, const Device& device, WeightGradientCost& pass) {
+  const std::vector<Layer> layers = layers_of(target);
+  const auto error_on = [&](RowUse use) {
+    return mean_error(
+        layers,
+        use,
+        [](const Layer& layer) { return layer.weight_gradient_us; },
+        [&](const Layer& layer) { return weight_gradient_us(layer, target.type, device); });
   };
   const auto error = [&](const Vector& at) {
-    set_pass(at, pass);
+    pass = {.fixed = from_us(rounded(std::exp(at[0]))),
+            .efficiency = rounded(at[1]),
+            .result_moves = rounded(at[2]),
+            .operand_moves = rounded(at[3])};
     return error_on(RowUse::fit);
   };
-  const Vector found = minimize(error, pass_ranges, 100);
+  const Vector found = minimize(error, weight_ranges, 100);
   const double fitted = error(found);
   fmt::print(stderr,
-             "{} {} {}: {:.4f} on fitted rows, {:.4f} on choosing rows\n",
+             "{} {} weight gradient: {:.4f} on fitted rows, {:.4f} on choosing rows\n",
              target.machine,
              to_string(target.type),
-             forward ? "forward" : "data gradient",
              fitted,
              error_on(RowUse::choose));
 }
 
 std::string text(const RecurrentPassCost& pass) {
-  return fmt::format(R"({{"fixed_us": {}, "early_us": {}, "memory_share": {}, "efficiency": {}}})",
-                     rounded(to_us(pass.fixed)),
-                     rounded(to_us(pass.early)),
-                     pass.memory_share,
-                     pass.efficiency);
+  return fmt::format(
+      R"({{"fixed_us": {}, "early_us": {}, "memory_share": {}, "efficiency": {}, "narrow_efficiency": {}, "slow_step_ns": {}}})",
+      rounded(to_us(pass.fixed)),
+      rounded(to_us(pass.early)),
+      pass.memory_share,
+      pass.efficiency,
+      pass.narrow_efficiency,
+      rounded(1e3 * to_us(pass.slow_step)));
 }
 
 /// As it stands in the machine's file, but for its name and source.
@@ -243,16 +337,25 @@ void print(const Target& target, const MatrixLibrary& library) {
       rounded(1e3 * to_us(library.tile_step)),
       library.max_split);
   fmt::print(
-      "        \"memory_share\": {}, \"layout_tn\": {}, \"narrow_side\": {}, "
-      "\"narrow_efficiency\": {},\n",
+      "        \"memory_share\": {}, \"strided_share\": {}, \"layout_tn\": {}, "
+      "\"narrow_side\": {}, \"narrow_efficiency\": {},\n",
       library.memory_share,
+      library.strided_share,
       library.layout[static_cast<std::size_t>(GemmLayout::tn)],
       library.narrow_side,
       library.narrow_efficiency);
   fmt::print(
-      "        \"recurrent\": {{\n          \"forward\": {},\n          \"data_gradient\": {}}}\n",
+      "        \"recurrent\": {{\n          \"forward\": {},\n          \"data_gradient\": {},\n",
       text(library.forward),
       text(library.data_gradient));
+  const WeightGradientCost& weights = library.weight_gradient;
+  fmt::print(
+      "          \"weight_gradient\": {{\"fixed_us\": {}, \"efficiency\": {}, "
+      "\"result_moves\": {}, \"operand_moves\": {}}}}},\n",
+      rounded(to_us(weights.fixed)),
+      weights.efficiency,
+      weights.result_moves,
+      weights.operand_moves);
 }
 
 int run() {
@@ -271,6 +374,7 @@ int run() {
     library.recurrent = true;
     fit_pass(target, device, true, library.forward);
     fit_pass(target, device, false, library.data_gradient);
+    fit_weight_gradient(target, device, library.weight_gradient);
     print(target, library);
     std::fflush(stdout);
   }

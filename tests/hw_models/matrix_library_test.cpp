@@ -29,6 +29,19 @@ MatrixLibrary small_library() {
   return library;
 }
 
+MatrixLibrary recurrent_library() {
+  MatrixLibrary library = small_library();
+  library.recurrent = true;
+  library.forward = {.fixed = 10us, .memory_share = 0.1, .efficiency = 1.0};
+  library.data_gradient = {.fixed = 20us, .memory_share = 1.0, .efficiency = 1.0};
+  library.weight_gradient = {
+      .fixed = 7us, .efficiency = 0.5, .result_moves = 2, .operand_moves = 3};
+  return library;
+}
+
+constexpr GemmOptions forward{.library = LibraryUse::recurrent_forward};
+constexpr GemmOptions backward{.library = LibraryUse::recurrent_data_gradient};
+
 /// The small machine (a tile of 100 x 100 x 1000 takes 20 us at full efficiency) with a library.
 Device device_with(const MatrixLibrary& library) {
   Device device = testing::small_machine().devices[DeviceId{0}];
@@ -94,20 +107,70 @@ TEST_CASE("narrow products run in narrow kernels, even where wider ones are fast
   CHECK(time_of(gemm(400, 17, 1000), library) == 5us + 40us);
 }
 
-TEST_CASE("a step of a library's recurrent layer: weights or arithmetic, and all its kernels") {
-  MatrixLibrary library = small_library();
-  library.recurrent = true;
-  library.forward = {.fixed = 10us, .memory_share = 0.5, .efficiency = 0.5};
-  library.data_gradient = {.fixed = 20us, .memory_share = 1.0, .efficiency = 1.0};
-  // Weights [1000, 500] of 4 B at 0.5 TB/s: 4 us; 2 x 1 x 1000 x 500 FLOP at 2 TFLOP/s: 0.5 us.
-  const GemmOptions forward{.library = LibraryUse::recurrent_forward};
-  CHECK(time_of(gemm(1, 500, 1000), library, forward) == 14us);
-  CHECK(time_of(gemm(100, 500, 1000), library, forward) == 60us);
-  CHECK(time_of(gemm(100, 500, 1000), library, {.library = LibraryUse::recurrent_data_gradient}) ==
-        45us);
+TEST_CASE("a step of a library's recurrent layer: weights or arithmetic, in parts of k") {
+  MatrixLibrary library = recurrent_library();
+  const Duration adding = 1us + 2us + from_us(0.016384);  // 2 sums of 32 x 64 x 4 B at 1 TB/s
+  // 2 tiles on 4 units: halves of k. Weights of 64 x 1024 x 4 B at 0.1 TB/s.
+  CHECK(time_of(gemm(32, 64, 1024), library, forward) == 10us + from_us(2.62144) + adding);
+  // 2 x 32 x 32 x 512 FLOP at 1 and at 0.25 TFLOP/s.
+  CHECK(time_of(gemm(32, 64, 1024), library, backward) == 20us + from_us(1.048576) + adding);
+  library.data_gradient.efficiency = 0.25;
+  CHECK(time_of(gemm(32, 64, 1024), library, backward) == 20us + from_us(4.194304) + adding);
+  // Four tiles fill the units, five take a second wave; neither splits k.
+  CHECK(time_of(gemm(64, 64, 1024), library, backward) == 20us + from_us(8.388608));
+  CHECK(time_of(gemm(32, 160, 1024), library, backward) == 20us + from_us(16.777216));
+}
+
+TEST_CASE("a recurrent layer's narrow kernel takes half as long for half the batch") {
+  MatrixLibrary library = recurrent_library();
+  library.forward.memory_share = 1.0;
+  library.forward.narrow_efficiency = 0.125;
+  CHECK(time_of(gemm(16, 64, 1024), library, forward) == 10us + from_us(4.194304));
+  CHECK(time_of(gemm(8, 64, 1024), library, forward) == 10us + from_us(2.097152));
+  MatrixLibrary without = library;
+  without.forward.narrow_efficiency = 0;
+  CHECK(time_of(gemm(17, 64, 1024), library, forward) ==
+        time_of(gemm(17, 64, 1024), without, forward));
+  CHECK(time_of(gemm(16, 64, 1024), library, backward) ==
+        time_of(gemm(16, 64, 1024), without, backward));
+}
+
+TEST_CASE("a recurrent layer's slow kernel takes its time for each step of k") {
+  MatrixLibrary library = recurrent_library();
+  MatrixLibrary without = library;
+  library.forward.slow_step = from_us(0.01);
+  CHECK(time_of(gemm(17, 64, 1024), library, forward) == 10us + from_us(10.24));
+  CHECK(time_of(gemm(32, 640, 1024), library, forward) == 10us + from_us(10.24));
+  for (const std::int64_t batch : {16, 33}) {
+    CHECK(time_of(gemm(batch, 64, 1024), library, forward) ==
+          time_of(gemm(batch, 64, 1024), without, forward));
+  }
+}
+
+TEST_CASE("rows a distance apart that is no power of two come at a share of the bandwidth") {
+  MatrixLibrary library = recurrent_library();
+  library.strided_share = 0.5;
+  const Duration adding = 1us + 2us + from_us(0.016384);
+  CHECK(time_of(gemm(32, 64, 1000), library, forward) == 10us + from_us(5.12) + adding);
+  CHECK(time_of(gemm(32, 64, 1024), library, forward) == 10us + from_us(2.62144) + adding);
+  // Only what reads a transposed operand.
+  library.data_gradient.memory_share = 0.1;
+  CHECK(time_of(gemm(32, 64, 1000), library, backward) == 20us + from_us(2.56) + adding);
+  library.memory_share = 0.01;
+  library.tiles[0].efficiency = 1.0;
+  // (100 x 1000 + 1000 x 100 + 100 x 100) x 4 B at 0.005 and at 0.01 TB/s.
+  CHECK(time_of(gemm(100, 100, 1000), library, {.layout = GemmLayout::tn}) == 5us + 168us);
+  CHECK(time_of(gemm(100, 100, 1000), library) == 5us + 84us);
+}
+
+TEST_CASE("a recurrent layer's weight gradient: arithmetic, then what it moves") {
+  const MatrixLibrary library = recurrent_library();
   Operation weights = gemm(100, 100, 1000);
   weights.task_class = TaskClass::weight_gradient;
-  CHECK(time_of(weights, library, forward) == 5us + 40us);
+  // 20 MFLOP at 2 TFLOP/s; (2 x 100 x 100 + 3 x 2 x 100 x 1000) x 4 B at 1 TB/s.
+  CHECK(time_of(weights, library, forward) == 7us + 10us + from_us(2.48));
+  CHECK(time_of(weights, library, backward) == 7us + 10us + from_us(2.48));
+  CHECK(time_of(weights, library) == 5us + 40us);
 }
 
 TEST_CASE("libraries alone are no calibration") {
