@@ -54,18 +54,14 @@ Json rates_by_type() {
 Json library_schema() {
   const Json text{{"type", "string"}, {"minLength", 1}};
   const Json share = bare_number(0.001, 1, false);
-  const Json pass = object({{"fixed_us", bare_number(0, 1e6, false)},
-                            {"early_us", bare_number(0, 1e6, false)},
-                            {"memory_share", share},
-                            {"efficiency", share},
-                            {"narrow_efficiency", bare_number(0, 1, false)},
-                            {"slow_step_ns", bare_number(0, 1e6, false)}},
-                           {"fixed_us",
-                            "early_us",
-                            "memory_share",
-                            "efficiency",
-                            "narrow_efficiency",
-                            "slow_step_ns"});
+  const Json pass = object(
+      {{"fixed_us", bare_number(0, 1e6, false)},
+       {"early_us", bare_number(0, 1e6, false)},
+       {"memory_share", share},
+       {"efficiency", share},
+       {"narrow_efficiency", bare_number(0, 1, false)},
+       {"slow_step_ns", bare_number(0, 1e6, false)}},
+      {"fixed_us", "early_us", "memory_share", "efficiency", "narrow_efficiency", "slow_step_ns"});
   const Json weights = object({{"fixed_us", bare_number(0, 1e6, false)},
                                {"efficiency", share},
                                {"result_moves", bare_number(0, 1000, false)},

@@ -43,8 +43,7 @@ LibraryTime recurrent_step(const Kernel& kernel,
   const std::int64_t split = narrow || slow ? 1 : idle_split(tiles, units);
   const double tile_flops = static_cast<double>(2 * recurrent_tile * recurrent_tile) *
                             static_cast<double>(ceil_div(kernel.k, split));
-  const double unit_rate =
-      peak / static_cast<double>(device.rates.matrix_units) * pass.efficiency;
+  const double unit_rate = peak / static_cast<double>(device.rates.matrix_units) * pass.efficiency;
   const double compute =
       narrow ? kernel.flops.count() / (peak * pass.narrow_efficiency)
              : static_cast<double>(ceil_div(tiles * split, units)) * tile_flops / unit_rate;
@@ -80,8 +79,8 @@ LibraryTime recurrent_weight_gradient(const Kernel& kernel,
       kernel.flops.count() / (peak_rate(kernel, device).count() * pass.efficiency);
   const double moved = (pass.result_moves * m * n + pass.operand_moves * (m + n) * k) *
                        static_cast<double>(bytes_per_element(kernel.type));
-  return {.duration = pass.fixed +
-                      bounded_seconds(compute + moved / reachable_bandwidth(device).count()),
+  return {.duration =
+              pass.fixed + bounded_seconds(compute + moved / reachable_bandwidth(device).count()),
           .arithmetic = bounded_seconds(compute)};
 }
 

@@ -18,8 +18,8 @@ struct LibraryTime {
   Duration arithmetic{0};  ///< of it
 };
 
-/// The matrix kernel and all others but one point-wise kernel (the cell) of a step of a library's
-/// recurrent layer; C[m = batch, n] = A[m, k] * W[k, n].
+/// A step of a library's recurrent layer: the matrix kernel and all others but the cell.
+/// C[m = batch, n] = A[m, k] * W[k, n].
 ///
 ///   tiles   = ceil(m / 32) * ceil(n / 32)
 ///   split   = largest power of two up to 4 with tiles * split <= units, else 1: k is split to
@@ -31,8 +31,8 @@ struct LibraryTime {
 ///   split:    + stream gap + kernel floor + sums in fp32 / bandwidth of the last-level cache (of
 ///             the memory, if the device's file has none)
 ///   batches up to 16, with a narrow_efficiency: compute = FLOPs / (peak * narrow_efficiency), no
-///             split; a kernel that does one column after another, so that half the batch takes half
-///             the time
+///             split; a kernel that does one column after another, so that half the batch takes
+///             half the time
 ///   batches of 17 to 32, with a slow_step: fixed + k * slow_step; a kernel whose time grows with k
 ///             alone, so it neither splits k nor overlaps its steps
 ///
@@ -48,8 +48,8 @@ struct LibraryTime {
 ///   fixed + FLOPs / (peak * efficiency)
 ///         + bytes of (result_moves * C + operand_moves * (A and B)) / reachable bandwidth
 ///
-/// One after another: sums over the steps, gradients of the biases and changes of layout are
-/// kernels of their own.
+/// One after another; assumed cause: sums over the steps, gradients of the biases and changes of
+/// layout are kernels of their own.
 [[nodiscard]] LibraryTime recurrent_weight_gradient(const Kernel& kernel,
                                                     const Device& device,
                                                     const MatrixLibrary& library);

@@ -97,7 +97,8 @@ struct TiledKernel {
         library(library_for(the_kernel, the_device, options)),
         layout(library == nullptr ? 1.0
                                   : library->layout[static_cast<std::size_t>(options.layout)]),
-        memory_share(library == nullptr ? 1.0 : library_share(*library, the_kernel, options.layout)),
+        memory_share(library == nullptr ? 1.0
+                                        : library_share(*library, the_kernel, options.layout)),
         spread(spread_units(device.rates.matrix_units, device)),
         products(product_count(kernel)),
         element(static_cast<double>(bytes_per_element(kernel.type))),

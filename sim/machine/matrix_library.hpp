@@ -24,7 +24,7 @@ struct RecurrentPassCost {
   double memory_share = 1.0;
   double efficiency = 1.0;
   double narrow_efficiency = 0;  ///< of a kernel for batches of up to 16; 0 = there is none
-  Duration slow_step{0};  ///< of k, in a kernel for batches of 17 to 32; 0 = there is none
+  Duration slow_step{0};         ///< of k, in a kernel for batches of 17 to 32; 0 = there is none
 
   friend bool operator==(const RecurrentPassCost&, const RecurrentPassCost&) = default;
 };

@@ -83,18 +83,17 @@ inline std::vector<Layer> layers_of(const Target& target) {
   const auto us = [](const std::string& ms) { return ms.empty() ? 0.0 : 1e3 * std::stod(ms); };
   for (CsvRow& row : rows_of(target, "rnn.csv", "rnn_opened.csv")) {
     const std::string& cell = row["cell"];
-    layers.push_back(
-        {.cell = cell,
-         .gates = cell == "lstm"  ? 4
-                  : cell == "gru" ? 3
-                                  : 1,
-         .hidden = std::stoll(row["hidden"]),
-         .batch = std::stoll(row["batch"]),
-         .steps = std::stoll(row["timesteps"]),
-         .forward_us = us(row["fwd_ms"]),
-         .data_gradient_us = us(row["bwd_inputs_ms"]),
-         .weight_gradient_us = us(row["bwd_weights_ms"]),
-         .use = row_use(cell + "/" + row["hidden"] + "/" + row["batch"])});
+    layers.push_back({.cell = cell,
+                      .gates = cell == "lstm"  ? 4
+                               : cell == "gru" ? 3
+                                               : 1,
+                      .hidden = std::stoll(row["hidden"]),
+                      .batch = std::stoll(row["batch"]),
+                      .steps = std::stoll(row["timesteps"]),
+                      .forward_us = us(row["fwd_ms"]),
+                      .data_gradient_us = us(row["bwd_inputs_ms"]),
+                      .weight_gradient_us = us(row["bwd_weights_ms"]),
+                      .use = row_use(cell + "/" + row["hidden"] + "/" + row["batch"])});
   }
   return layers;
 }

@@ -152,7 +152,7 @@ TEST_CASE("recurrent layers of M40, P100 and V100: a step of the library, and pl
           to_us(TiledGemm{{.library = LibraryUse::none}}.estimate(weights, device).duration),
           layer.weight_gradient_us);
     }
-    for (const auto& [pass, error] : errors) {
+    for (auto& [pass, error] : errors) {
       const std::string name =
           fmt::format("{} {}, {}", target.machine, to_string(target.type), pass);
       MESSAGE(fmt::format("{}, plain products: {}", name, plain[pass].summary()));
@@ -160,6 +160,7 @@ TEST_CASE("recurrent layers of M40, P100 and V100: a step of the library, and pl
       error.print(name + ", library");
       CAPTURE(name);
       CHECK(all[pass].median() < 0.15);
+      CHECK(error[RowUse::report].median() < 0.21);
     }
   }
 }
