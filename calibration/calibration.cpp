@@ -2,9 +2,9 @@
 #include "calibration/calibration.hpp"
 
 #include "calibration/cache_curve.hpp"
-#include "calibration/company.hpp"
 #include "calibration/device_times.hpp"
 #include "calibration/drift_probe.hpp"
+#include "calibration/interference.hpp"
 #include "calibration/kernel_cases.hpp"
 #include "calibration/kernel_times.hpp"
 #include "calibration/stream_pauses.hpp"
@@ -324,7 +324,7 @@ MachineSpec calibrate(CalibrationBench& bench,
   modelled.profile = std::make_shared<const KernelProfile>(profile);
   profile.co_run = measure_co_run(bench, effort, machine.platform, options.quick);
   steps.begin("slow-down of stand-ins");
-  add_company(measure_company(bench, effort, options.quick), profile.co_run);
+  add_interference(measure_interference(bench, effort, options.quick), profile.co_run);
   profile.valid = hull_text(profile);
   for (const MeasuredNumber& number : numbers) add(machine, number);
   add_pauses(machine, pauses);

@@ -140,7 +140,7 @@ double seconds_of(const BlockSpan& block) {
 
 /// Seconds in which blocks of other tasks run at the same time, counted once for each of them.
 /// `blocks`: in the order in which they started.
-double company(const std::vector<BlockSpan>& blocks, std::size_t of) {
+double overlapped_seconds(const std::vector<BlockSpan>& blocks, std::size_t of) {
   const BlockSpan& own = blocks[of];
   Duration shared{0};
   const auto count = [&](const BlockSpan& other) {
@@ -179,7 +179,8 @@ void add_slow_downs(const TaskGraph& graph,
     if (before == alone.end()) continue;
     const double single = median(before->second);
     const double own = seconds_of(blocks[b]);
-    if (single < shortest_compared || company(blocks, b) < busy_share * own * (workers - 1))
+    if (single < shortest_compared ||
+        overlapped_seconds(blocks, b) < busy_share * own * (workers - 1))
       continue;
     const Operation& operation = graph.operation(blocks[b].task);
     factors[operation.kernels[blocks[b].kernel].kind].push_back(own / single);

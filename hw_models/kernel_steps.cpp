@@ -61,7 +61,7 @@ Plan with_launches(const Plan& plan, Put&& put) {
 }
 
 /// Streams of one device that are given tasks of several kernels, and others.
-struct Company {
+struct CoRunningStreams {
   StreamId several;
   StreamId single;
   bool singles = false;  // of two streams
@@ -200,12 +200,12 @@ void KernelSteps::add_tasks(const TaskGraph& graph,
 
 bool KernelSteps::needed(const Plan& plan) const {
   if (measured_) return true;
-  std::vector<Company> companies;  // by device
+  std::vector<CoRunningStreams> co_running;  // by device
   const auto meets = [&](StreamId stream, TaskId task) {
     if (graph_.collectives().of(first_step(task)).valid()) return false;
     const std::size_t device = plan.streams[stream].device.value();
-    if (device >= companies.size()) companies.resize(device + 1);
-    return companies[device].add(stream, step_count(task) > 1);
+    if (device >= co_running.size()) co_running.resize(device + 1);
+    return co_running[device].add(stream, step_count(task) > 1);
   };
   for (const HostProgram& host : plan.hosts) {
     for (const HostCall call : host.calls) {

@@ -18,7 +18,7 @@ namespace schedlab {
 /// back.
 ///
 /// The steps of a task follow each other in its stream, stream_gap apart (in a device graph
-/// graph_node_gap), and a task without company takes as long as its one estimate says. The host
+/// graph_node_gap), and a task that runs alone takes as long as its one estimate says. The host
 /// pays for a launch per kernel:
 ///   estimated costs  all before the first step, with which the others arrive, as a whole task
 ///                    does; a device graph has a node per task. Plans in which no task can have
@@ -74,7 +74,7 @@ class KernelSteps {
   /// A task lasts from the start of its first step to the end of its last; a launch call from the
   /// begin of the first step's to the end of the last's. `plan`: the expanded one that ran.
   [[nodiscard]] Trace folded(const Plan& plan, const Trace& trace) const;
-  /// Durations of tasks without company from those of their steps, `gap` apart.
+  /// Isolated durations of tasks from those of their steps, `gap` apart.
   [[nodiscard]] IdVector<TaskId, Duration> folded(const IdVector<TaskId, Duration>& durations,
                                                   Duration gap) const;
 

@@ -117,7 +117,7 @@ show(figure, "where")
 #
 # Each point is an operation: what it computes per byte it moves, and how fast it was in this run, on average over its tasks. The filled
 # points are this run; hollow ones are the cost model's estimate of a task alone on the device, so the distance between them is
-# what company costs. Lines are nominal peaks.
+# interference of co-running kernels. Lines are nominal peaks.
 # %%
 operations = pd.read_csv(folder / "operations.csv")
 points = operations[(operations.flops_per_task > 0) & (operations.bytes_per_task > 0) & (operations.mean_us > 0)].copy()

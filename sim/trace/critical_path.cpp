@@ -145,7 +145,7 @@ class Walk {
     return nobody;
   }
 
-  /// The parts of a collective wait for each other, which is nobody's company.
+  /// The parts of a collective wait for each other, which is not interference.
   [[nodiscard]] Duration longer_than_alone(const TaskSpan& span) const {
     if (!shares_units(problem_.platform.sharing) ||
         problem_.graph.collectives().of(span.task).valid()) {

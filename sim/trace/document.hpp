@@ -15,8 +15,8 @@ namespace schedlab {
 [[nodiscard]] double unit_share(const Problem& problem, OperationId operation, DeviceId device);
 
 /// The same for one task as it ran. Where units are shared block by block (shares_units) a
-/// task that has company runs longer on fewer units, so its share is what it needs alone, spread
-/// over the time it took; else it is unit_share().
+/// task that co-runs with others lasts longer on fewer units, so its share is what it needs alone,
+/// spread over the time it took; else it is unit_share().
 [[nodiscard]] double unit_share(const Problem& problem, const TaskSpan& span);
 
 /// A trace with the names it needs to stand alone. Every task of the graph gets a label, whether or

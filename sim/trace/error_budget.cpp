@@ -14,12 +14,12 @@ namespace schedlab {
 namespace {
 
 /// What else ran on a task's device, for each span of a trace.
-struct Company {
+struct CoRun {
   std::vector<bool> during;    ///< at any moment of it
   std::vector<bool> at_start;  ///< from before its start to after it
 };
 
-[[nodiscard]] Company company_of(const Trace& trace) {
+[[nodiscard]] CoRun co_runs_of(const Trace& trace) {
   std::vector<std::uint32_t> order(trace.tasks.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -29,7 +29,7 @@ struct Company {
     return first.started != second.started ? first.started < second.started : a < b;
   });
   const std::vector<bool> none(trace.tasks.size(), false);
-  Company company{none, none};
+  CoRun co_run{none, none};
   std::uint32_t longest = 0;  // of those that started before, the one that ends last
   for (std::size_t i = 0; i < order.size(); ++i) {
     const TaskSpan& span = trace.tasks[order[i]];
@@ -39,13 +39,13 @@ struct Company {
     }
     const TaskSpan& other = trace.tasks[longest];
     if (other.ended > span.started && span.ended > span.started) {
-      company.during[order[i]] = true;
-      company.during[longest] = true;
+      co_run.during[order[i]] = true;
+      co_run.during[longest] = true;
     }
-    company.at_start[order[i]] = other.started < span.started && other.ended > span.started;
+    co_run.at_start[order[i]] = other.started < span.started && other.ended > span.started;
     if (span.ended > other.ended) longest = order[i];
   }
-  return company;
+  return co_run;
 }
 
 class Budget {
@@ -56,8 +56,8 @@ class Budget {
         measured_(input.problem.graph.task_count(), nobody),
         cause_(input.problem.graph.task_count(), PathCause::run_start),
         on_path_(input.problem.graph.task_count(), 0),
-        simulated_company_(company_of(input.simulated)),
-        measured_company_(company_of(input.measured)) {
+        simulated_co_run_(co_runs_of(input.simulated)),
+        measured_co_run_(co_runs_of(input.measured)) {
     for (std::uint32_t i = 0; i < in_.simulated.tasks.size(); ++i) {
       const TaskSpan& span = in_.simulated.tasks[i];
       simulated_[span.task] = i;
@@ -82,7 +82,7 @@ class Budget {
       const TaskSpan& measured = in_.measured.tasks[index];
       add_wait(
           step, *simulated, simulated->started - simulated_end, measured.started - measured_end);
-      add_duration(*simulated, measured, measured_company_.during[index]);
+      add_duration(*simulated, measured, measured_co_run_.during[index]);
       simulated_end = simulated->ended;
       measured_end = measured.ended;
     }
@@ -107,17 +107,17 @@ class Budget {
     budget_.parts[static_cast<std::size_t>(part)] += difference;
   }
 
-  void add_duration(const TaskSpan& simulated, const TaskSpan& measured, bool company) {
+  void add_duration(const TaskSpan& simulated, const TaskSpan& measured, bool co_run) {
     const OperationId operation = in_.problem.graph.operation_id(measured.task);
     const bool collective = in_.problem.graph.collectives().of(measured.task).valid();
     const Duration estimate = in_.problem.costs.duration(measured.task, simulated.device);
     const Duration known = in_.alone.contains(operation) ? in_.alone[operation] : Duration{0};
-    // Parts of a collective wait for each other, which is nobody's company.
+    // Parts of a collective wait for each other, which is not interference.
     const Duration simulated_alone = collective ? simulated.duration() : estimate;
-    // Nobody is faster in company than alone: if it looks so, what is known of alone was disturbed.
+    // No task is faster co-running than alone: if it seems so, the isolated run was disturbed.
     const Duration alone = known > Duration{0} ? known : estimate;
     const Duration measured_alone =
-        collective || !company ? measured.duration() : std::min(alone, measured.duration());
+        collective || !co_run ? measured.duration() : std::min(alone, measured.duration());
     const bool by_memory =
         in_.problem.costs.entry(measured.task, simulated.device).estimate.bound == Bound::memory;
     add(by_memory ? ErrorPart::memory : ErrorPart::kernel_time, simulated_alone - measured_alone);
@@ -138,7 +138,7 @@ class Budget {
     add(other_order ? ErrorPart::rest : part_of(step.cause, false), overlapped);
     const Duration waited = simulated_wait - overlapped;
     // A task that could go on, but started while another held units, waited for those.
-    const bool beside = measured_company_.at_start[measured_[step.task]];
+    const bool beside = measured_co_run_.at_start[measured_[step.task]];
     const ErrorPart part = waited <= measured_wait ? part_of(step.cause, beside)
                                                    : simulated_part(step, simulated, waited);
     add(part, waited - measured_wait);
@@ -173,7 +173,7 @@ class Budget {
     const Duration latency =
         std::max({device.stream_gap, device.event_latency, device.graph_node_gap});
     if (wait <= latency) return ErrorPart::gaps;
-    const bool beside = simulated_company_.at_start[simulated_[span.task]];
+    const bool beside = simulated_co_run_.at_start[simulated_[span.task]];
     return beside || step.cause == PathCause::resource ? ErrorPart::contention : ErrorPart::rest;
   }
 
@@ -190,8 +190,8 @@ class Budget {
   IdVector<TaskId, std::uint32_t> measured_;   // likewise
   IdVector<TaskId, PathCause> cause_;          // on the simulated critical path
   IdVector<TaskId, std::uint8_t> on_path_;
-  Company simulated_company_;
-  Company measured_company_;
+  CoRun simulated_co_run_;
+  CoRun measured_co_run_;
   Time last_simulated_{};
 };
 
@@ -201,9 +201,9 @@ IdVector<OperationId, Duration> durations_alone(const TaskGraph& graph,
                                                 std::span<const Trace> traces) {
   IdVector<OperationId, std::vector<Duration>> found(graph.operations().size());
   for (const Trace& trace : traces) {
-    const Company company = company_of(trace);
+    const CoRun co_run = co_runs_of(trace);
     for (std::size_t i = 0; i < trace.tasks.size(); ++i) {
-      if (company.during[i]) continue;
+      if (co_run.during[i]) continue;
       found[graph.operation_id(trace.tasks[i].task)].push_back(trace.tasks[i].duration());
     }
   }

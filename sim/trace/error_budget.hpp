@@ -17,7 +17,7 @@ namespace schedlab {
 enum class ErrorPart : std::uint8_t {
   kernel_time,  ///< kernels alone on the device, those bound by memory apart
   memory,       ///< kernels alone whose estimate is bound by memory traffic
-  contention,   ///< what company costs: longer kernels, and waiting for units others hold
+  contention,   ///< interference: longer kernels, and waiting for units others hold
   host,         ///< the device waits for host calls; the host's part before and after all tasks
   gaps,         ///< between tasks that the host submitted in time: stream gap, event latency
   noise,        ///< of what no cause explains, as much as the measured median may be off
@@ -64,7 +64,7 @@ struct BudgetInput {
 ///   makespan = sum over i of (start of ti - end of ti-1) + sum of durations + (end - end of tn)
 /// holds in the simulated trace too, whatever its own critical path, so that the differences term
 /// by term add up to the difference of the makespans:
-///   durations  a measured task without company, and the estimate of any: kernel_time or memory;
+///   durations  a measured task that ran alone, and the estimate of any: kernel_time or memory;
 ///              what both took longer than alone: contention
 ///   starts     by what the longer of the two waits was for: host, gaps, contention; rest if the
 ///              simulated one is longer and was for none of these, or if tasks that followed each

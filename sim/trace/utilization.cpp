@@ -79,7 +79,7 @@ class Curve {
 };
 
 /// Whether the shares of a device's tasks are means: tasks of one operation that ran in different
-/// company have different ones. Where each operation has one share these are what the tasks held,
+/// co-run have different ones. Where each operation has one share these are what the tasks held,
 /// of units without limit.
 [[nodiscard]] bool shares_are_means(const TraceDocument& document,
                                     const std::vector<const TaskSpan*>& spans) {

@@ -38,7 +38,7 @@ struct PreparedProblem {
     return planned != nullptr ? *planned : *this;
   }
   /// What runs in the simulator (run_by_kernel): of a plan, or of one that is decided while it
-  /// runs, in which any task may have company.
+  /// runs, in which any task may co-run with others.
   [[nodiscard]] SimulatedProblem simulated(const Plan* plan = nullptr) const {
     if (steps == nullptr || (plan != nullptr && !steps->needed(*plan))) return {nullptr, problem()};
     const CostTable& by_step = plan != nullptr ? steps->costs(*plan) : steps->costs();

@@ -72,7 +72,7 @@ struct DrawRequest {
 struct PredictionAtSpeed {
   DriftReading reading;  ///< median of the probes of the scenario's group
   Trace trace;
-  IdVector<TaskId, Duration> durations;  ///< of tasks without company
+  IdVector<TaskId, Duration> durations;  ///< isolated
   std::vector<double> draws_us;          ///< as PredictedScenario's, with this reading and no other
 };
 /// The same plan (of a policy that decides while it runs: its decisions now) with the durations of

@@ -90,7 +90,7 @@ class Validator {
 
   using IdVectors = std::map<const TaskGraph*, IdVector<OperationId, Duration>>;
 
-  /// Durations without company, from all runs of the group that share a graph.
+  /// Isolated durations, from all runs of the group that share a graph.
   [[nodiscard]] IdVectors measured_alone(const std::vector<std::uint64_t>& scenarios) const {
     std::map<const TaskGraph*, std::vector<Trace>> traces;
     for (const std::uint64_t scenario : scenarios) {

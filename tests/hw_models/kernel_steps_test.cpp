@@ -62,7 +62,7 @@ Duration makespan(const KernelSteps* steps, const Problem& problem, const Plan& 
 
 }  // namespace
 
-TEST_CASE("kernel by kernel: without company a task takes as long as its one estimate says") {
+TEST_CASE("kernel by kernel: alone a task takes as long as its one estimate says") {
   const Platform platform = two_cores();
   const Measured model;
   const TaskGraph graph = coarse_lstm(platform);

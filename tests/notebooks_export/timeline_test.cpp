@@ -223,7 +223,7 @@ TEST_CASE("of more operations than colours the longest have one each, and the re
   for (int i = 0; i < 26; ++i) CHECK(colors.at(static_cast<std::size_t>(i)) == "#DDDDDD");
 }
 
-TEST_CASE("An operation keeps its colour in any company") {
+TEST_CASE("An operation keeps its colour whatever runs beside it") {
   const auto alone = operation_colors({"my_kernel"});
   const auto together = operation_colors({"zebra", "my_kernel", "cell", "zebra"});
   CHECK(alone.at("my_kernel") == together.at("my_kernel"));

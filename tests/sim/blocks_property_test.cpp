@@ -265,7 +265,7 @@ TEST_CASE("blocks: one stream gets no faster when a kernel gets slower or a unit
     scene.costs = CostTable{scene.graph, scene.platform, test::GivenEstimates{scene.estimates}};
     CHECK(simulate(scene.problem(), serial).makespan() >= before);
   }
-  // In company: less throughput for those that share a unit.
+  // Co-running: less throughput for those that share a unit.
   for (double factor = 1.0, last = 0; factor > 0.5; factor -= 0.1) {
     test::SharingScene s{SharingModel::blocks, 2};
     s.device().sm_limits = test::volta_limits();

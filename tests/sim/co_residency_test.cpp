@@ -36,13 +36,13 @@ Time at(Duration d) {
 }
 
 /// Kernels on units of one class, all running.
-struct Company {
+struct CoRunScene {
   Device device;
   std::vector<fluid::Kernel> kernels;
   std::vector<fluid::UnitNeed> needs;
   fluid::CoResidentShare share;
 
-  explicit Company(Rng& rng) {
+  explicit CoRunScene(Rng& rng) {
     device.unit_classes.push_back({"sm", static_cast<std::uint32_t>(4 + rng.below(100))});
     device.co_residency_factor = 0.3 + 0.6 * rng.uniform();
     share.reset(device);
@@ -249,7 +249,7 @@ TEST_CASE("fluid: units and memory do no more than there is, and nobody is slowe
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
     Rng rng{seed + 99};
-    const Company c{rng};
+    const CoRunScene c{rng};
     double moved = 0;   // of the bandwidth, times span
     double worked = 0;  // of what units get done that kernels may share
     double wanted = 0;

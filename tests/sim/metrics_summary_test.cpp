@@ -92,7 +92,7 @@ TEST_CASE("Where blocks share units, a slowed task counts with the work it has")
   run.platform.sharing = SharingModel::fluid;
   run.costs = CostTable{run.graph, run.platform, TinyModel{}};
   const Summary before = Summarizer{}.summarize(run.problem(), run.plan, run.trace, {});
-  // b takes 36 us instead of 20: in company, for the same work.
+  // b takes 36 us instead of 20: co-running, for the same work.
   run.trace.tasks[2].ended += 16us;
   const Summary after = Summarizer{}.summarize(run.problem(), run.plan, run.trace, {});
   CHECK(after.utilization == doctest::Approx(before.utilization));

@@ -111,7 +111,7 @@ TEST_CASE("composite tasks: the host pays for all kernels before the first start
   CHECK(trace.tasks[1].submitted == Time{std::chrono::duration_cast<Duration>(12us)});
 }
 
-TEST_CASE("composite tasks: only company makes steps necessary") {
+TEST_CASE("composite tasks: only co-running makes steps necessary") {
   const Scene scene{wide_then_narrow(3), two_units(), std::make_unique<Rows>()};
   CHECK(scene.steps->needed(side_by_side()));
   CHECK(scene.steps->needed(capture_graphs(side_by_side())));
@@ -123,7 +123,7 @@ TEST_CASE("composite tasks: only company makes steps necessary") {
   CHECK(scene.steps->needed(alone));
 }
 
-TEST_CASE("composite tasks: without company they take what whole tasks take, on every machine") {
+TEST_CASE("composite tasks: alone they take what whole tasks take, on every machine") {
   for (const char* name : {"v100", "h200", "ascend_910b", "sw26010_pro", "manycore_cpu"}) {
     for (const char* model : {"tiled_gemm", "roofline"}) {
       for (const SharingModel sharing :

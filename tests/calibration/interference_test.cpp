@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/company.hpp"
+#include "calibration/interference.hpp"
 
 #include "hw_models/kernel_cost.hpp"
 #include "sim/engine/simulator.hpp"
@@ -49,12 +49,12 @@ constexpr Effort twice{.seconds = 0, .fewest = 1, .most = 1};
 
 }  // namespace
 
-TEST_CASE("company: kernels that stream slow each other down, beside products they do not") {
+TEST_CASE("interference: kernels that stream slow each other down, beside products they do not") {
   SharedMemoryBench bench;
-  const std::vector<CompanyReading> readings = measure_company(bench, twice, true);
-  const std::size_t kernels = company_kernels(true).size();
+  const std::vector<InterferenceSample> readings = measure_interference(bench, twice, true);
+  const std::size_t kernels = interference_kernels(true).size();
   CHECK(readings.size() == kernels * kernels);
-  for (const CompanyReading& one : readings) {
+  for (const InterferenceSample& one : readings) {
     CHECK(one.alone_seconds == doctest::Approx(testing::true_seconds(one.kernel, 2)).epsilon(1e-6));
     // Max-min: beside its like a point-wise kernel gets half of what there is instead of three
     // quarters; a reduction has the half that it wants either way.
@@ -65,14 +65,15 @@ TEST_CASE("company: kernels that stream slow each other down, beside products th
   }
 }
 
-TEST_CASE("company: one worker has none") {
+TEST_CASE("interference: one worker has none") {
   testing::SimulatedBench bench{1, 0.0};
-  CHECK(measure_company(bench, twice, true).empty());
+  CHECK(measure_interference(bench, twice, true).empty());
   CHECK(bench.runs() == 0);
 }
 
-TEST_CASE("company: of each kind the kernel counts that suffers most from company that streams") {
-  Kernel small = company_kernels(true).front();
+TEST_CASE(
+    "interference: of each kind the kernel counts that suffers most from streaming co-runners") {
+  Kernel small = interference_kernels(true).front();
   REQUIRE(small.kind == TaskKind::pointwise);
   Kernel large = small;
   large.bytes_read = small.bytes_read * 8;
@@ -81,16 +82,16 @@ TEST_CASE("company: of each kind the kernel counts that suffers most from compan
   Kernel product = large;
   product.kind = TaskKind::gemm;
   const auto reading = [](const Kernel& own, const Kernel& others, double slow_down) {
-    return CompanyReading{.kernel = own, .others = others, .slow_down = slow_down};
+    return InterferenceSample{.kernel = own, .others = others, .slow_down = slow_down};
   };
   std::vector<CoRunSlowDown> slow_downs{{TaskKind::gemm, 1.02}, {TaskKind::pointwise, 1.1}};
-  add_company({reading(small, small, 0.9),
-               reading(small, large, 1.2),  // median of the two: 1.05
-               reading(large, large, 1.3),
-               reading(large, sum, 1.8),      // moves less than itself
-               reading(large, product, 1.9),  // does not stream
-               reading(sum, sum, 0.8)},
-              slow_downs);
+  add_interference({reading(small, small, 0.9),
+                    reading(small, large, 1.2),  // median of the two: 1.05
+                    reading(large, large, 1.3),
+                    reading(large, sum, 1.8),      // moves less than itself
+                    reading(large, product, 1.9),  // does not stream
+                    reading(sum, sum, 0.8)},
+                   slow_downs);
   REQUIRE(slow_downs.size() == 3);
   CHECK(slow_downs[0].factor == 1.02);
   CHECK(slow_downs[1].factor == 1.3);
@@ -98,10 +99,10 @@ TEST_CASE("company: of each kind the kernel counts that suffers most from compan
   CHECK(slow_downs[2].factor == 1.0);
 }
 
-TEST_CASE("company: stand-ins of every kind, some beyond any core's own caches") {
+TEST_CASE("interference: stand-ins of every kind, some beyond any core's own caches") {
   std::set<TaskKind> kinds;
   std::int64_t most = 0;
-  for (const Kernel& kernel : company_kernels(true)) {
+  for (const Kernel& kernel : interference_kernels(true)) {
     kinds.insert(kernel.kind);
     most = std::max(most, traffic(kernel).count());
   }
@@ -110,7 +111,7 @@ TEST_CASE("company: stand-ins of every kind, some beyond any core's own caches")
   CHECK(kinds.contains(TaskKind::pointwise));
   CHECK(kinds.contains(TaskKind::reduction));
   CHECK(most >= 4 << 20);  // 16 of them in turn: 64 MiB
-  CHECK(company_kernels(false).size() > company_kernels(true).size());
+  CHECK(interference_kernels(false).size() > interference_kernels(true).size());
 }
 
 }  // namespace schedlab

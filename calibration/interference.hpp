@@ -10,8 +10,8 @@
 
 namespace schedlab {
 
-/// What company costs a kernel of one block: the other workers run such kernels one after another.
-struct CompanyReading {
+/// Interference on a kernel of one block: the other workers run such kernels one after another.
+struct InterferenceSample {
   Kernel kernel;             ///< a stand-in (ProxyWork)
   Kernel others;             ///< of each other worker
   double alone_seconds = 0;  ///< of `kernel`, all other workers idle
@@ -21,19 +21,19 @@ struct CompanyReading {
 
 /// Stand-ins of every kind, in caches of every level and beyond, most of them smaller and larger
 /// than what recurrent networks have. None has the shape of a kernel that validation predicts.
-[[nodiscard]] std::vector<Kernel> company_kernels(bool quick);
+[[nodiscard]] std::vector<Kernel> interference_kernels(bool quick);
 
 /// Every stand-in alone, then beside every one: on each worker a row of equal kernels, one pair
 /// after another within a run. Medians over the rows of all runs. Empty with one worker.
-[[nodiscard]] std::vector<CompanyReading> measure_company(CalibrationBench& bench,
-                                                          const Effort& effort,
-                                                          bool quick);
+[[nodiscard]] std::vector<InterferenceSample> measure_interference(CalibrationBench& bench,
+                                                                   const Effort& effort,
+                                                                   bool quick);
 
 /// Adds to the slow-downs by kind those of kinds that have none. That of a stand-in is the median
-/// over streaming company that moves at least its own bytes; of a kind the largest of its
+/// over streaming co-runners that move at least its own bytes; of a kind the largest of its
 /// stand-ins, as those in caches have none. Where a kind has one already, of models, the larger
 /// counts.
-void add_company(const std::vector<CompanyReading>& readings,
-                 std::vector<CoRunSlowDown>& slow_downs);
+void add_interference(const std::vector<InterferenceSample>& readings,
+                      std::vector<CoRunSlowDown>& slow_downs);
 
 }  // namespace schedlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/company.hpp"
+#include "calibration/interference.hpp"
 
 #include "hw_models/kernel_cost.hpp"
 #include "sim/base/robust_statistics.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double row_seconds = 1e-3;       // assumed: some hundred times a wake-up
 constexpr double others_last = 1.5;        // times as long as the row that is read, or longer
-constexpr double least_company = 0.8;      // of a kernel's time, on every other worker
+constexpr double min_overlap = 0.8;        // of a kernel's time, on every other worker
 constexpr std::size_t fewest_in_row = 12;  // and are read
 constexpr std::size_t fewest_read = 5;
 constexpr double most_slow_down = 100;  // as the format has it
@@ -69,7 +69,7 @@ struct Rows {
 };
 
 /// All of them, in one graph and plan: rows begin when all rows before have ended.
-struct CompanyCase {
+struct InterferenceCase {
   BenchCase what;
   std::vector<Rows> rows;
 };
@@ -113,10 +113,10 @@ Plan one_after_another(const std::vector<Rows>& rows, std::uint32_t streams) {
   return plan;
 }
 
-CompanyCase company_case(const std::vector<Kernel>& kernels, std::uint32_t workers) {
-  CompanyCase made;
+InterferenceCase interference_case(const std::vector<Kernel>& kernels, std::uint32_t workers) {
+  InterferenceCase made;
   for (std::size_t own = 0; own < kernels.size(); ++own) {
-    // Alone before each company: a machine that becomes slower in between is no slow-down.
+    // Alone before each co-run: a machine that slows down in between is no interference.
     for (std::size_t others = 0; others < kernels.size(); ++others) {
       made.rows.push_back({.own = own, .others = std::nullopt, .tasks = {}});
       made.rows.push_back({.own = own, .others = others, .tasks = {}});
@@ -156,8 +156,8 @@ double typical(const std::vector<double>& seconds) {
   return median(without_outliers(seconds));
 }
 
-/// Seconds of the kernels of the first row, of those that had company for most of their time. The
-/// first `skipped` of them bring their operands into caches.
+/// Seconds of the kernels of the first row, of those that co-ran with others for most of their
+/// time. The first `skipped` of them bring their operands into caches.
 std::vector<double> seconds_of(const Rows& rows,
                                const std::vector<Span>& tasks,
                                std::size_t skipped) {
@@ -173,14 +173,14 @@ std::vector<double> seconds_of(const Rows& rows,
     const Span& span = tasks[row[i].value()];
     const double own = to_seconds(span.ended - span.started);
     const double shared = to_seconds(std::min(span.ended, to) - std::max(span.started, from));
-    if (shared >= least_company * own) seconds.push_back(own);
+    if (shared >= min_overlap * own) seconds.push_back(own);
   }
   return seconds;
 }
 
 }  // namespace
 
-std::vector<Kernel> company_kernels(bool quick) {
+std::vector<Kernel> interference_kernels(bool quick) {
   std::vector<Kernel> kernels{streaming(TaskKind::pointwise, 192, 1),
                               streaming(TaskKind::pointwise, 3072, 1),
                               streaming(TaskKind::reduction, 2560, 4),
@@ -197,12 +197,12 @@ std::vector<Kernel> company_kernels(bool quick) {
   return kernels;
 }
 
-std::vector<CompanyReading> measure_company(CalibrationBench& bench,
-                                            const Effort& effort,
-                                            bool quick) {
+std::vector<InterferenceSample> measure_interference(CalibrationBench& bench,
+                                                     const Effort& effort,
+                                                     bool quick) {
   if (bench.workers() < 2) return {};
-  const std::vector<Kernel> kernels = company_kernels(quick);
-  const CompanyCase experiment = company_case(kernels, bench.workers());
+  const std::vector<Kernel> kernels = interference_kernels(quick);
+  const InterferenceCase experiment = interference_case(kernels, bench.workers());
   std::vector<std::vector<double>> seconds(experiment.rows.size());
   repeat(bench, experiment.what, effort, [&](const Execution& run) {
     std::vector<Span> tasks(experiment.what.graph.task_count());
@@ -226,7 +226,7 @@ std::vector<CompanyReading> measure_company(CalibrationBench& bench,
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     if (!of_kernel[k].empty()) alone[k] = typical(of_kernel[k]);
   }
-  std::vector<CompanyReading> readings;
+  std::vector<InterferenceSample> readings;
   for (std::size_t i = 0; i < experiment.rows.size(); ++i) {
     const Rows& rows = experiment.rows[i];
     if (!rows.others || seconds[i].size() < fewest_read) continue;
@@ -240,11 +240,11 @@ std::vector<CompanyReading> measure_company(CalibrationBench& bench,
   return readings;
 }
 
-void add_company(const std::vector<CompanyReading>& readings,
-                 std::vector<CoRunSlowDown>& slow_downs) {
-  for (const CompanyReading& first : readings) {
+void add_interference(const std::vector<InterferenceSample>& readings,
+                      std::vector<CoRunSlowDown>& slow_downs) {
+  for (const InterferenceSample& first : readings) {
     std::vector<double> factors;  // of this kernel
-    for (const CompanyReading& one : readings) {
+    for (const InterferenceSample& one : readings) {
       const bool streams = !runs_on_matrix_units(one.others.kind);
       if (one.kernel != first.kernel || !streams) continue;
       if (traffic(one.others) >= traffic(one.kernel)) factors.push_back(one.slow_down);
