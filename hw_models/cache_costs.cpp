@@ -110,10 +110,10 @@ std::vector<TaskId> order_of_starts(const Trace& trace) {
   return order;
 }
 
-CostTable settle(const CacheCosts& caches,
-                 const CostTable& nominal,
-                 const Trace& first,
-                 const std::function<const Trace&(const CostTable&)>& run) {
+CostTable converge(const CacheCosts& caches,
+                   const CostTable& nominal,
+                   const Trace& first,
+                   const std::function<const Trace&(const CostTable&)>& run) {
   CostTable costs = nominal;
   std::vector<TaskId> order = order_of_starts(first);
   for (int round = 0; round < most_rounds; ++round) {

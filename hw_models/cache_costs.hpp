@@ -17,7 +17,7 @@ namespace schedlab {
 /// What kernels take by what they find in the caches, which depends on what ran before them, so on
 /// the schedule: CacheContents applied to the starts of a simulated run, and the cost model asked
 /// for what each kernel then takes. Costs and starts depend on each other; a run is simulated with
-/// the costs of the run before until tasks start in the same order (settle()).
+/// the costs of the run before until tasks start in the same order (converge()).
 class CacheCosts {
  public:
   /// nullptr where costs do not depend on it: the first device's profile does not know what was in
@@ -59,9 +59,9 @@ class CacheCosts {
 /// Simulates with costs that fit to what it simulates. `run`: simulates with these costs, returns
 /// the trace of the tasks. `first`: the trace with `nominal` costs. At most 6 rounds (orders that
 /// alternate; the last one counts). Returns the costs that the last run had.
-[[nodiscard]] CostTable settle(const CacheCosts& caches,
-                               const CostTable& nominal,
-                               const Trace& first,
-                               const std::function<const Trace&(const CostTable&)>& run);
+[[nodiscard]] CostTable converge(const CacheCosts& caches,
+                                 const CostTable& nominal,
+                                 const Trace& first,
+                                 const std::function<const Trace&(const CostTable&)>& run);
 
 }  // namespace schedlab

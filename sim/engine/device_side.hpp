@@ -159,7 +159,7 @@ class DeviceSide {
   }
   void set_now(Time now) { now_ = now; }
   /// Everything that could happen at this instant has happened.
-  [[nodiscard]] bool settled() const { return scratch_.dirty.empty() && !dispatch_needed(); }
+  [[nodiscard]] bool quiescent() const { return scratch_.dirty.empty() && !dispatch_needed(); }
 
  private:
   [[gnu::noinline]] void share(std::uint32_t connection);

@@ -214,18 +214,18 @@ bool EventEngine<Source, Sharing>::step() {
     return true;
   }
   const Time arrival = scratch_.arrivals.next_time();
-  // The end of transfers whose rates are not settled is not known yet: no later than now.
+  // The end of transfers whose rates are outdated is not known yet: no later than now.
   const Time transfer = networked_ ? scratch_.transfers.next_end() : Time::max();
-  const bool unsettled = networked_ && scratch_.transfers.settle_needed();
+  const bool outdated = networked_ && scratch_.transfers.rates_outdated();
   const Time completion =
-      devices_.next_completion(std::min(arrival, unsettled ? devices_.now() : transfer));
+      devices_.next_completion(std::min(arrival, outdated ? devices_.now() : transfer));
   if (completion != devices_.now() && arrival != devices_.now() && transfer != devices_.now()) {
     if (devices_.dispatch_needed()) {
       devices_.dispatch();
       return true;
     }
-    if (unsettled) {
-      scratch_.transfers.settle(devices_.now());
+    if (outdated) {
+      scratch_.transfers.recompute_rates(devices_.now());
       return true;
     }
     const Time next = std::min({completion, arrival, transfer});
@@ -264,9 +264,9 @@ void EventEngine<Source, Sharing>::advance_to(Time time) {
       if (devices_.now() == time) return;
       if (devices_.dispatch_needed()) {
         devices_.dispatch();
-        if (!devices_.settled()) continue;
+        if (!devices_.quiescent()) continue;
         completion = devices_.next_completion(std::min(arrival, time));
-        if (completion == devices_.now() || !devices_.settled()) continue;
+        if (completion == devices_.now() || !devices_.quiescent()) continue;
       }
       const Time next = std::min(completion, arrival);
       if (next > time || next == Time::max()) {

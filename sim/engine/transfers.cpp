@@ -154,7 +154,7 @@ void Transfers::apply(Transfer& transfer, std::uint32_t index, Time now) {
   ends_.push(transfer.end, 0, index);
 }
 
-void Transfers::settle(Time now) {
+void Transfers::recompute_rates(Time now) {
   for (std::size_t i = 0; i < changed_links_.size(); ++i) {
     const std::uint32_t link = changed_links_[i];
     if (links_[link].visited) continue;
@@ -162,12 +162,12 @@ void Transfers::settle(Time now) {
     fill();
     for (const std::uint32_t index : group_transfers_) apply(transfers_[index], index, now);
     // Links stay marked until all changed ones are done: each belongs to one group.
-    settled_links_.insert(settled_links_.end(), group_links_.begin(), group_links_.end());
+    updated_links_.insert(updated_links_.end(), group_links_.begin(), group_links_.end());
   }
-  for (const std::uint32_t link : settled_links_) {
+  for (const std::uint32_t link : updated_links_) {
     links_[link].changed = links_[link].visited = false;
   }
-  settled_links_.clear();
+  updated_links_.clear();
   changed_links_.clear();
 }
 

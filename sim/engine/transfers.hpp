@@ -24,19 +24,20 @@ class Transfers {
  public:
   void reset(const Network& network, std::uint32_t ranks);
 
-  /// Starts to move `bytes` over a route that is not empty; `payload` names it. Rates are settled
-  /// by settle(), so that what starts at one instant costs one settlement.
+  /// Starts to move `bytes` over a route that is not empty; `payload` names it. Rates are made
+  /// by recompute_rates(), so that what starts at one instant costs one update.
   void start(std::uint32_t payload, std::span<const LinkId> route, Bytes bytes, Time now);
-  [[nodiscard]] bool settle_needed() const { return !changed_links_.empty(); }
-  void settle(Time now);
-  /// Time::max() if nothing is under way. Valid when settled.
+  [[nodiscard]] bool rates_outdated() const { return !changed_links_.empty(); }
+  void recompute_rates(Time now);
+  /// Time::max() if nothing is under way. Valid when rates are not outdated.
   [[nodiscard]] Time next_end();
   /// The payload of a transfer that ends at next_end(); its links are free at once.
   std::uint32_t pop_end();
 
   [[nodiscard]] const Routes& routes() const { return routes_; }
   [[nodiscard]] std::size_t under_way() const { return transfers_.size() - free_.size(); }
-  /// Bytes per second, after settle(); 0 if nothing with this payload is under way. Linear search.
+  /// Bytes per second, after recompute_rates(); 0 if nothing with this payload is under way. Linear
+  /// search.
   [[nodiscard]] double rate_of(std::uint32_t payload) const;
   [[nodiscard]] std::size_t memory_bytes() const;
 
@@ -44,7 +45,7 @@ class Transfers {
   struct Transfer {
     std::uint32_t payload = 0;
     bool active = false;
-    bool visited = false;  // collected by the present settlement
+    bool visited = false;  // collected by the present update
     bool frozen = false;   // has its new rate
     double limit = 0;      // bytes/s: the narrowest link of its route
     double rate = 0;       // bytes/s, present
@@ -60,7 +61,7 @@ class Transfers {
     std::vector<std::uint32_t> transfers;
     bool changed = false;
     bool visited = false;
-    // Of the present settlement.
+    // Of the present update.
     double left = 0;
     std::uint32_t unfrozen = 0;
   };
@@ -85,9 +86,9 @@ class Transfers {
   std::vector<std::uint32_t> free_;
   std::vector<LinkState> links_;
   std::vector<std::uint32_t> changed_links_;
-  std::vector<std::uint32_t> group_links_;      // scratch of settle()
+  std::vector<std::uint32_t> group_links_;      // scratch of recompute_rates()
   std::vector<std::uint32_t> group_transfers_;  // likewise
-  std::vector<std::uint32_t> settled_links_;    // of all groups of one settlement
+  std::vector<std::uint32_t> updated_links_;    // of all groups of one update
   std::vector<Level> levels_;                   // heap by rate
   EventQueue ends_;
 };

@@ -63,8 +63,8 @@ ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
       space_(parsed_, grid_),
       runner_(space_, stop) {
   const NamedDevice device = *device_from(request.device);
-  const DeviceRequest settled = device.kind->prepare(request_of(request), space_);
-  executor_.emplace(space_, device.kind->open(device.number, settled, space_, stop), stop);
+  const DeviceRequest resolved = device.kind->prepare(request_of(request), space_);
+  executor_.emplace(space_, device.kind->open(device.number, resolved, space_, stop), stop);
   space_.components().check_all();
   expect_trainable();
   network_ = *space_.components().recurrent_spec(0, Granularity::fine);

@@ -27,7 +27,7 @@ Device first_device(const ScenarioSpace& space) {
   return space.components().machine(0).platform.devices[DeviceId{0}];
 }
 
-DeviceRequest settled(DeviceRequest request, ScenarioSpace& space) {
+DeviceRequest resolved(DeviceRequest request, ScenarioSpace& space) {
   if (request.as_calibrated) {
     const Device device = first_device(space);
     const KernelProfile* const profile = calibrated_profile(device);
@@ -132,7 +132,7 @@ class CpuDevice final : public ExecutionDevice {
 DeviceKind cpu_kind() {
   return {.name = "cpu",
           .calibrates_for_seconds = true,
-          .prepare = &settled,
+          .prepare = &resolved,
           .open = [](int /*number*/,
                      const DeviceRequest& request,
                      const ScenarioSpace& space,

@@ -15,14 +15,14 @@ std::unique_ptr<OnlinePolicy> Scenario::online(const Problem& on) const {
 
 Problem FullRun::problem() const {
   const PreparedProblem& made = *scenario.problem;
-  if (settled == nullptr) return made.problem();
-  return {*made.graph, made.machine->platform, settled->tasks};
+  if (converged == nullptr) return made.problem();
+  return {*made.graph, made.machine->platform, converged->tasks};
 }
 
 SimulatedProblem FullRun::simulated(const Plan* plan_or_none) const {
   const SimulatedProblem nominal = scenario.problem->simulated(plan_or_none);
-  if (settled == nullptr) return nominal;
-  return {nominal.steps, {nominal.problem.graph, nominal.problem.platform, settled->simulated}};
+  if (converged == nullptr) return nominal;
+  return {nominal.steps, {nominal.problem.graph, nominal.problem.platform, converged->simulated}};
 }
 
 }  // namespace schedlab

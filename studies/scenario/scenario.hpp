@@ -58,7 +58,7 @@ struct Scenario {
 };
 
 /// A problem with the costs of one schedule.
-struct SettledCosts {
+struct ConvergedCosts {
   CostTable tasks;
   CostTable simulated;  ///< of steps or tasks, as PreparedProblem::simulated()
   LowerBounds bounds;
@@ -68,7 +68,7 @@ struct SettledCosts {
 struct FullRun {
   Scenario scenario;
   /// What caches made of the costs in this run; nullptr: the costs are those of the scenario.
-  std::shared_ptr<const SettledCosts> settled{};
+  std::shared_ptr<const ConvergedCosts> converged{};
   Plan plan{};
   Trace trace{};
   std::vector<Finding> findings{};
@@ -80,7 +80,7 @@ struct FullRun {
   [[nodiscard]] SimulatedProblem simulated() const { return simulated(&plan); }
   [[nodiscard]] SimulatedProblem simulated(const Plan* plan_or_none) const;
   [[nodiscard]] const LowerBounds& bounds() const {
-    return settled != nullptr ? settled->bounds : scenario.problem->bounds;
+    return converged != nullptr ? converged->bounds : scenario.problem->bounds;
   }
 };
 

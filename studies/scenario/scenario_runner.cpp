@@ -80,9 +80,9 @@ void ScenarioRunner::simulate(const Scenario& scenario, const SimulationOptions&
   const bool several = whole.divided != nullptr;
   const bool ahead = scenario.planned_ahead();
   if (!several && part.graph->has_ranks()) expect_all_ranks(*scenario.policy->info, *part.graph);
-  settled_ = nullptr;
+  converged_ = nullptr;
   if (plan(scenario, options)) {
-    settle_costs(scenario, options, true);
+    converge_costs(scenario, options, true);
     return;
   }
   const bool stays = !several && !ahead && !scenario.legacy_default_stream;
@@ -98,12 +98,12 @@ void ScenarioRunner::simulate(const Scenario& scenario, const SimulationOptions&
         launched_plan(std::move(recording_.plan), scenario.launch, one_run.task_count());
   }
   run_explained(whole, simulator_, *plan_, options, recording_.trace);
-  settle_costs(scenario, options, false);
+  converge_costs(scenario, options, false);
 }
 
-void ScenarioRunner::settle_costs(const Scenario& scenario,
-                                  const SimulationOptions& options,
-                                  bool decides_again) {
+void ScenarioRunner::converge_costs(const Scenario& scenario,
+                                    const SimulationOptions& options,
+                                    bool decides_again) {
   const PreparedProblem& prepared = *scenario.problem;
   if (prepared.caches == nullptr) return;
   if (recording_.trace.tasks.size() != prepared.graph->task_count()) return;  // not all could run
@@ -119,20 +119,20 @@ void ScenarioRunner::settle_costs(const Scenario& scenario,
     }
     return recording_.trace;
   };
-  auto settled = std::make_shared<SettledCosts>();
-  settled->simulated = settle(*prepared.caches, nominal.costs, recording_.trace, run);
-  settled->tasks = prepared.costs;
-  const IdVector<TaskId, Duration> durations = settled->simulated.durations();
+  auto converged = std::make_shared<ConvergedCosts>();
+  converged->simulated = converge(*prepared.caches, nominal.costs, recording_.trace, run);
+  converged->tasks = prepared.costs;
+  const IdVector<TaskId, Duration> durations = converged->simulated.durations();
   const Device& device = prepared.machine->platform.devices[DeviceId{0}];
-  settled->tasks.set_task_durations(steps == nullptr ? durations
-                                                     : steps->folded(durations, device.stream_gap));
-  settled->bounds =
-      graph_lower_bounds({*prepared.graph, prepared.machine->platform, settled->tasks});
+  converged->tasks.set_task_durations(
+      steps == nullptr ? durations : steps->folded(durations, device.stream_gap));
+  converged->bounds =
+      graph_lower_bounds({*prepared.graph, prepared.machine->platform, converged->tasks});
   if (steps != nullptr) {
-    const Problem by_step{nominal.graph, nominal.platform, settled->simulated};
-    settled->bounds.work = graph_lower_bounds(by_step).work;
+    const Problem by_step{nominal.graph, nominal.platform, converged->simulated};
+    converged->bounds.work = graph_lower_bounds(by_step).work;
   }
-  settled_ = std::move(settled);
+  converged_ = std::move(converged);
 }
 
 /// The host's busy time is taken evenly from what all workers could do: the system moves it about,
@@ -214,7 +214,7 @@ void ScenarioRunner::add_numbers(const Scenario& scenario,
       .engine = EngineKind::automatic, .record_hosts = false, .record_flows = false, .stop = stop_};
   simulate(scenario, options);
   const FullRun run{.scenario = scenario,
-                    .settled = settled_,
+                    .converged = converged_,
                     .plan = {},
                     .trace = {},
                     .findings = {},
@@ -267,7 +267,7 @@ FullRun ScenarioRunner::run_fully(const Scenario& scenario, bool with_samples) {
   simulate(scenario, options);
   FullRun run;
   run.scenario = scenario;
-  run.settled = settled_;
+  run.converged = converged_;
   const Problem problem = run.problem();
   slow_for_shared_core(run, options);
   const Summary summary = summarizer_.summarize(problem, *plan_, recording_.trace, run.bounds());

@@ -48,8 +48,10 @@ class ScenarioRunner {
   // True: it has been run, as it was decided.
   [[nodiscard]] bool plan(const Scenario& scenario, const SimulationOptions& options);
   // Simulates it again, and an online policy decides again, with the costs of what was found in
-  // caches, which go to settled_.
-  void settle_costs(const Scenario& scenario, const SimulationOptions& options, bool decides_again);
+  // caches, which go to converged_.
+  void converge_costs(const Scenario& scenario,
+                      const SimulationOptions& options,
+                      bool decides_again);
   // Simulates plan_ once more with tasks as much longer as the host that shares
   // their core makes them, if it does.
   void slow_for_shared_core(const FullRun& run, const SimulationOptions& options);
@@ -66,7 +68,7 @@ class ScenarioRunner {
   RecentChecks checks_;
   Simulator::Recording recording_;
   const Plan* plan_ = nullptr;  // of the last run: that of recording_, or one of plans_
-  std::shared_ptr<const SettledCosts> settled_;  // of recording_
+  std::shared_ptr<const ConvergedCosts> converged_;  // of recording_
   Simulator::Recording sample_;
   CostTable varied_costs_;
 };

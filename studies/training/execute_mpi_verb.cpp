@@ -9,7 +9,7 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/execution/rank_process.hpp"
 #include "studies/training/mpi_launch.hpp"
-#include "studies/training/settled_training.hpp"
+#include "studies/training/resolved_training.hpp"
 #include "studies/training/training_results.hpp"
 #include "studies/training/training_spec.hpp"
 
@@ -57,21 +57,21 @@ int train(const ExecuteOptions& options, RankLink& link, const Terminal& termina
     if (link.rank() == 0 && !options.overwrite) expect_free(options.out, false);
   });
   if (!agreed) return exit_usage;
-  const SettledTraining settled = settle_training(*spec, link);
+  const ResolvedTraining resolved = resolve_training(*spec, link);
   const PipelineRunResult run = run_pipeline(
-      settled.training,
-      settled.graph,
-      settled.plan,
+      resolved.training,
+      resolved.graph,
+      resolved.plan,
       link,
       {.rounds = spec->rounds, .verified_rounds = spec->verified_rounds, .stop = terminal.stop});
   if (link.rank() != 0) return exit_done;
-  TrainingResults results{.spec = *spec, .settled = settled, .run = run};
+  TrainingResults results{.spec = *spec, .resolved = resolved, .run = run};
   results.library = link.description();
   results.cores = available_cores();
   results.predicted =
-      simulate(settled.problem(), settled.plan, {.record_hosts = true, .record_flows = true});
+      simulate(resolved.problem(), resolved.plan, {.record_hosts = true, .record_flows = true});
   results.test_accuracy =
-      accuracy(settled.training.net, run.parameters, spec->test.values, spec->test.labels);
+      accuracy(resolved.training.net, run.parameters, spec->test.values, spec->test.labels);
   OutputFolder folder(whole_folder(options.out, "execute", options.overwrite), terminal.leftovers);
   const RunFiles files = write_training_files(folder.path(), results);
   folder.publish();

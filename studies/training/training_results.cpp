@@ -30,11 +30,11 @@ std::string title_of(const TrainingResults& results) {
   return fmt::format("{}: {} on {} ranks",
                      results.spec.name,
                      results.spec.policy,
-                     results.settled.training.ranks());
+                     results.resolved.training.ranks());
 }
 
 /// Makespans of the later half of the rounds, rising: the earlier half warms up.
-std::vector<Duration> settled_makespans(const PipelineRunResult& run) {
+std::vector<Duration> warm_makespans(const PipelineRunResult& run) {
   std::vector<Duration> later(
       run.makespans.begin() + static_cast<std::ptrdiff_t>(run.makespans.size() / 2),
       run.makespans.end());
@@ -55,13 +55,13 @@ struct NumberedPart {
   const TrainingResults& results;
   std::uint32_t index = 0;
 
-  [[nodiscard]] const PipelineTraining& training() const { return results.settled.training; }
+  [[nodiscard]] const PipelineTraining& training() const { return results.resolved.training; }
   [[nodiscard]] std::int64_t samples() const { return training().samples(0, 0, 0).count; }
   [[nodiscard]] const StageProfile& stage_cost() const {
-    return results.settled.costs.pipeline.stages[index].whole;
+    return results.resolved.costs.pipeline.stages[index].whole;
   }
   [[nodiscard]] const PackCosts& link_cost() const {
-    return results.settled.costs.pipeline.links[index];
+    return results.resolved.costs.pipeline.links[index];
   }
 };
 
@@ -92,9 +92,9 @@ struct TravellingLink {
 };
 
 std::vector<TravellingLink> links(const TrainingResults& results) {
-  const PipelineSpec spec = pipeline_spec(results.settled.training);
+  const PipelineSpec spec = pipeline_spec(results.resolved.training);
   std::vector<TravellingLink> all;
-  for (const NumberedPart& part : parts(results, results.settled.costs.pipeline.links.size())) {
+  for (const NumberedPart& part : parts(results, results.resolved.costs.pipeline.links.size())) {
     all.push_back({part, spec.profile.links[part.index]});
   }
   return all;
@@ -123,7 +123,7 @@ struct WorkTimes {
 
 std::vector<WorkTimes> work_times(const TrainingResults& results) {
   std::map<std::pair<std::int32_t, std::int32_t>, WorkTimes> sums;  // by stage and work
-  const TaskGraph& graph = results.settled.graph;
+  const TaskGraph& graph = results.resolved.graph;
   const auto at = [&](TaskId task) -> WorkTimes& {
     return sums[{graph.tags(task).stage, graph.tags(task).step}];
   };
@@ -177,8 +177,8 @@ Fields<TrainingResults> makespan_fields() {
     return (to_us(r.prediction()) - measured) / measured;
   };
   return {{"makespan_us_median", in_us(&R::makespan)},
-          {"makespan_us_min", [](const R& r) { return to_us(settled_makespans(r.run).front()); }},
-          {"makespan_us_max", [](const R& r) { return to_us(settled_makespans(r.run).back()); }},
+          {"makespan_us_min", [](const R& r) { return to_us(warm_makespans(r.run).front()); }},
+          {"makespan_us_max", [](const R& r) { return to_us(warm_makespans(r.run).back()); }},
           {"predicted_makespan_us", in_us(&R::prediction)},
           {"simulated_makespan_us", [](const R& r) { return to_us(r.predicted.makespan()); }},
           {"work_per_core_us", in_us(&R::work_per_core)},
@@ -188,63 +188,64 @@ Fields<TrainingResults> makespan_fields() {
 Fields<TrainingResults> result_fields() {
   using R = TrainingResults;
   const auto training = [](const R& r) -> const auto& {
-    return r.settled.training;
+    return r.resolved.training;
   };
-  return {{"title", title_of},
-          {"policy", [](const R& r) { return r.spec.policy; }},
-          {"library", &R::library},
-          {"ranks", [](const R& r) { return r.settled.training.ranks(); }},
-          {"cores", &R::cores},
-          inlined<R>(training, pipeline_fields()),
-          run_fields(),
-          makespan_fields(),
-          {"compression", [](const R& r) { return to_string(r.settled.training.compression); }},
-          {"passes", [](const R& r) { return r.settled.training.by_layer ? "layers" : "whole"; }},
-          {"latency_us", [](const R& r) { return to_us(r.settled.costs.latency); }},
-          {"bandwidth_gb_per_s", [](const R& r) { return r.settled.link.bandwidth.count() / 1e9; }},
-          {"call_us", [](const R& r) { return to_us(r.settled.costs.call); }},
-          {"send_us", [](const R& r) { return to_us(r.settled.costs.send); }},
-          {"receive_us", [](const R& r) { return to_us(r.settled.costs.receive); }},
-          {"clock_error_us", [](const R& r) { return to_us(r.run.clock_error); }},
-          {"cut_by_time", [](const R& r) { return r.settled.cut_by_time; }},
-          {"stages",
-           [](const R& r) { return parts(r, r.settled.training.stage_count()); },
-           stage_fields()},
-          {"links", links, link_fields()},
-          {"work", work_times, work_fields()}};
+  return {
+      {"title", title_of},
+      {"policy", [](const R& r) { return r.spec.policy; }},
+      {"library", &R::library},
+      {"ranks", [](const R& r) { return r.resolved.training.ranks(); }},
+      {"cores", &R::cores},
+      inlined<R>(training, pipeline_fields()),
+      run_fields(),
+      makespan_fields(),
+      {"compression", [](const R& r) { return to_string(r.resolved.training.compression); }},
+      {"passes", [](const R& r) { return r.resolved.training.by_layer ? "layers" : "whole"; }},
+      {"latency_us", [](const R& r) { return to_us(r.resolved.costs.latency); }},
+      {"bandwidth_gb_per_s", [](const R& r) { return r.resolved.link.bandwidth.count() / 1e9; }},
+      {"call_us", [](const R& r) { return to_us(r.resolved.costs.call); }},
+      {"send_us", [](const R& r) { return to_us(r.resolved.costs.send); }},
+      {"receive_us", [](const R& r) { return to_us(r.resolved.costs.receive); }},
+      {"clock_error_us", [](const R& r) { return to_us(r.run.clock_error); }},
+      {"cut_by_time", [](const R& r) { return r.resolved.cut_by_time; }},
+      {"stages",
+       [](const R& r) { return parts(r, r.resolved.training.stage_count()); },
+       stage_fields()},
+      {"links", links, link_fields()},
+      {"work", work_times, work_fields()}};
 }
 
 }  // namespace
 
 Duration TrainingResults::makespan() const {
-  const std::vector<Duration> later = settled_makespans(run);
+  const std::vector<Duration> later = warm_makespans(run);
   return later[(later.size() - 1) / 2];
 }
 
 Duration TrainingResults::work_per_core() const {
   Duration sum{0};
-  for (const TaskId task : settled.graph.tasks()) {
-    if (!settled.graph.collectives().of(task).valid()) sum += settled.graph.fixed_duration(task);
+  for (const TaskId task : resolved.graph.tasks()) {
+    if (!resolved.graph.collectives().of(task).valid()) sum += resolved.graph.fixed_duration(task);
   }
-  return sum / std::min(cores, settled.training.ranks());
+  return sum / std::min(cores, resolved.training.ranks());
 }
 
 Duration TrainingResults::prediction() const {
-  if (settled.training.ranks() <= cores) return predicted.makespan();
+  if (resolved.training.ranks() <= cores) return predicted.makespan();
   return std::max(predicted.makespan(), work_per_core());
 }
 
 RunFiles write_training_files(const std::filesystem::path& folder, const TrainingResults& results) {
-  const SettledTraining& settled = results.settled;
-  CostTable table(settled.graph, settled.platform);
-  table.set_task_durations(measured_durations(settled.graph, results.run.trace));
-  const Problem measured{settled.graph, settled.platform, table};
+  const ResolvedTraining& resolved = results.resolved;
+  CostTable table(resolved.graph, resolved.platform);
+  table.set_task_durations(measured_durations(resolved.graph, results.run.trace));
+  const Problem measured{resolved.graph, resolved.platform, table};
   const std::string title = title_of(results);
-  const Metrics metrics = compute_metrics(measured, settled.plan, results.run.trace);
+  const Metrics metrics = compute_metrics(measured, resolved.plan, results.run.trace);
   const TraceDocument document =
-      make_document(measured, settled.plan, results.run.trace, title, "measured mpi");
+      make_document(measured, resolved.plan, results.run.trace, title, "measured mpi");
   const TraceDocument predicted = make_document(
-      settled.problem(), settled.plan, results.predicted, title + ", predicted", "simulated");
+      resolved.problem(), resolved.plan, results.predicted, title + ", predicted", "simulated");
   RunFiles files;
   const auto write = [&](const std::string& name, std::string_view bytes) {
     write_file_atomically(folder / name, bytes);
@@ -254,8 +255,9 @@ RunFiles write_training_files(const std::filesystem::path& folder, const Trainin
   write("losses.csv", losses_csv(results.run));
   write("trace.json", chrome_json(document, {}));
   write("predicted_trace.json", chrome_json(predicted, {}));
-  write("metrics.json", metrics_json(metrics, measured, settled.plan, title, Samples{}, &document));
-  write("plan.json", plan_to_json(settled.plan, settled.graph));
+  write("metrics.json",
+        metrics_json(metrics, measured, resolved.plan, title, Samples{}, &document));
+  write("plan.json", plan_to_json(resolved.plan, resolved.graph));
   write("utilization.csv", utilization_csv(document));
   write_picture(folder, "timeline", run_timeline(document, metrics), files);
   return files;
@@ -275,8 +277,8 @@ std::string training_results_schema() {
 std::string training_results_text(const TrainingResults& results,
                                   const std::string& out,
                                   const RunFiles& files) {
-  const PipelineTraining& training = results.settled.training;
-  const std::vector<Duration> later = settled_makespans(results.run);
+  const PipelineTraining& training = results.resolved.training;
+  const std::vector<Duration> later = warm_makespans(results.run);
   std::vector<std::string> cuts;
   for (const NetLayerRange& range : training.stages) {
     cuts.push_back(fmt::format("{}", range.last - range.first));
@@ -289,7 +291,7 @@ std::string training_results_text(const TrainingResults& results,
       training.groups,
       training.stage_count(),
       fmt::join(cuts, " + "),
-      !results.settled.cut_by_time  ? ""
+      !results.resolved.cut_by_time ? ""
       : results.spec.balance_memory ? " (cut so that memory balances)"
                                     : " (cut by measured times)",
       training.microbatches * training.groups,

@@ -4,7 +4,7 @@
 #include "real_exec/training/pipeline_run.hpp"
 #include "sim/trace/trace.hpp"
 #include "studies/scenario/run_files.hpp"
-#include "studies/training/settled_training.hpp"
+#include "studies/training/resolved_training.hpp"
 #include "studies/training/training_spec.hpp"
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace schedlab {
 /// A training on ranks, and what was predicted of it.
 struct TrainingResults {
   const TrainingSpec& spec;
-  const SettledTraining& settled;
+  const ResolvedTraining& resolved;
   const PipelineRunResult& run;
   Trace predicted{};        ///< the plan simulated with the measured stages and network
   std::string library{};    ///< that linked the ranks
@@ -32,7 +32,7 @@ struct TrainingResults {
   }
   /// What travels loses precision: the comparison is to be read, not to be passed.
   [[nodiscard]] bool lossy() const {
-    return settled.training.compression != Compression::none && settled.training.ranks() > 1;
+    return resolved.training.compression != Compression::none && resolved.training.ranks() > 1;
   }
   /// Median of the later half of the rounds.
   [[nodiscard]] Duration makespan() const;

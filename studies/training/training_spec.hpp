@@ -44,7 +44,7 @@ struct TrainingSpec {
 [[nodiscard]] TrainingSpec load_training_spec(const std::string& path,
                                               std::ostream* notes = nullptr);
 
-/// Settles how many stages a run on `ranks` ranks (0: as many as the spec says) has.
+/// Decides how many stages a run on `ranks` ranks (0: as many as the spec says) has.
 /// Throws InputError if the spec needs another number of ranks, or says none; or if there are more
 /// stages than layers.
 [[nodiscard]] std::uint32_t stages_for_ranks(const TrainingSpec& spec, std::uint32_t ranks);

@@ -86,11 +86,11 @@ std::map<std::uint32_t, double> by_definition(
 TEST_CASE("a transfer alone lasts bytes over the narrowest link") {
   Scene scene{tree(), 8};
   scene.start(1, 0, 7, 1_MiB, Time{5us});
-  CHECK(scene.transfers().settle_needed());
-  scene.transfers().settle(Time{5us});
+  CHECK(scene.transfers().rates_outdated());
+  scene.transfers().recompute_rates(Time{5us});
   CHECK(scene.transfers().next_end() == Time{5us} + 1_MiB / 10_GB_per_s);
   CHECK(scene.transfers().pop_end() == 1);
-  scene.transfers().settle(Time{200us});
+  scene.transfers().recompute_rates(Time{200us});
   CHECK(scene.transfers().next_end() == Time::max());
   CHECK(scene.transfers().under_way() == 0);
 }
@@ -99,13 +99,13 @@ TEST_CASE("two transfers into one rank halve, and the rest speeds up when the fi
   Scene scene{tree(), 8};
   scene.start(1, 0, 2, Bytes{100'000});
   scene.start(2, 1, 2, Bytes{300'000});
-  scene.transfers().settle(Time{});
+  scene.transfers().recompute_rates(Time{});
   CHECK(scene.rate(1) == 5e9);
   CHECK(scene.rate(2) == 5e9);
   // 100 kB at 5 GB/s: 20 us. Then 200 kB are left, at 10 GB/s another 20 us.
   CHECK(scene.transfers().next_end() == Time{20us});
   CHECK(scene.transfers().pop_end() == 1);
-  scene.transfers().settle(Time{20us});
+  scene.transfers().recompute_rates(Time{20us});
   CHECK(scene.rate(2) == 10e9);
   CHECK(scene.transfers().next_end() == Time{40us});
   CHECK(scene.transfers().pop_end() == 2);
@@ -119,13 +119,13 @@ TEST_CASE("what one transfer cannot use goes to the others on its link (max-min)
   scene.start(1, 1, 4, 1_MiB);
   scene.start(2, 2, 5, 1_MiB);
   scene.start(6, 6, 4, 1_MiB);
-  scene.transfers().settle(Time{});
+  scene.transfers().recompute_rates(Time{});
   // The leaf gives each of three 10/3; rank 4's NIC of 10 has then 10/3 left for rank 6.
   for (const std::uint32_t name : {0U, 1U, 2U, 6U}) {
     CHECK(scene.rate(name) == doctest::Approx(1e10 / 3).epsilon(1e-12));
   }
   scene.start(3, 5, 4, 1_MiB);
-  scene.transfers().settle(Time{});
+  scene.transfers().recompute_rates(Time{});
   // Now four share rank 4's NIC, 2.5 each; the leaf's other 5 are rank 2's.
   for (const std::uint32_t name : {0U, 1U, 6U, 3U}) {
     CHECK(scene.rate(name) == doctest::Approx(2.5e9).epsilon(1e-12));
@@ -161,7 +161,7 @@ TEST_CASE("rates equal water-filling by its definition, after every start and ev
         scene.start(
             name++, from, to, Bytes{static_cast<std::int64_t>(1 + rng.below(1'000'000))}, now);
       }
-      scene.transfers().settle(now);
+      scene.transfers().recompute_rates(now);
       const auto expected = by_definition(scene.transfers().routes(), scene.routes());
       for (const auto& [which, rate] : expected) {
         CAPTURE(which);
@@ -198,7 +198,7 @@ TEST_CASE("no byte is lost: the integral of the rate of each transfer is its siz
         CHECK(std::abs(left[name]) < 0.5);
         left.erase(name);
       }
-      scene.transfers().settle(now);
+      scene.transfers().recompute_rates(now);
     }
   }
 }

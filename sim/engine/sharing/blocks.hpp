@@ -148,7 +148,7 @@ class BlocksSharing {
   void follow_units(std::uint32_t cohort);
   void share_bandwidth(DeviceState& state);
   void set_bandwidth_rate(std::uint32_t kernel, std::uint32_t rate);
-  void settle(std::uint32_t cohort, Time now);
+  void catch_up(std::uint32_t cohort, Time now);
   [[nodiscard]] double demand(const Kernel& kernel) const;
   [[nodiscard]] Pool& pool_of(const Cohort& cohort) { return pools_[kernels_[cohort.kernel].pool]; }
 

@@ -31,7 +31,7 @@ void BlocksSharing::update_rates(Time now) {
   for (DeviceState& state : devices_) {
     if (state.changed) share_bandwidth(state);
   }
-  for (const std::uint32_t cohort : marked_) settle(cohort, now);
+  for (const std::uint32_t cohort : marked_) catch_up(cohort, now);
   marked_.clear();
 }
 
@@ -127,7 +127,7 @@ void BlocksSharing::set_bandwidth_rate(std::uint32_t index, std::uint32_t rate) 
 }
 
 /// Books the progress so far and finds the end at the present rate.
-void BlocksSharing::settle(std::uint32_t id, Time now) {
+void BlocksSharing::catch_up(std::uint32_t id, Time now) {
   Cohort& cohort = cohorts_[id];
   cohort.marked = false;
   if (kernels_[cohort.kernel].request.held) {  // release() says when, also of split cohorts

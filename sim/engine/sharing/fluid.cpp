@@ -68,7 +68,7 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
     note_change(pool.device, device);
     return;
   }
-  if (cycling != nil && settle(cycling, now)) touch(cycling, kernels_[cycling]);
+  if (cycling != nil && catch_up(cycling, now)) touch(cycling, kernels_[cycling]);
   pool.cycling = nil;
   if (pool.waiting != 0) dispatch_queues(pool, now);
   if (pool.cycling == cycling) return;
@@ -139,7 +139,7 @@ void FluidSharing::append_in_phase(Kernel& kernel,
 
 /// Works out what the kernel whose cohorts follow upon each other has done up to `now`. Blocks that
 /// end at this very instant end: who comes next is about to be decided. False: nothing.
-bool FluidSharing::settle(std::uint32_t index, std::int64_t now) {
+bool FluidSharing::catch_up(std::uint32_t index, std::int64_t now) {
   Kernel& kernel = kernels_[index];
   if (kernel.rounds == 0) return false;  // then each of its cohorts is an event
   bool ticked = false;

@@ -229,7 +229,7 @@ class FluidSharing {
   [[nodiscard]] static bool limits(const DeviceState& device, const Pool& pool) {
     return device.resident_limit != 0 && device.resident + pool.waiting > device.resident_limit;
   }
-  [[gnu::noinline]] bool settle(std::uint32_t index, std::int64_t now);
+  [[gnu::noinline]] bool catch_up(std::uint32_t index, std::int64_t now);
   void skip_rounds(Kernel& kernel, std::uint32_t rounds);
   void end_first_cohort(Kernel& kernel);
   bool end_due(std::uint32_t index);

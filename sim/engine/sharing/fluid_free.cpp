@@ -157,7 +157,7 @@ inline void FluidSharing::pass_on_freely(
 void FluidSharing::interrupt(std::uint32_t index, DeviceState& device, std::int64_t now) {
   Kernel& kernel = kernels_[index];
   if (kernel.rounds == 0) return;
-  (void)settle(index, now);
+  (void)catch_up(index, now);
   kernel.rounds = 0;
   device.share.set_demand(kernel);
   list_events(index, kernel, device);
@@ -186,7 +186,7 @@ void FluidSharing::give_freely(Pool& pool,
       }
       const bool idle = kernel.blocks_running == 0;
       if (kernel.rounds != 0) [[unlikely]] {  // disturbed: they are counted again when it ends one
-        (void)settle(index, now);
+        (void)catch_up(index, now);
         kernel.rounds = 0;
         list_events(index, kernel, device);
       }

@@ -156,8 +156,8 @@ void Walk::destroy_stream(HostId host, std::uint32_t call, StreamId stream) {
 /// Unless what another host did to the stream is surely done by now.
 void Walk::report_not_alive(HostId host, std::uint32_t call, HostCall c) {
   const StreamState& state = streams_[c.stream()];
-  const bool settled = !state.host.valid() || clocks_.made_before(host, state.host, state.call);
-  if (state.alive && settled) return;
+  const bool ordered = !state.host.valid() || clocks_.made_before(host, state.host, state.call);
+  if (state.alive && ordered) return;
   unordered_ = true;
   findings_.add(FindingKind::stream_not_alive, host, call, [&] {
     std::string why = "which is not created before";
@@ -165,7 +165,7 @@ void Walk::report_not_alive(HostId host, std::uint32_t call, HostCall c) {
       why = fmt::format("which {} by {}{}",
                         state.alive ? "is created" : "was destroyed",
                         call_name(plan(), state.host, state.call),
-                        settled ? "" : ", and no message orders the two");
+                        ordered ? "" : ", and no message orders the two");
     }
     return fmt::format("{} ({}) uses {}, {}",
                        call_name(plan(), host, call),

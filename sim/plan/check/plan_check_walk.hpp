@@ -96,8 +96,8 @@ class Walk {
   void expect_alive(HostId host, std::uint32_t call, HostCall c) {
     const StreamState& state = streams_[c.stream()];
     // What this host has done to the stream is done.
-    const bool settled = !state.host.valid() || state.host == host;
-    if (!state.alive || !settled) report_not_alive(host, call, c);
+    const bool ordered = !state.host.valid() || state.host == host;
+    if (!state.alive || !ordered) report_not_alive(host, call, c);
   }
   void report_not_alive(HostId host, std::uint32_t call, HostCall c);
   /// False if the host must wait for the other end.

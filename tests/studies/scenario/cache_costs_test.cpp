@@ -60,39 +60,39 @@ PreparedProblem problem(Granularity granularity, Bytes cache) {
   return made;
 }
 
-struct Settled {
+struct Converged {
   CostTable costs;
   Trace trace;
   int runs = 1;
 };
 
-Settled settled(const PreparedProblem& made, const char* policy) {
+Converged converged(const PreparedProblem& made, const char* policy) {
   Simulator simulator;
   const Plan plan = make_policy(policy)->plan(made.problem());
   const Problem nominal = made.simulated().problem;
-  Settled result;
+  Converged result;
   run_by_kernel(simulator, made.steps.get(), nominal, plan, {}, result.trace);
-  result.costs = settle(*made.caches,
-                        nominal.costs,
-                        Trace{result.trace},
-                        [&](const CostTable& costs) -> const Trace& {
-                          const Problem now{nominal.graph, nominal.platform, costs};
-                          run_by_kernel(simulator, made.steps.get(), now, plan, {}, result.trace);
-                          ++result.runs;
-                          return result.trace;
-                        });
+  result.costs = converge(*made.caches,
+                          nominal.costs,
+                          Trace{result.trace},
+                          [&](const CostTable& costs) -> const Trace& {
+                            const Problem now{nominal.graph, nominal.platform, costs};
+                            run_by_kernel(simulator, made.steps.get(), now, plan, {}, result.trace);
+                            ++result.runs;
+                            return result.trace;
+                          });
   return result;
 }
 
 }  // namespace
 
-TEST_CASE("costs settle: the last run starts tasks in the order that its costs are of") {
+TEST_CASE("costs converge: the last run starts tasks in the order that its costs are of") {
   for (const Granularity granularity : {Granularity::fine, Granularity::coarse}) {
     const PreparedProblem made = problem(granularity, Bytes{6'000'000});
     REQUIRE(made.caches != nullptr);
     for (const char* policy : {"single_stream", "diagonal", "heft"}) {
       CAPTURE(policy);
-      const Settled result = settled(made, policy);
+      const Converged result = converged(made, policy);
       CHECK(result.runs >= 2);
       CHECK(result.runs <= 7);
       if (result.runs < 7) {
@@ -105,8 +105,8 @@ TEST_CASE("costs settle: the last run starts tasks in the order that its costs a
 TEST_CASE("an order that stays in a layer is faster than one that goes round, by its weights") {
   const auto ratio = [](Bytes cache) {
     const PreparedProblem made = problem(Granularity::fine, cache);
-    return to_seconds(settled(made, "single_stream").trace.makespan()) /
-           to_seconds(settled(made, "layer_by_layer").trace.makespan());
+    return to_seconds(converged(made, "single_stream").trace.makespan()) /
+           to_seconds(converged(made, "layer_by_layer").trace.makespan());
   };
   // 4 MB of one layer's weights and gradients stay in a cache of 6 MB, 12.6 MB of all layers do
   // not.

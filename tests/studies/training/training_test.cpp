@@ -6,7 +6,7 @@
 #include "studies/base/schema_check.hpp"
 #include "studies/training/measured_cut.hpp"
 #include "studies/training/mpi_launch.hpp"
-#include "studies/training/settled_training.hpp"
+#include "studies/training/resolved_training.hpp"
 #include "studies/training/training_results.hpp"
 #include "studies/training/training_spec.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -195,18 +195,21 @@ TEST_CASE("data from a file is relative to the spec") {
   CHECK(spec.test.size() == 1);
 }
 
-TEST_CASE("ranks settle, train and write the same as they would over MPI") {
+TEST_CASE("ranks resolve a spec, train and write the same as they would over MPI") {
   const TrainingSpec spec = parse_training_spec(spec_with("[2, 3]", "2"), "t.json");
   run_on_threads(4, [&](RankLink& link) {
-    const SettledTraining settled = settle_training(spec, link);
-    const PipelineRunResult run = run_pipeline(
-        settled.training, settled.graph, settled.plan, link, {.rounds = 4, .verified_rounds = 4});
+    const ResolvedTraining resolved = resolve_training(spec, link);
+    const PipelineRunResult run = run_pipeline(resolved.training,
+                                               resolved.graph,
+                                               resolved.plan,
+                                               link,
+                                               {.rounds = 4, .verified_rounds = 4});
     if (link.rank() != 0) return;
-    CHECK(settled.cut_by_time);
-    CHECK(settled.training.stages.size() == 2);
-    TrainingResults results{.spec = spec, .settled = settled, .run = run};
+    CHECK(resolved.cut_by_time);
+    CHECK(resolved.training.stages.size() == 2);
+    TrainingResults results{.spec = spec, .resolved = resolved, .run = run};
     results.cores = 2;
-    results.predicted = simulate(settled.problem(), settled.plan);
+    results.predicted = simulate(resolved.problem(), resolved.plan);
     CHECK(results.same_as_unsplit());
     CHECK(results.makespan() > Duration{0});
     CHECK_FALSE(results.lossy());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/training/settled_training.hpp"
+#include "studies/training/resolved_training.hpp"
 
 #include "hw_models/fixed.hpp"
 #include "policies/registry.hpp"
@@ -124,23 +124,23 @@ void expect_plan(const TrainingSpec& spec, std::uint32_t stages) {
   static_cast<void>(plan_of(spec, {graph, platform, table}, cut));
 }
 
-SettledTraining settle_training(const TrainingSpec& spec, RankLink& link) {
-  SettledTraining settled;
-  settled.training = spec.training;
-  settled.cut_by_time = spec.layers_per_stage.empty();
-  settled.link = measure_link(link);
+ResolvedTraining resolve_training(const TrainingSpec& spec, RankLink& link) {
+  ResolvedTraining resolved;
+  resolved.training = spec.training;
+  resolved.cut_by_time = spec.layers_per_stage.empty();
+  resolved.link = measure_link(link);
   const std::uint32_t stages = stages_for_ranks(spec, static_cast<std::uint32_t>(link.size()));
-  settled.training.stages = agreed_stages(spec, stages, settled.link, link);
+  resolved.training.stages = agreed_stages(spec, stages, resolved.link, link);
   const RankCosts measured =
-      measure_rank_costs(settled.training, link, available_cores(), mpi_eager_limit);
-  settled.costs = rank_costs_from_json(
+      measure_rank_costs(resolved.training, link, available_cores(), mpi_eager_limit);
+  resolved.costs = rank_costs_from_json(
       broadcast_text(link, link.rank() == 0 ? rank_costs_to_json(measured) : std::string{}));
-  settled.graph = pipeline_graph(
-      pipeline_spec(settled.training, with_calls(settled.costs.pipeline, settled.costs.call)));
-  settled.platform = ranks_platform(settled.graph.rank_count(), settled.costs);
-  settled.table = CostTable(settled.graph, settled.platform, MeasuredRanks{settled.costs});
-  settled.plan = plan_of(spec, settled.problem(), true);
-  return settled;
+  resolved.graph = pipeline_graph(
+      pipeline_spec(resolved.training, with_calls(resolved.costs.pipeline, resolved.costs.call)));
+  resolved.platform = ranks_platform(resolved.graph.rank_count(), resolved.costs);
+  resolved.table = CostTable(resolved.graph, resolved.platform, MeasuredRanks{resolved.costs});
+  resolved.plan = plan_of(spec, resolved.problem(), true);
+  return resolved;
 }
 
 }  // namespace schedlab

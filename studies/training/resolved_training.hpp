@@ -17,7 +17,7 @@
 namespace schedlab {
 
 /// A training whose stages are cut and measured, and that is planned: the same on all ranks.
-struct SettledTraining {
+struct ResolvedTraining {
   PipelineTraining training;
   RankCosts costs;           ///< measured before the training
   bool cut_by_time = false;  ///< the stages are not the user's
@@ -34,11 +34,11 @@ struct SettledTraining {
 /// then all ranks measure the stages, messages and sums. Called by all ranks of the link. Throws
 /// InfeasibleError if the policy cannot schedule this pipeline, its plan has an error, or a stage
 /// needs more memory than the spec allows.
-[[nodiscard]] SettledTraining settle_training(const TrainingSpec& spec, RankLink& link);
+[[nodiscard]] ResolvedTraining resolve_training(const TrainingSpec& spec, RankLink& link);
 
 /// What can be said against the plan of so many stages before anything is measured: throws what
-/// settle_training() would throw for it. Where the cut is open, messages have no size yet and ranks
-/// that wait for each other are not found.
+/// resolve_training() would throw for it. Where the cut is open, messages have no size yet and
+/// ranks that wait for each other are not found.
 void expect_plan(const TrainingSpec& spec, std::uint32_t stages);
 
 }  // namespace schedlab
