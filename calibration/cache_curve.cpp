@@ -19,7 +19,7 @@ namespace {
 
 constexpr double distances[] = {0.4, 0.5, 0.625, 0.75, 0.875, 1, 1.125, 1.25, 1.5, 1.75, 2, 3};
 constexpr double surely_cached = 0.65;  // of the size // assumed: neighbours leave that much
-constexpr double least_contrast = 1.3;  // memory over cache // assumed: far above the scatter
+constexpr double min_contrast = 1.3;    // memory over cache // assumed: far above the scatter
 constexpr std::size_t sweeps_per_run = 6;
 
 BenchCase reads_of(Bytes bytes, std::uint32_t workers) {
@@ -53,7 +53,7 @@ std::vector<CacheShare> cache_curve(const std::vector<SweepTime>& sweeps) {
   if (inside.empty()) return {};
   const double cached = median(inside);
   const double memory = sweeps.back().seconds_per_byte;
-  if (memory < least_contrast * cached) return {};
+  if (memory < min_contrast * cached) return {};
   std::vector<CacheShare> curve;
   double most = 1;
   for (const SweepTime& sweep : sweeps) {

@@ -303,8 +303,8 @@ MachineSpec calibrate(CalibrationBench& bench,
   const std::size_t total = passes * cases.size() + device_experiments;
   const double seconds =
       options.seconds > 0 ? options.seconds : (options.quick ? quick_seconds : full_seconds);
-  const Effort once{.seconds = seconds / static_cast<double>(total), .fewest = 2, .most = 10};
-  const Effort effort{.seconds = 2 * once.seconds, .fewest = 5, .most = 25};
+  const Effort once{.seconds = seconds / static_cast<double>(total), .min_runs = 2, .max_runs = 10};
+  const Effort effort{.seconds = 2 * once.seconds, .min_runs = 5, .max_runs = 25};
   Steps steps{.progress = progress, .total = total};
   MachineSpec machine = base_machine(options, device, workers);
   Device& modelled = machine.platform.devices[DeviceId{0}];

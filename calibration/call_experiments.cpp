@@ -75,7 +75,7 @@ DeviceProbe ping_pong(std::size_t hops, Duration duration) {
   return std::move(made).build();
 }
 
-constexpr std::size_t most_launches = 4096;
+constexpr std::size_t max_launches = 4096;
 constexpr Duration blocker = 200ms;  // longer than it takes to launch all
 constexpr Duration noticed = 2ms;    // a call that lasts longer was held up
 constexpr std::size_t few_runs = 3;  // each takes as long as the blocker
@@ -254,8 +254,8 @@ std::vector<RuleReading> measure_launch_queue(DeviceBench& bench, const ProbeEff
                     .unit = "count",
                     .pointer = "/host/launch_queue_depth"};
   depth.values =
-      read_runs(bench, launches_behind_blockers(1, most_launches), few, launches_before_block);
-  depth.at_least = median(depth.values) > static_cast<double>(most_launches);
+      read_runs(bench, launches_behind_blockers(1, max_launches), few, launches_before_block);
+  depth.at_least = median(depth.values) > static_cast<double>(max_launches);
   RuleReading per_stream{.name = "launch_queue_per_stream",
                          .question = "Has every stream a queue of its own?",
                          .unit = "yes_no"};
@@ -265,7 +265,7 @@ std::vector<RuleReading> measure_launch_queue(DeviceBench& bench, const ProbeEff
   } else {
     const double one = median(depth.values);
     per_stream.values = read_runs(
-        bench, launches_behind_blockers(2, 2 * most_launches), few, [one](const ProbeRun& run) {
+        bench, launches_behind_blockers(2, 2 * max_launches), few, [one](const ProbeRun& run) {
           return launches_before_block(run) > 1.5 * one ? 1.0 : 0.0;
         });
   }

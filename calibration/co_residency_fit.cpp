@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view fitted_rule = "co_run_compute_compute";
 constexpr std::string_view other_rule = "co_run_compute_memory";
-constexpr double least_factor = 0.1;       // what a machine file takes
-constexpr double least_effect = 0.01;      // of the rule, from factor 1 to 0.1: else there is none
-constexpr double least_difference = 1e-3;  // from factor 1: less is rounding
+constexpr double min_factor = 0.1;       // what a machine file takes
+constexpr double min_effect = 0.01;      // of the rule, from factor 1 to 0.1: else there is none
+constexpr double min_difference = 1e-3;  // from factor 1: less is rounding
 
 /// The rules of kernels side by side, simulated.
 class SimulatedCoRuns {
@@ -52,11 +52,11 @@ std::optional<CoResidencyFit> fit_co_residency(const Platform& believed, const R
                      .without = simulated(1.0),
                      .other_measured = 0,
                      .other_simulated = 0};
-  const double most = simulated(least_factor);
-  if (most < fit.without * (1 + least_effect) || fit.measured > most) return std::nullopt;
-  if (rule->low > fit.without * (1 + least_difference)) {
+  const double most = simulated(min_factor);
+  if (most < fit.without * (1 + min_effect) || fit.measured > most) return std::nullopt;
+  if (rule->low > fit.without * (1 + min_difference)) {
     // The less units get done, the longer it takes: halves the range to 2^-12 of it.
-    double low = least_factor;
+    double low = min_factor;
     double high = 1.0;
     for (int step = 0; step < 12; ++step) {
       const double middle = (low + high) / 2;

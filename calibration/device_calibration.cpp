@@ -44,8 +44,8 @@ std::string in_words(std::string_view name) {
 // A kernel shorter than the scatter of the gap still takes some time.
 constexpr double shortest_us = 0.01;
 
-constexpr std::int64_t least_kib = 4;
-constexpr std::int64_t most_kib = std::int64_t{64} << 10U;
+constexpr std::int64_t min_kib = 4;
+constexpr std::int64_t max_kib = std::int64_t{64} << 10U;
 
 void add_products(DataType type, std::int64_t step, std::vector<Kernel>& kernels) {
   for (std::int64_t m = 64; m <= 4096; m *= step) {
@@ -59,7 +59,7 @@ void add_products(DataType type, std::int64_t step, std::vector<Kernel>& kernels
 
 void add_memory_bound(DataType type, std::int64_t step, std::vector<Kernel>& kernels) {
   for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
-    for (std::int64_t kib = least_kib; kib <= most_kib; kib *= step) {
+    for (std::int64_t kib = min_kib; kib <= max_kib; kib *= step) {
       for (const std::int64_t parts : {1, 4}) {  // bytes read per byte written
         kernels.push_back({.kind = kind,
                            .type = type,
@@ -162,7 +162,7 @@ std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
   for (const TaskKind kind : {TaskKind::copy_device_to_device,
                               TaskKind::copy_host_to_device,
                               TaskKind::copy_device_to_host}) {
-    for (std::int64_t kib = least_kib; kib <= most_kib; kib *= step) {
+    for (std::int64_t kib = min_kib; kib <= max_kib; kib *= step) {
       kernels.push_back(copy_kernel(kind, kib * 1024, DataType::fp32));
     }
   }
@@ -175,10 +175,10 @@ CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
                                     double node_gap_us,
                                     const CutRule& cut,
                                     std::uint32_t units) {
-  constexpr std::uint32_t most_chains = 16;
+  constexpr std::uint32_t max_chains = 16;
   constexpr std::size_t few = 5;
   constexpr std::size_t many = 25;
-  const std::uint32_t chains = std::min(most_chains, units);
+  const std::uint32_t chains = std::min(max_chains, units);
   // Each chain has an equal part of the units: half of the bytes are read, half written.
   const auto bytes =
       static_cast<std::int64_t>(cut.bytes_per_block / 2) * std::max(1U, units / chains);

@@ -219,8 +219,8 @@ void repeat(CalibrationBench& bench,
   bench.run(what, [&](const Execution& execution) {
     if (runs > 0) use(execution);
     const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
-    const bool enough = runs >= effort.fewest && spent >= effort.seconds;
-    return ++runs <= effort.most && !enough;
+    const bool enough = runs >= effort.min_runs && spent >= effort.seconds;
+    return ++runs <= effort.max_runs && !enough;
   });
 }
 
@@ -352,8 +352,8 @@ std::vector<CoRunSlowDown> measure_co_run(CalibrationBench& bench,
   if (bench.workers() < 2) return {};
   constexpr std::size_t turns = 3;
   const Effort part{.seconds = effort.seconds / (2.0 * turns),
-                    .fewest = std::max<std::size_t>(2, effort.fewest / turns),
-                    .most = std::max<std::size_t>(2, effort.most / turns)};
+                    .min_runs = std::max<std::size_t>(2, effort.min_runs / turns),
+                    .max_runs = std::max<std::size_t>(2, effort.max_runs / turns)};
   SlowDowns factors;
   const std::vector<ShapePoint>& shapes = calibrated_shapes();
   const Measured measured;  // one for all cases: it fits the profile once

@@ -15,8 +15,8 @@ namespace schedlab {
 namespace {
 
 constexpr std::size_t kept_runs = 2;
-constexpr double least_share = 0.05;  // of the probe's time; copies of a microsecond scatter
-constexpr std::uint64_t seed = 1;     // of the numbers in the models
+constexpr double min_share = 0.05;  // of the probe's time; copies of a microsecond scatter
+constexpr std::uint64_t seed = 1;   // of the numbers in the models
 
 bool same_kernel(const KernelSample& a, const KernelSample& b) {
   const Kernel& x = a.kernel;
@@ -53,7 +53,7 @@ std::optional<double> factor(const Sums& sums, std::size_t kind) {
   double all = 0;
   for (const Sum& sum : sums) all += sum.calibrated;
   const Sum& sum = sums.at(kind);
-  if (sum.calibrated <= least_share * all || sum.measured <= 0) return std::nullopt;
+  if (sum.calibrated <= min_share * all || sum.measured <= 0) return std::nullopt;
   return sum.measured / sum.calibrated;
 }
 
@@ -66,7 +66,7 @@ std::vector<KernelSample> measure_on(CalibrationBench& bench, const BenchCase& w
   KernelTimes times(what.graph, bench.workers());
   repeat(bench,
          what,
-         {.seconds = 0, .fewest = kept_runs, .most = kept_runs},
+         {.seconds = 0, .min_runs = kept_runs, .max_runs = kept_runs},
          [&](const Execution& run) { times.add(run); });
   return of_the_fastest(times);
 }

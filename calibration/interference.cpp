@@ -14,12 +14,12 @@
 namespace schedlab {
 namespace {
 
-constexpr double row_seconds = 1e-3;       // assumed: some hundred times a wake-up
-constexpr double others_last = 1.5;        // times as long as the row that is read, or longer
-constexpr double min_overlap = 0.8;        // of a kernel's time, on every other worker
-constexpr std::size_t fewest_in_row = 12;  // and are read
-constexpr std::size_t fewest_read = 5;
-constexpr double most_slow_down = 100;  // as the format has it
+constexpr double row_seconds = 1e-3;    // assumed: some hundred times a wake-up
+constexpr double others_last = 1.5;     // times as long as the row that is read, or longer
+constexpr double min_overlap = 0.8;     // of a kernel's time, on every other worker
+constexpr std::size_t min_in_row = 12;  // and are read
+constexpr std::size_t min_read = 5;
+constexpr double max_slow_down = 100;  // as the format has it
 
 Kernel product(TaskKind kind, std::int64_t m, std::int64_t n, std::int64_t k) {
   Kernel made = gemm_kernel(m, n, k, DataType::fp32, false);
@@ -52,7 +52,7 @@ double rough_seconds(const Kernel& kernel) {
 
 /// Kernels of a row that last so long.
 std::size_t count_in(double seconds, const Kernel& kernel) {
-  return std::max(fewest_in_row,
+  return std::max(min_in_row,
                   static_cast<std::size_t>(std::lround(seconds / rough_seconds(kernel))));
 }
 
@@ -229,7 +229,7 @@ std::vector<InterferenceSample> measure_interference(CalibrationBench& bench,
   std::vector<InterferenceSample> readings;
   for (std::size_t i = 0; i < experiment.rows.size(); ++i) {
     const Rows& rows = experiment.rows[i];
-    if (!rows.others || seconds[i].size() < fewest_read) continue;
+    if (!rows.others || seconds[i].size() < min_read) continue;
     const double before = alone[rows.own];
     if (before <= 0) continue;
     readings.push_back({.kernel = kernels[rows.own],
@@ -250,7 +250,7 @@ void add_interference(const std::vector<InterferenceSample>& readings,
       if (traffic(one.others) >= traffic(one.kernel)) factors.push_back(one.slow_down);
     }
     if (factors.empty()) continue;
-    const double factor = std::clamp(median(std::move(factors)), 1.0, most_slow_down);
+    const double factor = std::clamp(median(std::move(factors)), 1.0, max_slow_down);
     const auto found = std::find_if(slow_downs.begin(), slow_downs.end(), [&](const auto& known) {
       return known.kind == first.kernel.kind;
     });

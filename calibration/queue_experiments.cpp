@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t most_streams = 40;  // CUDA has up to 32 connections
+constexpr std::uint32_t max_streams = 40;  // CUDA has up to 32 connections
 constexpr std::uint32_t compared_priorities = 7;
 constexpr std::uint32_t needed_connections = compared_priorities + 1;
 constexpr Duration arrival_gap = 100us;  // between launches whose order of arrival matters
@@ -33,7 +33,7 @@ DeviceProbe held_connection(Duration held) {
   made.launch(holder, made.spin(held));
   made.launch(holder, made.spin(20us));
   std::vector<StreamId> others;
-  for (std::uint32_t i = 1; i <= most_streams; ++i) {
+  for (std::uint32_t i = 1; i <= max_streams; ++i) {
     others.push_back(made.stream());
     made.launch(others.back(), made.spin(20us));
   }
@@ -47,11 +47,11 @@ std::vector<double> connections_seen(DeviceBench& bench, const ProbeEffort& effo
   constexpr Duration held = 20ms;
   return read_runs(bench, held_connection(held), effort, [half = held / 2](const ProbeRun& run) {
     const Time begin = run.trace.hosts.front().started;
-    for (std::uint32_t i = 1; i <= most_streams; ++i) {
-      const HostSpan& synchronized = call_span(run, most_streams + 1 + i);
+    for (std::uint32_t i = 1; i <= max_streams; ++i) {
+      const HostSpan& synchronized = call_span(run, max_streams + 1 + i);
       if (synchronized.ended - begin > half) return static_cast<double>(i);
     }
-    return static_cast<double>(most_streams + 1);
+    return static_cast<double>(max_streams + 1);
   });
 }
 
@@ -160,8 +160,8 @@ std::vector<RuleReading> measure_connections(DeviceBench& bench, const ProbeEffo
                       .unit = "count",
                       .pointer = "/device/connections",
                       .values = connections_seen(bench, effort)};
-  reading.at_least = median(reading.values) > most_streams;
-  if (reading.at_least) reading.note = fmt::format("{} streams got on alone", most_streams + 1);
+  reading.at_least = median(reading.values) > max_streams;
+  if (reading.at_least) reading.note = fmt::format("{} streams got on alone", max_streams + 1);
   return {std::move(reading)};
 }
 

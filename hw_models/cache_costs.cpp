@@ -11,7 +11,7 @@
 namespace schedlab {
 namespace {
 
-constexpr int most_rounds = 6;
+constexpr int max_rounds = 6;
 
 }  // namespace
 
@@ -116,7 +116,7 @@ CostTable converge(const CacheCosts& caches,
                    const std::function<const Trace&(const CostTable&)>& run) {
   CostTable costs = nominal;
   std::vector<TaskId> order = order_of_starts(first);
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     costs.set_task_durations(caches.durations(order));
     std::vector<TaskId> now = order_of_starts(run(costs));
     if (now == order) break;

@@ -55,7 +55,7 @@ class Group {
       if (i == 0 || node(i) != node(i - 1)) first_.push_back(i);
     }
     first_.push_back(static_cast<std::uint32_t>(ranks_.size()));
-    for (std::uint32_t n = 0; n < nodes(); ++n) most_in_node_ = std::max(most_in_node_, in_node(n));
+    for (std::uint32_t n = 0; n < nodes(); ++n) max_in_node_ = std::max(max_in_node_, in_node(n));
   }
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
@@ -63,8 +63,8 @@ class Group {
     return static_cast<std::uint32_t>(first_.size()) - 1;
   }
   [[nodiscard]] std::uint32_t in_node(std::uint32_t n) const { return first_[n + 1] - first_[n]; }
-  [[nodiscard]] std::uint32_t most_in_node() const { return most_in_node_; }
-  [[nodiscard]] bool equally_filled() const { return most_in_node_ * nodes() == size(); }
+  [[nodiscard]] std::uint32_t max_in_node() const { return max_in_node_; }
+  [[nodiscard]] bool equally_filled() const { return max_in_node_ * nodes() == size(); }
   [[nodiscard]] std::uint32_t rank(std::uint32_t n, std::uint32_t i) const {
     return ranks_[first_[n] + i];
   }
@@ -136,7 +136,7 @@ class Group {
   Routes routes_;
   std::vector<std::uint32_t> ranks_;
   std::vector<std::uint32_t> first_;  // by node of the group, and the end
-  std::uint32_t most_in_node_ = 0;
+  std::uint32_t max_in_node_ = 0;
 };
 
 double fraction(std::uint32_t n) {
@@ -167,7 +167,7 @@ CollectiveTime tree_time(const CollectiveSpec& spec, const Group& group, double 
   }
   const int passes = up ? 2 : 1;
   const auto depth = static_cast<int>(std::bit_width(group.nodes() - 1));  // ceil(log2(nodes))
-  const std::int64_t inside = group.most_in_node() - 1;
+  const std::int64_t inside = group.max_in_node() - 1;
   const auto bytes = static_cast<double>(spec.bytes.count());
   return {.algorithm = CollectiveAlgorithm::tree,
           .latency = passes * (inside * group.step_in_node() + depth * longest),
@@ -179,7 +179,7 @@ CollectiveTime hierarchical_time(const CollectiveSpec& spec,
                                  double efficiency) {
   LinkLoads inside{group.routes()};
   LinkLoads across{group.routes()};
-  const std::uint32_t per_node = group.most_in_node();
+  const std::uint32_t per_node = group.max_in_node();
   for (std::uint32_t n = 0; n < group.nodes(); ++n) {
     for (std::uint32_t i = 0; i < per_node; ++i) {
       inside.add(group.rank(n, i), group.rank(n, (i + 1) % per_node), 1.0);
@@ -204,7 +204,7 @@ bool applies(CollectiveAlgorithm algorithm, CollectiveOp op, const Group& group)
     case CollectiveAlgorithm::tree:
       return op == CollectiveOp::all_reduce || op == CollectiveOp::broadcast;
     case CollectiveAlgorithm::hierarchical:
-      return op != CollectiveOp::broadcast && group.nodes() > 1 && group.most_in_node() > 1 &&
+      return op != CollectiveOp::broadcast && group.nodes() > 1 && group.max_in_node() > 1 &&
              group.equally_filled();
     default:
       return true;

@@ -30,7 +30,7 @@ constexpr std::array<double, 5> lengths{0.35, 0.7, 1.4, 2.8, 5.6};  // octaves
 constexpr std::array<double, 5> noises{0.01, 0.1, 0.5, 2, 1e6};     // the last: no correction
 constexpr double shortest_seconds = 1e-12;                          // the unit of time
 
-constexpr double least_work = 0.3;  // of a sample's time that memory may not explain // assumed
+constexpr double min_work = 0.3;  // of a sample's time that memory may not explain // assumed
 constexpr double octaves_of_missing = 2;  // between all operands in the cache and none // assumed
 constexpr double octaves_of_beyond = 1;   // likewise of the units' own caches // assumed
 
@@ -243,7 +243,7 @@ std::vector<double> KernelFit::place_of(const Kernel& kernel) const {
 /// What a kernel of `seconds` would take without its `memory` time.
 double KernelFit::work_of(double seconds, double memory) const {
   const double most =
-      seconds * std::pow(1 - std::pow(least_work, memory_.overlap), 1 / memory_.overlap);
+      seconds * std::pow(1 - std::pow(min_work, memory_.overlap), 1 / memory_.overlap);
   const double p = memory_.overlap;
   const double inside = std::pow(seconds, p) - std::pow(std::min(memory, most), p);
   return std::max(std::pow(std::max(inside, 0.0), 1 / p), shortest_seconds);

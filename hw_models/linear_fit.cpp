@@ -14,11 +14,11 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t most_features = 8;
+constexpr std::size_t max_features = 8;
 
 void expect_sound(const std::vector<FitRow>& rows) {
   const std::size_t features = rows.empty() ? 0 : rows.front().features.size();
-  const bool sizes = features >= 1 && features <= most_features && rows.size() >= features;
+  const bool sizes = features >= 1 && features <= max_features && rows.size() >= features;
   const bool sound = std::all_of(rows.begin(), rows.end(), [&](const FitRow& row) {
     return row.features.size() == features && row.measured > 0.0 && std::isfinite(row.measured) &&
            std::all_of(

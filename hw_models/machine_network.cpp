@@ -6,9 +6,9 @@
 namespace schedlab {
 namespace {
 
-constexpr double most_ranks = 1'000'000;
+constexpr double max_ranks = 1'000'000;
 constexpr double longest_us = 1e12;
-constexpr double most_gb_per_s = 1e9;
+constexpr double max_gb_per_s = 1e9;
 
 std::uint32_t count(double value) {
   return static_cast<std::uint32_t>(value);
@@ -24,13 +24,13 @@ MachineNumber us(std::string_view name, std::string_view doc, void (*set)(Platfo
   return {"network", name, doc, set, 0, longest_us};
 }
 MachineNumber rate(std::string_view name, std::string_view doc, void (*set)(Platform&, double)) {
-  return {"network", name, doc, set, 0, most_gb_per_s};
+  return {"network", name, doc, set, 0, max_gb_per_s};
 }
 MachineNumber whole(std::string_view name,
                     std::string_view doc,
                     void (*set)(Platform&, double),
                     double minimum = 0) {
-  return {"network", name, doc, set, minimum, most_ranks, true};
+  return {"network", name, doc, set, minimum, max_ranks, true};
 }
 
 std::vector<MachineNumber> shape() {

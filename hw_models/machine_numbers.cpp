@@ -11,7 +11,7 @@ namespace {
 constexpr double largest_count = 1'000'000'000;
 constexpr double longest_us = 1e12;  // a million seconds: far from the end of integer time
 constexpr double largest_gib = 1'000'000;
-constexpr double most_of_sm = 1 << 30;  // registers or bytes
+constexpr double max_of_sm = 1 << 30;  // registers or bytes
 
 using Set = void (*)(Platform&, double);
 
@@ -269,7 +269,7 @@ std::vector<MachineNumber> sm_thread_limits() {
           "Registers of 32 bits on one unit; absent: not limited.",
           [](Platform& p, double v) { limits(p).registers = count(v); },
           1,
-          most_of_sm),
+          max_of_sm),
       sm_limit(
           "registers_per_thread",
           "Most registers that one thread can have; absent: not limited.",
@@ -298,14 +298,14 @@ std::vector<MachineNumber> sm_memory_limits() {
           "Shared memory of one unit at its largest setting; absent: not limited.",
           [](Platform& p, double v) { limits(p).shared_memory = count(v); },
           1,
-          most_of_sm),
+          max_of_sm),
       sm_limit(
           "shared_memory_bytes_per_block",
           "Most shared memory that one block can ask for (opt-in); absent: as much as the unit "
           "has.",
           [](Platform& p, double v) { limits(p).shared_memory_per_block = count(v); },
           1,
-          most_of_sm),
+          max_of_sm),
       sm_limit(
           "shared_memory_unit_bytes",
           "Shared memory is given to a block in multiples of this; absent: 1.",

@@ -14,7 +14,7 @@
 namespace schedlab {
 namespace {
 
-constexpr double least_slow_down = 1.02;  // below it is noise // assumed
+constexpr double min_slow_down = 1.02;  // below it is noise // assumed
 
 std::uint32_t units_of(TaskKind kind, const Device& device) {
   const UnitClassId id = device.unit_class_of[static_cast<std::size_t>(kind)];
@@ -89,7 +89,7 @@ Estimate kernel_cost(const Kernel& kernel, const KernelClass& one, const Device&
                   .blocks = kernel.grid.blocks};
   if (parts.fixed > parts.flops + parts.bytes) result.bound = Bound::latency;
   const double slow_down = device.profile->co_run_factor(kernel.kind);
-  if (slow_down > least_slow_down && device.rates.memory > Bandwidth{0.0}) {
+  if (slow_down > min_slow_down && device.rates.memory > Bandwidth{0.0}) {
     const double wanted = result.share * slow_down * streaming_part(kernel, seconds, device);
     result.bandwidth = reachable_bandwidth(device) * std::min(1.0, wanted);
   }

@@ -21,8 +21,8 @@ constexpr double bound_row_height = 20;
 constexpr double bound_row_step = 36;
 constexpr double shade_height = 34;  // behind a row
 constexpr double shares_height = 130;
-constexpr std::size_t most_host_rows = 4;
-constexpr std::size_t most_device_rows = 8;
+constexpr std::size_t max_host_rows = 4;
+constexpr std::size_t max_device_rows = 8;
 
 struct BoundStyle {
   std::string_view name;
@@ -59,8 +59,8 @@ class BoundChart {
                .subtitle =
                    "rows: when each runs; pale: when the critical path is bound by it; "
                    "beneath: what the devices do"},
-        hosts_(trace.hosts.empty() ? 0 : std::min(names.hosts.size(), most_host_rows)),
-        devices_(std::min(attribution.devices, most_device_rows)) {
+        hosts_(trace.hosts.empty() ? 0 : std::min(names.hosts.size(), max_host_rows)),
+        devices_(std::min(attribution.devices, max_device_rows)) {
     scale_ = {.left = rows_left,
               .width = figure_width - rows_left - rows_right,
               .end_ps = std::max<std::int64_t>(attribution.makespan.count(), 1)};

@@ -47,7 +47,7 @@ std::string parts_figure_svg(const PartsFigure& figure) {
   for (std::size_t i = 0; i < figure.part_names.size(); ++i) {
     frame.legend.add({figure.part_names[i], std::string{part_color(i)}});
   }
-  const std::span rows{figure.rows.data(), std::min(figure.rows.size(), figure.most_rows)};
+  const std::span rows{figure.rows.data(), std::min(figure.rows.size(), figure.max_rows)};
   if (rows.size() < figure.rows.size()) {
     frame.subtitle += fmt::format("; the first {} of {}", rows.size(), figure.rows.size());
   }

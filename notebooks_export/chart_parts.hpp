@@ -18,8 +18,8 @@ struct PartsFigure {
   std::string x_label;  ///< with its unit
   std::vector<std::string> part_names;
   std::vector<PartsRow> rows;
-  std::size_t most_rows = 60;  ///< the first ones are drawn, the others counted
-  bool signed_sums = true;     ///< sums are written with their sign
+  std::size_t max_rows = 60;  ///< the first ones are drawn, the others counted
+  bool signed_sums = true;    ///< sums are written with their sign
 };
 
 /// Rows beneath each other: what is positive is stacked to the right of 0, what is negative to the

@@ -88,7 +88,7 @@ std::string table_csv(const Table& table) {
   return std::move(out).take();
 }
 
-std::string utilization_csv(const TraceDocument& document, std::size_t most_rows) {
+std::string utilization_csv(const TraceDocument& document, std::size_t max_rows) {
   TextBuffer out;
   out << "time_us,time_ps,utilization,running,critical\n";
   const auto line = [&out](std::int64_t at, double utilization, double running, double critical) {
@@ -98,15 +98,15 @@ std::string utilization_csv(const TraceDocument& document, std::size_t most_rows
     out.rounded(critical, 6) << '\n';
   };
   const std::vector<UtilizationPoint> points = utilization_over_time(document);
-  if (points.size() <= most_rows) {
+  if (points.size() <= max_rows) {
     for (const UtilizationPoint& point : points) {
       line(picoseconds(point.at), point.utilization, point.running, point.critical);
     }
     return std::move(out).take();
   }
-  const std::vector<UtilizationSlice> slices = utilization_in_slices(points, most_rows);
+  const std::vector<UtilizationSlice> slices = utilization_in_slices(points, max_rows);
   const double width =
-      static_cast<double>(picoseconds(document.trace.ended)) / static_cast<double>(most_rows);
+      static_cast<double>(picoseconds(document.trace.ended)) / static_cast<double>(max_rows);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     line(static_cast<std::int64_t>(static_cast<double>(i) * width),
          slices[i].utilization,
@@ -116,7 +116,7 @@ std::string utilization_csv(const TraceDocument& document, std::size_t most_rows
   return std::move(out).take();
 }
 
-std::string memory_csv(const std::vector<DeviceMemory>& memory, Time end, std::size_t most_rows) {
+std::string memory_csv(const std::vector<DeviceMemory>& memory, Time end, std::size_t max_rows) {
   TextBuffer out;
   out << "device,time_us,time_ps,bytes\n";
   for (const DeviceMemory& device : memory) {
@@ -125,12 +125,12 @@ std::string memory_csv(const std::vector<DeviceMemory>& memory, Time end, std::s
       out << ',';
       out.microseconds(at) << ',' << at << ',' << held.count() << '\n';
     };
-    if (device.curve.size() <= most_rows) {
+    if (device.curve.size() <= max_rows) {
       for (const MemoryPoint& point : device.curve) line(picoseconds(point.at), point.held);
       continue;
     }
-    const std::vector<Bytes> slices = memory_in_slices(device.curve, end, most_rows);
-    const double width = static_cast<double>(picoseconds(end)) / static_cast<double>(most_rows);
+    const std::vector<Bytes> slices = memory_in_slices(device.curve, end, max_rows);
+    const double width = static_cast<double>(picoseconds(end)) / static_cast<double>(max_rows);
     for (std::size_t i = 0; i < slices.size(); ++i) {
       line(static_cast<std::int64_t>(static_cast<double>(i) * width), slices[i]);
     }

@@ -18,17 +18,17 @@ namespace schedlab {
 [[nodiscard]] std::string table_csv(const Table& table);
 
 /// time_us, time_ps, utilization, running, critical: one line per change, each valid until the
-/// next. A trace with more than `most_rows` changes gives the means over that many equal slices
+/// next. A trace with more than `max_rows` changes gives the means over that many equal slices
 /// instead.
 [[nodiscard]] std::string utilization_csv(const TraceDocument& document,
-                                          std::size_t most_rows = 20000);
+                                          std::size_t max_rows = 20000);
 
 /// device, time_us, time_ps, bytes: one line per change of what the tensors hold on a device, each
-/// valid until the next; at most about `most_rows` a device, else the most of each of that many
+/// valid until the next; at most about `max_rows` a device, else the most of each of that many
 /// slices.
 [[nodiscard]] std::string memory_csv(const std::vector<DeviceMemory>& memory,
                                      Time end,
-                                     std::size_t most_rows = 20000);
+                                     std::size_t max_rows = 20000);
 
 /// One line per task of the trace, in launch order: names, stream, device, exact times.
 [[nodiscard]] std::string trace_csv(const TraceDocument& document);

@@ -23,9 +23,9 @@ constexpr double box_height = 22;
 constexpr double column_step = 102;
 constexpr double lane_step = 30;
 constexpr double line_gap = 26;
-constexpr std::size_t most_layers = 600;
-constexpr std::size_t most_stages = 110;
-constexpr std::size_t most_legend_stages = 24;
+constexpr std::size_t max_layers = 600;
+constexpr std::size_t max_stages = 110;
+constexpr std::size_t max_legend_stages = 24;
 constexpr auto boxes_per_line =
     static_cast<std::size_t>((layers_width - 2 * side + 18) / column_step);
 
@@ -74,20 +74,20 @@ class LayerDrawing {
         SCHEDLAB_EXPECTS(input < layers_.size(), layer.name);
       }
     }
-    if (layers_.size() > most_layers) {
+    if (layers_.size() > max_layers) {
       layers_ = by_stage(layers_);
-      if (layers_.size() > most_stages) {
-        frame_.subtitle += fmt::format("; the first {} of {} stages", most_stages, layers_.size());
-        layers_.resize(most_stages);
+      if (layers_.size() > max_stages) {
+        frame_.subtitle += fmt::format("; the first {} of {} stages", max_stages, layers_.size());
+        layers_.resize(max_stages);
       }
     }
     place();
     std::uint32_t stages = 0;
     for (const PicturedLayer& layer : layers_) stages = std::max(stages, layer.stage + 1);
-    for (std::uint32_t i = 0; i < std::min<std::size_t>(stages, most_legend_stages); ++i) {
+    for (std::uint32_t i = 0; i < std::min<std::size_t>(stages, max_legend_stages); ++i) {
       frame_.legend.add({fmt::format("stage {}", i), std::string{stage_color(i)}});
     }
-    if (stages > most_legend_stages) frame_.legend.add({"...", "#ffffff"});
+    if (stages > max_legend_stages) frame_.legend.add({"...", "#ffffff"});
   }
 
   [[nodiscard]] std::string draw() const {

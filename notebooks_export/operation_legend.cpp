@@ -14,7 +14,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t most_colors = 16;  // of operation_colors; beyond that it repeats them
+constexpr std::size_t max_colors = 16;  // of operation_colors; beyond that it repeats them
 constexpr std::string_view rest_color = "#DDDDDD";
 
 /// The begin of the UTF-8 character that byte `at` is of.
@@ -50,9 +50,9 @@ std::vector<std::string> colors_by_time(const std::vector<std::string>& operatio
   named.insert(named.end(), others.begin(), others.end());
   std::sort(named.begin(), named.end());
   named.erase(std::unique(named.begin(), named.end()), named.end());
-  if (named.size() > most_colors) {
+  if (named.size() > max_colors) {
     std::vector<std::size_t> order = by_time(running);
-    order.resize(std::min(order.size(), most_legend_entries));
+    order.resize(std::min(order.size(), max_legend_entries));
     named.clear();
     for (const std::size_t i : order) named.push_back(operations[i]);
   }
@@ -111,7 +111,7 @@ OperationGroups::OperationGroups(std::span<const TraceDocument* const> runs,
 void OperationGroups::add_to(Legend& legend) const {
   std::vector<std::size_t> order(names_.size());
   std::iota(order.begin(), order.end(), 0U);
-  const std::size_t shown = std::min(order.size(), most_legend_entries);
+  const std::size_t shown = std::min(order.size(), max_legend_entries);
   if (shown < order.size()) order = by_time(running_);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < shown; ++i) names.push_back(names_[order[i]]);

@@ -15,7 +15,7 @@
 
 namespace schedlab {
 
-inline constexpr std::size_t most_legend_entries = 14;
+inline constexpr std::size_t max_legend_entries = 14;
 
 /// A colour for each operation. Where there are more than the palette has colours, the ones that
 /// run longest (`running`) have one of their own each, and the rest are light grey. `others`: named

@@ -13,7 +13,7 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::size_t most_lag_points = 3000;
+constexpr std::size_t max_lag_points = 3000;
 constexpr double lag_height = 96;
 
 /// Room on the axis for the names of the two ends.
@@ -71,7 +71,7 @@ void draw_lag(Svg& svg,
   if (high > apart) label(high);
   if (-low > apart) label(low);
   const OperationGroups& operations = rows.operations();
-  for (std::size_t i = 0; i < lags.size(); i += lags.size() / most_lag_points + 1) {
+  for (std::size_t i = 0; i < lags.size(); i += lags.size() / max_lag_points + 1) {
     const auto& [span, lag] = lags[i];
     const std::uint32_t group = operations.group_of(simulated.tasks[span->task].operation);
     svg.circle({x.x(span->started), y(lag)}, 1.6, operations.colors()[group]);

@@ -21,8 +21,8 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::size_t most_notes = 8;
-constexpr std::size_t most_axis_values = 20;
+constexpr std::size_t max_notes = 8;
+constexpr std::size_t max_axis_values = 20;
 
 /// "1.42"; empty without a value.
 [[nodiscard]] std::string ratio_text(std::optional<double> ratio) {
@@ -109,7 +109,7 @@ class SweepReport {
     }
     std::size_t shown = 0;
     for (const auto& [text, count] : notes) {
-      if (shown++ == most_notes) break;
+      if (shown++ == max_notes) break;
       page_.paragraph(fmt::format("In {}: {}.", counted(count, "scenario"), text), Tone::note);
     }
   }
@@ -134,7 +134,7 @@ class SweepReport {
       if (!value.empty() && seen.insert(value).second) values.push_back(value);
     }
     const std::size_t all = values.size();
-    values.resize(std::min(all, most_axis_values));
+    values.resize(std::min(all, max_axis_values));
     const std::string text = fmt::format("{}", fmt::join(values, ", "));
     return values.size() == all ? text : fmt::format("{} and {} more", text, all - values.size());
   }
@@ -177,14 +177,14 @@ class SweepReport {
     if (whole) columns.push_back({"what limits it"});
     PrintedTable table = case_table(view, std::move(columns));
     for (const SweepCase& one : view.cases()) {
-      if (table.rows.size() == options_.most_cases) break;
+      if (table.rows.size() == options_.max_cases) break;
       table.rows.push_back(best_row(view, one, whole, split));
     }
     page_.heading(title);
     page_.table(std::move(table));
-    if (view.cases().size() > options_.most_cases) {
+    if (view.cases().size() > options_.max_cases) {
       page_.paragraph(fmt::format("The first {} of {} cases; results.csv has all.",
-                                  options_.most_cases,
+                                  options_.max_cases,
                                   view.cases().size()),
                       Tone::note);
     }
@@ -232,7 +232,7 @@ class SweepReport {
         {"makespan", true}, {"longest over it", true}, {"what limits it"}};
     if (variants) columns.insert(columns.begin(), {"best variant"});
     PrintedTable table = case_table(view_, std::move(columns));
-    order.resize(std::min(order.size(), options_.most_cases));
+    order.resize(std::min(order.size(), options_.max_cases));
     for (const SweepCase* one : order) {
       const SweepRun& best = one->runs[*one->best];
       std::vector<std::string>& row = table.rows.emplace_back(axis_texts(*one));
@@ -279,10 +279,10 @@ class SweepReport {
   }
 
   void write_rows(const Table& table, std::string_view elsewhere) {
-    page_.table(printed_table(table, options_.most_rows));
-    if (table.rows.size() <= options_.most_rows) return;
+    page_.table(printed_table(table, options_.max_rows));
+    if (table.rows.size() <= options_.max_rows) return;
     page_.paragraph(
-        fmt::format("The first {} of {} rows{}.", options_.most_rows, table.rows.size(), elsewhere),
+        fmt::format("The first {} of {} rows{}.", options_.max_rows, table.rows.size(), elsewhere),
         Tone::note);
   }
 

@@ -31,8 +31,8 @@ struct ReportOptions {
   std::vector<ReportFigure> figures{};  ///< after the plots of the sweep: timelines
   std::vector<ReportTable> tables{};
   SweepViewOptions view{};
-  std::size_t most_cases = 200;  ///< rows of the table of best policies
-  std::size_t most_rows = 2000;  ///< rows of the table of all results
+  std::size_t max_cases = 200;  ///< rows of the table of best policies
+  std::size_t max_rows = 2000;  ///< rows of the table of all results
 };
 
 /// report.html of a sweep: one file without scripts and without references to anything outside.

@@ -18,8 +18,8 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t most_values = 40;
-constexpr std::size_t most_machines = 12;
+constexpr std::size_t max_values = 40;
+constexpr std::size_t max_machines = 12;
 
 /// Nothing without ratios.
 void add_bar(std::vector<NamedBar>& bars, const std::string& name, const RatioSpread& ratios) {
@@ -46,7 +46,7 @@ std::optional<std::size_t> machine_axis(const SweepView& view) {
     if (view.name(view.case_axes()[i]) != "machine") continue;
     std::set<Cell> values;
     for (const SweepCase& one : view.cases()) values.insert(one.values[i]);
-    if (values.size() > 1 && values.size() <= most_machines) return i;
+    if (values.size() > 1 && values.size() <= max_machines) return i;
   }
   return std::nullopt;
 }
@@ -73,7 +73,7 @@ class AxisBars {
   [[nodiscard]] std::optional<SweepPlot> plot() const {
     const bool words = std::any_of(
         values_.begin(), values_.end(), [](const Cell& cell) { return !cell_number(cell); });
-    if (!words || values_.size() < 2 || values_.size() > most_values) return std::nullopt;
+    if (!words || values_.size() < 2 || values_.size() > max_values) return std::nullopt;
     const std::string& name = view_.name(axis_);
     const std::string first = fmt::format("{} = {}", name, cell_text(values_.front()));
     BarFigure figure{.title = fmt::format("Makespan by {}", name),

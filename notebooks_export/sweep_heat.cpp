@@ -16,8 +16,8 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::size_t most_maps = 24;
-constexpr std::size_t most_policies = 4;
+constexpr std::size_t max_maps = 24;
+constexpr std::size_t max_policies = 4;
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 [[nodiscard]] std::string expect_one_of(const std::string& option,
@@ -148,7 +148,7 @@ class HeatMap {
     for (const bool numbers : {false, true}) {
       for (std::size_t i = 0; i < values_.size(); ++i) {
         if (i == x_ || i == y_ || fixed_.contains(i) || values_[i].size() < 2) continue;
-        if (numeric(i) == numbers && count * values_[i].size() <= most_maps) take(i);
+        if (numeric(i) == numbers && count * values_[i].size() <= max_maps) take(i);
       }
     }
     std::sort(panels_.begin(), panels_.end());
@@ -244,7 +244,7 @@ std::vector<SweepPlot> heat_maps(const SweepView& view) {
   std::vector<SweepPlot> plots;
   if (view.policies().size() < 2 || !has_two_numeric_axes(view)) return plots;
   for (const std::string& policy : view.policies()) {
-    if (policy == view.baseline() || plots.size() == most_policies) continue;
+    if (policy == view.baseline() || plots.size() == max_policies) continue;
     HeatMapOptions options;
     options.policy = policy;
     HeatFigure figure;

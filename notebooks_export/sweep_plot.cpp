@@ -18,8 +18,8 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::size_t most_panels = 12;
-constexpr std::size_t most_lines = 8;
+constexpr std::size_t max_panels = 12;
+constexpr std::size_t max_lines = 8;
 
 /// "layers" for people: the unit of the column's name in brackets.
 [[nodiscard]] std::string label_of(const std::string& column) {
@@ -57,7 +57,7 @@ class PanelLines {
       const std::string& title = titles_[i];
       LinePanel panel{title, {}};
       for (const auto& [number, line] : lines_[i]) {
-        if (panel.series.size() == most_lines) {
+        if (panel.series.size() == max_lines) {
           panels.push_back(std::move(panel));
           panel = {title.empty() ? "more lines" : title + ", more lines", {}};
         }
@@ -237,7 +237,7 @@ class Plots {
   }
 
   void add_lines_over(std::size_t axis) {
-    const Selection selection = select(axis, most_panels);
+    const Selection selection = select(axis, max_panels);
     const std::string& x = axis_name(axis);
     add_lines(selection,
               {"makespan",
@@ -299,7 +299,7 @@ class Plots {
 
   /// Along a knob: a panel per policy that has it, a line per case.
   void add_lines_over_knob(std::size_t axis) {
-    const Selection selection = select(values_.size(), most_lines);
+    const Selection selection = select(values_.size(), max_lines);
     std::vector<std::string> names;  // of the lines, in the order of the table
     std::set<double> places;
     PanelLines lines;

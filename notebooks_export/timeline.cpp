@@ -13,7 +13,7 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::size_t most_arrows = 60;
+constexpr std::size_t max_arrows = 60;
 constexpr double curve_height = 94;
 constexpr double memory_height = 68;
 
@@ -24,13 +24,13 @@ class Timeline {
         options_(options),
         rows_({&document},
               {.width = options.width,
-               .most_streams = options.most_streams,
+               .max_streams = options.max_streams,
                .axis_begin = options.window ? options.window->from : Duration{0},
                .axis_end = options.window ? options.window->to : options.axis_end,
                .clipped = options.window.has_value(),
                .outlined = options.critical_path,
                .other_operations = options.other_operations}),
-        arrows_(!document.trace.flows.empty() && document.trace.flows.size() <= most_arrows) {
+        arrows_(!document.trace.flows.empty() && document.trace.flows.size() <= max_arrows) {
     const auto known = [&document](TaskId task) { return document.tasks.contains(task); };
     if (std::any_of(options.critical_path.begin(), options.critical_path.end(), known)) {
       rows_.frame.legend.add({"critical path", {}, LegendMark::framed});

@@ -27,8 +27,8 @@ struct TimelineOptions {
   /// The bytes held over time are drawn beneath, of the device with the highest peak; nullptr or
   /// empty: not. Must outlive the call.
   const std::vector<DeviceMemory>* memory = nullptr;
-  std::size_t most_streams = 128;  ///< beyond it those with most work are drawn; of several devices
-                                   ///< the first ones, whole
+  std::size_t max_streams = 128;  ///< beyond it those with most work are drawn; of several devices
+                                  ///< the first ones, whole
   /// Where the time axis ends at least, so that runs of different lengths can be compared.
   Duration axis_end{0};
   /// Only what happens in this part of the run is drawn, on all the width; nullopt: the whole run.

@@ -14,7 +14,7 @@ namespace schedlab {
 
 namespace {
 
-constexpr double least_height = 0.3;  // of the row, for a slice in which hardly anything ran
+constexpr double min_height = 0.3;  // of the row, for a slice in which hardly anything ran
 constexpr std::string_view outline_color = "#000000";
 
 /// Busy share per slice of one row, for one group of bars.
@@ -80,7 +80,7 @@ class Row {
   }
 
   [[nodiscard]] static double visible(double share) {
-    return least_height + (1 - least_height) * std::min(share, 1.0);
+    return min_height + (1 - min_height) * std::min(share, 1.0);
   }
 
   /// A step curve; empty slices interrupt it.

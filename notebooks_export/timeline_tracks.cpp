@@ -18,9 +18,9 @@ namespace schedlab {
 
 namespace {
 
-constexpr std::size_t most_hosts = 32;
-constexpr std::size_t most_tooltips = 2500;  // elements of their own cost 100 bytes each
-constexpr double most_label_width = 190;
+constexpr std::size_t max_hosts = 32;
+constexpr std::size_t max_tooltips = 2500;  // elements of their own cost 100 bytes each
+constexpr double max_label_width = 190;
 constexpr double run_label_width = 70;  // where two runs are compared
 constexpr std::array<std::string_view, 2> track_backgrounds{"#f3f3f3", "#e6ebf0"};
 
@@ -120,7 +120,7 @@ TrackRows::TrackRows(std::vector<const TraceDocument*> runs, const TrackOptions&
       runs_(labelled(std::move(runs))),
       operations_(runs_, options.other_operations),
       outlined_(options.outlined) {
-  choose_streams(options.most_streams);
+  choose_streams(options.max_streams);
   lay_out(options);
   operations_.add_to(frame.legend);
   if (hosts_ > 0) add_host_calls(frame.legend, runs_);
@@ -175,7 +175,7 @@ void TrackRows::lay_out(const TrackOptions& options) {
   }
   // Host r belongs to device r where there are as many of both.
   const bool by_device = shown_devices_ > 0 && hosts_ == runs_.front()->devices.size();
-  hosts_ = calls == 0 ? 0 : std::min({hosts_, most_hosts, by_device ? shown_devices_ : most_hosts});
+  hosts_ = calls == 0 ? 0 : std::min({hosts_, max_hosts, by_device ? shown_devices_ : max_hosts});
 
   rows_ = std::max<std::size_t>(streams_.size(), 1);
   const auto tracks = static_cast<double>(runs_.size());
@@ -188,7 +188,7 @@ void TrackRows::lay_out(const TrackOptions& options) {
   for (const StreamId stream : streams_) {
     label = std::max(label, text_width(stream_label(document_of(stream), stream), 11));
   }
-  scale_.left = std::ceil(std::min(label, most_label_width)) + 24 + run_label_width * (tracks - 1);
+  scale_.left = std::ceil(std::min(label, max_label_width)) + 24 + run_label_width * (tracks - 1);
   scale_.width = std::floor(options.width - scale_.left - 28);
   Duration end = std::max(options.axis_end, Duration{1});
   for (const TraceDocument* run : runs_) {
@@ -204,7 +204,7 @@ void TrackRows::lay_out(const TrackOptions& options) {
       if (scale_.x(span.ended) - scale_.x(span.started) >= narrow_bar) ++wide;
     }
   }
-  style_ = {.colors = operations_.colors(), .tooltips = wide <= most_tooltips};
+  style_ = {.colors = operations_.colors(), .tooltips = wide <= max_tooltips};
 }
 
 std::string TrackRows::counts() const {
@@ -269,7 +269,7 @@ void TrackRows::draw_hosts(Svg& svg) const {
       ++calls;
     }
   }
-  const RowStyle style = host_style(calls <= most_tooltips);
+  const RowStyle style = host_style(calls <= max_tooltips);
   double row = top();
   for (std::uint32_t host = 0; host < hosts_; ++host) {
     draw_tracks(svg, row, host_height_, host, tracks, style);
@@ -338,7 +338,7 @@ void TrackRows::draw_label(Svg& svg, double top, double height, std::string_view
   const double span = row_span(height);
   const double size = std::min(11.0, std::max(span, 7.0) + 1.5);
   svg.text({label_right(), top + span / 2 + 0.36 * size},
-           fitted(label, most_label_width, size),
+           fitted(label, max_label_width, size),
            {.size = size, .anchor = "end"});
 }
 

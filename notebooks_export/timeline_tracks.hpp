@@ -17,9 +17,9 @@
 namespace schedlab {
 
 struct TrackOptions {
-  double width = 1200;            ///< of the picture, in pixels
-  std::size_t most_streams = 48;  ///< beyond it those with most work are drawn; of several devices
-                                  ///< the first ones, whole
+  double width = 1200;           ///< of the picture, in pixels
+  std::size_t max_streams = 48;  ///< beyond it those with most work are drawn; of several devices
+                                 ///< the first ones, whole
   Duration axis_begin{0};
   Duration axis_end{0};  ///< where the time axis ends, at least unless `clipped`
   bool clipped = false;  ///< what lies beyond the axis is left out

@@ -40,7 +40,7 @@ PlanBuilder Diagonal::place(const Problem& problem) const {
   const TaskGraph& graph = problem.graph;
   std::uint32_t streams = options_.max_streams;
   if (streams == 0) streams = layer_count(graph);
-  if (streams == 0) streams = std::min(widest_level(graph), most_default_streams);
+  if (streams == 0) streams = std::min(widest_level(graph), max_default_streams);
   streams = std::max(streams, 1U);
 
   PlanBuilder builder{problem};

@@ -26,7 +26,7 @@ enum class StageBarrier : std::uint8_t {
 
 struct GreedyStagesOptions {
   StageBarrier barrier = StageBarrier::host;
-  std::uint32_t max_streams = 0;  ///< 0 = as many as the widest stage, at most most_default_streams
+  std::uint32_t max_streams = 0;  ///< 0 = as many as the widest stage, at most max_default_streams
 };
 
 /// All ready tasks form a stage; they run side by side, each on a stream of its own; after a
@@ -173,7 +173,7 @@ Plan with_event_barriers(const Problem& problem,
 }
 
 Plan GreedyStages::plan(const Problem& problem) const {
-  const std::uint32_t most = options_.max_streams > 0 ? options_.max_streams : most_default_streams;
+  const std::uint32_t most = options_.max_streams > 0 ? options_.max_streams : max_default_streams;
   const auto [stages, streams] = stages_of(problem.graph, most);
   return options_.barrier == StageBarrier::host ? with_host_barriers(stages, streams)
                                                 : with_event_barriers(problem, stages, streams);

@@ -11,7 +11,7 @@ namespace schedlab {
 
 /// Streams a policy opens when neither the user nor the graph's layers say how many; the most that
 /// CUDA_DEVICE_MAX_CONNECTIONS allows (CUDA C++ programming guide, environment variables).
-inline constexpr std::uint32_t most_default_streams = 32;
+inline constexpr std::uint32_t max_default_streams = 32;
 
 // Knobs that several policies share, so that one word means one thing.
 [[nodiscard]] inline OptionSpec max_streams_option(std::int64_t default_value, std::string doc) {

@@ -71,10 +71,10 @@ std::uint64_t CuptiReceiver::take_lost_buffers() {
 
 void CUPTIAPI CuptiReceiver::give_buffer(std::uint8_t** buffer,
                                          std::size_t* size,
-                                         std::size_t* most_records) {
+                                         std::size_t* max_records) {
   Received& to = received();
   const std::scoped_lock lock{to.mutex};
-  *most_records = 0;  // as many as fit
+  *max_records = 0;  // as many as fit
   const std::size_t words = to.buffer_bytes / sizeof(std::uint64_t);
   auto* const memory = new (std::nothrow) std::uint64_t[words];  // NOLINT: given to CUPTI
   // Without memory CUPTI drops records and counts them.

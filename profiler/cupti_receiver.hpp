@@ -38,7 +38,7 @@ class CuptiReceiver {
 
   static void CUPTIAPI give_buffer(std::uint8_t** buffer,
                                    std::size_t* size,
-                                   std::size_t* most_records);
+                                   std::size_t* max_records);
   static void CUPTIAPI take_buffer(CUcontext context,
                                    std::uint32_t stream,
                                    std::uint8_t* buffer,

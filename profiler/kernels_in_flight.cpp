@@ -37,7 +37,7 @@ KernelsInFlight kernels_in_flight(const ActivityLog& log, Time from, Time to) {
     running += changes[i].second;
     most = std::max(most, running);
   }
-  found.most = static_cast<std::size_t>(most);
+  found.max = static_cast<std::size_t>(most);
   found.busy = busy;
   if (busy.count() > 0) {
     found.mean = static_cast<double>(all.count()) / static_cast<double>(busy.count());

@@ -16,7 +16,7 @@
 
 namespace schedlab::detail {
 
-inline constexpr double most_size = 1 << 24;
+inline constexpr double max_size = 1 << 24;
 
 /// The enumerator whose word this is; words in the order of the enumerators.
 template <class Enum, std::size_t n>
@@ -41,7 +41,7 @@ std::vector<std::string> allowed(const std::array<std::string_view, n>& words,
                                      std::int64_t value,
                                      std::string doc,
                                      double minimum = 1,
-                                     double maximum = most_size);
+                                     double maximum = max_size);
 [[nodiscard]] OptionSpec number_option(
     std::string name, double value, std::string doc, double minimum, double maximum);
 

@@ -11,7 +11,7 @@ from pathlib import Path
 folder = Path("{{folder}}")  # of the recording; relative to where this notebook stands
 figures = None  # a folder, to write every figure there as PDF too
 scenario = None  # whose timeline is drawn; None: the longest
-most_streams = 24  # rows of the timeline
+max_streams = 24  # rows of the timeline
 # %% [cells setup]
 # %% [cells timeline]
 # %% [markdown]
@@ -68,9 +68,9 @@ if with_traces:
     if scenario is None:
         scenario = max(with_traces, key=lambda number: runs[runs.scenario == number].makespan_ps.median())
     tasks, about = load_trace(folder / with_traces[scenario]["traces"][0])
-    figure, axes = plt.subplots(figsize=(7, 1.4 + 0.26 * min(most_streams, max(1, tasks.stream.nunique()))))
+    figure, axes = plt.subplots(figsize=(7, 1.4 + 0.26 * min(max_streams, max(1, tasks.stream.nunique()))))
     axes.set_title(about["title"])
-    draw_timeline(axes, tasks, about, most_streams)
+    draw_timeline(axes, tasks, about, max_streams)
     show(figure, "timeline")
 else:
     print("No traces were kept.")

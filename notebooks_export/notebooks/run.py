@@ -11,7 +11,7 @@ from pathlib import Path
 
 folder = Path("{{folder}}")  # of the run; relative to where this notebook stands
 figures = None  # a folder, to write every figure there as PDF too
-most_streams = 24  # rows of the timeline
+max_streams = 24  # rows of the timeline
 # %% [cells setup]
 # %% [cells timeline]
 # %% [markdown]
@@ -38,9 +38,9 @@ pd.DataFrame([
 #
 # A row is a stream, a bar is a task. Dark outlines: the critical path of the run, the chain of tasks that made it as long as it is.
 # %%
-figure, axes = plt.subplots(figsize=(7, 1.4 + 0.26 * min(most_streams, max(1, tasks.stream.nunique()))))
+figure, axes = plt.subplots(figsize=(7, 1.4 + 0.26 * min(max_streams, max(1, tasks.stream.nunique()))))
 axes.set_title(about["title"])
-draw_timeline(axes, tasks, about, most_streams, [step["task"] for step in metrics["critical_path"]["tasks"]])
+draw_timeline(axes, tasks, about, max_streams, [step["task"] for step in metrics["critical_path"]["tasks"]])
 show(figure, "timeline")
 # %% [markdown]
 # ## Utilization over time

@@ -27,10 +27,10 @@ def load_trace(path):
     return tasks, about
 
 
-def draw_timeline(axes, tasks, about, most_streams, critical_path=()):
+def draw_timeline(axes, tasks, about, max_streams, critical_path=()):
     """One row per stream, one bar per task; those on the critical path of the run are outlined."""
     unit, scale = ("ms", 1e-3) if tasks.end_us.max() >= 1000 else ("us", 1.0)
-    streams = sorted(tasks.stream.unique())[:most_streams]
+    streams = sorted(tasks.stream.unique())[:max_streams]
     outlined = 0.003 * tasks.end_us.max()  # an outline would hide shorter bars
     on_path = tasks.task.isin(list(critical_path))
     operations = tasks.groupby("operation").duration_us.sum().sort_values(ascending=False).index
@@ -55,5 +55,5 @@ def draw_timeline(axes, tasks, about, most_streams, critical_path=()):
     below = axes.transAxes + ScaledTranslation(0, -0.42, axes.figure.dpi_scale_trans)  # inches: under the axis label
     columns = max(2, min(6, len(shown), 90 // (8 + max(map(len, shown), default=0))))
     axes.legend(handles, shown, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, ncol=columns)
-    if tasks.stream.nunique() > most_streams:
-        axes.set_title(axes.get_title() + f" (the first {most_streams} of {tasks.stream.nunique()} streams)")
+    if tasks.stream.nunique() > max_streams:
+        axes.set_title(axes.get_title() + f" (the first {max_streams} of {tasks.stream.nunique()} streams)")

@@ -149,9 +149,9 @@ DownSets::DownSets(std::size_t vertex_count, const std::vector<Edge>& edges, std
   complete_ = !sets_.empty();
   if (complete_) return;
   // Nothing is proven then, so time is not spent on more of them than help.
-  constexpr std::size_t most_of_some = 6000;
+  constexpr std::size_t max_of_some = 6000;
   const std::set<Bits> some =
-      some_down_sets(vertex_count, edges, needs, std::min(most, most_of_some));
+      some_down_sets(vertex_count, edges, needs, std::min(most, max_of_some));
   sets_.assign(some.begin(), some.end());
   std::stable_sort(sets_.begin(), sets_.end(), [](const Bits& a, const Bits& b) {
     return members(a) < members(b);

@@ -20,7 +20,7 @@ struct LaterRange {
 };
 
 LaterRange later_range(Duration own, Duration all, const SearchGoal& goal) {
-  const std::int64_t most = std::max<std::int64_t>(goal.most_load.count(), 1);
+  const std::int64_t most = std::max<std::int64_t>(goal.max_load.count(), 1);
   const auto needed = [most](Duration work) {
     return work.count() / most + (work.count() % most != 0 ? 1 : 0);
   };
@@ -32,7 +32,7 @@ LaterRange later_range(Duration own, Duration all, const SearchGoal& goal) {
 
 /// Is the work between two sets too much for one stage?
 bool too_much(Duration compute, const SearchGoal& goal) {
-  return compute / std::int64_t{goal.most_replicas} > goal.most_load;
+  return compute / std::int64_t{goal.max_replicas} > goal.max_load;
 }
 
 /// For every down-set and number of accelerators the best way to do what the set has not with
@@ -96,7 +96,7 @@ class StageTable {
   template <class Visitor>
   void for_each_way(std::size_t inner, const LaterRange& range, std::size_t outer, Visitor visit) {
     const std::int64_t compute = (costs_.compute(outer) - costs_.compute(inner)).count();
-    for (std::uint32_t replicas = goal_.min_replicas; replicas <= goal_.most_replicas; ++replicas) {
+    for (std::uint32_t replicas = goal_.min_replicas; replicas <= goal_.max_replicas; ++replicas) {
       const std::int64_t least =
           goal_.objective == PartitionObjective::load ? compute / replicas : 0;
       const std::uint32_t first = range.low > replicas ? range.low - replicas : 0;

@@ -26,16 +26,16 @@ struct SearchWork {
 /// What is searched for.
 struct SearchGoal {
   PartitionObjective objective = PartitionObjective::load;
-  Duration most_load = Duration::max();
-  Bytes most_memory{INT64_MAX};
+  Duration max_load = Duration::max();
+  Bytes max_memory{INT64_MAX};
   std::uint32_t accelerators = 1;
   bool use_all = false;
   std::uint32_t min_replicas = 1;
-  std::uint32_t most_replicas = 1;
+  std::uint32_t max_replicas = 1;
 
   /// The objective's value of a finished stage; nullopt if it is not allowed.
   [[nodiscard]] std::optional<std::int64_t> value(const PartitionStage& stage) const {
-    if (stage.load > most_load || stage.memory > most_memory) return std::nullopt;
+    if (stage.load > max_load || stage.memory > max_memory) return std::nullopt;
     return objective == PartitionObjective::load ? stage.load.count() : stage.memory.count();
   }
 };
@@ -47,7 +47,7 @@ struct SearchGoal {
 
 /// The best partition whose stages lie between down-sets of `sets`; nullopt if none is allowed.
 /// Cost: at worst all pairs of sets. A set is only looked at if accelerators before and behind it
-/// suffice for the work there at most_load each, so a tight bound leaves few.
+/// suffice for the work there at max_load each, so a tight bound leaves few.
 [[nodiscard]] std::optional<FoundStages> best_stages(const DownSets& sets,
                                                      const StageCosts& costs,
                                                      const SearchGoal& goal,

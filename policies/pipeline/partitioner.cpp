@@ -22,10 +22,10 @@ using detail::SearchGoal;
 using detail::StageCosts;
 
 /// Down-sets times accelerators that a table may have: 16 bytes each.
-constexpr std::size_t most_table_entries = std::size_t{1} << 24;
+constexpr std::size_t max_table_entries = std::size_t{1} << 24;
 
 /// Pairs of prefixes that a search among them may look at: some seconds.
-constexpr std::uint64_t most_pairs = std::uint64_t{1} << 28;
+constexpr std::uint64_t max_pairs = std::uint64_t{1} << 28;
 /// Down-sets of a first search, whose result bounds that among all.
 constexpr std::size_t quick_down_sets = 1500;
 
@@ -49,7 +49,7 @@ class Partitioning {
       tried_ = {.sets = &chain_, .costs = &chain_costs_};
       return;
     }
-    sets_.emplace(groups_.count, groups_.edges, request.most_down_sets);
+    sets_.emplace(groups_.count, groups_.edges, request.max_down_sets);
     if (!fits(*sets_)) {
       sets_.reset();
       return;
@@ -67,10 +67,10 @@ class Partitioning {
     goal.accelerators = request_.accelerators;
     goal.use_all = request_.use_all;
     goal.min_replicas = request_.min_replicas;
-    goal.most_replicas = request_.most_replicas;
-    if (request_.memory_limit > Bytes{0}) goal.most_memory = request_.memory_limit;
-    if (goal.use_all && groups_.count * goal.most_replicas < goal.accelerators &&
-        goal.min_replicas == goal.most_replicas) {
+    goal.max_replicas = request_.max_replicas;
+    if (request_.memory_limit > Bytes{0}) goal.max_memory = request_.memory_limit;
+    if (goal.use_all && groups_.count * goal.max_replicas < goal.accelerators &&
+        goal.min_replicas == goal.max_replicas) {
       refuse_stages();
     }
     const std::optional<FoundStages> fastest = search(goal);
@@ -78,9 +78,9 @@ class Partitioning {
     const bool by_memory = request_.objective == PartitionObjective::memory;
     const double factor = by_memory ? 1.0 + request_.load_slack : 1.0;
     goal.objective = PartitionObjective::memory;
-    goal.most_load = std::max(Duration{fastest->value},
-                              Duration{static_cast<std::int64_t>(
-                                  std::min(9e18, factor * static_cast<double>(fastest->value)))});
+    goal.max_load = std::max(Duration{fastest->value},
+                             Duration{static_cast<std::int64_t>(
+                                 std::min(9e18, factor * static_cast<double>(fastest->value)))});
     const std::optional<FoundStages> smallest = search(goal);
     return result(smallest ? *smallest : *fastest);
   }
@@ -93,7 +93,7 @@ class Partitioning {
   };
 
   [[nodiscard]] bool fits(const DownSets& sets) const {
-    return sets.size() * (request_.accelerators + std::size_t{1}) <= most_table_entries;
+    return sets.size() * (request_.accelerators + std::size_t{1}) <= max_table_entries;
   }
   [[nodiscard]] const DownSets& sets() const { return tried_.sets ? *tried_.sets : chain_; }
   [[nodiscard]] bool complete() const { return tried_.sets != nullptr && tried_.sets->complete(); }
@@ -104,17 +104,17 @@ class Partitioning {
     if (goal.objective == PartitionObjective::load) {
       // What a quick search finds bounds the work of every stage of a better one.
       const auto bound_by = [&goal](const std::optional<FoundStages>& found) {
-        if (found) goal.most_load = std::min(goal.most_load, Duration{found->value});
+        if (found) goal.max_load = std::min(goal.max_load, Duration{found->value});
       };
       quick = detail::filled_stages(chain_, chain_costs_, goal, work_);
       bound_by(quick);
       if (few_) bound_by(detail::best_stages(*few_, *few_costs_, goal, work_));
     }
     if (tried_.sets == &chain_ &&
-        detail::pairs_of_prefixes(chain_costs_, chain_.size(), goal, most_pairs) == most_pairs) {
+        detail::pairs_of_prefixes(chain_costs_, chain_.size(), goal, max_pairs) == max_pairs) {
       // Too many to try. What is as fast as can be is proven all the same, its memory as it comes.
       if (goal.objective == PartitionObjective::memory &&
-          request_.objective == PartitionObjective::load && goal.most_load < Duration::max()) {
+          request_.objective == PartitionObjective::load && goal.max_load < Duration::max()) {
         return std::nullopt;
       }
       if (!quick || Duration{quick->value} > lower_bound()) tried_ = {};
@@ -142,7 +142,7 @@ class Partitioning {
 
   [[noreturn]] void refuse_memory(SearchGoal goal) {
     goal.objective = PartitionObjective::memory;
-    goal.most_memory = Bytes{INT64_MAX};
+    goal.max_memory = Bytes{INT64_MAX};
     const std::optional<FoundStages> least = search(goal);
     if (!least) {
       throw InfeasibleError(fmt::format(
@@ -150,7 +150,7 @@ class Partitioning {
           "stage\n  leave the number of accelerators open, or allow more replicas",
           graph_.name,
           request_.accelerators,
-          request_.most_replicas));
+          request_.max_replicas));
     }
     throw InfeasibleError(
         fmt::format("layers \"{}\": no partition for {} accelerators fits their memory: the best "
@@ -190,8 +190,8 @@ class Partitioning {
   [[nodiscard]] Duration lower_bound() const {
     const Duration all = chain_costs_.compute(chain_.size() - 1);
     std::int64_t bound = ceil_div(all.count(), std::int64_t{request_.accelerators});
-    for (const Duration own : chain_costs_.least_loads()) {
-      bound = std::max(bound, ceil_div(own.count(), std::int64_t{request_.most_replicas}));
+    for (const Duration own : chain_costs_.min_loads()) {
+      bound = std::max(bound, ceil_div(own.count(), std::int64_t{request_.max_replicas}));
     }
     return Duration{bound};
   }
@@ -233,7 +233,7 @@ PartitionResult partition_layers(const LayerGraph& graph,
                                  const PartitionRequest& request,
                                  const PartitionProgress& progress) {
   SCHEDLAB_EXPECTS(request.accelerators > 0 && request.min_replicas > 0, graph.name);
-  SCHEDLAB_EXPECTS(request.most_replicas >= request.min_replicas, graph.name);
+  SCHEDLAB_EXPECTS(request.max_replicas >= request.min_replicas, graph.name);
   SCHEDLAB_EXPECTS(request.load_slack >= 0 && !graph.layers.empty(), graph.name);
   using detail::MergeUntimed;
   const auto search = [&](MergeUntimed untimed) {

@@ -27,9 +27,9 @@ enum class PartitionObjective : std::uint8_t {
 /// A cut that is to be found.
 struct PartitionRequest {
   std::uint32_t accelerators = 1;
-  bool use_all = false;             ///< else as many of them as make the objective smallest
-  std::uint32_t min_replicas = 1;   ///< of one stage
-  std::uint32_t most_replicas = 1;  ///< of one stage, not below min_replicas
+  bool use_all = false;            ///< else as many of them as make the objective smallest
+  std::uint32_t min_replicas = 1;  ///< of one stage
+  std::uint32_t max_replicas = 1;  ///< of one stage, not below min_replicas
   StageRules rules{};
   Bytes memory_limit{};  ///< of one accelerator; 0: none
   PartitionObjective objective = PartitionObjective::load;
@@ -41,7 +41,7 @@ struct PartitionRequest {
   /// all such layers a second time, and the better result is taken.
   std::optional<bool> merge_untimed{};
   std::vector<std::vector<LayerId>> together{};  ///< layers that have to share a stage
-  std::size_t most_down_sets = 40000;            ///< more than that are not all tried
+  std::size_t max_down_sets = 40000;             ///< more than that are not all tried
 };
 
 enum class PartitionMethod : std::uint8_t {

@@ -101,7 +101,7 @@ void StageCosts::add_prefixes() {
   }
 }
 
-std::vector<Duration> StageCosts::least_loads() const {
+std::vector<Duration> StageCosts::min_loads() const {
   std::vector<Duration> loads;
   std::vector<std::map<std::uint32_t, Duration>> received(of_group_.size());  // by writing group
   std::vector<std::map<std::uint32_t, Duration>> sent(of_group_.size());      // by reading group

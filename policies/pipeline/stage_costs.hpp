@@ -29,7 +29,7 @@ class StageCosts {
   /// No stage with the group has a lower load on one accelerator: its work and, of each output that
   /// it reads, the cheaper of the transfer and of having its group, too; of each of its own the
   /// cheaper of the transfer and of having all groups that read it.
-  [[nodiscard]] std::vector<Duration> least_loads() const;
+  [[nodiscard]] std::vector<Duration> min_loads() const;
 
   struct Parts {
     PartitionStage stage{};  ///< without layers, replicas, synchronization, load and memory

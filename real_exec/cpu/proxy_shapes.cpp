@@ -43,11 +43,11 @@ std::int64_t product_count(const Kernel& kernel) {
 }
 
 std::size_t proxy_elements(const TaskGraph& graph) {
-  std::size_t wanted = least_proxy_elements;
+  std::size_t wanted = min_proxy_elements;
   for (const Operation& operation : graph.operations()) {
     for (const Kernel& kernel : operation.kernels) {
       const std::size_t largest = largest_operand(kernel);
-      if (largest > most_proxy_elements / 4) {
+      if (largest > max_proxy_elements / 4) {
         throw InfeasibleError(
             fmt::format("operation {} has an operand of {} elements: too large for a proxy, whose "
                         "data are at most 1 GiB; let it spin instead",
@@ -57,7 +57,7 @@ std::size_t proxy_elements(const TaskGraph& graph) {
       wanted = std::max(wanted, 16 * largest);
     }
   }
-  return std::min(wanted, most_proxy_elements);
+  return std::min(wanted, max_proxy_elements);
 }
 
 std::size_t operand_place(const TaskGraph& graph,

@@ -13,9 +13,9 @@
 namespace schedlab::detail {
 
 // What stand-ins have in common, whatever runs them.
-inline constexpr std::size_t most_proxy_elements = std::size_t{1} << 28U;  ///< 1 GiB of fp32
+inline constexpr std::size_t max_proxy_elements = std::size_t{1} << 28U;  ///< 1 GiB of fp32
 /// So that operands of small kernels do not overlap.
-inline constexpr std::size_t least_proxy_elements = std::size_t{1} << 20U;
+inline constexpr std::size_t min_proxy_elements = std::size_t{1} << 20U;
 /// Is the kernel a matrix product of a known shape?
 [[nodiscard]] bool is_product(const Kernel& kernel);
 /// Products of the kernel's shape side by side; of a product at least 1.

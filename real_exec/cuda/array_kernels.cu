@@ -6,8 +6,7 @@ namespace schedlab::detail {
 namespace {
 
 constexpr int threads_per_block = 128;
-constexpr int most_blocks =
-    1024;  // assumed: fills any device; longer arrays are gone over in steps
+constexpr int max_blocks = 1024;  // assumed: fills any device; longer arrays are gone over in steps
 
 constexpr int sum_columns = 32;  // of a block: one warp reads 128 neighbouring bytes
 constexpr int sum_rows = 8;
@@ -118,7 +117,7 @@ __global__ void round_kernel(const float* from, __nv_bfloat16* to, long long ele
 
 unsigned blocks_for(long long elements) {
   const long long blocks = (elements + threads_per_block - 1) / threads_per_block;
-  return static_cast<unsigned>(blocks > most_blocks ? most_blocks : blocks);
+  return static_cast<unsigned>(blocks > max_blocks ? max_blocks : blocks);
 }
 
 }  // namespace

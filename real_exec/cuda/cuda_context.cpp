@@ -17,7 +17,7 @@ namespace schedlab {
 namespace {
 
 constexpr const char* connections_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
-constexpr std::uint32_t most_connections = 32;  // CUDA C++ Programming Guide, environment variables
+constexpr std::uint32_t max_connections = 32;  // CUDA C++ Programming Guide, environment variables
 
 /// The driver's own library, which comes with the driver and never with a toolkit.
 void* driver_library() {
@@ -49,11 +49,11 @@ bool context_exists(int device) {
 }
 
 void set_connections(int device, std::uint32_t connections) {
-  if (connections < 1 || connections > most_connections) {
+  if (connections < 1 || connections > max_connections) {
     throw InputError({.file = "connections",
                       .pointer = {},
                       .found = std::to_string(connections),
-                      .expected = fmt::format("1 to {}", most_connections),
+                      .expected = fmt::format("1 to {}", max_connections),
                       .hint = {}});
   }
   const std::string wanted = std::to_string(connections);
@@ -172,7 +172,7 @@ std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& 
   DeviceProperties& properties = context->properties;
   properties.name = found.reason;
   check_cuda(
-      cudaDeviceGetStreamPriorityRange(&properties.least_priority, &properties.greatest_priority),
+      cudaDeviceGetStreamPriorityRange(&properties.min_priority, &properties.greatest_priority),
       "cudaDeviceGetStreamPriorityRange");
   properties.units = static_cast<std::uint32_t>(attribute(cudaDevAttrMultiProcessorCount, device));
   std::size_t free = 0;

@@ -141,7 +141,7 @@ void CudaProxyWork::Implementation::make_arrays() {
     detail::round_to_bf16(operands_.data(), operands_low_.data(), elements, nullptr);
   }
   // Room for several results side by side, so that tasks at once do not share lines of a cache.
-  results_ = DeviceArray<float>(std::max(4 * largest_result, detail::least_proxy_elements));
+  results_ = DeviceArray<float>(std::max(4 * largest_result, detail::min_proxy_elements));
   host_ = detail::PinnedArray<std::byte>(host_bytes);
   pageable_.resize(pageable_bytes);
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -175,8 +175,8 @@ CudaProxyWork::Implementation::SpinShape CudaProxyWork::Implementation::spin_sha
     if (grid.block.threads > 0) shape.grid.threads = grid.block.threads;
     shape.grid.shared_memory = grid.block.shared_memory;
   }
-  constexpr unsigned most_threads = 1024;  // of a block, every compute capability
-  const unsigned per_unit = shape.grid.threads > most_threads ||
+  constexpr unsigned max_threads = 1024;  // of a block, every compute capability
+  const unsigned per_unit = shape.grid.threads > max_threads ||
                                     shape.grid.shared_memory > context_->shared_memory_per_block
                                 ? 0
                                 : detail::spin_blocks_per_unit(shape.grid);
@@ -188,7 +188,7 @@ CudaProxyWork::Implementation::SpinShape CudaProxyWork::Implementation::spin_sha
                     shape.grid.threads,
                     shape.grid.shared_memory,
                     context_->properties.name,
-                    most_threads,
+                    max_threads,
                     context_->shared_memory_per_block));
   }
   shape.waves = ceil_div(shape.grid.blocks, std::int64_t{per_unit} * context_->properties.units);

@@ -13,8 +13,8 @@
 namespace schedlab::detail {
 namespace {
 
-constexpr int most_suggestions = 8;  // assumed: later ones are rarely the fastest
-constexpr int timed_runs = 5;        // assumed: events tell half a microsecond
+constexpr int max_suggestions = 8;  // assumed: later ones are rarely the fastest
+constexpr int timed_runs = 5;       // assumed: events tell half a microsecond
 
 /// The library's own default, and what memory of cudaMalloc has at least (CUDA C++ Programming
 /// Guide, device memory accesses).
@@ -220,7 +220,7 @@ void LtProducts::choose(Shape& shape, const Call& call, bool measuring) const {
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a.data));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c));
-  std::array<cublasLtMatmulHeuristicResult_t, most_suggestions> suggested{};
+  std::array<cublasLtMatmulHeuristicResult_t, max_suggestions> suggested{};
   int count = 0;
   const cublasStatus_t status = library_.suggest(handle_,
                                                  shape.operation,
@@ -229,7 +229,7 @@ void LtProducts::choose(Shape& shape, const Call& call, bool measuring) const {
                                                  shape.result,
                                                  shape.result,
                                                  preference.get(),
-                                                 most_suggestions,
+                                                 max_suggestions,
                                                  suggested.data(),
                                                  &count);
   if (status != CUBLAS_STATUS_NOT_SUPPORTED) {

@@ -7,7 +7,7 @@ namespace schedlab::detail {
 namespace {
 
 constexpr unsigned threads_per_block = 256;
-constexpr unsigned most_blocks =
+constexpr unsigned max_blocks =
     1024;  // assumed: fills any device; longer arrays are gone over in steps
 
 __device__ unsigned long long global_timer() {
@@ -63,7 +63,7 @@ __global__ void pattern_kernel(float* to, long long elements) {
 unsigned blocks_for(long long elements) {
   const long long blocks = (elements + threads_per_block - 1) / threads_per_block;
   if (blocks < 1) return 1;
-  return blocks > most_blocks ? most_blocks : static_cast<unsigned>(blocks);
+  return blocks > max_blocks ? max_blocks : static_cast<unsigned>(blocks);
 }
 
 }  // namespace

@@ -340,13 +340,13 @@ std::vector<TaskSpan> StreamMachine::spans(Time until) const {
 }
 
 std::string StreamMachine::describe_queues() const {
-  constexpr std::size_t most_shown = 8;
+  constexpr std::size_t max_shown = 8;
   std::string text;
   std::size_t shown = 0;
   for (const StreamId id : streams_.ids()) {
     const Stream& stream = streams_[id];
     if (stream.items.empty()) continue;
-    if (shown++ == most_shown) {
+    if (shown++ == max_shown) {
       text += "\n  ...";
       break;
     }

@@ -43,17 +43,17 @@ bool UnfinishedTasks::empty() const {
 }
 
 std::string UnfinishedTasks::names() const {
-  constexpr std::size_t most_named = 8;
+  constexpr std::size_t max_named = 8;
   std::string text;
   std::size_t count = 0;
   for (const Stream& stream : streams_) {
     for (std::size_t i = stream.complete; i < stream.tasks.size(); ++i) {
-      if (count++ < most_named) {
+      if (count++ < max_named) {
         text += fmt::format("{}{}", text.empty() ? "" : ", ", graph_.name(stream.tasks[i]));
       }
     }
   }
-  if (count > most_named) text += fmt::format(" and {} more", count - most_named);
+  if (count > max_named) text += fmt::format(" and {} more", count - max_named);
   return text;
 }
 

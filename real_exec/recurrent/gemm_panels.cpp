@@ -182,16 +182,16 @@ template <std::ptrdiff_t rows, std::ptrdiff_t panels, Left left>
   compute<rows, panels, left>(tile);
 }
 
-constexpr std::size_t most_rows = 8;
-constexpr std::size_t most_panels = 3;
+constexpr std::size_t max_rows = 8;
+constexpr std::size_t max_panels = 3;
 
 /// Functions by [panels - 1][rows - 1].
 struct Kernels {
   using Function = void (*)(const Tile&);
   std::ptrdiff_t rows = 1;
   std::ptrdiff_t panels = 1;
-  std::array<std::array<Function, most_rows>, most_panels> by_rows{};
-  std::array<std::array<Function, most_rows>, most_panels> by_features{};
+  std::array<std::array<Function, max_rows>, max_panels> by_rows{};
+  std::array<std::array<Function, max_rows>, max_panels> by_features{};
 };
 
 // NOLINTBEGIN(bugprone-macro-parentheses): names of templates take none

@@ -16,7 +16,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::int64_t most_classes = 100'000;
+constexpr std::int64_t max_classes = 100'000;
 
 /// Reads the lines of one file, and knows where it is.
 class LabelledCsv {
@@ -70,7 +70,7 @@ class LabelledCsv {
                  "{}, the class and the values of a {} sample", wanted, to_string(result_.shape)));
     }
     const double label = number(take_field(line));
-    if (label != std::floor(label) || label < 0 || label >= static_cast<double>(most_classes)) {
+    if (label != std::floor(label) || label < 0 || label >= static_cast<double>(max_classes)) {
       reject(fmt::format("class {}", label), "a whole number from 0");
     }
     result_.labels.push_back(static_cast<std::int32_t>(label));

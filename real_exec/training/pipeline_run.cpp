@@ -124,7 +124,7 @@ class PipelineRunner {
                             .started = done.record.hosts.front().started,
                             .ended = done.record.hosts.back().ended});
       records_.push_back(std::move(done.record));
-      if (records_.size() > most_records) records_.erase(records_.begin());
+      if (records_.size() > max_records) records_.erase(records_.begin());
       if (round == 0 && options_.verified_rounds > 0) {
         first_gradients = gather_net(rank_, training_, link_, true);
       }
@@ -141,7 +141,7 @@ class PipelineRunner {
   }
 
  private:
-  static constexpr std::size_t most_records = 200;  // of which one is kept in the end
+  static constexpr std::size_t max_records = 200;  // of which one is kept in the end
 
   void gather_rounds() {
     std::string mine;

@@ -20,7 +20,7 @@ constexpr int window_in_gzip_wrapper = 15 + 16;  // zlib: the largest window
 constexpr std::size_t input_size = std::size_t{1} << 18U;
 // A profile of 26 MB shrinks to a 20th; deflate can at best shrink to a 1032nd (zlib's manual).
 constexpr std::uint64_t harmless_size = std::uint64_t{64} << 20U;  // assumed
-constexpr std::uint64_t most_growth = 400;                         // assumed
+constexpr std::uint64_t max_growth = 400;                          // assumed
 
 /// zlib's own types do not go with a class that is moved; it is not.
 class GzipSource final : public ByteSource {
@@ -44,8 +44,8 @@ class GzipSource final : public ByteSource {
     while (given == 0 && !ended_) given = inflate_some(to, room);
     given_ += given;
     if (given_ > limit_.bytes) refuse_growth(fmt::format("more than {} bytes", limit_.bytes));
-    if (!limit_.chosen && given_ > harmless_size && given_ / most_growth > taken_) {
-      refuse_growth(fmt::format("more than {} times its size", most_growth));
+    if (!limit_.chosen && given_ > harmless_size && given_ / max_growth > taken_) {
+      refuse_growth(fmt::format("more than {} times its size", max_growth));
     }
     return given;
   }

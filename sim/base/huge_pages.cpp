@@ -15,13 +15,13 @@ namespace {
 /// be.
 constexpr std::uintptr_t huge_page = std::uintptr_t{2} << 20U;
 /// Below it a table is in cache, or soon read again. Assumed.
-constexpr std::size_t least_bytes = std::size_t{4} << 20U;
+constexpr std::size_t min_bytes = std::size_t{4} << 20U;
 
 }  // namespace
 
 void ask_for_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (bytes < least_bytes) return;
+  if (bytes < min_bytes) return;
   // Whole huge pages only: what lies before and behind belongs to others.
   const auto begin = std::bit_cast<std::uintptr_t>(data);
   const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page;

@@ -76,13 +76,13 @@ std::string EventEngine<Source, Sharing>::collective_text(const Stream& stream) 
 
 template <class Source, class Sharing>
 void EventEngine<Source, Sharing>::report_deadlock() const {
-  constexpr std::size_t most_lines = 24;
+  constexpr std::size_t max_lines = 24;
   const Plan& plan = source_.plan();
   std::string text = fmt::format("the run cannot go on after {:.3f} us; what everybody waits for:",
                                  to_us(devices_.now()));
   std::size_t lines = 0;
   const auto add = [&](const std::string& line) {
-    if (++lines <= most_lines) text += "\n  " + line;
+    if (++lines <= max_lines) text += "\n  " + line;
   };
   for (std::uint32_t h = 0; h < scratch_.hosts.size(); ++h) {
     const HostThread& host = scratch_.hosts[h];
@@ -99,7 +99,7 @@ void EventEngine<Source, Sharing>::report_deadlock() const {
     const Stream& stream = scratch_.streams[s];
     const bool node = stream.graph_node && stream.running_span != nil;
     if (stream.pending_items == 0 && !node) continue;
-    if (lines >= most_lines) {  // the text is costly with many ranks
+    if (lines >= max_lines) {  // the text is costly with many ranks
       ++lines;
       continue;
     }
@@ -113,7 +113,7 @@ void EventEngine<Source, Sharing>::report_deadlock() const {
                     stream.pending_tasks,
                     collective_text(stream)));
   }
-  if (lines > most_lines) text += fmt::format("\n  ... and {} more", lines - most_lines);
+  if (lines > max_lines) text += fmt::format("\n  ... and {} more", lines - max_lines);
   throw InfeasibleError(text);
 }
 

@@ -16,16 +16,16 @@
 namespace schedlab {
 namespace {
 
-constexpr double most_runs = 100'000;
-constexpr double most_items = 1e9;
-constexpr double most_copies = 100'000;  // each is a task
+constexpr double max_runs = 100'000;
+constexpr double max_items = 1e9;
+constexpr double max_copies = 100'000;  // each is a task
 
 OptionSpec runs_option() {
   return {.name = "runs",
           .default_value = std::int64_t{1},
           .doc = "Runs of the workload one after another; the host waits for the end of each.",
           .minimum = 1,
-          .maximum = most_runs};
+          .maximum = max_runs};
 }
 
 std::vector<OptionSpec> two_thread_options() {
@@ -53,7 +53,7 @@ std::vector<OptionSpec> graph_options() {
            .default_value = std::int64_t{0},
            .doc = "Load again after so many runs, because the shapes have changed; 0: never.",
            .minimum = 0,
-           .maximum = most_runs}};
+           .maximum = max_runs}};
 }
 
 std::vector<OptionSpec> sink_options() {
@@ -62,7 +62,7 @@ std::vector<OptionSpec> sink_options() {
                          std::int64_t value,
                          const char* doc,
                          double minimum,
-                         double maximum = most_items) {
+                         double maximum = max_items) {
     options.push_back(
         {.name = name, .default_value = value, .doc = doc, .minimum = minimum, .maximum = maximum});
   };
@@ -78,7 +78,7 @@ std::vector<OptionSpec> sink_options() {
         0,
         "Inputs that are not zero-copy: each is copied by a task before each run.",
         0,
-        most_copies);
+        max_copies);
   options.push_back({.name = "copied_mib",
                      .default_value = 0.0,
                      .doc = "Size of the copied inputs in all.",

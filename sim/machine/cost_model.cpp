@@ -104,10 +104,10 @@ void add_staging(const Operation& operation, const Device& device, CostTable::En
     const Bandwidth rate = device.rates.staging > Bandwidth{0.0} ? device.rates.staging : link;
     if (rate <= Bandwidth{0.0}) continue;  // the cost model has refused it, or copies are free
     const Bytes bytes = std::max(kernel.bytes_read, kernel.bytes_written);
-    constexpr double most_seconds = 1e5;  // no sum of durations may leave 64 bits
+    constexpr double max_seconds = 1e5;  // no sum of durations may leave 64 bits
     const double seconds = static_cast<double>(bytes.count()) / rate.count();
     (to_device ? entry.staging_before : entry.staging_after) +=
-        seconds < most_seconds ? bytes / rate : round_up_seconds(most_seconds);
+        seconds < max_seconds ? bytes / rate : round_up_seconds(max_seconds);
   }
 }
 

@@ -22,7 +22,7 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
 std::uint32_t warps_of(const BlockShape& shape) {
   return ceil_div(shape.threads, warp_size);
 }
-std::uint32_t most_blocks(const SmLimits& limits) {
+std::uint32_t max_blocks(const SmLimits& limits) {
   return limits.blocks != 0 ? limits.blocks : limits.threads / warp_size;
 }
 std::uint32_t allocated_shared_memory(const BlockShape& shape, const SmLimits& limits) {
@@ -41,9 +41,9 @@ std::uint32_t by_registers(const BlockShape& shape, const SmLimits& limits) {
 
 std::uint32_t by_shared_memory(const BlockShape& shape, const SmLimits& limits) {
   if (limits.shared_memory == 0) return unlimited;
-  const std::uint32_t most_asked =
+  const std::uint32_t max_asked =
       limits.shared_memory_per_block != 0 ? limits.shared_memory_per_block : limits.shared_memory;
-  if (shape.shared_memory > most_asked) return 0;
+  if (shape.shared_memory > max_asked) return 0;
   const std::uint32_t taken = allocated_shared_memory(shape, limits);
   return taken == 0 ? unlimited : limits.shared_memory / taken;
 }
@@ -57,12 +57,12 @@ std::int32_t part(std::int32_t whole, std::uint32_t of) {
 Occupancy occupancy(const BlockShape& shape, const SmLimits& limits) {
   SCHEDLAB_EXPECTS(shape.threads >= 1 && limits.known(),
                    "occupancy needs the threads of the block and of the unit");
-  if (shape.threads > most_threads_per_block) return {.blocks = 0};
+  if (shape.threads > max_threads_per_block) return {.blocks = 0};
   Occupancy result{.blocks = limits.threads / warp_size / warps_of(shape)};
   const auto cap = [&result](std::uint32_t blocks, OccupancyBound bound) {
     if (blocks < result.blocks) result = {.blocks = blocks, .bound = bound};
   };
-  cap(most_blocks(limits), OccupancyBound::blocks);
+  cap(max_blocks(limits), OccupancyBound::blocks);
   cap(by_registers(shape, limits), OccupancyBound::registers);
   cap(by_shared_memory(shape, limits), OccupancyBound::shared_memory);
   return result;
@@ -93,7 +93,7 @@ UnitResources unit_resources(const SmLimits& limits) {
   UnitResources unit{.slots = unit_slots};
   if (!limits.known()) return unit;
   unit.warps = static_cast<std::int32_t>(limits.threads / warp_size);
-  unit.blocks = static_cast<std::int32_t>(most_blocks(limits));
+  unit.blocks = static_cast<std::int32_t>(max_blocks(limits));
   unit.registers = static_cast<std::int32_t>(limits.registers);
   unit.shared_memory = static_cast<std::int32_t>(limits.shared_memory);
   return unit;

@@ -12,7 +12,7 @@ namespace schedlab {
 /// Threads that are scheduled together; so on every CUDA device so far.
 inline constexpr std::uint32_t warp_size = 32;
 /// CUDA C++ Programming Guide, technical specifications per compute capability: since 2.0.
-inline constexpr std::uint32_t most_threads_per_block = 1024;
+inline constexpr std::uint32_t max_threads_per_block = 1024;
 
 /// Which resource keeps more blocks off a unit.
 enum class OccupancyBound : std::uint8_t { threads, blocks, registers, shared_memory };

@@ -118,8 +118,7 @@ class Reader : private plan_json::Document {
   }
 
   void read_messages(const json& messages) {
-    constexpr auto most_bytes =
-        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    constexpr auto max_bytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     const auto host = [&](const json& message, const std::string& pointer, const char* key) {
       const std::uint64_t number = number_at(message, pointer, key, index_limit);
       if (number >= host_count_) {
@@ -137,7 +136,7 @@ class Reader : private plan_json::Document {
       spec.from = host(messages[i], pointer, "from");
       spec.to = host(messages[i], pointer, "to");
       spec.bytes =
-          Bytes{static_cast<std::int64_t>(number_at(messages[i], pointer, "bytes", most_bytes))};
+          Bytes{static_cast<std::int64_t>(number_at(messages[i], pointer, "bytes", max_bytes))};
       plan_.messages.push_back(spec);
     }
   }

@@ -114,8 +114,8 @@ Plan repeat_plan(const Plan& once, const RepeatOptions& options) {
     throw InfeasibleError(
         fmt::format("plan \"{}\" sends messages and cannot be run several times", once.policy));
   }
-  constexpr std::uint64_t most_tasks = std::numeric_limits<std::uint32_t>::max();
-  if (std::uint64_t{options.runs} * options.tasks >= most_tasks) {
+  constexpr std::uint64_t max_tasks = std::numeric_limits<std::uint32_t>::max();
+  if (std::uint64_t{options.runs} * options.tasks >= max_tasks) {
     throw InfeasibleError(fmt::format(
         "{} runs of {} tasks are more tasks than can be numbered", options.runs, options.tasks));
   }

@@ -8,8 +8,8 @@ using schema::Json;
 
 /// "100 90 80".
 Cell list_cell(const Json& list) {
-  constexpr std::size_t most_shown = 64;
-  if (!list.is_array() || list.empty() || list.size() > most_shown) return {};
+  constexpr std::size_t max_shown = 64;
+  if (!list.is_array() || list.empty() || list.size() > max_shown) return {};
   std::string all;
   for (const Json& item : list) {
     if (!all.empty()) all += ' ';

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
 /// More counter points than this are replaced by the means of as many slices: no screen shows more.
-constexpr std::size_t most_counter_points = 4000;
+constexpr std::size_t max_counter_points = 4000;
 constexpr std::uint32_t host_process = 1;
 
 [[nodiscard]] std::int64_t picoseconds(Time time) {
@@ -318,15 +318,15 @@ class Writer {
 
   void write_counters() {
     const std::vector<UtilizationPoint> points = utilization_over_time(document_);
-    if (points.size() <= most_counter_points) {
+    if (points.size() <= max_counter_points) {
       for (const UtilizationPoint& point : points) {
         write_counter(static_cast<double>(picoseconds(point.at)), point.utilization, point.running);
       }
       return;
     }
-    const std::vector<UtilizationSlice> slices = utilization_in_slices(points, most_counter_points);
+    const std::vector<UtilizationSlice> slices = utilization_in_slices(points, max_counter_points);
     const double width = static_cast<double>(picoseconds(document_.trace.ended)) /
-                         static_cast<double>(most_counter_points);
+                         static_cast<double>(max_counter_points);
     for (std::size_t i = 0; i < slices.size(); ++i) {
       write_counter(static_cast<double>(i) * width, slices[i].utilization, slices[i].running);
     }
@@ -340,15 +340,15 @@ class Writer {
   }
 
   void write_memory(DeviceId device, const DeviceMemory& memory) {
-    if (memory.curve.size() <= most_counter_points) {
+    if (memory.curve.size() <= max_counter_points) {
       for (const MemoryPoint& point : memory.curve) {
         write_memory_counter(device, static_cast<double>(picoseconds(point.at)), point.held);
       }
       return;
     }
-    const auto slices = memory_in_slices(memory.curve, document_.trace.ended, most_counter_points);
+    const auto slices = memory_in_slices(memory.curve, document_.trace.ended, max_counter_points);
     const double width = static_cast<double>(picoseconds(document_.trace.ended)) /
-                         static_cast<double>(most_counter_points);
+                         static_cast<double>(max_counter_points);
     for (std::size_t i = 0; i < slices.size(); ++i) {
       write_memory_counter(device, static_cast<double>(i) * width, slices[i]);
     }

@@ -68,10 +68,10 @@ enum class Resource : std::uint8_t {
 
 /// The least of the resource that the task needs in `unit_class`, 0 if some device can run it
 /// elsewhere.
-[[nodiscard]] UnitTime least_unit_time(const Problem& problem,
-                                       TaskId task,
-                                       UnitClassId unit_class,
-                                       Resource resource) {
+[[nodiscard]] UnitTime min_unit_time(const Problem& problem,
+                                     TaskId task,
+                                     UnitClassId unit_class,
+                                     Resource resource) {
   UnitTime least = ~UnitTime{0};
   for (const DeviceId device : problem.platform.devices.ids()) {
     const CostTable::Entry& entry = problem.costs.entry(task, device);
@@ -157,7 +157,7 @@ enum class Resource : std::uint8_t {
     for (const Resource resource : resources_of(problem.platform.sharing)) {
       UnitTime needed = 0;
       for (const auto& [task, count] : tasks) {
-        needed += count * least_unit_time(problem, task, unit_class, resource);
+        needed += count * min_unit_time(problem, task, unit_class, resource);
       }
       work = std::max(work, needed);
     }

@@ -16,7 +16,7 @@ namespace schedlab {
 namespace {
 
 constexpr std::uint32_t never = TensorLife::never;
-constexpr std::size_t most_named_holders = 5;
+constexpr std::size_t max_named_holders = 5;
 
 /// What begins or ends its life with one span.
 struct Change {
@@ -246,7 +246,7 @@ void expect_memory_suffices(const std::vector<DeviceMemory>& memory) {
     if (!device.exceeded()) continue;
     std::string named;
     Bytes rest = device.peak;
-    for (std::size_t i = 0; i < std::min(most_named_holders, device.holders.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(max_named_holders, device.holders.size()); ++i) {
       const MemoryHolder& holder = device.holders[i];
       named += fmt::format("{}{} {} ({} tensor{})",
                            i == 0 ? "" : ", ",

@@ -42,9 +42,9 @@ class TextBuffer {
   template <std::integral Integer>
   requires(!std::same_as<Integer, char> && !std::same_as<Integer, bool>) TextBuffer& operator<<(
       Integer value) {
-    constexpr std::size_t most_digits = 24;
-    char* const to = room_for(most_digits);
-    used_ += static_cast<std::size_t>(std::to_chars(to, to + most_digits, value).ptr - to);
+    constexpr std::size_t max_digits = 24;
+    char* const to = room_for(max_digits);
+    used_ += static_cast<std::size_t>(std::to_chars(to, to + max_digits, value).ptr - to);
     return *this;
   }
   /// "null" for infinities and NaN, which JSON does not have.

@@ -11,12 +11,12 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t most_shown_findings = 10;
+constexpr std::size_t max_shown_findings = 10;
 
 }  // namespace
 
 std::string findings_text(const std::vector<Finding>& findings, const std::string& prefix) {
-  const std::size_t shown = std::min(findings.size(), most_shown_findings);
+  const std::size_t shown = std::min(findings.size(), max_shown_findings);
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) {
     text += fmt::format(

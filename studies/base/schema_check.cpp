@@ -25,12 +25,12 @@ using nlohmann::json;
 using Words = std::vector<std::string>;
 using Verdict = std::optional<InputProblem>;  // nullopt: fits
 
-constexpr std::size_t most_listed = 24;
+constexpr std::size_t max_listed = 24;
 
 /// Where the list is, if it is too long for the message.
 std::string hint_of(const std::string& word, const Words& names) {
   std::string meant = did_you_mean(word, names);
-  if (!meant.empty() || names.size() <= most_listed) return meant;
+  if (!meant.empty() || names.size() <= max_listed) return meant;
   return "schedlab list and schedlab schema have all of them";
 }
 
@@ -45,12 +45,12 @@ InputProblem problem(const std::string& pointer,
 /// All names, or of very many those that are like the word: the closest spelling, then those that
 /// share a part with it ("unit" of "sm_unit_count").
 std::string allowed_names(const std::string& word, const Words& names) {
-  constexpr std::size_t most_alike = 6;
+  constexpr std::size_t max_alike = 6;
   constexpr std::size_t shortest_part = 3;
-  if (names.size() <= most_listed) return one_of(names);
+  if (names.size() <= max_listed) return one_of(names);
   Words alike;
   const auto add = [&](const std::string& name) {
-    if (alike.size() < most_alike && std::find(alike.begin(), alike.end(), name) == alike.end()) {
+    if (alike.size() < max_alike && std::find(alike.begin(), alike.end(), name) == alike.end()) {
       alike.push_back(name);
     }
   };

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t interpolation_points = 9;  // assumed: times are nearly linear in the length
 /// Each round simulates lengths that were interpolated before; two or three are needed.
-constexpr int most_rounds = 20;  // assumed
+constexpr int max_rounds = 20;  // assumed
 
 }  // namespace
 
@@ -78,7 +78,7 @@ BucketBoundaries optimal_boundaries(const LengthDistribution& data,
     steps.refine(boundaries(rule, data));
   }
   BucketBoundaries best = boundaries(BoundaryRule::optimal, batches);
-  for (int round = 0; round < most_rounds && steps.refine(best); ++round) {
+  for (int round = 0; round < max_rounds && steps.refine(best); ++round) {
     best = boundaries(BoundaryRule::optimal, batches);
   }
   return best;

@@ -25,7 +25,7 @@ Json data(const char* kind,
   Json all{{"kind", {{"const", kind}}}, {"label", schema::text("name in results")}};
   all.update(properties);
   if (std::string{kind} != "file") {
-    all["sequences"] = schema::integer(1, most_sequences, "how many are drawn");
+    all["sequences"] = schema::integer(1, max_sequences, "how many are drawn");
     all["seed"] = schema::integer(0, INT64_MAX, "of the draws; 1 if left out");
     required.emplace_back("sequences");
   }
@@ -121,7 +121,7 @@ std::string bucket_spec_schema() {
                      "as the workload's option; keep_backward if left out; auto: all but keep_all, "
                      "to be compared")},
        {"checkpoints", schema::integer(0, largest_size, "of optimal; 0: as many as sqrt")},
-       {"ranks", schema::integer(1, most_ranks, "data parallel; 1 if left out")},
+       {"ranks", schema::integer(1, max_ranks, "data parallel; 1 if left out")},
        {"sorting",
         schema::word(sorting_names(),
                      "of a chunk before it is cut into batches; by_length if left out")}},
@@ -147,7 +147,7 @@ std::string bucket_spec_schema() {
                   {"scenario", scenario},
                   {"network", network()},
                   {"chunk_sequences",
-                   schema::integer(0, most_sequences, "read and sorted together; 0: all")},
+                   schema::integer(0, max_sequences, "read and sorted together; 0: all")},
                   {"incomplete",
                    schema::word({"keep", "drop"}, "batches that a chunk does not fill; keep")},
                   {"seed", schema::integer(0, INT64_MAX, "of both shuffles; 1")},

@@ -20,13 +20,13 @@ constexpr std::array<Recompute, 5> compared{Recompute::keep_all,
                                             Recompute::data_drop,
                                             Recompute::sqrt,
                                             Recompute::optimal};
-constexpr int most_doublings = 8;  // assumed: of machines without a limit
+constexpr int max_doublings = 8;  // assumed: of machines without a limit
 
 /// Batches of one choice: multiples in powers of two, and the largest that fits.
 std::set<std::int64_t> batches_of(const BucketSpec& spec, Bytes capacity, std::int64_t largest) {
   std::set<std::int64_t> batches;
   std::int64_t batch = spec.batch_multiple;
-  for (int i = 0; i <= most_doublings; ++i, batch *= 2) {
+  for (int i = 0; i <= max_doublings; ++i, batch *= 2) {
     if (capacity.count() > 0 && batch > largest) break;
     batches.insert(batch);
   }

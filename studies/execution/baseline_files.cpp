@@ -51,7 +51,7 @@ Json to_json(const BaselineVariant& variant) {
                                  {"streams", variant.in_flight->streams},
                                  {"busy_us", to_us(variant.in_flight->busy)},
                                  {"mean", variant.in_flight->mean},
-                                 {"most", variant.in_flight->most}};
+                                 {"max", variant.in_flight->max}};
   }
   return json;
 }
@@ -103,8 +103,8 @@ std::string baseline_schema() {
        {"runs_us", list(time)}},
       {"call", "median_us", "min_us", "max_us", "runs_us"});
   const Json in_flight = schema::object(
-      {{"kernels", count}, {"streams", count}, {"busy_us", time}, {"mean", time}, {"most", count}},
-      {"kernels", "streams", "busy_us", "mean", "most"});
+      {{"kernels", count}, {"streams", count}, {"busy_us", time}, {"mean", time}, {"max", count}},
+      {"kernels", "streams", "busy_us", "mean", "max"});
   const Json variant = schema::object({{"algorithm", text},
                                        {"launch", {{"enum", {"eager", "graph_launch"}}}},
                                        {"note", text},
@@ -190,7 +190,7 @@ std::string baseline_text(const Baselines& baselines) {
             variant.in_flight->kernels,
             variant.in_flight->streams,
             variant.in_flight->mean,
-            variant.in_flight->most);
+            variant.in_flight->max);
       }
       text += '\n';
     }

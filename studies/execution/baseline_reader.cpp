@@ -44,7 +44,7 @@ BaselineVariant variant_from(const Json& json) {
                          .streams = found.at("streams"),
                          .busy = from_us(found.at("busy_us")),
                          .mean = found.at("mean"),
-                         .most = found.at("most")};
+                         .max = found.at("max")};
   }
   return variant;
 }

@@ -20,7 +20,7 @@ namespace {
 /// Traces that are held while measuring: enough for the median not to be lost.
 constexpr std::size_t held_traces = 9;
 /// Share of the time for probes between rounds, those at the ends of groups apart.
-constexpr double most_probing = 0.03;
+constexpr double max_probing = 0.03;
 
 /// A number in [0, size) for each place, in seeded random order (Fisher and Yates).
 std::vector<std::size_t> shuffled(std::size_t size, Rng& rng) {
@@ -113,7 +113,7 @@ class Probes {
   void between_rounds(std::size_t group, std::uint32_t round, bool always) {
     if (!answers_) return;
     const double now = seconds();
-    if (!always && spent_s_ > most_probing * now) return;
+    if (!always && spent_s_ > max_probing * now) return;
     try {
       auto reading = measurer_.probe();
       answers_ = reading.has_value();

@@ -54,9 +54,9 @@ std::optional<OtherLoad::Reading> OtherLoad::read() {
 }
 
 std::optional<double> OtherLoad::share() const {
-  constexpr double least_s = 0.1;  // ten steps of the counters
+  constexpr double min_s = 0.1;  // ten steps of the counters
   const std::optional<Reading> now = read();
-  if (!begin_ || !now || now->wall_s - begin_->wall_s < least_s) return std::nullopt;
+  if (!begin_ || !now || now->wall_s - begin_->wall_s < min_s) return std::nullopt;
   const double others = (now->busy_s - begin_->busy_s) - (now->own_s - begin_->own_s);
   return std::clamp(others / (now->cores * (now->wall_s - begin_->wall_s)), 0.0, 1.0);
 }

@@ -36,10 +36,10 @@ class LabelledCosts final : public CostModel {
       sum.share += document.tasks[task].share;
       sum.tasks += 1;
     }
-    constexpr double least_share = 1e-6;  // an estimate has some
+    constexpr double min_share = 1e-6;  // an estimate has some
     for (const OperationId id : sums.ids()) {
       const double mean = sums[id].tasks > 0 ? sums[id].share / sums[id].tasks : 1.0;
-      shares_[&graph.operations()[id]] = std::clamp(mean, least_share, 1.0);
+      shares_[&graph.operations()[id]] = std::clamp(mean, min_share, 1.0);
     }
   }
   [[nodiscard]] std::string_view name() const override { return "labelled"; }

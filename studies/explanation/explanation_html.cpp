@@ -15,7 +15,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t most_region_rows = 200;
+constexpr std::size_t max_region_rows = 200;
 
 double fraction(Duration part, Duration whole) {
   return whole == Duration{0} ? 0.0 : to_us(part) / to_us(whole);
@@ -151,7 +151,7 @@ class ExplanationPage {
       names.emplace_back(to_string(static_cast<DeviceBound>(i)));
     }
     begin(names);
-    for (std::size_t i = 0; i < std::min(where_.regions.size(), most_region_rows); ++i) {
+    for (std::size_t i = 0; i < std::min(where_.regions.size(), max_region_rows); ++i) {
       const RegionShare& region = where_.regions[i];
       std::vector<std::string> cells{region.value < 0
                                          ? fmt::format("no {}", region.tag)
@@ -161,10 +161,10 @@ class ExplanationPage {
       row("td", cells);
     }
     end();
-    if (where_.regions.size() > most_region_rows) {
+    if (where_.regions.size() > max_region_rows) {
       element("p",
               fmt::format("{} more regions are in explain.json.",
-                          where_.regions.size() - most_region_rows),
+                          where_.regions.size() - max_region_rows),
               "note");
     }
   }

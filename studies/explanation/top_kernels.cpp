@@ -97,12 +97,12 @@ std::vector<KernelTotal> kernel_totals(const ExplainedRun& run) {
     KernelTotal& total = place->second;
     if (added) {
       total.operation = run.graph.operations()[operation].name;
-      total.least_slack = slack[span.task];
+      total.min_slack = slack[span.task];
     }
     ++total.tasks;
     total.running += span.duration();
     if (slack[span.task] == Duration{0}) total.no_slack += span.duration();
-    total.least_slack = std::min(total.least_slack, slack[span.task]);
+    total.min_slack = std::min(total.min_slack, slack[span.task]);
   }
   std::vector<KernelTotal> result;
   result.reserve(totals.size());
@@ -124,7 +124,7 @@ std::string kernel_totals_text(const std::vector<KernelTotal>& totals, std::size
                         width,
                         total.tasks,
                         to_us(total.running),
-                        to_us(total.least_slack));
+                        to_us(total.min_slack));
   }
   return text;
 }
@@ -132,7 +132,7 @@ std::string kernel_totals_text(const std::vector<KernelTotal>& totals, std::size
 Table kernel_totals_table(const std::vector<KernelTotal>& totals) {
   Table table;
   for (const char* name :
-       {"operation", "tasks", "running_us", "running_without_slack_us", "least_slack_us"}) {
+       {"operation", "tasks", "running_us", "running_without_slack_us", "min_slack_us"}) {
     table.columns.push_back({name});
   }
   for (const KernelTotal& total : totals) {
@@ -140,7 +140,7 @@ Table kernel_totals_table(const std::vector<KernelTotal>& totals) {
                           Cell{std::int64_t{total.tasks}},
                           Cell{to_us(total.running)},
                           Cell{to_us(total.no_slack)},
-                          Cell{to_us(total.least_slack)}});
+                          Cell{to_us(total.min_slack)}});
   }
   return table;
 }

@@ -14,9 +14,9 @@ namespace schedlab {
 struct KernelTotal {
   std::string operation;
   std::uint32_t tasks = 0;
-  Duration running{0};      ///< sum of durations
-  Duration no_slack{0};     ///< of those that could not have ended later
-  Duration least_slack{0};  ///< by how much any of them could have ended later, at least
+  Duration running{0};    ///< sum of durations
+  Duration no_slack{0};   ///< of those that could not have ended later
+  Duration min_slack{0};  ///< by how much any of them could have ended later, at least
 };
 
 /// By how much each task could have ended later without anything else that the trace shows being

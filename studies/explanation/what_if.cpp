@@ -24,12 +24,12 @@
 namespace schedlab {
 namespace {
 
-constexpr double most_scaling = 1e6;  // of durations, when looking for the break-even
-constexpr int scaling_steps = 60;     // halvings; the interval ends below a picosecond
+constexpr double max_scaling = 1e6;  // of durations, when looking for the break-even
+constexpr int scaling_steps = 60;    // halvings; the interval ends below a picosecond
 /// Assumed: what the checker may look at, calls times streams, and bytes of clocks: streams
 /// squared.
-constexpr std::size_t most_checked_calls = 1'000'000'000;
-constexpr std::size_t most_checked_streams = 4000;
+constexpr std::size_t max_checked_calls = 1'000'000'000;
+constexpr std::size_t max_checked_streams = 4000;
 
 class WhatIfStudy {
  public:
@@ -91,8 +91,8 @@ class WhatIfStudy {
                                       const Platform& platform,
                                       const Plan& plan) {
     const std::size_t streams = plan.streams.size();
-    unchecked_ = streams > most_checked_streams ||
-                 streams * (plan.call_count() + graph.edge_count()) > most_checked_calls;
+    unchecked_ = streams > max_checked_streams ||
+                 streams * (plan.call_count() + graph.edge_count()) > max_checked_calls;
     if (unchecked_) return {};
     const auto found = check(graph, platform, plan, {.max_findings = 1, .check_memory = false});
     return found.empty() ? std::string{} : found.front().message;
@@ -281,7 +281,7 @@ class WhatIfStudy {
     // The device's time grows with the factor, so that halving the interval finds where they meet.
     double low = 0;
     double high = 1;
-    while (high < most_scaling && with_free_host(free, high) < host) high *= 2;
+    while (high < max_scaling && with_free_host(free, high) < host) high *= 2;
     for (int i = 0; i < scaling_steps; ++i) {
       const double middle = (low + high) / 2;
       (with_free_host(free, middle) < host ? low : high) = middle;

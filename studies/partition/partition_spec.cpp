@@ -109,7 +109,7 @@ class SpecReader {
     rules.in_flight =
         static_cast<InFlight>(std::find(words.begin(), words.end(), in_flight) - words.begin());
     rules.parameter_copies = root_.value("parameter_copies", rules.parameter_copies);
-    request.most_replicas = root_.value("most_replicas", request.most_replicas);
+    request.max_replicas = root_.value("max_replicas", request.max_replicas);
     request.use_all = root_.value("use_all", false);
     request.memory_limit =
         root_.contains("memory_limit_gib")
@@ -122,7 +122,7 @@ class SpecReader {
     if (root_.contains("merge_untimed") && root_.at("merge_untimed").is_boolean()) {
       request.merge_untimed = root_.at("merge_untimed").get<bool>();
     }
-    request.most_down_sets = root_.value("most_down_sets", request.most_down_sets);
+    request.max_down_sets = root_.value("max_down_sets", request.max_down_sets);
     if (root_.contains("together")) request.together = layer_lists("/together");
   }
 
@@ -197,8 +197,8 @@ class SpecReader {
   /// So many stages, all with as many replicas.
   void read_stage_count(const Json& accelerators) {
     const auto stages = root_.at("stages").get<std::uint32_t>();
-    if (root_.contains("most_replicas")) {
-      refuse("/most_replicas", "it beside a number of stages", "\"replicas\": of each of them");
+    if (root_.contains("max_replicas")) {
+      refuse("/max_replicas", "it beside a number of stages", "\"replicas\": of each of them");
     }
     if (root_.contains("replicas") && !root_.at("replicas").is_number()) {
       refuse("/replicas", "a list", "one number: the replicas of each of the stages");
@@ -217,7 +217,7 @@ class SpecReader {
     spec_.accelerators = {stages * replicas};
     spec_.request.use_all = true;
     spec_.request.min_replicas = replicas;
-    spec_.request.most_replicas = replicas;
+    spec_.request.max_replicas = replicas;
   }
 
   /// Without a link of its own the machine's network is used: the slowest way between neighbours,

@@ -18,7 +18,7 @@ namespace {
 
 using Json = schema::Json;
 
-constexpr std::int64_t most_accelerators = 100'000;
+constexpr std::int64_t max_accelerators = 100'000;
 constexpr std::int64_t largest_bytes = 1'000'000'000'000'000;  // as in graph files
 
 Json models() {
@@ -46,7 +46,7 @@ std::vector<std::string> cost_model_names() {
 
 std::string partition_spec_schema() {
   const Json names = schema::list(schema::list(schema::text("name of a layer")));
-  const Json count = schema::integer(1, most_accelerators, "how many");
+  const Json count = schema::integer(1, max_accelerators, "how many");
   const Json link =
       schema::object({{"bandwidth_gb_per_s", schema::number("between two stages; 0: no time")},
                       {"latency_us", schema::number("of each transfer; 0")}},
@@ -54,7 +54,7 @@ std::string partition_spec_schema() {
                      "between stages; none: the machine's network, or the time that layers say");
   const Json stages{{"anyOf",
                      Json::array({schema::word({"auto"}, "they are found; the default"),
-                                  schema::integer(1, most_accelerators, "found, exactly so many"),
+                                  schema::integer(1, max_accelerators, "found, exactly so many"),
                                   schema::list(schema::integer(1, largest_bytes, "layers"),
                                                "layers per stage, in their order"),
                                   schema::list(schema::list(schema::text("name of a layer")),
@@ -79,7 +79,7 @@ std::string partition_spec_schema() {
                    {{"anyOf",
                      Json::array({schema::integer(1, 1000, "of each of the stages; 1"),
                                   schema::list(count, "of each of your own stages")})}}},
-                  {"most_replicas", schema::integer(1, 1000, "of one stage; 1")},
+                  {"max_replicas", schema::integer(1, 1000, "of one stage; 1")},
                   {"link", link},
                   {"transfers",
                    schema::word({"added", "overlapped"},
@@ -101,7 +101,7 @@ std::string partition_spec_schema() {
                    {{"anyOf",
                      Json::array({schema::word({"auto"}, "both are tried; the default"),
                                   schema::flag("layers without time go with what they read")})}}},
-                  {"most_down_sets", schema::integer(2, 100'000, "that are all tried; 40000")}},
+                  {"max_down_sets", schema::integer(2, 100'000, "that are all tried; 40000")}},
                  {"layers"},
                  "layers of a model that are put on stages of a pipeline"))
       .dump(2);
@@ -128,7 +128,7 @@ std::string layers_schema() {
       {"collectives",
        schema::list(schema::object(
            {{"pass", schema::word({"forward", "backward_data", "backward_weight"}, "which")},
-            {"kernels", schema::integer(0, most_accelerators, "of the pass, before it")},
+            {"kernels", schema::integer(0, max_accelerators, "of the pass, before it")},
             {"operation", schema::word(enum_names<CollectiveOp>(), "what it does")},
             {"bytes", schema::integer(0, largest_bytes, "as in graph files")}},
            {"pass", "operation", "bytes"},
@@ -144,7 +144,7 @@ std::string layers_schema() {
                            {"description", schema::text("where it comes from")},
                            {"samples", schema::integer(1, largest_bytes, "in a microbatch; 1")},
                            {"tensor_parallel",
-                            schema::integer(1, most_accelerators, "ranks that share a layer; 1")},
+                            schema::integer(1, max_accelerators, "ranks that share a layer; 1")},
                            {"layers",
                             schema::list(schema::object(layer, {"name"}, "in the model's order"))}},
                           {"layers"},

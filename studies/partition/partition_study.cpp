@@ -151,7 +151,7 @@ PartitionStudy run_partition_study(const PartitionSpec& spec,
     } else {
       PartitionRequest request = spec.request;
       request.accelerators = accelerators;
-      request.most_replicas = std::min(request.most_replicas, accelerators);
+      request.max_replicas = std::min(request.max_replicas, accelerators);
       row.result = partition_layers(spec.graph, spec.times, request, watched);
     }
     study.rows.push_back(std::move(row));
@@ -167,7 +167,7 @@ std::string partition_json(const PartitionStudy& study) {
 
 std::string partition_text(const PartitionStudy& study) {
   const LayerGraph& graph = study.spec->graph;
-  constexpr std::size_t most_stages = 40;
+  constexpr std::size_t max_stages = 40;
   std::string text;
   for (const PartitionRow& row : study.rows) {
     const std::vector<PartitionStage>& stages = row.result.partition.stages;
@@ -179,7 +179,7 @@ std::string partition_text(const PartitionStudy& study) {
                         "compute",
                         "transfers",
                         "memory");
-    for (std::size_t i = 0; i < std::min(stages.size(), most_stages); ++i) {
+    for (std::size_t i = 0; i < std::min(stages.size(), max_stages); ++i) {
       const PartitionStage& stage = stages[i];
       text += fmt::format("{:>5}  {:>8}  {:>12}  {:>12}  {:>12}  {:>12}  {}\n",
                           i,
@@ -190,8 +190,8 @@ std::string partition_text(const PartitionStudy& study) {
                           readable(stage.memory),
                           layers_of(graph, stage));
     }
-    if (stages.size() > most_stages) {
-      text += fmt::format("  ... {} more stages\n", stages.size() - most_stages);
+    if (stages.size() > max_stages) {
+      text += fmt::format("  ... {} more stages\n", stages.size() - max_stages);
     }
     for (const TiedStages& tied : tied_stages(graph, row.result.partition)) {
       text += fmt::format("shared parameters \"{}\" ({}) are on stages {}\n",

@@ -19,7 +19,7 @@ namespace schedlab {
 namespace {
 
 /// Nobody could read a picture of more, and their kernels are gigabytes of JSON.
-constexpr std::size_t most_shown_layers = 5000;
+constexpr std::size_t max_shown_layers = 5000;
 
 RunFiles write_partition_files(const std::filesystem::path& folder, const PartitionStudy& study) {
   RunFiles files;
@@ -29,14 +29,14 @@ RunFiles write_partition_files(const std::filesystem::path& folder, const Partit
   };
   write("partition.json", partition_json(study));
   const std::size_t layers = study.spec->graph.layers.size();
-  const bool shown = layers <= most_shown_layers;
+  const bool shown = layers <= max_shown_layers;
   if (shown) {
     write("layers.json", write_layers_json(study.spec->graph));
   } else {
     files.notices.push_back(
         fmt::format("{} layers are neither drawn nor written to layers.json, at most {} would be",
                     layers,
-                    most_shown_layers));
+                    max_shown_layers));
   }
   for (const PartitionRow& row : study.rows) {
     const std::string suffix =

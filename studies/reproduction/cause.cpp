@@ -18,7 +18,7 @@ namespace {
 
 /// Effects below this are not worth a sentence.
 constexpr double visible_effect = 1.03;
-constexpr std::size_t most_axes = 3;
+constexpr std::size_t max_axes = 3;
 
 std::optional<std::size_t> column_of(const Table& table, std::string_view name) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -107,7 +107,7 @@ std::string cause_of(const Table& table,
   std::vector<std::string> sentences;
   std::vector<std::string> axes;
   for (const AxisEffect& effect : effects) {
-    if (effect.effect < visible_effect || axes.size() == most_axes) break;
+    if (effect.effect < visible_effect || axes.size() == max_axes) break;
     axes.push_back(axis_words(effect));
   }
   if (!axes.empty()) sentences.push_back(fmt::format("Decided by {}.", fmt::join(axes, ", ")));

@@ -25,7 +25,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint64_t most_checked = 10'000;
+constexpr std::uint64_t max_checked = 10'000;
 
 void expect_regular_file(const std::string& path,
                          const std::string& spec_file,
@@ -351,7 +351,7 @@ std::string Components::policy_name(std::uint64_t index) const {
 
 void Components::check_all() const {
   const auto each = [&](Part part, const auto& check) {
-    const std::uint64_t count = std::min(grid_.part_count(part), most_checked);
+    const std::uint64_t count = std::min(grid_.part_count(part), max_checked);
     for (std::uint64_t i = 0; i < count; ++i) check(i);
   };
   each(Part::workload, [&](std::uint64_t i) {

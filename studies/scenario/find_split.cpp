@@ -10,7 +10,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::int64_t most_slices = 64;  // assumed: far more than chips have core groups
+constexpr std::int64_t max_slices = 64;  // assumed: far more than chips have core groups
 
 }  // namespace
 
@@ -19,7 +19,7 @@ AutoSplit find_split(const std::function<ScenarioResult(std::int64_t slices)>& s
   AutoSplit found;
   Duration best = Duration::max();
   int no_faster = 0;
-  for (std::int64_t slices = 1; slices <= most_slices && no_faster < split_patience; ++slices) {
+  for (std::int64_t slices = 1; slices <= max_slices && no_faster < split_patience; ++slices) {
     if (stop_requested(stop)) throw Interrupted("stopped");
     const ScenarioResult result = simulate(slices);
     found.tried.push_back({.split = slices,

@@ -26,8 +26,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most_shown_tasks = 12;
-constexpr std::size_t most_shown_operations = 40;
+constexpr std::size_t max_shown_tasks = 12;
+constexpr std::size_t max_shown_operations = 40;
 constexpr std::size_t longest_shown_name = 60;  // those of kernels have hundreds of letters
 
 /// Totals of one operation over its tasks.
@@ -92,11 +92,11 @@ std::string one_line(std::string name) {
 /// All, in the order of the graph; of very many, as profiles have, those that take longest.
 std::vector<OperationTotal> shown_operations(const Statistics& s) {
   std::vector<OperationTotal> result = s.operations;
-  if (result.size() <= most_shown_operations) return result;
+  if (result.size() <= max_shown_operations) return result;
   std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
     return a.duration > b.duration;
   });
-  result.resize(most_shown_operations);
+  result.resize(max_shown_operations);
   return result;
 }
 
@@ -135,14 +135,14 @@ void print_text(std::ostream& out, const GraphInput& input, const Statistics& s)
                        total.mebibytes,
                        to_us(total.duration));
   }
-  if (s.operations.size() > most_shown_operations) {
+  if (s.operations.size() > max_shown_operations) {
     out << fmt::format("  and {} more that take less\n",
-                       s.operations.size() - most_shown_operations);
+                       s.operations.size() - max_shown_operations);
   }
   std::vector<std::string> names = path_names(input, s);
   for (std::string& name : names) name = one_line(name);
   const std::size_t length = names.size();
-  if (length > most_shown_tasks) names.resize(most_shown_tasks);
+  if (length > max_shown_tasks) names.resize(max_shown_tasks);
   out << fmt::format(
       "on {}:\n  one after another  {:.3f} us\n  critical path      {:.3f} us, {} tasks: "
       "{:.40}{}\n  work over units    {:.3f} us\n",
@@ -151,7 +151,7 @@ void print_text(std::ostream& out, const GraphInput& input, const Statistics& s)
       to_us(s.bounds.critical_path),
       length,
       fmt::join(names, ", "),
-      length > most_shown_tasks ? ", ..." : "",
+      length > max_shown_tasks ? ", ..." : "",
       to_us(s.bounds.work));
 }
 

@@ -32,7 +32,7 @@ std::vector<Finding> RecentChecks::check(std::uint64_t number,
                                          const Platform& platform,
                                          const Plan& plan,
                                          const CheckOptions& options) {
-  if (graph->task_count() > most_recent_tasks)
+  if (graph->task_count() > max_recent_tasks)
     return schedlab::check(*graph, platform, plan, options);
   checker::PlainFacts facts = checker::plain_facts(platform, options);
   const Entry* const last = entries_.find(number);

@@ -22,7 +22,7 @@ const Plan& RecentPlans::plan(std::uint64_t number,
                               const Policy& policy,
                               const std::shared_ptr<const TaskGraph>& graph,
                               const Problem& problem) {
-  if (graph->task_count() > most_recent_tasks) return unkept_ = policy.plan(problem);
+  if (graph->task_count() > max_recent_tasks) return unkept_ = policy.plan(problem);
   Entry* const last = entries_.find(number);
   const bool same_graph = last != nullptr && last->graph == graph && last->number == number;
   if (same_graph && lasts_as_long(last->durations, problem.costs)) return last->plan;

@@ -8,7 +8,7 @@
 namespace schedlab {
 
 /// What larger graphs need is not kept: finding it again takes longer than what it spares.
-inline constexpr std::size_t most_recent_tasks = 4096;
+inline constexpr std::size_t max_recent_tasks = 4096;
 
 /// A table of what was found last for each of many numbers (of policies, say); numbers that are
 /// equal modulo 4096 share a place. Holds no more than 32 MiB: then it is emptied. An Entry has
@@ -18,17 +18,17 @@ class RecentSlots {
  public:
   /// What is at the place of `number`, which may be of another one; nullptr: nothing yet.
   [[nodiscard]] Entry* find(std::uint64_t number) {
-    return entries_.empty() ? nullptr : &entries_[number % most_entries];
+    return entries_.empty() ? nullptr : &entries_[number % max_entries];
   }
 
   /// The place of `number`, for something of so many bytes.
   [[nodiscard]] Entry& make_room(std::uint64_t number, std::size_t bytes) {
-    if (entries_.empty() || bytes_ + bytes > most_bytes) {
+    if (entries_.empty() || bytes_ + bytes > max_bytes) {
       entries_.clear();  // so that memory is given back
-      entries_.resize(most_entries);
+      entries_.resize(max_entries);
       bytes_ = 0;
     }
-    Entry& entry = entries_[number % most_entries];
+    Entry& entry = entries_[number % max_entries];
     bytes_ += bytes - entry.bytes;
     entry.number = number;
     entry.bytes = bytes;
@@ -36,8 +36,8 @@ class RecentSlots {
   }
 
  private:
-  static constexpr std::size_t most_entries = 4096;
-  static constexpr std::size_t most_bytes = std::size_t{32} << 20U;
+  static constexpr std::size_t max_entries = 4096;
+  static constexpr std::size_t max_bytes = std::size_t{32} << 20U;
 
   std::vector<Entry> entries_;
   std::size_t bytes_ = 0;

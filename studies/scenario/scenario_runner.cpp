@@ -140,13 +140,13 @@ void ScenarioRunner::converge_costs(const Scenario& scenario,
 void ScenarioRunner::slow_for_shared_core(const FullRun& run, const SimulationOptions& options) {
   const std::uint32_t workers = run.scenario.sharing_workers;
   if (workers == 0) return;
-  constexpr double most_taken = 0.5;  // a host that polls without end still leaves the worker half
+  constexpr double max_taken = 0.5;  // a host that polls without end still leaves the worker half
   Duration busy{0};
   for (const HostSpan& span : recording_.trace.hosts)
     busy += span.ended - span.started - span.blocked;
   const double capacity = workers * to_seconds(recording_.trace.makespan());
   if (capacity <= 0) return;
-  const double taken = std::min(to_seconds(busy) / capacity, most_taken / workers);
+  const double taken = std::min(to_seconds(busy) / capacity, max_taken / workers);
   const auto [steps, nominal] = run.simulated(plan_);
   IdVector<TaskId, Duration> durations = nominal.costs.durations();
   for (Duration& duration : durations) {

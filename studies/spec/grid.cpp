@@ -16,7 +16,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint64_t most_scenarios = 1'000'000'000'000;
+constexpr std::uint64_t max_scenarios = 1'000'000'000'000;
 
 std::uint32_t bit(Part part) {
   return 1U << static_cast<unsigned>(part);
@@ -31,7 +31,7 @@ std::uint32_t parts_touched(Part part) {
 
 /// Product that stops growing beyond the limit.
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  return a > most_scenarios / std::max<std::uint64_t>(b, 1) ? most_scenarios + 1 : a * b;
+  return a > max_scenarios / std::max<std::uint64_t>(b, 1) ? max_scenarios + 1 : a * b;
 }
 
 std::optional<Part> part_from(const std::string& key) {
@@ -100,7 +100,7 @@ void Grid::compile_list(Choice& list, const std::string& path, Part part, bool a
   for (const JsonNode& item : list.node->items) {
     list.prefix.push_back(total);
     list.children.push_back(compile(item, path, part, false));
-    total = std::min(total + list.children.back().count, most_scenarios + 1);
+    total = std::min(total + list.children.back().count, max_scenarios + 1);
   }
   list.count = total;
   if (always) {
@@ -194,7 +194,7 @@ void Grid::number_scenarios() {
     dimensions_[i].stride = size_;
     size_ = times(size_, dimensions_[i].count);
   }
-  if (size_ > most_scenarios) {
+  if (size_ > max_scenarios) {
     throw InputError({.file = file_,
                       .pointer = "/",
                       .found = "a grid of more than 10^12 scenarios",

@@ -11,7 +11,7 @@ const std::vector<OptionSpec>& ranks_options() {
        .default_value = std::int64_t{1},
        .doc = "Number of ranks, each one host process with one device.",
        .minimum = 1,
-       .maximum = static_cast<double>(most_ranks),
+       .maximum = static_cast<double>(max_ranks),
        .required = true},
       {.name = "bucket_mib",
        .default_value = 25.0,

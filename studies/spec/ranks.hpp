@@ -9,7 +9,7 @@
 
 namespace schedlab {
 
-inline constexpr std::int64_t most_ranks = 1'000'000;
+inline constexpr std::int64_t max_ranks = 1'000'000;
 
 /// The scenario key "ranks": the workload on several ranks, data parallel.
 struct RanksChoice {

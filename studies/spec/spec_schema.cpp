@@ -170,7 +170,7 @@ Json ranks_item() {
   Json object = object_schema(option_properties(ranks_options()), {"count"});
   object["description"] =
       "data parallel: the workload on so many ranks, gradients summed over all of them";
-  const Json count{{"type", "integer"}, {"minimum", 1}, {"maximum", most_ranks}};
+  const Json count{{"type", "integer"}, {"minimum", 1}, {"maximum", max_ranks}};
   return Json{{"anyOf", Json::array({count, std::move(object)})}};
 }
 

@@ -10,9 +10,9 @@
 namespace schedlab {
 namespace {
 
-constexpr double most_cv = 2.0;
-constexpr double most_normal_cv = 0.3;  // beyond, cutting off at 0 would move the mean
-constexpr double as_duration = -1.0;    // a kind without a value of its own
+constexpr double max_cv = 2.0;
+constexpr double max_normal_cv = 0.3;  // beyond, cutting off at 0 would move the mean
+constexpr double as_duration = -1.0;   // a kind without a value of its own
 
 std::string cv_key(const std::string& kind) {
   return kind + "_cv";
@@ -34,12 +34,12 @@ std::vector<OptionSpec> make_options() {
        .default_value = 0.0,
        .doc = "standard deviation over mean of the duration of each task, drawn task by task",
        .minimum = 0,
-       .maximum = most_cv},
+       .maximum = max_cv},
       {.name = "host_call_cv",
        .default_value = 0.0,
        .doc = "the same of the call costs of a host thread, drawn once per run",
        .minimum = 0,
-       .maximum = most_cv},
+       .maximum = max_cv},
       {.name = "straggler_probability",
        .default_value = 0.0,
        .doc = "that a device is slow, drawn once per run and device",
@@ -55,17 +55,17 @@ std::vector<OptionSpec> make_options() {
                        .default_value = as_duration,
                        .doc = "duration_cv of tasks of kind " + kind + "; -1: as duration_cv",
                        .minimum = as_duration,
-                       .maximum = most_cv});
+                       .maximum = max_cv});
   }
   return options;
 }
 
 void expect_cv(const std::string& key, double cv, NoiseLaw law) {
-  if (law != NoiseLaw::normal || cv <= most_normal_cv) return;
+  if (law != NoiseLaw::normal || cv <= max_normal_cv) return;
   throw InputError({.file = {},
                     .pointer = "/" + key,
                     .found = fmt::format("{} with the law normal", cv),
-                    .expected = fmt::format("at most {}", most_normal_cv),
+                    .expected = fmt::format("at most {}", max_normal_cv),
                     .hint = "a normal law that wide has negative durations; use lognormal"});
 }
 

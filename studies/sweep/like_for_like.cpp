@@ -10,7 +10,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint64_t most_examined = 10'000;  // alternatives, as in Components::check_all()
+constexpr std::uint64_t max_examined = 10'000;  // alternatives, as in Components::check_all()
 
 LowerBounds of_graph(LowerBounds bounds) {
   bounds.host_issue = {};
@@ -26,14 +26,14 @@ bool valid(const ScenarioResult& result) {
 ResultLayout result_layout(const Components& components, const Grid& grid) {
   ResultLayout layout{.sampled = grid.part_value(Part::variability, 0).has_value()};
   if (!components.compares_like_for_like()) return layout;
-  const std::uint64_t policies = std::min(grid.own_count(Part::policy), most_examined);
+  const std::uint64_t policies = std::min(grid.own_count(Part::policy), max_examined);
   std::set<Granularity> wanted;
   for (std::uint64_t i = 0; i < policies; ++i) {
     const std::uint64_t scenario = grid.with_part(0, Part::policy, i);
     wanted.insert(components.policy(grid.part_index(scenario, Part::policy))->granularity());
   }
   if (wanted.size() < 2) return layout;
-  const std::uint64_t workloads = std::min(grid.part_count(Part::workload), most_examined);
+  const std::uint64_t workloads = std::min(grid.part_count(Part::workload), max_examined);
   for (std::uint64_t i = 0; i < workloads; ++i) {
     if (!components.follows_policy(i)) continue;
     layout.granularities.assign(wanted.begin(), wanted.end());

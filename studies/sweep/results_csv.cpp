@@ -181,12 +181,12 @@ std::vector<Column> csv_columns(const ResultsStore& store, bool with_speed_up) {
 
 Table results_table(const ResultsStore& store,
                     const std::optional<Baseline>& baseline,
-                    std::uint64_t most_rows) {
+                    std::uint64_t max_rows) {
   Table table;
   table.columns = csv_columns(store, baseline.has_value());
   const RowShape shape(store, baseline);
   store.for_each([&](std::uint64_t scenario, const std::vector<Cell>& cells) {
-    if (table.rows.size() < most_rows) table.rows.push_back(shape.row(scenario, cells));
+    if (table.rows.size() < max_rows) table.rows.push_back(shape.row(scenario, cells));
   });
   return table;
 }

@@ -25,10 +25,10 @@ struct ResultsDigest {
 /// Columns of results.csv: scenario, the axes, speed_up (only with a baseline), the numbers.
 [[nodiscard]] std::vector<Column> csv_columns(const ResultsStore& store, bool with_speed_up);
 
-/// The first `most_rows` rows as one table, in the order of the scenarios.
+/// The first `max_rows` rows as one table, in the order of the scenarios.
 [[nodiscard]] Table results_table(const ResultsStore& store,
                                   const std::optional<Baseline>& baseline,
-                                  std::uint64_t most_rows);
+                                  std::uint64_t max_rows);
 
 /// Writes all rows, sorted by scenario, a few at a time; the file appears when it is complete.
 /// Equal results give equal bytes.

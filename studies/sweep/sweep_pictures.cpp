@@ -24,8 +24,8 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint64_t most_drawn_rows = 20'000;
-constexpr std::size_t most_report_timelines = 12;
+constexpr std::uint64_t max_drawn_rows = 20'000;
+constexpr std::size_t max_report_timelines = 12;
 
 /// Rows with a note that begins so.
 std::size_t noted(const Table& table, std::string_view beginning) {
@@ -137,7 +137,7 @@ std::vector<ReportFigure> draw_timelines(const SweepPictures& sweep,
     const std::string name = fmt::format("timelines/scenario_{}.svg", scenario);
     std::string svg = draw_timeline(sweep, runner, scenario);
     write_file_atomically(sweep.folder / name, svg);
-    if (figures.size() >= most_report_timelines) continue;
+    if (figures.size() >= max_report_timelines) continue;
     figures.push_back(
         {fmt::format("Scenario {}: {}", scenario, sweep.space.grid().describe(scenario)),
          std::move(svg)});
@@ -182,14 +182,14 @@ std::vector<std::string> warnings_of(const Table& table, std::uint64_t failed) {
 
 std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files) {
   const std::uint64_t rows = sweep.store.row_count();
-  if (rows > most_drawn_rows) {
+  if (rows > max_drawn_rows) {
     files.notices.push_back(fmt::format(
         "no plots and no report: {} scenarios are more than {}; use results.csv or results.sqlite",
         rows,
-        most_drawn_rows));
+        max_drawn_rows));
     return {};
   }
-  const Table table = results_table(sweep.store, sweep.baseline, most_drawn_rows);
+  const Table table = results_table(sweep.store, sweep.baseline, max_drawn_rows);
   const SweepViewOptions view_of = view_options(sweep, table);
   const SweepView view(table, view_of);
   const std::vector<SweepPlot> plots = sweep_plots(view);

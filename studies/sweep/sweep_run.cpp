@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t most_scenarios = 1'000'000'000;
+constexpr std::uint64_t max_scenarios = 1'000'000'000;
 
 std::string sql_type(ColumnType type) {
   switch (type) {
@@ -72,7 +72,7 @@ ResultsStore open_results(const Spec& spec, const Grid& grid, OutputFolder& fold
 }
 
 ResultsStore open_results(const Spec& spec, const Grid& grid, const fs::path& file, bool resume) {
-  if (grid.size() > most_scenarios) {
+  if (grid.size() > max_scenarios) {
     throw InputError({.file = spec.file,
                       .pointer = {},
                       .found = fmt::format("{} scenarios", grid.size()),

@@ -11,7 +11,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t least_sizes = 3;  // of a crossover
+constexpr std::size_t min_sizes = 3;  // of a crossover
 
 /// The alternatives of a scenario's parts but for `without`.
 std::vector<std::uint64_t> parts_without(const Grid& grid,
@@ -71,7 +71,7 @@ class GainCollector {
           &gain);
     }
     for (const auto& [key, gains] : groups) {
-      if (gains.size() >= least_sizes) result_.crossovers.push_back(crossover_of(gains));
+      if (gains.size() >= min_sizes) result_.crossovers.push_back(crossover_of(gains));
     }
     return std::move(result_);
   }
@@ -119,7 +119,7 @@ class GainCollector {
           {gain->operator_us, eager.predicted_us / tasks, loaded.predicted_us / tasks});
       measured.push_back(
           {gain->operator_us, eager.measured_us / tasks, loaded.measured_us / tasks});
-      fastest.push_back({gain->operator_us, eager.least_us / tasks, loaded.least_us / tasks});
+      fastest.push_back({gain->operator_us, eager.min_us / tasks, loaded.min_us / tasks});
     }
     return {.name = shared_axes(grid_, scenario(gains.front()->eager)),
             .sizes = gains.size(),

@@ -20,7 +20,7 @@ ErrorSummary summarize_errors(const std::vector<double>& errors) {
   std::sort(sorted.begin(), sorted.end());
   summary.median = percentile(sorted, 0.5);
   summary.p90 = percentile(sorted, 0.9);
-  summary.most = sorted.back();
+  summary.max = sorted.back();
   return summary;
 }
 

@@ -13,7 +13,7 @@ struct ErrorSummary {
   std::size_t count = 0;
   double median = 0;  ///< of the absolute errors, as p90 and most
   double p90 = 0;
-  double most = 0;
+  double max = 0;
   double bias = 0;  ///< median of the signed errors: above 0 predictions are too long
 };
 [[nodiscard]] ErrorSummary summarize_errors(const std::vector<double>& errors);

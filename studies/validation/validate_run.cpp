@@ -40,7 +40,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t most_scenarios = 2000;
+constexpr std::uint64_t max_scenarios = 2000;
 constexpr const char* default_baseline = "single_stream";
 
 ValidationBounds bounds_of(const ValidateOptions& options) {
@@ -118,11 +118,11 @@ class ValidateRun {
 
  private:
   void expect_size() const {
-    if (grid_.size() <= most_scenarios) return;
+    if (grid_.size() <= max_scenarios) return;
     throw InputError({.file = spec_.file,
                       .pointer = {},
                       .found = fmt::format("{} scenarios", grid_.size()),
-                      .expected = fmt::format("at most {} to be measured", most_scenarios),
+                      .expected = fmt::format("at most {} to be measured", max_scenarios),
                       .hint = "give some axes fewer values"});
   }
 

@@ -129,7 +129,7 @@ class Validator {
     }
     outcome.measured_95 = bootstrap_median_95(makespans_us, rng_);
     outcome.inside_hull = predicted.inside_hull;
-    outcome.least_us = *std::min_element(makespans_us.begin(), makespans_us.end());
+    outcome.min_us = *std::min_element(makespans_us.begin(), makespans_us.end());
     outcome.spread = quartiles(makespans_us).relative_spread();
     const FullRun& run = *predicted.run;
     const double half = (outcome.measured_95.high - outcome.measured_95.low) / 2;
@@ -197,7 +197,7 @@ class Validator {
       if (machine_.disturbed(outcome.group, run.round)) continue;
       makespans_us.push_back(to_us(run.makespan));
     }
-    if (makespans_us.size() < least_undisturbed) return;
+    if (makespans_us.size() < min_undisturbed) return;
     UndisturbedOutcome& made = outcome.undisturbed.emplace();
     made.runs = makespans_us.size();
     made.measured_us = median(std::move(makespans_us));
@@ -287,7 +287,7 @@ class Validator {
       all.push_back(outcome.error);
       (outcome.inside_hull ? inside : outside).push_back(outcome.error);
       if (outcome.memory) memory.push_back(outcome.memory->error);
-      if (outcome.least_us > 0) fastest.push_back(outcome.predicted_us / outcome.least_us - 1);
+      if (outcome.min_us > 0) fastest.push_back(outcome.predicted_us / outcome.min_us - 1);
       spreads.push_back(outcome.spread);
       predicted.push_back(outcome.predicted_us);
       measured.push_back(outcome.measured_us);

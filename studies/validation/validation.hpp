@@ -49,7 +49,7 @@ struct ScenarioOutcome {
   double predicted_us = 0;
   double measured_us = 0;  ///< median
   Interval measured_95;    ///< of the median, us
-  double least_us = 0;     ///< fastest run
+  double min_us = 0;       ///< fastest run
   double spread = 0;       ///< interquartile range of the runs over their median
   double error = 0;        ///< predicted / measured - 1
   bool inside_hull = true;
@@ -59,7 +59,7 @@ struct ScenarioOutcome {
   std::optional<Interval> predicted_90;    ///< of the median, us; nullopt: not calibrated
   std::optional<Interval> run_90;          ///< of a single run, us
   std::optional<OutcomeAtSpeed> at_speed;  ///< nullopt: the machine was not probed
-  /// nullopt: not probed, or fewer than least_undisturbed runs.
+  /// nullopt: not probed, or fewer than min_undisturbed runs.
   std::optional<UndisturbedOutcome> undisturbed;
   TraceComparison comparison;
 
@@ -150,7 +150,7 @@ struct Validation {
   std::optional<double> kendall_tau;  ///< over all scenarios
   std::optional<double> group_tau;    ///< median over the groups
   double mean_regret = 0;
-  double most_regret = 0;
+  double max_regret = 0;
   std::size_t decidable = 0;                 ///< pairs
   Proportion order;                          ///< share of decidable pairs whose order is right
   Proportion signs;                          ///< share of decidable speed-ups whose sign is right
@@ -179,7 +179,7 @@ struct Validation {
     const std::vector<std::optional<PredictionAtSpeed>>& at_speed = {});
 
 /// Runs that a median without disturbed rounds needs.
-inline constexpr std::size_t least_undisturbed = 5;
+inline constexpr std::size_t min_undisturbed = 5;
 
 /// Bounds that a user gives; nullopt: none.
 struct ValidationBounds {

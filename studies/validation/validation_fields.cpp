@@ -66,7 +66,7 @@ Fields<ScenarioOutcome> compared_fields() {
       inlined<S>(&S::run_90, ends("predicted_us_run_p5", "predicted_us_run_p95", time_in_files)),
       {"measured_us", &S::measured_us, from_zero},
       inlined<S>(&S::measured_95, ends("measured_us_low", "measured_us_high")),
-      {"measured_us_least", &S::least_us, from_zero},
+      {"measured_us_min", &S::min_us, from_zero},
       {"spread", &S::spread},
       {"error", &S::error},
       inlined<S>(&S::at_speed,

@@ -32,7 +32,7 @@ Fields<ErrorSummary> error_fields() {
   return {{"scenarios", &E::count},
           {"median", &E::median},
           {"p90", &E::p90},
-          {"most", &E::most},
+          {"max", &E::max},
           {"bias", &E::bias}};
 }
 
@@ -170,7 +170,7 @@ Fields<Validation> order_summary_fields() {
           {"kendall_tau", &V::kendall_tau, or_null},
           {"kendall_tau_group_median", &V::group_tau, or_null},
           {"regret_mean", &V::mean_regret},
-          {"regret_most", &V::most_regret},
+          {"regret_max", &V::max_regret},
           when<V>([](const V& v) { return v.speed.probes > 0; }, {"speed", itself, speed_fields()}),
           when<V>(&V::calibrated, interval_fields()),
           breakdown_fields()};

@@ -13,7 +13,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t most_rows = 500;
+constexpr std::size_t max_rows = 500;
 
 std::string readable_us(double us) {
   return readable(from_us(us));
@@ -90,7 +90,7 @@ class ValidationPage {
                             in_digits(errors.count),
                             percent(errors.median),
                             percent(errors.p90),
-                            percent(errors.most),
+                            percent(errors.max),
                             signed_percent(errors.bias)});
     };
     line("all", all_.all);
@@ -250,7 +250,7 @@ class ValidationPage {
           "on average, {} at most.",
           *all_.group_tau,
           percent(all_.mean_regret),
-          percent(all_.most_regret)));
+          percent(all_.max_regret)));
     }
     if (!whole_) return;
     PrintedTable table =
@@ -288,7 +288,7 @@ class ValidationPage {
     if (!whole_) return;
     PrintedTable table = empty_table({"scenario", "predicted", "measured", "sign", "decidable"});
     for (const SpeedUpOutcome& one : all_.speed_ups) {
-      if (table.rows.size() == most_rows) break;
+      if (table.rows.size() == max_rows) break;
       table.rows.push_back({all_.scenarios[one.outcome].name,
                             three_decimals(one.predicted),
                             three_decimals(one.measured),
@@ -387,7 +387,7 @@ class ValidationPage {
                                       "note"});
     table.columns.back().is_number = false;
     for (const ScenarioOutcome& outcome : all_.scenarios) {
-      if (table.rows.size() == most_rows) break;
+      if (table.rows.size() == max_rows) break;
       const bool compared = outcome.compared();
       table.rows.push_back({outcome.name,
                             compared ? readable_us(outcome.predicted_us) : "",
@@ -400,9 +400,9 @@ class ValidationPage {
                             outcome.note});
     }
     small(std::move(table));
-    if (all_.scenarios.size() <= most_rows) return;
-    note(fmt::format(
-        "The first {} of {}; scenarios.csv has all.", most_rows, all_.scenarios.size()));
+    if (all_.scenarios.size() <= max_rows) return;
+    note(
+        fmt::format("The first {} of {}; scenarios.csv has all.", max_rows, all_.scenarios.size()));
   }
 
   void small(PrintedTable table) {

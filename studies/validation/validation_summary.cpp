@@ -24,7 +24,7 @@ void summarize_ranking(Validation& all) {
   if (!taus.empty()) all.group_tau = median(taus);
   for (const double regret : regrets) {
     all.mean_regret += regret / static_cast<double>(regrets.size());
-    all.most_regret = std::max(all.most_regret, regret);
+    all.max_regret = std::max(all.max_regret, regret);
   }
 }
 

@@ -10,7 +10,7 @@ namespace schedlab {
 namespace {
 
 // From where on a warning is worth its line. // assumed
-constexpr std::size_t least_runs = 15;
+constexpr std::size_t min_runs = 15;
 constexpr double much_scatter = 0.1;  // of repeated runs
 constexpr double much_other_load = 0.05;
 constexpr double much_drift = 0.05;
@@ -54,14 +54,14 @@ std::vector<std::string> validation_warnings(const ValidationReport& report) {
   }
   const auto few =
       std::count_if(all.scenarios.begin(), all.scenarios.end(), [](const ScenarioOutcome& outcome) {
-        return outcome.compared() && outcome.runs < least_runs;
+        return outcome.compared() && outcome.runs < min_runs;
       });
   if (few > 0) {
     warnings.push_back(
         fmt::format("{} scenarios have fewer than {} runs: which pairs are decidable, and the "
                     "intervals of the medians, are then rough.",
                     few,
-                    least_runs));
+                    min_runs));
   }
   return warnings;
 }

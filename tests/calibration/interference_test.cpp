@@ -45,7 +45,7 @@ class SharedMemoryBench final : public CalibrationBench {
   }
 };
 
-constexpr Effort twice{.seconds = 0, .fewest = 1, .most = 1};
+constexpr Effort twice{.seconds = 0, .min_runs = 1, .max_runs = 1};
 
 }  // namespace
 

@@ -118,12 +118,12 @@ TEST_CASE("profiles of PipeDream: exact cuts are at least as good as cuts of the
     request.rules.microbatches = 4;
     request.rules.in_flight = InFlight::later_stages;
     const PartitionResult best = partition_layers(graph, times, request);
-    request.most_down_sets = 2;  // prefixes of orders only
+    request.max_down_sets = 2;  // prefixes of orders only
     const PartitionResult prefixes = partition_layers(graph, times, request);
     CHECK(best.partition.load() <= prefixes.partition.load());
     CHECK(best.partition.load() >= best.lower_bound);
-    request.most_down_sets = PartitionRequest{}.most_down_sets;
-    request.most_replicas = 4;
+    request.max_down_sets = PartitionRequest{}.max_down_sets;
+    request.max_replicas = 4;
     const PartitionResult replicated = partition_layers(graph, times, request);
     CHECK(replicated.partition.load() <= best.partition.load());
     std::vector<std::size_t> replicas;

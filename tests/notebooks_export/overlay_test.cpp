@@ -95,7 +95,7 @@ TEST_CASE("Scatter and parts figures are well-formed, also without anything to s
   const std::string bars = parts_figure_svg(parts);
   CHECK(xml_problem(bars) == "");
   CHECK(occurrences(bars, "+1.2") + occurrences(bars, "+1.3") == 1);  // the sum, 1.25
-  parts.most_rows = 1;
+  parts.max_rows = 1;
   CHECK(occurrences(parts_figure_svg(parts), "the first 1 of 2") == 1);
 }
 

@@ -278,8 +278,8 @@ TEST_CASE("A report stands alone, whatever its names") {
 
 TEST_CASE("Long tables are cut and say so") {
   ReportOptions options;
-  options.most_cases = 2;
-  options.most_rows = 5;
+  options.max_cases = 2;
+  options.max_rows = 5;
   const std::string html = report_html(small_sweep(), options);
   CHECK(occurrences(html, "The first 2 of 6 cases") == 1);
   CHECK(occurrences(html, "The first 5 of 18 rows") == 1);

@@ -97,7 +97,7 @@ TEST_CASE("Long tasks have their tooltips beside any number of short ones") {
 
 TEST_CASE("Of too many streams the busiest are shown, and the picture says so") {
   TimelineOptions options;
-  options.most_streams = 4;
+  options.max_streams = 4;
   const std::string svg = timeline_svg(document_of(60, 6), options);
   CHECK(occurrences(svg, "60 tasks on 6 streams") == 1);
   CHECK(occurrences(svg, "the busiest 4 shown") == 1);
@@ -117,7 +117,7 @@ TEST_CASE("Of too many devices the first are shown, whole, and their hosts") {
         {HostId{rank}, 0, HostCall::launch(StreamId{3 * rank}, TaskId{0}), {}, Time{1us}, {}});
   }
   TimelineOptions options;
-  options.most_streams = 7;
+  options.max_streams = 7;
   const std::string svg = timeline_svg(document, options);
   CHECK(xml_problem(svg) == "");
   CHECK(occurrences(svg, "2 devices shown") == 1);

@@ -99,7 +99,7 @@ class BruteForce {
       if (sum <= request_.accelerators) consider(stage, replicas);
       return;
     }
-    for (std::uint32_t r = 1; r <= request_.most_replicas; ++r) {
+    for (std::uint32_t r = 1; r <= request_.max_replicas; ++r) {
       replicas[next] = r;
       replicate(stage, replicas, next + 1);
     }
@@ -164,7 +164,7 @@ TEST_CASE("no partition of small graphs has a lower load, or at that load less m
     request.rules.overlapped = seed % 5 == 0;
     request.rules.bandwidth = 1_GB_per_s;
     request.rules.microbatches = 3;
-    request.most_replicas = seed % 2 == 0 ? 2 : 1;
+    request.max_replicas = seed % 2 == 0 ? 2 : 1;
     const auto times = layer_times(graph);
     const PartitionResult found = partition_layers(graph, times, request);
     const Best best = BruteForce(graph, request).run();
@@ -195,10 +195,10 @@ TEST_CASE("with few down-sets allowed the result is legal, no better, and says s
     CAPTURE(seed);
     const LayerGraph graph = random_layers(3 * seed + 1, 24);
     PartitionRequest request = forward_only(4);
-    request.most_down_sets = 1000000;
+    request.max_down_sets = 1000000;
     const PartitionResult exact = partition_layers(graph, layer_times(graph), request);
     REQUIRE(exact.method == PartitionMethod::exact);
-    request.most_down_sets = 60;
+    request.max_down_sets = 60;
     const PartitionResult some = partition_layers(graph, layer_times(graph), request);
     CHECK(some.method ==
           (exact.down_sets > 60 ? PartitionMethod::some_cuts : PartitionMethod::exact));
@@ -267,7 +267,7 @@ TEST_CASE("a slow layer is replicated") {
   list.add("a", 2us, {}).add("slow", 8us, {"a"}).add("c", 2us, {"slow"});
   PartitionRequest request = forward_only(6);
   CHECK(partition(list, request).partition.load() == 8us);
-  request.most_replicas = 4;
+  request.max_replicas = 4;
   const PartitionResult cut = partition(list, request);
   CHECK(cut.partition.load() == 2us);
   CHECK(cut.partition.stages[1].replicas == 4);
@@ -336,12 +336,12 @@ TEST_CASE("a number of stages with as many replicas each") {
   PartitionRequest request = forward_only(8);
   request.use_all = true;
   request.min_replicas = 4;
-  request.most_replicas = 4;
+  request.max_replicas = 4;
   const PartitionResult cut = partition(list, request);
   REQUIRE(cut.partition.stages.size() == 2);
   CHECK(cut.partition.stages[0].replicas == 4);
   CHECK(cut.partition.load() == 2us);  // 8 us on four
-  request.min_replicas = request.most_replicas = 1;
+  request.min_replicas = request.max_replicas = 1;
   CHECK_THROWS_WITH_AS(static_cast<void>(partition(list, request)),
                        doctest::Contains("8 stages are asked for"),
                        InfeasibleError);

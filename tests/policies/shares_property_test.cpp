@@ -36,8 +36,8 @@ TaskGraph random_graph(Rng& rng) {
   return std::move(builder).build();
 }
 
-Duration time(Rng& rng, std::uint64_t most_us) {
-  return Duration{static_cast<std::int64_t>(rng.below(most_us + 1)) * 1'000'000};
+Duration time(Rng& rng, std::uint64_t max_us) {
+  return Duration{static_cast<std::int64_t>(rng.below(max_us + 1)) * 1'000'000};
 }
 
 Platform random_platform(Rng& rng) {

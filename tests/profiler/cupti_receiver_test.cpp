@@ -15,11 +15,11 @@ TEST_CASE("buffers are kept while the receiver is open, and only one session may
   const auto deliver = [](std::size_t valid_bytes) {
     std::uint8_t* buffer = nullptr;
     std::size_t size = 0;
-    std::size_t most_records = 99;
-    CuptiReceiver::give_buffer(&buffer, &size, &most_records);
+    std::size_t max_records = 99;
+    CuptiReceiver::give_buffer(&buffer, &size, &max_records);
     REQUIRE(buffer != nullptr);
     CHECK(size == 4096);
-    CHECK(most_records == 0);
+    CHECK(max_records == 0);
     CHECK(reinterpret_cast<std::uintptr_t>(buffer) % 8 == 0);
     buffer[0] = 42;
     CuptiReceiver::take_buffer(nullptr, 0, buffer, size, valid_bytes);

@@ -43,7 +43,7 @@ TEST_CASE("kernels in flight: mean over the time with any, streams counted once"
   CHECK(all.streams == 3);
   CHECK(all.busy == 40ns);
   CHECK(all.mean == doctest::Approx((10 + 20 + 10 + 10) / 40.0));
-  CHECK(all.most == 2);
+  CHECK(all.max == 2);
 }
 
 TEST_CASE("kernels in flight: only those that start in the window of the host's clock") {
@@ -59,5 +59,5 @@ TEST_CASE("kernels in flight: a kernel without duration does no harm") {
   const KernelsInFlight found = kernels_in_flight(log, Time{1us}, Time{2us});
   CHECK(found.kernels == 2);
   CHECK(found.busy == 4ns);
-  CHECK(found.most == 1);
+  CHECK(found.max == 1);
 }

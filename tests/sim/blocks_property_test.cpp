@@ -229,9 +229,9 @@ TEST_CASE("blocks: a kernel alone lasts what its cost says, rounded up by picose
     }
     s.kernel("k", e);
     const Duration took = s.run().makespan();
-    const std::int64_t most_waves = e.blocks;  // one block at a time
+    const std::int64_t max_waves = e.blocks;  // one block at a time
     CHECK(took >= e.duration);
-    CHECK(took <= e.duration + Duration{34 * most_waves});
+    CHECK(took <= e.duration + Duration{34 * max_waves});
   }
 }
 

@@ -75,7 +75,7 @@ class IntervalCosts {
 
 }  // namespace
 
-SegmentedChain least_memory_segments(std::int64_t steps, Bytes state, Bytes values) {
+SegmentedChain min_memory_segments(std::int64_t steps, Bytes state, Bytes values) {
   SCHEDLAB_EXPECTS(steps >= 1, fmt::format("a chain of {} steps", steps));
   SegmentedChain best;
   for (std::int64_t segment = 1; segment <= steps; ++segment) {
@@ -97,7 +97,7 @@ CheckpointPlan cheapest_checkpoints(const std::vector<double>& forward_costs, st
   return {.forward_cost = costs.best(useful), .kept_first = costs.kept(useful)};
 }
 
-std::int64_t fewest_forward_steps(std::int64_t steps, std::int64_t slots) {
+std::int64_t min_forward_steps(std::int64_t steps, std::int64_t slots) {
   SCHEDLAB_EXPECTS(steps >= 1 && slots >= 0, fmt::format("{} steps, {} slots", steps, slots));
   constexpr double most = 9.2e18;
   // C(slots + 1 + r, r) grows to at least `steps`; before is C(slots + 1 + r, r - 1).

@@ -18,7 +18,7 @@ struct SegmentedChain {
 /// the values of s steps. Near sqrt(steps * state / values). Every step but those of the last
 /// segment is computed once more. ContractViolation for fewer than one step.
 /// Source  Chen, Xu, Zhang, Guestrin, arXiv 1604.06174.
-[[nodiscard]] SegmentedChain least_memory_segments(std::int64_t steps, Bytes state, Bytes values);
+[[nodiscard]] SegmentedChain min_memory_segments(std::int64_t steps, Bytes state, Bytes values);
 
 /// How a chain is run backward with few states in memory: forward from a kept state, keeping others
 /// on the way, until the step whose turn it is.
@@ -38,6 +38,6 @@ struct CheckpointPlan {
 /// The same for equal steps, counted in forward steps, for chains of any length: with r the least
 /// number for which C(slots + 1 + r, r) >= steps, it is (r + 1) steps - C(slots + 1 + r, r - 1).
 /// Saturates at the largest number. ContractViolation as above, but for the length.
-[[nodiscard]] std::int64_t fewest_forward_steps(std::int64_t steps, std::int64_t slots);
+[[nodiscard]] std::int64_t min_forward_steps(std::int64_t steps, std::int64_t slots);
 
 }  // namespace schedlab

@@ -56,9 +56,9 @@ class LengthReader {
     }
     const std::int64_t length = number(fields, length_column_, "a length", longest_accepted_length);
     const std::int64_t count =
-        count_column_ ? number(fields, *count_column_, "a count", most_sequences) : 1;
-    if (count > most_sequences - static_cast<std::int64_t>(lengths_.size())) {
-      refuse(fmt::format("more than {} sequences", most_sequences), "fewer", "take a sample");
+        count_column_ ? number(fields, *count_column_, "a count", max_sequences) : 1;
+    if (count > max_sequences - static_cast<std::int64_t>(lengths_.size())) {
+      refuse(fmt::format("more than {} sequences", max_sequences), "fewer", "take a sample");
     }
     lengths_.insert(lengths_.end(), static_cast<std::size_t>(count), length);
   }

@@ -12,7 +12,7 @@ namespace schedlab {
 /// The longest sequence that is accepted, so that tables by length stay small; assumed.
 inline constexpr std::int64_t longest_accepted_length = 1'000'000;
 /// The most sequences of one data set; assumed.
-inline constexpr std::int64_t most_sequences = 50'000'000;
+inline constexpr std::int64_t max_sequences = 50'000'000;
 
 /// How the lengths of the sequences of a data set are distributed: whole numbers from 1 to
 /// longest(). All factories throw InputError (without a file) for parameters out of range.
@@ -59,7 +59,7 @@ class LengthDistribution {
 /// Blank lines before and after the lengths and lines that begin with # are skipped. `file` is
 /// named in messages. Throws InputError with the line: no number, a length below 1 or above
 /// longest_accepted_length, a line with too few fields or without any between others; more than
-/// most_sequences; a file without lengths.
+/// max_sequences; a file without lengths.
 [[nodiscard]] std::vector<std::int64_t> read_lengths(std::string_view text,
                                                      const std::string& file);
 

@@ -144,7 +144,7 @@ std::int64_t largest_batch(Bytes capacity,
                            std::int64_t multiple,
                            const std::function<Bytes(std::int64_t)>& bytes) {
   SCHEDLAB_EXPECTS(multiple >= 1, fmt::format("multiples of {}", multiple));
-  const std::int64_t max_count = static_cast<std::int64_t>(detail::most_size) / multiple;
+  const std::int64_t max_count = static_cast<std::int64_t>(detail::max_size) / multiple;
   const auto fits = [&](std::int64_t count) {
     return count <= max_count && bytes(count * multiple) <= capacity;
   };

@@ -17,8 +17,8 @@
 namespace schedlab {
 namespace {
 
-constexpr double most_items = 1e8;        // assumed: 10 GB of graph
-constexpr double most_duration = 2.3e18;  // ps; sums of times must fit into 63 bits
+constexpr double max_items = 1e8;        // assumed: 10 GB of graph
+constexpr double max_duration = 2.3e18;  // ps; sums of times must fit into 63 bits
 
 void check(std::string_view family, const DagWeights& weights, double tasks, double edges) {
   SCHEDLAB_EXPECTS(weights.mean >= Duration{0},
@@ -28,14 +28,14 @@ void check(std::string_view family, const DagWeights& weights, double tasks, dou
   SCHEDLAB_EXPECTS(weights.ccr >= 0, fmt::format("{}: ccr is {}", family, weights.ccr));
   const double longest =
       2 * static_cast<double>(weights.mean.count()) * (tasks + weights.ccr * edges);
-  if (longest > most_duration) {
+  if (longest > max_duration) {
     throw InfeasibleError(fmt::format(
         "{}: all tasks together may take more than 26 days; use a shorter mean duration "
         "or a smaller size",
         family));
   }
   const double total = weights.ccr > 0 ? tasks + 2 * edges : std::max(tasks, edges);
-  if (total <= most_items) return;
+  if (total <= max_items) return;
   throw InfeasibleError(fmt::format("{}: {:.3g} tasks and {:.3g} edges are too many; use a smaller "
                                     "size",
                                     family,
@@ -43,7 +43,7 @@ void check(std::string_view family, const DagWeights& weights, double tasks, dou
                                     edges),
                         "items",
                         fmt::format("{:.3g}", total),
-                        fmt::format("{:.3g}", most_items));
+                        fmt::format("{:.3g}", max_items));
 }
 
 void check_size(std::string_view name, std::int64_t value, std::int64_t minimum) {

@@ -11,7 +11,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::int64_t most_tasks = 100'000'000;  // assumed: 5 GB
+constexpr std::int64_t max_tasks = 100'000'000;  // assumed: 5 GB
 
 }  // namespace
 
@@ -20,12 +20,12 @@ TaskGraph grid(std::int64_t layers, std::int64_t steps, Duration duration) {
                    fmt::format("grid: layers is {}", layers));
   SCHEDLAB_EXPECTS(steps >= 1, fmt::format("grid: steps is {}", steps));
   SCHEDLAB_EXPECTS(duration >= Duration{0}, fmt::format("grid: duration {}", duration.count()));
-  if (steps > most_tasks / layers) {
+  if (steps > max_tasks / layers) {
     throw InfeasibleError(
         fmt::format("grid: {} layers x {} steps are too many tasks", layers, steps),
         "tasks",
         fmt::format("{} x {}", layers, steps),
-        fmt::format("{}", most_tasks));
+        fmt::format("{}", max_tasks));
   }
 
   TaskGraphBuilder builder;

@@ -12,7 +12,7 @@
 namespace schedlab {
 namespace {
 
-constexpr double most_pairs = 1e9;  // assumed: half a minute, 8 GB of edges at probability 1
+constexpr double max_pairs = 1e9;  // assumed: half a minute, 8 GB of edges at probability 1
 
 void check(const RandomLayeredSpec& spec) {
   SCHEDLAB_EXPECTS(spec.layers >= 1 && spec.layers <= std::numeric_limits<std::int16_t>::max(),
@@ -28,7 +28,7 @@ void check(const RandomLayeredSpec& spec) {
                                spec.longest.count()));
   const double pairs = static_cast<double>(spec.layers) * static_cast<double>(spec.width) *
                        static_cast<double>(spec.width);
-  if (pairs > most_pairs) {
+  if (pairs > max_pairs) {
     throw InfeasibleError(
         fmt::format(
             "random_layered: {} layers of {} tasks have too many pairs of tasks to draw edges for",
@@ -36,7 +36,7 @@ void check(const RandomLayeredSpec& spec) {
             spec.width),
         "pairs",
         fmt::format("{:.3g}", pairs),
-        fmt::format("{:.3g}", most_pairs));
+        fmt::format("{:.3g}", max_pairs));
   }
 }
 

@@ -185,10 +185,10 @@ std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
     kernel.pageable = first == "~";
     if (kernel.pageable) first = next_word();
     if (first == "@") {
-      kernel.grid.blocks = static_cast<std::uint32_t>(whole(most_blocks));
-      kernel.grid.block.threads = static_cast<std::uint16_t>(whole(most_threads));
-      kernel.grid.block.registers = static_cast<std::uint16_t>(whole(most_registers));
-      kernel.grid.block.shared_memory = static_cast<std::uint32_t>(whole(most_shared_memory));
+      kernel.grid.blocks = static_cast<std::uint32_t>(whole(max_blocks));
+      kernel.grid.block.threads = static_cast<std::uint16_t>(whole(max_threads));
+      kernel.grid.block.registers = static_cast<std::uint16_t>(whole(max_registers));
+      kernel.grid.block.shared_memory = static_cast<std::uint32_t>(whole(max_shared_memory));
       kernel.grid.compute_share = static_cast<float>(number(1));
       first = next_word();
     }
@@ -282,10 +282,10 @@ void DotTasks::add(TaskGraphBuilder& builder, const DotNode& node) {
   for (const OperationId known : same_name) {
     if (operations_[known.value()] == made) id = known;
   }
-  constexpr std::size_t most_alike = 64;  // nodes that differ in everything share no operation
+  constexpr std::size_t max_alike = 64;  // nodes that differ in everything share no operation
   if (!id.valid()) {
     id = builder.add_operation(made);
-    if (same_name.size() < most_alike) same_name.push_back(id);
+    if (same_name.size() < max_alike) same_name.push_back(id);
     operations_.push_back(std::move(made));
   }
   constexpr std::int64_t most32 = std::numeric_limits<std::int32_t>::max();

@@ -29,7 +29,7 @@ using detail::ReferenceUse;
 using Value = JsonValues::Value;
 
 constexpr std::int64_t largest = detail::GraphTotals::largest_size;
-constexpr std::int64_t most_ids = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::int64_t max_ids = std::numeric_limits<std::uint32_t>::max() - 1;
 
 /// Reads the file front to back; forward references are resolved after the last task.
 class Reader {
@@ -216,7 +216,7 @@ class Reader {
           need.type() == ondemand::json_type::string) {
         references_.by_name(ReferenceUse::needs, task.value(), element, values_.string(need));
       } else {
-        if (index < 0 || index > most_ids)
+        if (index < 0 || index > max_ids)
           place_.refuse(values_.token(need), "the index or name of a task");
         const auto before = static_cast<std::uint32_t>(index);
         references_.need(task.value(), element, before);

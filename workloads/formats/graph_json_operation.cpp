@@ -90,14 +90,14 @@ bool JsonOperationReader::read_grid(std::string_view key,
                                     JsonValues::Value value,
                                     KernelGrid& grid) {
   if (key == "blocks") {
-    grid.blocks = static_cast<std::uint32_t>(values_.integer(value, 0, most_blocks));
+    grid.blocks = static_cast<std::uint32_t>(values_.integer(value, 0, max_blocks));
   } else if (key == "threads") {
-    grid.block.threads = static_cast<std::uint16_t>(values_.integer(value, 0, most_threads));
+    grid.block.threads = static_cast<std::uint16_t>(values_.integer(value, 0, max_threads));
   } else if (key == "registers") {
-    grid.block.registers = static_cast<std::uint16_t>(values_.integer(value, 0, most_registers));
+    grid.block.registers = static_cast<std::uint16_t>(values_.integer(value, 0, max_registers));
   } else if (key == "shared_memory_bytes") {
     grid.block.shared_memory =
-        static_cast<std::uint32_t>(values_.integer(value, 0, most_shared_memory));
+        static_cast<std::uint32_t>(values_.integer(value, 0, max_shared_memory));
   } else if (key == "compute_share") {
     grid.compute_share = static_cast<float>(values_.number(value, 1));
   } else {

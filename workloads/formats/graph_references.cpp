@@ -11,7 +11,7 @@ namespace schedlab::detail {
 namespace {
 
 constexpr std::array<std::string_view, 3> use_keys{"needs", "written_by", "read_by"};
-constexpr std::size_t most_compared = 100'000;  // names; a second of edit distances
+constexpr std::size_t max_compared = 100'000;  // names; a second of edit distances
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void GraphReferences::refuse(const Named& reference,
   std::sort(known.begin(), known.end());
   std::vector<std::string> names;
   for (const auto& [task, name] : known) {
-    if (names.size() < most_compared) names.emplace_back(name);
+    if (names.size() < max_compared) names.emplace_back(name);
   }
   place.refuse_name(
       "task", reference.name, names, known.size(), static_cast<std::int64_t>(task_count));

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t largest = detail::GraphTotals::largest_size;
 constexpr std::int64_t longest = detail::GraphTotals::longest_duration;
-constexpr std::int64_t most_plain_predecessors = 8;  // of a task that is read the short way
+constexpr std::int64_t max_plain_predecessors = 8;  // of a task that is read the short way
 template <class Integer>
 constexpr std::int64_t highest = std::numeric_limits<Integer>::max();
 
@@ -134,13 +134,13 @@ class Reader {
   KernelGrid read_grid() {
     (void)scan_.word();
     KernelGrid grid;
-    grid.blocks = static_cast<std::uint32_t>(scan_.integer(0, detail::most_blocks, "blocks"));
+    grid.blocks = static_cast<std::uint32_t>(scan_.integer(0, detail::max_blocks, "blocks"));
     grid.block.threads =
-        static_cast<std::uint16_t>(scan_.integer(0, detail::most_threads, "threads"));
+        static_cast<std::uint16_t>(scan_.integer(0, detail::max_threads, "threads"));
     grid.block.registers =
-        static_cast<std::uint16_t>(scan_.integer(0, detail::most_registers, "registers"));
+        static_cast<std::uint16_t>(scan_.integer(0, detail::max_registers, "registers"));
     grid.block.shared_memory = static_cast<std::uint32_t>(
-        scan_.integer(0, detail::most_shared_memory, "bytes of shared memory"));
+        scan_.integer(0, detail::max_shared_memory, "bytes of shared memory"));
     const double share = scan_.number("compute share");
     if (share > 1) scan_.refuse(fmt::format("{}", share), "a compute share from 0 to 1");
     grid.compute_share = static_cast<float>(share);
@@ -181,10 +181,10 @@ class Reader {
                         detail::plain_digits_or_none(at, duration) && *at++ == ' ' &&
                         detail::plain_digits(at, count);
     if (!fields || operation >= operations_ || layer > highest<std::int16_t> ||
-        step > highest<std::int32_t> || duration > longest || count > most_plain_predecessors) {
+        step > highest<std::int32_t> || duration > longest || count > max_plain_predecessors) {
       return false;
     }
-    std::array<TaskId, most_plain_predecessors> predecessors;
+    std::array<TaskId, max_plain_predecessors> predecessors;
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t before = 0;
       if (*at++ != ' ' || !detail::plain_digits(at, before) || before >= tasks_) return false;

@@ -8,10 +8,10 @@
 namespace schedlab::detail {
 
 // Of the grid of a kernel: more than any device takes; 2^24 blocks keep the waves countable.
-inline constexpr std::int64_t most_blocks = 1 << 24;
-inline constexpr std::int64_t most_threads = 1024;
-inline constexpr std::int64_t most_registers = 65535;
-inline constexpr std::int64_t most_shared_memory = 1 << 30;
+inline constexpr std::int64_t max_blocks = 1 << 24;
+inline constexpr std::int64_t max_threads = 1024;
+inline constexpr std::int64_t max_registers = 65535;
+inline constexpr std::int64_t max_shared_memory = 1 << 30;
 
 /// Limits of what a graph file may say, so that no sum in the program overflows and no short file
 /// makes a huge graph. Each function returns false when the limit is passed.
@@ -21,7 +21,7 @@ class GraphTotals {
   static constexpr std::int64_t longest_duration = 100'000'000'000'000'000;  ///< ps; 27 hours
 
   explicit GraphTotals(std::size_t file_bytes)
-      : most_pairs_(1e6 + 8.0 * static_cast<double>(file_bytes)) {}
+      : max_pairs_(1e6 + 8.0 * static_cast<double>(file_bytes)) {}
 
   /// Adds the duration of one task; all together may take 26 days.
   [[nodiscard]] bool add_duration(std::int64_t ps) { return add(duration_, ps); }
@@ -30,7 +30,7 @@ class GraphTotals {
   /// Each reader of a tensor depends on each of its writers.
   [[nodiscard]] bool add_pairs(std::size_t writers, std::size_t readers) {
     pairs_ += static_cast<double>(writers) * static_cast<double>(readers);
-    return pairs_ <= most_pairs_;
+    return pairs_ <= max_pairs_;
   }
 
  private:
@@ -43,7 +43,7 @@ class GraphTotals {
   std::int64_t duration_ = 0;
   std::int64_t bytes_ = 0;
   double pairs_ = 0;
-  double most_pairs_;
+  double max_pairs_;
 };
 
 }  // namespace schedlab::detail

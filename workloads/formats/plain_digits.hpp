@@ -9,7 +9,7 @@ namespace schedlab::detail {
 /// Numbers of well-formed text, as our own writers make it, at a few instructions a digit. Whoever
 /// reads so makes sure that a character that is no digit follows before the memory ends, and reads
 /// anew with checks and messages where a function returns false.
-inline constexpr std::ptrdiff_t most_plain_digits = 18;  // fit into 63 bits
+inline constexpr std::ptrdiff_t max_plain_digits = 18;  // fit into 63 bits
 
 /// 1 to 18 digits; `at` then stands behind them.
 [[nodiscard, gnu::always_inline]] inline bool plain_digits(const char*& at, std::int64_t& value) {
@@ -20,7 +20,7 @@ inline constexpr std::ptrdiff_t most_plain_digits = 18;  // fit into 63 bits
   while ((digit = static_cast<unsigned>(static_cast<unsigned char>(*++p)) - '0') <= 9) {
     sum = sum * 10 + digit;
   }
-  if (p - at > most_plain_digits) return false;
+  if (p - at > max_plain_digits) return false;
   value = static_cast<std::int64_t>(sum);
   at = p;
   return true;

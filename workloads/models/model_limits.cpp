@@ -11,15 +11,15 @@
 namespace schedlab::detail {
 namespace {
 
-constexpr std::int64_t most_chains = std::numeric_limits<std::int16_t>::max();
-constexpr std::int64_t most_nodes = 100'000'000;  // assumed: 5 * 10^8 tasks are 40 GB
-constexpr double largest_tensor = 0x1p60;         // bytes; sums of a few must fit into 63 bits
-constexpr double bytes_and_copies = 8.0 * 40.0;   // widest element, largest sum over one node
+constexpr std::int64_t max_chains = std::numeric_limits<std::int16_t>::max();
+constexpr std::int64_t max_nodes = 100'000'000;  // assumed: 5 * 10^8 tasks are 40 GB
+constexpr double largest_tensor = 0x1p60;        // bytes; sums of a few must fit into 63 bits
+constexpr double bytes_and_copies = 8.0 * 40.0;  // widest element, largest sum over one node
 
 }  // namespace
 
 void check_nodes(std::string_view workload, std::int64_t chains, std::int64_t steps) {
-  if (chains <= most_chains && steps <= most_nodes / chains) return;
+  if (chains <= max_chains && steps <= max_nodes / chains) return;
   throw InfeasibleError(
       workload == "transformer"
           ? fmt::format("transformer: {} layers are too many nodes; use fewer layers", chains)
@@ -30,7 +30,7 @@ void check_nodes(std::string_view workload, std::int64_t chains, std::int64_t st
                         steps),
       "nodes",
       fmt::format("{} x {}", chains, steps),
-      fmt::format("{} nodes in at most {} layers", most_nodes, most_chains));
+      fmt::format("{} nodes in at most {} layers", max_nodes, max_chains));
 }
 
 void check_recurrent_tensors(const RecurrentExtent& extent) {

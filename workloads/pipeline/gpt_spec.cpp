@@ -42,9 +42,9 @@ void expect_valid(const GptSpec& spec) {
                     spec.expressivity,
                     spec.window));
   }
-  constexpr std::int64_t most_blocks = 10'000'000;  // layers are numbered with 32 bits
-  if (spec.blocks > most_blocks) {
-    throw InfeasibleError(fmt::format("gpt: {} blocks, at most {}", spec.blocks, most_blocks));
+  constexpr std::int64_t max_blocks = 10'000'000;  // layers are numbered with 32 bits
+  if (spec.blocks > max_blocks) {
+    throw InfeasibleError(fmt::format("gpt: {} blocks, at most {}", spec.blocks, max_blocks));
   }
   const auto rows = static_cast<double>(spec.samples) * static_cast<double>(spec.window);
   const auto width =

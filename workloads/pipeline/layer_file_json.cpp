@@ -20,8 +20,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double longest_us = 1e12;  // eleven days
 constexpr double largest_count = 1e18;
-constexpr double most_flops = 1e30;
-constexpr double most_ranks = 1e6;
+constexpr double max_flops = 1e30;
+constexpr double max_ranks = 1e6;
 
 /// Values of a JSON file as what they must be, or InputError at their place.
 class JsonFields {
@@ -196,7 +196,7 @@ class LayersReader {
     if (root.contains("samples")) graph_.samples = fields_.count(root, "samples", "");
     if (root.contains("tensor_parallel")) {
       graph_.tensor_parallel = static_cast<std::uint32_t>(
-          std::max(1.0, fields_.number(root, "tensor_parallel", "", most_ranks)));
+          std::max(1.0, fields_.number(root, "tensor_parallel", "", max_ranks)));
     }
     const Json& layers = fields_.list(root, "layers", "");
     for (std::size_t i = 0; i < layers.size(); ++i) add(layers[i], fmt::format("/layers/{}", i));
@@ -238,7 +238,7 @@ class LayersReader {
       layer.joins.push_back(
           {.pass = static_cast<LayerPass>(fields_.word(list[i], "pass", pointer, passes)),
            .kernels =
-               static_cast<std::uint32_t>(fields_.number(list[i], "kernels", pointer, most_ranks)),
+               static_cast<std::uint32_t>(fields_.number(list[i], "kernels", pointer, max_ranks)),
            .op = static_cast<CollectiveOp>(
                fields_.word(list[i], "operation", pointer, enum_names<CollectiveOp>())),
            .bytes = Bytes{fields_.count(list[i], "bytes", pointer)}});
@@ -285,7 +285,7 @@ class LayersReader {
     kernel.m = fields_.count(json, "m", at);
     kernel.n = fields_.count(json, "n", at);
     kernel.k = fields_.count(json, "k", at);
-    kernel.flops = Flops{fields_.number(json, "flops", at, most_flops)};
+    kernel.flops = Flops{fields_.number(json, "flops", at, max_flops)};
     kernel.bytes_read = Bytes{fields_.count(json, "bytes_read", at)};
     kernel.bytes_written = Bytes{fields_.count(json, "bytes_written", at)};
     return kernel;

@@ -19,7 +19,7 @@ using detail::ConvLayers;
 using detail::size_option;
 using MakeNet = ConvLayers (*)(std::int64_t image, std::int64_t classes);
 
-constexpr double most_samples = 1 << 16;
+constexpr double max_samples = 1 << 16;
 constexpr double largest_image = 4096;
 
 OptionSpec type_option() {
@@ -38,7 +38,7 @@ Optimizer optimizer_of(const Options& o) {
   return o.text("optimizer") == "adam" ? Optimizer::adam : Optimizer::sgd;
 }
 OptionSpec samples_option(std::int64_t samples) {
-  return size_option("samples", samples, "images or sequences in a microbatch", 1, most_samples);
+  return size_option("samples", samples, "images or sequences in a microbatch", 1, max_samples);
 }
 
 LayerWorkload network(std::string name,

@@ -18,14 +18,14 @@ using detail::number_option;
 using detail::size_option;
 
 constexpr double longest_us = 1e10;
-constexpr double most_mib = 1e7;
+constexpr double max_mib = 1e7;
 
 std::vector<OptionSpec> stage_options() {
   const auto time = [](const char* name, double value, const char* doc) {
     return number_option(name, value, doc, 0, longest_us);
   };
   const auto size = [](const char* name, const char* doc) {
-    return number_option(name, 0, doc, 0, most_mib);
+    return number_option(name, 0, doc, 0, max_mib);
   };
   return {time("forward_us", 1000, "forward pass of a stage over a micro-batch"),
           time("backward_data_us", 1000, "gradient of its input"),

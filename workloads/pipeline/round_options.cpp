@@ -57,8 +57,8 @@ void set_round(const Options& o, std::int64_t samples, PipelineSpec& spec) {
                               spec.microbatches,
                               spec.groups));
   }
-  constexpr std::int64_t most_tasks = 100'000'000;  // assumed: 10 GB
-  if (stages * 3 > most_tasks / least) {
+  constexpr std::int64_t max_tasks = 100'000'000;  // assumed: 10 GB
+  if (stages * 3 > max_tasks / least) {
     throw InfeasibleError(fmt::format("pipeline: {} stages x {} micro-batches x {} groups are too "
                                       "many tasks",
                                       stages,
@@ -66,7 +66,7 @@ void set_round(const Options& o, std::int64_t samples, PipelineSpec& spec) {
                                       spec.groups),
                           "tasks",
                           fmt::format("{} x {} x 3", stages, least),
-                          fmt::format("{}", most_tasks));
+                          fmt::format("{}", max_tasks));
   }
 
   spec.recompute = o.flag("recompute");

@@ -22,8 +22,8 @@ using detail::JsonValues;
 using StageValue = JsonValues::Value;
 namespace ondemand = simdjson::ondemand;
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
-constexpr std::int64_t most_stages = 32767;  // Tags::stage
+constexpr std::int64_t max_bytes = std::int64_t{1} << 50;
+constexpr std::int64_t max_stages = 32767;  // Tags::stage
 
 /// A number of a stage, by its key.
 struct PassKey {
@@ -91,7 +91,7 @@ class ProfileReader {
       } else if (key == "version") {
         static_cast<void>(values_.integer(value, 1, 1));
       } else if (key == "labels_bytes") {
-        profile_.labels = Bytes{values_.integer(value, 0, most_bytes)};
+        profile_.labels = Bytes{values_.integer(value, 0, max_bytes)};
       } else if (key == "stages") {
         read_list(value, [this](ondemand::object& object) { read_stage(object); });
       } else if (key == "links") {
@@ -128,7 +128,7 @@ class ProfileReader {
       if (pass != pass_keys.end()) {
         stage.*(pass->pass).*(pass->part) = values_.duration(value);
       } else if (bytes != bytes_keys.end()) {
-        stage.*(bytes->bytes) = Bytes{values_.integer(value, 0, most_bytes)};
+        stage.*(bytes->bytes) = Bytes{values_.integer(value, 0, max_bytes)};
       } else if (key == "name") {
         stage.name = values_.string(value);
       } else if (key == "update_us") {
@@ -149,9 +149,9 @@ class ProfileReader {
       StageValue value = member.value();
       if (key == "from" || key == "to") {
         (key == "from" ? link.from : link.to) =
-            static_cast<std::uint32_t>(values_.integer(value, 0, most_stages));
+            static_cast<std::uint32_t>(values_.integer(value, 0, max_stages));
       } else if (key == "bytes") {
-        link.bytes = Bytes{values_.integer(value, 0, most_bytes)};
+        link.bytes = Bytes{values_.integer(value, 0, max_bytes)};
       } else {
         place_.element(profile_.links.size());
         place_.refuse_key(key, {"from", "to", "bytes"});
@@ -169,10 +169,10 @@ class ProfileReader {
       if (key == "name") {
         tied.name = values_.string(value);
       } else if (key == "bytes") {
-        tied.bytes = Bytes{values_.integer(value, 0, most_bytes)};
+        tied.bytes = Bytes{values_.integer(value, 0, max_bytes)};
       } else if (key == "stages") {
         for (StageValue stage : values_.array(value)) {
-          tied.stages.push_back(static_cast<std::uint32_t>(values_.integer(stage, 0, most_stages)));
+          tied.stages.push_back(static_cast<std::uint32_t>(values_.integer(stage, 0, max_stages)));
         }
       } else {
         place_.element(profile_.tied.size());
@@ -185,8 +185,8 @@ class ProfileReader {
   void check_links() {
     place_.enter("stages");
     const std::size_t stages = profile_.stages.size();
-    if (stages == 0 || stages > most_stages) {
-      place_.refuse(fmt::format("{} stages", stages), fmt::format("1 to {}", most_stages));
+    if (stages == 0 || stages > max_stages) {
+      place_.refuse(fmt::format("{} stages", stages), fmt::format("1 to {}", max_stages));
     }
     place_.enter("links");
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;

@@ -13,7 +13,7 @@ namespace schedlab::detail {
 namespace {
 
 // assumed: a step of a large model has a million; a node of three bytes becomes one of 200
-constexpr std::size_t most_nodes = 4'000'000;
+constexpr std::size_t max_nodes = 4'000'000;
 
 /// The value of an attribute: a whole number, a text, or something else (lists, fractions), which
 /// no attribute that is read has.
@@ -202,10 +202,10 @@ std::vector<ChakraNode> read_chakra_nodes(std::string_view text,
   bool metadata = true;
   while (messages.next(message)) {
     if (std::exchange(metadata, false)) continue;
-    if (nodes.size() == most_nodes) {
+    if (nodes.size() == max_nodes) {
       throw InputError({.file = file,
                         .pointer = fmt::format("byte {}", messages.offset()),
-                        .found = fmt::format("more than {} nodes", most_nodes),
+                        .found = fmt::format("more than {} nodes", max_nodes),
                         .expected = "fewer: was the file made to fill a memory?",
                         .hint = {}});
     }

@@ -11,7 +11,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t least_iterations = 3;  // assumed: two may be a warm-up and the real one
+constexpr std::size_t min_iterations = 3;  // assumed: two may be a warm-up and the real one
 
 using StepName = std::pair<TextId, TextId>;  // call and activity
 
@@ -127,14 +127,14 @@ ReplaySplit find_split(const ImportedTrace& trace, const ReconstructedTrace& ord
   std::vector<Time> iterations = annotated_iterations(trace);
   // Launches must lie on both sides of the middle.
   const auto middle = [&] { return iterations[iterations.size() / 2]; };
-  if (iterations.size() >= least_iterations && middle() > begins.front() &&
+  if (iterations.size() >= min_iterations && middle() > begins.front() &&
       middle() <= begins.back()) {
     return {.when = middle(),
             .iterations = static_cast<std::uint32_t>(iterations.size()),
             .annotated = true};
   }
   if (const auto [first, period] = find_period(names);
-      period != 0 && (begins.size() - first) / period >= least_iterations) {
+      period != 0 && (begins.size() - first) / period >= min_iterations) {
     iterations.clear();
     for (std::size_t i = first; i < begins.size(); i += period) iterations.push_back(begins[i]);
     return {.when = middle(),

@@ -138,8 +138,8 @@ void JsonPieces::pass_brackets() {
     }
     ++at_;
     if (c == '{' || c == '[') {
-      if (++depth > most_depth) {
-        refuse(fmt::format("a value nested deeper than {} levels", most_depth), "a flatter one");
+      if (++depth > max_depth) {
+        refuse(fmt::format("a value nested deeper than {} levels", max_depth), "a flatter one");
       }
     } else {
       --depth;

@@ -26,11 +26,11 @@ struct JsonPiece {
 ///
 /// Errors  InputError where the file is no such JSON, ends early (a list without its closing
 ///         bracket that is all of the file is whole, as its format says), nests deeper than
-///         most_depth or has a value longer than longest_piece.
+///         max_depth or has a value longer than longest_piece.
 /// Memory  batch_bytes; more for a value that is longer.
 class JsonPieces {
  public:
-  static constexpr std::size_t most_depth = 256;                        // assumed
+  static constexpr std::size_t max_depth = 256;                         // assumed
   static constexpr std::size_t longest_piece = std::size_t{64} << 20U;  // assumed
   static constexpr std::size_t default_batch = std::size_t{1} << 20U;   // fits caches
   static constexpr std::size_t padding = 64;                            // simdjson's

@@ -11,7 +11,7 @@ namespace schedlab::detail {
 namespace {
 
 constexpr double most = static_cast<double>(GraphTotals::largest_size);
-constexpr double most_flops = 1e30;  // of a kernel in a graph file
+constexpr double max_flops = 1e30;  // of a kernel in a graph file
 
 /// Which two inputs an operator multiplies.
 struct Product {
@@ -75,7 +75,7 @@ std::vector<Kernel> products_of(const OperatorTensor& a,
     kernel.bytes_read = times(kernel.bytes_read);
     kernel.bytes_written = times(kernel.bytes_written);
   }
-  if (kernel.flops.count() > most_flops) return {};
+  if (kernel.flops.count() > max_flops) return {};
   return {kernel};
 }
 
@@ -100,7 +100,7 @@ std::vector<Kernel> convolution_of(const OperatorCall& call,
   kernel.flops = Flops{2.0 * places * channels * depth * count};
   kernel.bytes_read = bytes_of(call.inputs);
   kernel.bytes_written = bytes_of(call.outputs);
-  if (kernel.flops.count() > most_flops) return {};
+  if (kernel.flops.count() > max_flops) return {};
   return {kernel};
 }
 

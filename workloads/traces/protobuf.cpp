@@ -27,8 +27,8 @@ bool WireReader::next(WireField& field) {
   if (damaged_ || at_ == message_.size()) return false;
   damaged_ = true;  // until the field is whole
   const auto tag = read_varint(message_, at_);
-  constexpr std::uint64_t most_fields = 0x1FFFFFFF;  // the format's own limit
-  if (!tag || *tag >> 3U == 0 || *tag >> 3U > most_fields) return false;
+  constexpr std::uint64_t max_fields = 0x1FFFFFFF;  // the format's own limit
+  if (!tag || *tag >> 3U == 0 || *tag >> 3U > max_fields) return false;
   field = {.number = static_cast<std::uint32_t>(*tag >> 3U),
            .type = static_cast<WireType>(*tag & 7U),
            .value = 0,

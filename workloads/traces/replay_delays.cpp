@@ -9,7 +9,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t least_samples = 3;  // assumed: fewer say nothing of a sort
+constexpr std::size_t min_samples = 3;  // assumed: fewer say nothing of a sort
 
 Duration median(std::vector<Duration> values) {
   if (values.empty()) return Duration{0};
@@ -116,7 +116,7 @@ LaunchDelays::LaunchDelays(const ImportedTrace& trace, const ReconstructedTrace&
     calls.push_back(trace.calls[item.call].ended - trace.calls[item.call].started);
   });
   for (const auto& [sort, delays] : samples) {
-    if (delays.size() >= least_samples) delays_.emplace(sort, median(delays));
+    if (delays.size() >= min_samples) delays_.emplace(sort, median(delays));
   }
   typical_ = std::max(median(all), Duration{0});
   typical_call_ = median(calls);

@@ -121,7 +121,7 @@ class FluidSharing {
     const CostTable::Entry* entry = nullptr;
     double bytes = 0.0;              ///< to and from memory
     double demand_times = 0.0;       ///< block_demand times block_time, nearly
-    std::uint64_t most_demand = 0;   ///< of a block: a kernel alone gets all it wants
+    std::uint64_t max_demand = 0;    ///< of a block: a kernel alone gets all it wants
     std::int64_t duration = -1;      ///< to which the next two belong
     std::int64_t block_time = 0;     ///< ps
     std::uint64_t block_demand = 0;  ///< as Kernel's

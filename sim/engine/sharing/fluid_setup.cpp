@@ -11,7 +11,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t most_forms = 1024;
+constexpr std::size_t max_forms = 1024;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// What a block wants of the memory bandwidth, in units of demand; its time in ps.
@@ -44,7 +44,7 @@ void FluidSharing::reset(const Problem& problem) {
   dispatched_at_ = -1;
   ends_.clear();
   const std::size_t operations = std::max<std::size_t>(1, problem.graph.operations().size());
-  forms_.assign(std::bit_ceil(std::min(operations, most_forms)), Form{});
+  forms_.assign(std::bit_ceil(std::min(operations, max_forms)), Form{});
   devices_.resize(platform_->device_count());  // keeps the memory of an earlier run
   device_count_ = static_cast<std::uint32_t>(devices_.size());
   DeviceId kind{0};
@@ -109,9 +109,9 @@ void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Po
                    : 0;
   form.bytes = estimate.bandwidth.count() * to_seconds(estimate.duration);
   // Of its waves the first wants most.
-  form.most_demand = static_cast<std::uint64_t>(fluid::Wide{fluid::whole_bandwidth} *
-                                                static_cast<std::uint64_t>(form.alone.first) /
-                                                (fluid::Wide{form.alone.wave} * unit_throughput));
+  form.max_demand = static_cast<std::uint64_t>(fluid::Wide{fluid::whole_bandwidth} *
+                                               static_cast<std::uint64_t>(form.alone.first) /
+                                               (fluid::Wide{form.alone.wave} * unit_throughput));
   const double bandwidth = devices_[pool.device].bandwidth;
   form.demand_times =
       bandwidth > 0.0 ? demand_of_block(form.bytes, form.blocks, 1.0, bandwidth) : 0.0;
@@ -136,15 +136,15 @@ void FluidSharing::set_duration(Form& form, std::int64_t duration, const DeviceS
   // This quotient is rounded in other places than the demand. Where it is below 2^34 the two are
   // less than 2^-16 apart, so that they have one whole part unless it is as near to a whole number.
   double wanted = form.demand_times / block_time;
-  if (wanted >= 4.0 * static_cast<double>(form.most_demand)) {
-    form.block_demand = form.most_demand;
+  if (wanted >= 4.0 * static_cast<double>(form.max_demand)) {
+    form.block_demand = form.max_demand;
     return;
   }
   const double part = wanted - static_cast<double>(static_cast<std::int64_t>(wanted));
   if (part < 1e-4 || part > 1 - 1e-4) {
     wanted = demand_of_block(form.bytes, form.blocks, block_time, device.bandwidth);
   }
-  form.block_demand = std::min(static_cast<std::uint64_t>(wanted), form.most_demand);
+  form.block_demand = std::min(static_cast<std::uint64_t>(wanted), form.max_demand);
 }
 
 /// What its request comes to.

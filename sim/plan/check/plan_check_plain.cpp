@@ -10,11 +10,11 @@ namespace schedlab::checker {
 namespace {
 
 /// Of all rows together: 2 MiB. A larger plan takes its time anyway.
-constexpr std::size_t most_cells = std::size_t{1} << 20U;
+constexpr std::size_t max_cells = std::size_t{1} << 20U;
 
 /// Launches of one stream. All processors find the larger of eight such numbers at once.
 using Count = std::int16_t;
-constexpr Count most_launches = std::numeric_limits<Count>::max() - 1;
+constexpr Count max_launches = std::numeric_limits<Count>::max() - 1;
 
 /// Streams, rounded up to whole vectors.
 std::size_t row_width(const Plan& plan) {
@@ -50,7 +50,7 @@ class PlainWalk {
   }
 
  private:
-  static constexpr Count not_launched = most_launches + 1;
+  static constexpr Count not_launched = max_launches + 1;
   static constexpr std::uint32_t no_entry = std::numeric_limits<std::uint32_t>::max();
 
   /// A stream that some call creates does not exist from the start, so that it must not be used
@@ -231,9 +231,9 @@ class PlainWalk {
 
 [[nodiscard]] bool is_plain(const TaskGraph& graph, const PlainFacts& facts, const Plan& plan) {
   return plan.hosts.size() == 1 && plan.messages.empty() && plan.graphs.empty() &&
-         facts.ranks <= 1 && !graph.has_ranks() && graph.task_count() <= most_launches &&
+         facts.ranks <= 1 && !graph.has_ranks() && graph.task_count() <= max_launches &&
          graph.collectives().empty() &&
-         row_width(plan) * (plan.streams.size() + plan.event_count + 1) <= most_cells &&
+         row_width(plan) * (plan.streams.size() + plan.event_count + 1) <= max_cells &&
          std::all_of(plan.streams.begin(), plan.streams.end(), [&](const StreamSpec& stream) {
            return stream.sync != StreamSync::legacy_default &&
                   stream.device.value() < facts.devices;

@@ -84,9 +84,9 @@ TEST_CASE("a kernel's slack is the time until somebody waits for it") {
   REQUIRE(totals.size() == 2);
   CHECK(totals[0].operation == "gemm");
   CHECK(totals[0].running == 300us);
-  CHECK(totals[0].least_slack == 0us);  // the host's call returns with its end
+  CHECK(totals[0].min_slack == 0us);  // the host's call returns with its end
   CHECK(totals[0].no_slack == 300us);
-  CHECK(totals[1].least_slack == 0us);  // likewise: the call was made before either had ended
+  CHECK(totals[1].min_slack == 0us);  // likewise: the call was made before either had ended
 }
 
 TEST_CASE("a faster host of a profile does its own work in less time, too") {

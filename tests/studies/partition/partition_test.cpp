@@ -133,7 +133,7 @@ TEST_CASE("a number of stages, with or without replicas, says how many accelerat
     return partitioned(folder, small_spec(rest));
   };
   CHECK(says(problem(R"({"accelerators": 5, "stages": 2})"), "/accelerators: found 5"));
-  CHECK(says(problem(R"({"stages": 2, "most_replicas": 2})"), "/most_replicas"));
+  CHECK(says(problem(R"({"stages": 2, "max_replicas": 2})"), "/max_replicas"));
   CHECK(says(problem(R"({"stages": 2, "replicas": [1, 1]})"), "/replicas: found a list"));
   CHECK(says(problem(R"({"accelerators": null, "stages": 5})"), "5 stages are asked for"));
 }

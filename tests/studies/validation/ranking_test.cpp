@@ -13,7 +13,7 @@ TEST_CASE("Errors: percentiles of absolute values, bias with its sign") {
   CHECK(errors.count == 5);
   CHECK(errors.median == doctest::Approx(0.04));
   CHECK(errors.bias == doctest::Approx(-0.04));
-  CHECK(errors.most == doctest::Approx(0.1));
+  CHECK(errors.max == doctest::Approx(0.1));
   // Sorted absolute values 0, 0.02, 0.04, 0.06, 0.1: at 0.9 * 4 = 3.6.
   CHECK(errors.p90 == doctest::Approx(0.06 + 0.6 * 0.04));
   CHECK(summarize_errors({}).count == 0);

@@ -28,9 +28,9 @@ std::string problem(const std::string& text) {
 }
 
 /// Every way to place `count` - 1 boundaries below the longest length.
-double least_by_trying_all(const LengthDistribution& lengths,
-                           std::int64_t count,
-                           const LengthCost& cost) {
+double min_by_trying_all(const LengthDistribution& lengths,
+                         std::int64_t count,
+                         const LengthCost& cost) {
   const std::int64_t longest = lengths.longest();
   double least = expected_cost(lengths, {longest}, cost);
   for (std::uint64_t chosen = 0; chosen < (std::uint64_t{1} << (longest - 1)); ++chosen) {
@@ -173,7 +173,7 @@ TEST_CASE("optimal boundaries cost what trying all of them finds") {
       CHECK(static_cast<std::int64_t>(found.size()) <= count);
       CHECK(found.back() == lengths.longest());
       CHECK(expected_cost(lengths, found, cost) ==
-            Approx(least_by_trying_all(lengths, count, cost)).epsilon(1e-12));
+            Approx(min_by_trying_all(lengths, count, cost)).epsilon(1e-12));
     }
   }
   const LengthCost falling = [](std::int64_t length) { return static_cast<double>(-length); };

@@ -26,7 +26,7 @@ double gigabytes(Bytes bytes) {
 
 /// Cheapest way over all states of memory: which states are kept, where the chain stands, what is
 /// left to do. Knows nothing of intervals.
-double least_by_search(const std::vector<double>& costs, std::size_t slots) {
+double min_by_search(const std::vector<double>& costs, std::size_t slots) {
   const auto steps = static_cast<unsigned>(costs.size());
   // Kept states as bits (bit 0, the input, always), the state at hand, steps not yet run backward.
   using State = std::tuple<unsigned, unsigned, unsigned>;
@@ -215,12 +215,12 @@ TEST_CASE("the largest batch is one that workloads accept, however much memory t
 
 TEST_CASE("segments near the square root need least memory") {
   // 100 steps, equal sizes: 100 / s + s is least at 10.
-  const auto best = least_memory_segments(100, 1_KiB, 1_KiB);
+  const auto best = min_memory_segments(100, 1_KiB, 1_KiB);
   CHECK(best.segment == 10);
   CHECK(best.bytes == 20_KiB);
   // Values of 25 states: sqrt(100 / 25) = 2 steps a segment, 50 + 2 * 25 states.
-  CHECK(least_memory_segments(100, 1_KiB, 25_KiB).bytes == 100_KiB);
-  CHECK(least_memory_segments(1, 1_KiB, 1_KiB).segment == 1);
+  CHECK(min_memory_segments(100, 1_KiB, 25_KiB).bytes == 100_KiB);
+  CHECK(min_memory_segments(1, 1_KiB, 1_KiB).segment == 1);
 }
 
 TEST_CASE("cheapest checkpoints cost what a search over all memory states finds") {
@@ -232,7 +232,7 @@ TEST_CASE("cheapest checkpoints cost what a search over all memory states finds"
       CAPTURE(round);
       CAPTURE(slots);
       CHECK(cheapest_checkpoints(costs, static_cast<std::int64_t>(slots)).forward_cost ==
-            least_by_search(costs, slots));
+            min_by_search(costs, slots));
     }
   }
 }
@@ -244,12 +244,12 @@ TEST_CASE("for equal steps the programme and the closed form agree") {
       CAPTURE(steps);
       CAPTURE(slots);
       CHECK(cheapest_checkpoints(costs, slots).forward_cost ==
-            static_cast<double>(fewest_forward_steps(steps, slots)));
+            static_cast<double>(min_forward_steps(steps, slots)));
     }
   }
   // No state but the first: 1 + 2 + ... + n. All states: each step but the last twice.
-  CHECK(fewest_forward_steps(2000, 0) == 2000 * 2001 / 2);
-  CHECK(fewest_forward_steps(2000, 2000) == 3999);
+  CHECK(min_forward_steps(2000, 0) == 2000 * 2001 / 2);
+  CHECK(min_forward_steps(2000, 2000) == 3999);
   CHECK_THROWS_AS(static_cast<void>(cheapest_checkpoints({}, 1)), ContractViolation);
 }
 

@@ -133,7 +133,7 @@ TEST_CASE("optimal checkpoints take as few forward steps as the closed form says
       CAPTURE(slots);
       const std::int64_t used = std::min(slots, steps - 1);
       CHECK(forward_steps_if_valid(checkpointed_actions(steps, slots), steps) ==
-            fewest_forward_steps(steps, used));
+            min_forward_steps(steps, used));
     }
   }
   CHECK_THROWS_AS((void)checkpointed_actions(0, 1), ContractViolation);
@@ -299,10 +299,10 @@ TEST_CASE("more checkpoints need more memory and less work") {
     const std::int64_t peak = SerialMemory{graph}.peak();
     CHECK(peak > last_peak);
     CHECK(graph.task_count() < last_tasks);
-    // 3 * fewest_forward_steps() cells of three tasks.
+    // 3 * min_forward_steps() cells of three tasks.
     const auto counts = tasks_by_operation(graph);
     CHECK(counts.at("cell_forward") + counts.at("recompute_cell_forward") ==
-          3U * static_cast<std::size_t>(fewest_forward_steps(20, checkpoints)));
+          3U * static_cast<std::size_t>(min_forward_steps(20, checkpoints)));
     last_peak = peak;
     last_tasks = graph.task_count();
   }

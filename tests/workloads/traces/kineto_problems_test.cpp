@@ -198,14 +198,14 @@ TEST_CASE("kineto: however long a file is, no more than a batch of it is in memo
   detail::JsonPieces pieces{source, "long.json", "traceEvents", batch};
   detail::JsonPiece piece;
   std::uint64_t found = 0;
-  std::uint64_t most_ahead = 0;
+  std::uint64_t max_ahead = 0;
   while (pieces.next(piece)) {
     ++found;
-    most_ahead = std::max(most_ahead, source.given() - piece.offset);
+    max_ahead = std::max(max_ahead, source.given() - piece.offset);
   }
   CHECK(found == events);
   CHECK(source.given() == events * 100 + 2);
-  CHECK(most_ahead <= batch);
+  CHECK(max_ahead <= batch);
 }
 
 TEST_CASE("a gzip file made to fill the memory is refused") {

@@ -24,7 +24,7 @@ struct Case {
   std::string file;
   /// The most that the 90th percentile may be of the naive replay's: a half where events, graphs or
   /// collectives tie streams together, else all of it.
-  double most_of_naive;
+  double max_of_naive;
 };
 const std::vector<Case> cases{
     {"hta/critical_path_event_sync.json.gz", 1.0},
@@ -125,7 +125,7 @@ TEST_CASE("copied launches: never worse than the naive replay, half of it where 
                         to_us(ours.start_p50),
                         to_us(ours.start_p90)));
     CHECK(to_us(ours.start_p50) <= naive.p50);
-    CHECK(to_us(ours.start_p90) <= which.most_of_naive * naive.p90);
+    CHECK(to_us(ours.start_p90) <= which.max_of_naive * naive.p90);
     CHECK(ours.duration_p90 == 0.0);
   }
 }

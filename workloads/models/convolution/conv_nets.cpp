@@ -45,13 +45,13 @@ void check(const ConvNetSpec& spec) {
                    fmt::format("{} has no auxiliary head", to_string(spec.network)));
   // The widest of these networks has 64 maps of the image's size, the first dense layer at most
   // 512 * 4096 weights for each position of a map 32 times smaller.
-  constexpr double most_maps = 64;
+  constexpr double max_maps = 64;
   const auto image =
       static_cast<double>(spec.image == 0 ? published_image(spec.network) : spec.image);
   constexpr double dense_weights = 512.0 * 4096.0;
   detail::check_elements(
       to_string(spec.network),
-      image * image * std::max(most_maps * static_cast<double>(spec.batch), dense_weights),
+      image * image * std::max(max_maps * static_cast<double>(spec.batch), dense_weights),
       "images or of weights");
   detail::check_elements(
       to_string(spec.network),

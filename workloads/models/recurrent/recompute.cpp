@@ -51,7 +51,7 @@ class Reversal {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t at = 1; at < steps; ++at) {
       const std::int64_t cost =
-          at + fewest_forward_steps(steps - at, free - 1) + fewest_forward_steps(at, free);
+          at + min_forward_steps(steps - at, free - 1) + min_forward_steps(at, free);
       if (cost >= least) continue;
       least = cost;
       found->second = at;
@@ -70,7 +70,7 @@ std::int64_t checkpoint_segment(RecurrentCell cell, std::int64_t steps) {
   const std::int64_t state = shape.cell_state ? 2 : 1;
   // The reset state and the candidate of a GRU whose reset gate comes first.
   const std::int64_t values = shape.saved_gates + 2 * shape.candidate_gates;
-  return least_memory_segments(steps, Bytes{state}, Bytes{state + values}).segment;
+  return min_memory_segments(steps, Bytes{state}, Bytes{state + values}).segment;
 }
 
 std::int64_t default_checkpoints(RecurrentCell cell, std::int64_t steps) {

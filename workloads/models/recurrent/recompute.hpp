@@ -35,7 +35,7 @@ struct ChainAction {
 };
 
 /// Steps in a segment of `sqrt`: least memory for state and values of `cell`
-/// (least_memory_segments()).
+/// (min_memory_segments()).
 [[nodiscard]] std::int64_t checkpoint_segment(RecurrentCell cell, std::int64_t steps);
 /// Steps whose state `sqrt` keeps, besides the input of step 0; what `optimal` keeps if asked for
 /// 0.
@@ -46,7 +46,7 @@ struct ChainAction {
 [[nodiscard]] std::vector<ChainAction> segmented_actions(std::int64_t steps, std::int64_t segment);
 
 /// The same with `slots` kept states besides the input of step 0, in as few forward steps as there
-/// can be, fewest_forward_steps(steps, slots) with those of the first pass. A forward action whose
+/// can be, min_forward_steps(steps, slots) with those of the first pass. A forward action whose
 /// step is run backward next is the one whose values are used.
 /// ContractViolation for no steps or negative slots. Cost O(actions + distinct intervals * steps).
 [[nodiscard]] std::vector<ChainAction> checkpointed_actions(std::int64_t steps, std::int64_t slots);

@@ -58,7 +58,7 @@ void check_recomputation(const RecurrentSpec& spec) {
   }
   if (spec.recompute == Recompute::optimal) {
     const std::int64_t slots = std::min(checkpoints_of(spec), spec.steps - 1);
-    detail::check_nodes("lstm", spec.layers, fewest_forward_steps(spec.steps, slots));
+    detail::check_nodes("lstm", spec.layers, min_forward_steps(spec.steps, slots));
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 using detail::GraphEmitter;
 using detail::Value;
 
-constexpr std::int64_t most_kernels_per_layer = 48;  // besides small operators
+constexpr std::int64_t max_kernels_per_layer = 48;  // besides small operators
 
 /// Reads one type, writes another.
 Kernel cast_kernel(std::int64_t elements, DataType from, DataType to) {
@@ -55,7 +55,7 @@ class Emission {
 
   TaskGraph run() {
     out_.reserve(
-        static_cast<std::size_t>(shape_.layers * (most_kernels_per_layer + spec_.small_operators)));
+        static_cast<std::size_t>(shape_.layers * (max_kernels_per_layer + spec_.small_operators)));
     const std::int64_t h = shape_.hidden;
     const Value ids = given("token_ids", rows_);
     Value x = emit("embedding",
@@ -316,7 +316,7 @@ void check(const TransformerSpec& spec) {
         s.vocabulary,
         ranks));
   }
-  detail::check_nodes("transformer", s.layers, most_kernels_per_layer + spec.small_operators);
+  detail::check_nodes("transformer", s.layers, max_kernels_per_layer + spec.small_operators);
   const auto rows = static_cast<double>(spec.batch) * static_cast<double>(spec.tokens);
   const auto keys = static_cast<double>(spec.context + spec.tokens);
   const auto width = static_cast<double>(s.hidden + s.ffn);
