@@ -76,8 +76,9 @@ DeviceProbe ProbeMaker::build() && {
 
 KernelGrid part_units(std::uint32_t blocks, double share, const SmLimits& limits) {
   // What the driver takes of every block comes on top of what the block asks for.
-  const double room = share * limits.shared_memory - limits.reserved_shared_memory;
-  const double asked = std::clamp(room, 0.0, static_cast<double>(limits.shared_memory_per_block));
+  const double capacity = share * limits.shared_memory - limits.reserved_shared_memory;
+  const double asked =
+      std::clamp(capacity, 0.0, static_cast<double>(limits.shared_memory_per_block));
   constexpr std::uint16_t threads = 256;
   return {.blocks = blocks,
           .block = {.threads = threads, .shared_memory = static_cast<std::uint32_t>(asked)},

@@ -13,8 +13,8 @@ namespace schedlab {
 
 namespace {
 
-constexpr double linear_room = 0.04;  // of the data's range, at each end of an axis
-constexpr double log_room = 1.12;
+constexpr double linear_margin = 0.04;  // of the data's range, at each end of an axis
+constexpr double log_margin = 1.12;
 
 [[nodiscard]] std::string with_decimals(double value, int decimals) {
   TextBuffer text;
@@ -76,15 +76,15 @@ Scale::Scale(Range data, bool logarithmic, double from, double to)
     high_ = 10;
   }
   if (logarithmic) {
-    low_ /= log_room;
-    high_ *= log_room;
+    low_ /= log_margin;
+    high_ *= log_margin;
     return;
   }
   if (low_ == high_) {
     low_ = high_ == 0 ? 0 : high_ - 0.5;
     high_ = low_ + 1;
   }
-  const double room = linear_room * (high_ - low_);
+  const double room = linear_margin * (high_ - low_);
   if (low_ != 0) low_ -= room;
   if (high_ != 0) high_ += room;
 }

@@ -18,7 +18,7 @@ namespace schedlab {
 
 namespace {
 
-constexpr double room_above = 18;  // a share of 1
+constexpr double space_above = 18;  // a share of 1
 
 /// A share from 0 to 1 over time, inside its frame.
 class Curve {
@@ -73,7 +73,7 @@ class Curve {
 
  private:
   [[nodiscard]] double y(double share) const {
-    return bottom_ - share * (bottom_ - top_ - room_above);
+    return bottom_ - share * (bottom_ - top_ - space_above);
   }
 
   Svg& svg_;

@@ -62,14 +62,14 @@ std::size_t proxy_elements(const TaskGraph& graph) {
 
 std::size_t operand_place(const TaskGraph& graph,
                           TaskId task,
-                          std::size_t room,
+                          std::size_t capacity,
                           std::size_t elements,
                           std::size_t which) {
   const auto layer = static_cast<std::size_t>(graph.tags(task).layer + 1);
   const std::size_t operation = graph.operation_id(task).value();
   const std::size_t place = (operation * 3 + which) * 64 + layer;
   constexpr std::size_t line = 16;  // elements of a cache line
-  return place * 40503 % ((room - elements) / line + 1) * line;
+  return place * 40503 % ((capacity - elements) / line + 1) * line;
 }
 
 ProxyShapes::ProxyShapes(const TaskGraph& graph) : graph_(graph) {

@@ -25,8 +25,11 @@ inline constexpr std::size_t min_proxy_elements = std::size_t{1} << 20U;
 [[nodiscard]] std::size_t proxy_elements(const TaskGraph& graph);
 /// Where in an array of `room` elements an operand of `elements` begins: the same for all tasks of
 /// an operation in one layer, as weights do. `which` operand of the operation.
-[[nodiscard]] std::size_t operand_place(
-    const TaskGraph& graph, TaskId task, std::size_t room, std::size_t elements, std::size_t which);
+[[nodiscard]] std::size_t operand_place(const TaskGraph& graph,
+                                        TaskId task,
+                                        std::size_t capacity,
+                                        std::size_t elements,
+                                        std::size_t which);
 
 /// Runs kernels by their shapes, on data of no meaning: all operands lie in one array of random
 /// numbers, each operation and layer at a place of its own, so that caches see about what they

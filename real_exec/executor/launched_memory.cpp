@@ -92,13 +92,13 @@ MemoryParts::Part MemoryParts::take(std::size_t floats, const Ended& ended) {
   std::size_t smallest = 0;  // room that is large enough; 0: none
   for (std::size_t piece = 0; piece < regions_.size(); ++piece) {
     Part begin{.piece = piece, .at = 0};
-    std::size_t room = 0;
+    std::size_t capacity = 0;
     const auto consider = [&] {
-      if (room >= wanted && (smallest == 0 || room < smallest)) {
+      if (capacity >= wanted && (smallest == 0 || capacity < smallest)) {
         best = begin;
-        smallest = room;
+        smallest = capacity;
       }
-      room = 0;
+      capacity = 0;
     };
     for (const auto& [at, region] : regions_[piece]) {
       const auto& users = region.users;
@@ -106,8 +106,8 @@ MemoryParts::Part MemoryParts::take(std::size_t floats, const Ended& ended) {
         consider();
         continue;
       }
-      if (room == 0) begin.at = at;
-      room += region.size;
+      if (capacity == 0) begin.at = at;
+      capacity += region.size;
     }
     consider();
   }

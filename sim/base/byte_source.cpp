@@ -12,8 +12,8 @@ namespace {
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const std::filesystem::path& path) : file_(path) {}
-  [[nodiscard]] std::size_t read(char* to, std::size_t room) override {
-    return file_.read(to, room);
+  [[nodiscard]] std::size_t read(char* to, std::size_t capacity) override {
+    return file_.read(to, capacity);
   }
 
  private:
@@ -22,8 +22,8 @@ class FileSource final : public ByteSource {
 
 }  // namespace
 
-std::size_t TextSource::read(char* to, std::size_t room) {
-  const std::size_t given = std::min(room, text_.size());
+std::size_t TextSource::read(char* to, std::size_t capacity) {
+  const std::size_t given = std::min(capacity, text_.size());
   std::memcpy(to, text_.data(), given);
   text_.remove_prefix(given);
   return given;

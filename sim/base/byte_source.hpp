@@ -19,14 +19,14 @@ class ByteSource {
   virtual ~ByteSource() = default;
 
   /// Puts the next bytes at `to`, at most `room` of them (> 0); how many, 0 only at the end.
-  [[nodiscard]] virtual std::size_t read(char* to, std::size_t room) = 0;
+  [[nodiscard]] virtual std::size_t read(char* to, std::size_t capacity) = 0;
 };
 
 /// Bytes in memory, which must outlive the source.
 class TextSource final : public ByteSource {
  public:
   explicit TextSource(std::string_view text) : text_(text) {}
-  [[nodiscard]] std::size_t read(char* to, std::size_t room) override;
+  [[nodiscard]] std::size_t read(char* to, std::size_t capacity) override;
 
  private:
   std::string_view text_;

@@ -50,7 +50,7 @@ void write_all(const Descriptor& file, const std::filesystem::path& path, std::s
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) refuse(path, errno, "a place with room for the file");
+    if (written < 0) refuse(path, errno, "a place with capacity for the file");
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -99,7 +99,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
     Temporary guard{temporary};
     write_all(file, path, bytes);
     if (const int error = file.close(); error != 0) {
-      refuse(path, error, "a place with room for the file");
+      refuse(path, error, "a place with capacity for the file");
     }
     if (::rename(temporary.c_str(), path.c_str()) != 0) refuse(path, errno, "a file name");
     guard.keep();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int gzip_window = 15 + 16;  // zlib: the largest window, in a gzip wrapper
 constexpr int memory_level = 8;       // zlib's default
-constexpr std::size_t room_behind = 64;
+constexpr std::size_t padding_behind = 64;
 constexpr std::size_t piece_size = std::size_t{1} << 18U;
 
 /// zlib counts input in 32 bits.
@@ -84,7 +84,7 @@ std::string gunzip(std::string_view bytes, const std::string& file) {
     }
   } while (filled == text.size());
   text.resize(filled);
-  text.reserve(filled + room_behind);
+  text.reserve(filled + padding_behind);
   return text;
 }
 

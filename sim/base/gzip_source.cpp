@@ -38,10 +38,10 @@ class GzipSource final : public ByteSource {
     if (compressed_) inflateEnd(&stream_);
   }
 
-  [[nodiscard]] std::size_t read(char* to, std::size_t room) override {
-    if (!compressed_) return read_plain(to, room);
+  [[nodiscard]] std::size_t read(char* to, std::size_t capacity) override {
+    if (!compressed_) return read_plain(to, capacity);
     std::size_t given = 0;
-    while (given == 0 && !ended_) given = inflate_some(to, room);
+    while (given == 0 && !ended_) given = inflate_some(to, capacity);
     given_ += given;
     if (given_ > limit_.bytes) refuse_growth(fmt::format("more than {} bytes", limit_.bytes));
     if (!limit_.chosen && given_ > harmless_size && given_ / max_growth > taken_) {
@@ -64,9 +64,9 @@ class GzipSource final : public ByteSource {
                       .hint = input_limit_hint()});
   }
 
-  [[nodiscard]] std::size_t read_plain(char* to, std::size_t room) {
-    if (available_ == 0) return source_->read(to, room);
-    const std::size_t given = std::min(room, available_);
+  [[nodiscard]] std::size_t read_plain(char* to, std::size_t capacity) {
+    if (available_ == 0) return source_->read(to, capacity);
+    const std::size_t given = std::min(capacity, available_);
     std::memcpy(to, input_.data() + at_, given);
     at_ += given;
     available_ -= given;
@@ -86,10 +86,10 @@ class GzipSource final : public ByteSource {
                      "zlib could not start");
   }
 
-  [[nodiscard]] std::size_t inflate_some(char* to, std::size_t room) {
+  [[nodiscard]] std::size_t inflate_some(char* to, std::size_t capacity) {
     if (available_ == 0) fill();
     const auto limit = std::size_t{std::numeric_limits<uInt>::max()};
-    const auto asked = static_cast<uInt>(std::min(room, limit));
+    const auto asked = static_cast<uInt>(std::min(capacity, limit));
     // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): zlib's interface
     stream_.next_in = reinterpret_cast<Bytef*>(input_.data() + at_);
     stream_.next_out = reinterpret_cast<Bytef*>(to);

@@ -176,9 +176,9 @@ InputFile::InputFile(std::filesystem::path path)
   if (expected_size_ > limit_) refuse_size(path_, limit_);
 }
 
-std::size_t InputFile::read(char* to, std::size_t room) {
+std::size_t InputFile::read(char* to, std::size_t capacity) {
   while (true) {
-    const ssize_t got = ::pread(*descriptor_, to, room, static_cast<off_t>(at_));
+    const ssize_t got = ::pread(*descriptor_, to, capacity, static_cast<off_t>(at_));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(path_, errno);
     at_ += static_cast<std::uint64_t>(got);

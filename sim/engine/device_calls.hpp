@@ -14,7 +14,7 @@ inline std::uint32_t DeviceSide<Sharing>::append(Stream& s,
                                                  std::uint32_t link) {
   const auto index = static_cast<std::uint32_t>(items_.size());
   Item& item = items_.emplace_back();
-  fetch_room_behind(item);
+  prefetch_next(item);
   item.call = call;
   item.link = link;
   item.time = arrival;
@@ -43,7 +43,7 @@ inline void DeviceSide<Sharing>::enqueue_launch(HostCall call,
   Stream& s = stream(call.stream());
   const auto span = static_cast<std::uint32_t>(trace_.tasks.size());
   TaskSpan& made = trace_.tasks.emplace_back();
-  fetch_room_behind(made);
+  prefetch_next(made);
   made.task = call.task();
   made.stream = call.stream();
   made.host = host;

@@ -33,7 +33,7 @@ inline constexpr std::uint32_t phase_message = 2;  ///< the next stage of a mess
 /// The entry is the last of a long table that grows: tells the processor to fetch the memory of
 /// those that will come some calls later.
 template <class T>
-void fetch_room_behind(const T& last) {
+void prefetch_next(const T& last) {
   constexpr std::size_t bytes_ahead = 1024;  // assumed: 20 calls or so, longer than memory takes
   __builtin_prefetch(&last + bytes_ahead / sizeof(T), 1);
 }

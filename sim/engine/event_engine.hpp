@@ -106,7 +106,7 @@ class EventEngine {
                             std::span<const HostCall> calls,
                             std::size_t& count,
                             const Polls& polls);
-  bool has_room(std::uint32_t index);
+  bool queue_has_slot(std::uint32_t index);
   void prepare(std::uint32_t index);
   bool launch(std::uint32_t index);
   bool end_copy(std::uint32_t index);

@@ -24,7 +24,7 @@ bool EventEngine<Source, Sharing>::graph_call(std::uint32_t index) {
   }
   if (problem_.costs.has_staging()) expect_pinned(call.graph());
   open_on_first_use(call.stream());
-  if (!has_room(index)) return false;
+  if (!queue_has_slot(index)) return false;
   host.clock += costs(index).graph_launch + nodes * costs(index).graph_launch_node;
   devices_.enqueue_graph(plan, call, host.clock, arrival(call.stream(), host.clock), HostId{index});
   return true;

@@ -46,7 +46,7 @@ template <class Source, class Sharing>
     }
     if (options_.record_hosts) {
       HostSpan& span = trace_.hosts.emplace_back();  // see DeviceSide
-      fetch_room_behind(span);
+      prefetch_next(span);
       span.host = HostId{index};
       span.call = host.call_index + static_cast<std::uint32_t>(done);
       span.what = call;
@@ -188,7 +188,7 @@ void EventEngine<Source, Sharing>::prepare(std::uint32_t index) {
 
 /// May the stream of the host's call take another launch? If not, the host is blocked.
 template <class Source, class Sharing>
-bool EventEngine<Source, Sharing>::has_room(std::uint32_t index) {
+bool EventEngine<Source, Sharing>::queue_has_slot(std::uint32_t index) {
   HostThread& host = scratch_.hosts[index];
   if (host.released) unblock(host);
   Stream& stream = devices_.stream(host.call.stream());
@@ -209,7 +209,7 @@ bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
       host.call.task().value() < problem_.costs.task_count(),
       fmt::format(
           "launch of task {} of {}", host.call.task().value(), problem_.costs.task_count()));
-  if (!has_room(index)) return false;
+  if (!queue_has_slot(index)) return false;
   const auto& entry = problem_.costs.entry(host.call.task(), devices_.stream(id).device);
   host.clock += operator_cost(index) * entry.launches + entry.staging_before;
   devices_.enqueue_launch(host.call, host.clock, arrival(id, host.clock), HostId{index});

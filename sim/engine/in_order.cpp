@@ -47,15 +47,15 @@ InOrderSweep::Stream& InOrderSweep::open(Run& run, StreamId id) {
 }
 
 /// If the launch queue is full, the host waits for the task that is the queue's depth back.
-void InOrderSweep::wait_for_room(Run& run, StreamId id, const Stream& stream) {
+void InOrderSweep::wait_for_slot(Run& run, StreamId id, const Stream& stream) {
   if (!run.queue_limit) return;
   const std::uint32_t depth = run.host.launch_queue_depth;
   auto& ring = recent_ends_[id.value()];
   if (ring.empty()) ring.resize(depth);
-  const Time room = stream.tasks < depth ? Time{} : ring[stream.tasks % depth];
-  if (room <= run.clock) return;
-  run.blocked += room - run.clock;
-  run.clock = room;
+  const Time slot_free = stream.tasks < depth ? Time{} : ring[stream.tasks % depth];
+  if (slot_free <= run.clock) return;
+  run.blocked += slot_free - run.clock;
+  run.clock = slot_free;
 }
 
 /// What was launched last ends at `end`.
@@ -73,7 +73,7 @@ inline void InOrderSweep::launch(Run& run, HostCall call) {
   Stream& stream = usable(run, call.stream());
   SCHEDLAB_EXPECTS(call.task().value() < run.problem.costs.task_count(),
                    fmt::format("launch of task {}", call.task().value()));
-  wait_for_room(run, call.stream(), stream);
+  wait_for_slot(run, call.stream(), stream);
   if (run.costs.launch != Duration{0}) {
     run.clock += run.costs.launch * run.problem.costs.entry(call.task(), stream.device).launches;
   }

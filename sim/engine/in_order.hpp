@@ -70,7 +70,7 @@ class InOrderSweep {
   void execute(Run& run, HostCall& call);
   void execute_in_order(Run& run, HostCall& call);
   void launch(Run& run, HostCall call);
-  void wait_for_room(Run& run, StreamId id, const Stream& stream);
+  void wait_for_slot(Run& run, StreamId id, const Stream& stream);
   void note_end(Run& run, StreamId id, Stream& stream, Time end);
   // in_order_graphs.cpp
   static void load_graph(Run& run, HostCall call);

@@ -29,7 +29,7 @@ void InOrderSweep::launch_graph(Run& run, HostCall call) {
                                row + 1,
                                graph.launch_count()));
   Stream& stream = usable(run, call.stream());
-  wait_for_room(run, call.stream(), stream);
+  wait_for_slot(run, call.stream(), stream);
   run.clock += run.costs.graph_launch + graph.node_count() * run.costs.graph_launch_node;
   Time start = std::max(
       {run.clock + stream.launch_latency, stream.free_from, stream.last_item, state.completed});

@@ -50,7 +50,7 @@ void TextBuffer::grow(std::size_t bytes) {
 TextBuffer& TextBuffer::operator<<(double value) {
   if (!std::isfinite(value)) return *this << "null";
   constexpr std::size_t longest = 40;
-  char* const to = room_for(longest);
+  char* const to = claim(longest);
   used_ += static_cast<std::size_t>(std::to_chars(to, to + longest, value).ptr - to);
   return *this;
 }
@@ -64,7 +64,7 @@ TextBuffer& TextBuffer::microseconds(std::int64_t picoseconds) {
   *this << magnitude / per_us;
   auto fraction = static_cast<std::uint32_t>(magnitude % per_us);
   if (fraction == 0) return *this;
-  char* const to = room_for(7);
+  char* const to = claim(7);
   to[0] = '.';
   std::size_t length = 7;
   for (std::size_t i = 6; i >= 1; --i) {

@@ -21,7 +21,7 @@ namespace schedlab {
 class TextBuffer {
  public:
   TextBuffer& operator<<(std::string_view text) {
-    char* const to = room_for(text.size());
+    char* const to = claim(text.size());
     std::copy(text.begin(), text.end(), to);
     used_ += text.size();
     return *this;
@@ -30,12 +30,12 @@ class TextBuffer {
   template <std::size_t Size>
   // NOLINTNEXTLINE(*-avoid-c-arrays): what a literal is
   TextBuffer& operator<<(const char (&text)[Size]) {
-    std::memcpy(room_for(Size), text, Size - 1);
+    std::memcpy(claim(Size), text, Size - 1);
     used_ += Size - 1;
     return *this;
   }
   TextBuffer& operator<<(char c) {
-    *room_for(1) = c;
+    *claim(1) = c;
     ++used_;
     return *this;
   }
@@ -43,7 +43,7 @@ class TextBuffer {
   requires(!std::same_as<Integer, char> && !std::same_as<Integer, bool>) TextBuffer& operator<<(
       Integer value) {
     constexpr std::size_t max_digits = 24;
-    char* const to = room_for(max_digits);
+    char* const to = claim(max_digits);
     used_ += static_cast<std::size_t>(std::to_chars(to, to + max_digits, value).ptr - to);
     return *this;
   }
@@ -71,12 +71,12 @@ class TextBuffer {
   }
   void clear() { used_ = 0; }
   void reserve(std::size_t bytes) {
-    if (bytes > used_) (void)room_for(bytes - used_);
+    if (bytes > used_) (void)claim(bytes - used_);
   }
 
  private:
   /// Where the next `bytes` characters go.
-  [[nodiscard]] char* room_for(std::size_t bytes) {
+  [[nodiscard]] char* claim(std::size_t bytes) {
     if (text_.size() - used_ < bytes) [[unlikely]] {
       grow(bytes);
     }

@@ -44,7 +44,7 @@ std::vector<Finding> RecentChecks::check(std::uint64_t number,
   if (!checker::is_surely_right(*graph, facts, plan)) {
     return checker::check_fully(*graph, platform, plan, options);
   }
-  Entry& entry = entries_.make_room(number, plan.memory_bytes());
+  Entry& entry = entries_.make_entry(number, plan.memory_bytes());
   entry.graph = graph;
   entry.facts = std::move(facts);
   entry.plan = plan;

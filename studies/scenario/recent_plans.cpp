@@ -42,7 +42,7 @@ const Plan& RecentPlans::plan(std::uint64_t number,
   }
   const std::size_t bytes =
       plan.memory_bytes() + placement.memory_bytes() + graph->task_count() * sizeof(Duration);
-  Entry& entry = entries_.make_room(number, bytes);
+  Entry& entry = entries_.make_entry(number, bytes);
   entry.graph = graph;
   entry.durations = problem.costs.durations().raw();
   entry.placement = std::move(placement);

@@ -22,7 +22,7 @@ class RecentSlots {
   }
 
   /// The place of `number`, for something of so many bytes.
-  [[nodiscard]] Entry& make_room(std::uint64_t number, std::size_t bytes) {
+  [[nodiscard]] Entry& make_entry(std::uint64_t number, std::size_t bytes) {
     if (entries_.empty() || bytes_ + bytes > max_bytes) {
       entries_.clear();  // so that memory is given back
       entries_.resize(max_entries);

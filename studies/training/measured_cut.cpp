@@ -67,7 +67,7 @@ StageRules rules_of(const TrainingSpec& spec, const LinkSpeed& link) {
   return rules;
 }
 
-void expect_room(const TrainingSpec& spec, const StageRules& rules) {
+void expect_fits(const TrainingSpec& spec, const StageRules& rules) {
   const LayerGraph graph = layer_graph(spec.training, false);
   const Partition cut = make_partition(
       graph, layer_times(graph), consecutive_stages(graph, spec.layers_per_stage), {}, rules);
@@ -97,7 +97,7 @@ std::vector<std::int64_t> cut_layers(const TrainingSpec& spec,
   PartitionRequest request;
   request.rules = rules_of(spec, link);
   if (!spec.layers_per_stage.empty()) {
-    if (spec.memory_limit > Bytes{0}) expect_room(spec, request.rules);
+    if (spec.memory_limit > Bytes{0}) expect_fits(spec, request.rules);
     return spec.layers_per_stage;
   }
   request.accelerators = stages;

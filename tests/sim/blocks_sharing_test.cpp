@@ -250,7 +250,7 @@ TEST_CASE("blocks: a block that fits on no unit is refused by name") {
                        InfeasibleError);
 }
 
-TEST_CASE("most-room: a block goes where the most further blocks of its kernel fit") {
+TEST_CASE("least loaded: a block goes where the most further blocks of its kernel fit") {
   // Unit 0 has a block of 1024 threads, unit 1 one of 512, unit 2 none. Blocks of 256 threads: room
   // 4, 6, 8. In turn: 2 2 1 2 1 2 0 1 2...: the highest room, ties to the lowest number.
   UnitResources unit = unit_resources(test::volta_limits());
@@ -259,15 +259,15 @@ TEST_CASE("most-room: a block goes where the most further blocks of its kernel f
   free[1].warps -= 16;
   std::vector<UnitShare> placed;
   const UnitResources need = block_resources({256, 0, 0}, test::volta_limits());
-  CHECK(MostRoom{}.place(free, need, 3, placed) == 3);
+  CHECK(LeastLoadedPlacement{}.place(free, need, 3, placed) == 3);
   CHECK(placed == std::vector<UnitShare>{{1, 1}, {2, 2}});  // 2, 2, then 1 and 2 have 6: 1
   placed.clear();
-  CHECK(MostRoom{}.place(free, need, 100, placed) == 15);  // room 4 + 5 + 6
+  CHECK(LeastLoadedPlacement{}.place(free, need, 100, placed) == 15);  // room 4 + 5 + 6
   CHECK(placed == std::vector<UnitShare>{{0, 4}, {1, 5}, {2, 6}});
-  CHECK(MostRoom{}.place(free, need, 1, placed) == 0);
+  CHECK(LeastLoadedPlacement{}.place(free, need, 1, placed) == 0);
 }
 
-TEST_CASE("most-room: placing in one go equals placing one by one") {
+TEST_CASE("least loaded: placing in one go equals placing one by one") {
   Rng rng{3};
   for (int round = 0; round < 500; ++round) {
     CAPTURE(round);
@@ -294,7 +294,7 @@ TEST_CASE("most-room: placing in one go equals placing one by one") {
       ++count[best];
     }
     std::vector<UnitShare> placed;
-    CHECK(MostRoom{}.place(free, need, wanted, placed) == sum);
+    CHECK(LeastLoadedPlacement{}.place(free, need, wanted, placed) == sum);
     CHECK(free == expected);
     for (const UnitShare& share : placed) CHECK(share.blocks == count[share.unit]);
   }

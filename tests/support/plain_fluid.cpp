@@ -11,7 +11,7 @@ namespace schedlab::test {
 namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t unit_room = 1441440;
+constexpr std::int64_t unit_capacity = 1441440;
 constexpr std::int64_t whole = std::int64_t{1} << 32U;
 constexpr std::int64_t unit_throughput = std::int64_t{1} << 20U;
 
@@ -47,7 +47,7 @@ PlainFluid::Kernel PlainFluid::make(const KernelRequest& request) const {
       static_cast<std::int64_t>(static_cast<double>(estimate.compute_share) *
                                 static_cast<double>(unit_throughput / at_full_rate));
   kernel.blocks_left = estimate.blocks != 0 ? estimate.blocks : std::max(1U, entry.units);
-  kernel.footprint = kernel.units == 0 ? 0 : unit_room / kernel.residents;
+  kernel.footprint = kernel.units == 0 ? 0 : unit_capacity / kernel.residents;
   // Alone: full waves and a last one, each as much slower than its blocks as the fullest unit is
   // asked for more than it gets done.
   const std::int64_t wave = kernel.units == 0
@@ -140,18 +140,18 @@ void PlainFluid::release(StreamId stream, Time end) {
   }
 }
 
-std::int64_t PlainFluid::free_room(std::size_t device, std::size_t unit_class) const {
+std::int64_t PlainFluid::free_capacity(std::size_t device, std::size_t unit_class) const {
   const auto& classes =
       problem_->platform.device(DeviceId{static_cast<std::uint32_t>(device)}).unit_classes;
   if (unit_class == classes.size()) return never;
   const std::int64_t units = classes[UnitClassId{static_cast<std::uint32_t>(unit_class)}].count;
   if (units == 0) return never;
-  std::int64_t room = units * unit_room;
+  std::int64_t capacity_left = units * unit_capacity;
   for (const Kernel& kernel : kernels_) {
     if (kernel.request.device.value() != device || kernel.unit_class != unit_class) continue;
-    for (const Cohort& cohort : kernel.running) room -= cohort.blocks * kernel.footprint;
+    for (const Cohort& cohort : kernel.running) capacity_left -= cohort.blocks * kernel.footprint;
   }
-  return room;
+  return capacity_left;
 }
 
 void PlainFluid::place(Kernel& kernel, std::int64_t blocks) {
@@ -194,7 +194,7 @@ void PlainFluid::place_class(std::size_t device, std::size_t unit_class) {
       if (!kernel.started && d.resident_kernels != 0 && resident >= d.resident_kernels) break;
       const std::int64_t fit = kernel.footprint == 0
                                    ? kernel.blocks_left
-                                   : free_room(device, unit_class) / kernel.footprint;
+                                   : free_capacity(device, unit_class) / kernel.footprint;
       if (fit == 0) return;
       if (!kernel.started) notices_.emplace_back(i, true);
       place(kernel, std::min(fit, kernel.blocks_left));

@@ -94,7 +94,7 @@ class PlainFluid {
   [[nodiscard]] Wide speed(const Kernel& kernel) const;
   void share_units(std::size_t device, std::size_t unit_class);
   void share(std::size_t device);
-  [[nodiscard]] std::int64_t free_room(std::size_t device, std::size_t unit_class) const;
+  [[nodiscard]] std::int64_t free_capacity(std::size_t device, std::size_t unit_class) const;
 
   const Problem* problem_ = nullptr;
   std::vector<Kernel> kernels_;  // all that ever arrived, in order

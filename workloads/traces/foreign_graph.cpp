@@ -42,9 +42,9 @@ constexpr std::size_t longest_passed_over = std::size_t{4} << 20U;  // assumed: 
 class PushedBack final : public ByteSource {
  public:
   PushedBack(std::string_view first, ByteSource& rest) : first_(first), rest_(&rest) {}
-  [[nodiscard]] std::size_t read(char* to, std::size_t room) override {
-    if (first_.empty()) return rest_->read(to, room);
-    const std::size_t size = first_.copy(to, room);
+  [[nodiscard]] std::size_t read(char* to, std::size_t capacity) override {
+    if (first_.empty()) return rest_->read(to, capacity);
+    const std::size_t size = first_.copy(to, capacity);
     first_.remove_prefix(size);
     return size;
   }

@@ -64,9 +64,9 @@ bool JsonPieces::refill() {
   }
   // Filled to the brim: whoever starts anew with a value that was cut off does so seldom.
   const std::size_t before = end_;
-  const std::size_t room = buffer_.size() - padding;
-  while (end_ < room) {
-    const std::size_t got = source_->read(buffer_.data() + end_, room - end_);
+  const std::size_t capacity = buffer_.size() - padding;
+  while (end_ < capacity) {
+    const std::size_t got = source_->read(buffer_.data() + end_, capacity - end_);
     if (got == 0) break;
     end_ += got;
   }

@@ -223,7 +223,7 @@ std::uint32_t BlocksSharing::place(std::uint32_t index, Time now) {
   places_.clear();
   std::uint32_t blocks = kernel.blocks_left;
   if (!pool.units.empty()) {
-    blocks = most_room_.place(pool.free, kernel.need, kernel.blocks_left, places_);
+    blocks = placement_.place(pool.free, kernel.need, kernel.blocks_left, places_);
     if (blocks == 0) return 0;
   }
   const std::uint32_t id = make_cohort(index, now);

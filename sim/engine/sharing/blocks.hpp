@@ -4,7 +4,7 @@
 #include "sim/engine/block_placement.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/sharing/exclusive.hpp"
-#include "sim/engine/sharing/most_room.hpp"
+#include "sim/engine/sharing/least_loaded.hpp"
 #include "sim/machine/occupancy.hpp"
 #include "sim/machine/residency.hpp"
 #include "sim/plan/policy.hpp"
@@ -24,7 +24,7 @@ namespace schedlab {
 ///   what is left over. Nothing that runs is evicted (Amert et al., RTSS 2017, rules G2-G4, X1,
 ///   R1-R3, P1, P2). A device holds at most `resident_kernels`: a kernel for which there is
 ///   no room is not yet with the scheduler of blocks and stops nobody who is.
-/// Where   On the unit with the most room (MostRoom), as long as threads, blocks, registers and
+/// Where   On the least loaded unit (LeastLoadedPlacement), as long as threads, blocks, registers and
 ///   shared memory of a unit suffice (occupancy.hpp). Blocks without a known shape take
 ///   1 / blocks_per_unit of everything a unit has.
 /// How fast  A unit has a throughput of 1. A block running at full rate uses compute_share /
@@ -167,7 +167,7 @@ class BlocksSharing {
   std::vector<std::uint32_t> by_demand_;
   std::vector<std::uint32_t> split_;  // scratch of follow_units
   std::vector<UnitShare> places_;     // likewise
-  MostRoom most_room_;
+  LeastLoadedPlacement placement_;
   EventQueue ends_;
   std::vector<std::uint32_t> held_;  // by stream: its last held kernel
   std::vector<BlockPlacement>* log_ = nullptr;

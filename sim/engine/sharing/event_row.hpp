@@ -49,7 +49,7 @@ class EventRow {
   }
   void insert(std::int64_t time, std::uint32_t kernel) {
     if (end_ + 2 > size_) [[unlikely]]
-      make_room();
+      compact();
     std::int64_t* const times = times_.data();
     std::uint32_t* const kernels = kernels_.data();
     std::size_t at = end_;
@@ -86,7 +86,7 @@ class EventRow {
     kernels_.resize(size);
   }
   /// Moves all to the begin, where events have left; more room if that is not half of it.
-  [[gnu::noinline]] void make_room() {
+  [[gnu::noinline]] void compact() {
     const std::size_t count = end_ - first_;
     std::copy_n(times_.data() + first_, count, times_.data() + 1);
     std::copy_n(kernels_.data() + first_, count, kernels_.data() + 1);

@@ -12,7 +12,7 @@ inline bool FluidSharing::holds_up(const Pool& pool) const {
   const DeviceState& device = devices_[pool.device];
   if (pool.waiting == 0 || device.share.saturated() || limits(device, pool)) return false;
   const std::uint32_t first = queues_[pool.first_queue + pool.top].head;
-  return first != nil && pool.room < kernels_[first].footprint &&
+  return first != nil && pool.capacity_left < kernels_[first].footprint &&
          (pool.cycling == nil || pool.cycling == first);
 }
 
@@ -91,12 +91,12 @@ void FluidSharing::dispatch_queues(Pool& pool, std::int64_t now) {
         held_up = true;
         break;  // it holds up nobody who is resident: they would never end
       }
-      const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
+      const std::uint32_t blocks = blocks_that_fit(pool.capacity_left, kernel);
       if (blocks != 0) {
         if (!kernel.started) begin(index, kernel, device, now);
         kernel.blocks_left -= blocks;
         kernel.blocks_running += blocks;
-        if (pool.units != 0) pool.room -= std::int64_t{kernel.footprint} * blocks;
+        if (pool.units != 0) pool.capacity_left -= std::int64_t{kernel.footprint} * blocks;
         touch(index, kernel);
         if (kernel.slowed) {
           append_in_phase(kernel, blocks, device, now);
@@ -290,7 +290,7 @@ inline void FluidSharing::complete_freely(std::uint32_t index,
                                           Kernel& kernel,
                                           DeviceState& device) {
   Pool& pool = pools_[kernel.pool];
-  pool.room += std::int64_t{kernel.footprint} * kernel.blocks_running;
+  pool.capacity_left += std::int64_t{kernel.footprint} * kernel.blocks_running;
   kernel.blocks_running = 0;
   free_cohort(kernel.cohorts.first);
   kernel.cohorts = {};

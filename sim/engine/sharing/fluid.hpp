@@ -110,7 +110,7 @@ class FluidSharing {
   static constexpr std::uint32_t nil = fluid::nil;
   /// Room of one unit; divisible by every number of residents up to 16, by 18, 20, 21, 22, 24, 26,
   /// 28, 30, 32. What is left over of the others is less than a block's on a thousand units.
-  static constexpr std::uint32_t unit_room = 1441440;
+  static constexpr std::uint32_t unit_capacity = 1441440;
 
   struct Queue {
     std::uint32_t head = nil;
@@ -133,7 +133,7 @@ class FluidSharing {
   };
   /// The units of one class of one device.
   struct Pool {
-    std::int64_t room = 0;
+    std::int64_t capacity_left = 0;
     std::uint32_t units = 0;  ///< 0 = unlimited
     std::uint32_t device = 0;
     std::uint32_t first_queue = 0;  ///< of level 0
@@ -203,7 +203,8 @@ class FluidSharing {
   [[nodiscard]] bool holds_up(const Pool& pool) const;
   void dispatch_pool(std::uint32_t pool, std::int64_t now);
   [[gnu::noinline]] void dispatch_queues(Pool& pool, std::int64_t now);
-  [[nodiscard]] static std::uint32_t blocks_that_fit(std::int64_t room, const Kernel& kernel);
+  [[nodiscard]] static std::uint32_t blocks_that_fit(std::int64_t capacity_left,
+                                                     const Kernel& kernel);
   void begin(std::uint32_t index, Kernel& kernel, DeviceState& device, std::int64_t now);
   void append_in_phase(Kernel& kernel,
                        std::uint32_t blocks,

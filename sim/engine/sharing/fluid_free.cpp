@@ -33,14 +33,14 @@ inline bool FluidSharing::hand_over(
   const std::uint32_t node = from.cohorts.first;
   const std::uint32_t given = cohorts_[node].blocks;
   // A division less where the blocks are alike and there was no room for any.
-  const std::int64_t room = pool.room + std::int64_t{from.footprint} * given;
-  const std::uint32_t blocks = from.footprint == to.footprint && pool.room < to.footprint
+  const std::int64_t capacity_left = pool.capacity_left + std::int64_t{from.footprint} * given;
+  const std::uint32_t blocks = from.footprint == to.footprint && pool.capacity_left < to.footprint
                                    ? given
-                                   : blocks_that_fit(room, to);
+                                   : blocks_that_fit(capacity_left, to);
   if (blocks >= to.blocks_left || blocks == 0) return false;
   if (to.blocks_running == 0 && index != ended) [[unlikely]]
     return false;
-  pool.room = room - std::int64_t{to.footprint} * blocks;
+  pool.capacity_left = capacity_left - std::int64_t{to.footprint} * blocks;
   (void)take_first(from.cohorts);
   from.blocks_running -= given;
   to.blocks_left -= blocks;
@@ -143,7 +143,7 @@ inline void FluidSharing::pass_on_freely(
   const std::uint32_t blocks = cohorts_[node].blocks;
   free_cohort(node);
   from.blocks_running -= blocks;
-  pool.room += std::int64_t{from.footprint} * blocks;
+  pool.capacity_left += std::int64_t{from.footprint} * blocks;
   if (pool.waiting != 0) give_freely(pool, ended, device, now);
   device.share.set_demand(from);
   if (had_rounds || (pool.cycling == ended && may_cycle(ended, from, device, now))) {
@@ -180,7 +180,7 @@ void FluidSharing::give_freely(Pool& pool,
     while (queue.head != nil) {
       const std::uint32_t index = queue.head;
       Kernel& kernel = kernels_[index];
-      if (pool.room < kernel.footprint) {
+      if (pool.capacity_left < kernel.footprint) {
         if (kernel.started && kernel.block_time > 0) pool.cycling = index;
         return;
       }
@@ -190,11 +190,11 @@ void FluidSharing::give_freely(Pool& pool,
         kernel.rounds = 0;
         list_events(index, kernel, device);
       }
-      const std::uint32_t blocks = blocks_that_fit(pool.room, kernel);
+      const std::uint32_t blocks = blocks_that_fit(pool.capacity_left, kernel);
       if (!kernel.started) begin(index, kernel, device, now);
       kernel.blocks_left -= blocks;
       kernel.blocks_running += blocks;
-      pool.room -= std::int64_t{kernel.footprint} * blocks;
+      pool.capacity_left -= std::int64_t{kernel.footprint} * blocks;
       if (append(kernel.cohorts, now + kernel.own + kernel.block_time - kernel.shift, blocks) &&
           !kernel.request.held) {
         device.events.insert(now + kernel.block_time, index);

@@ -54,12 +54,14 @@ inline void FluidSharing::drop(CohortList& list) {
 }
 
 /// How many of the kernel's blocks that are not placed yet fit.
-inline std::uint32_t FluidSharing::blocks_that_fit(std::int64_t room, const Kernel& kernel) {
-  if (room >= std::int64_t{kernel.footprint} * kernel.blocks_left) return kernel.blocks_left;
-  if (room < kernel.footprint) return 0;
-  const auto low = static_cast<std::uint32_t>(room);
-  if (low == room) return low / kernel.footprint;  // a short division is half as dear
-  return static_cast<std::uint32_t>(room / kernel.footprint);
+inline std::uint32_t FluidSharing::blocks_that_fit(std::int64_t capacity_left,
+                                                   const Kernel& kernel) {
+  if (capacity_left >= std::int64_t{kernel.footprint} * kernel.blocks_left)
+    return kernel.blocks_left;
+  if (capacity_left < kernel.footprint) return 0;
+  const auto low = static_cast<std::uint32_t>(capacity_left);
+  if (low == capacity_left) return low / kernel.footprint;  // a short division is half as dear
+  return static_cast<std::uint32_t>(capacity_left / kernel.footprint);
 }
 
 inline void FluidSharing::begin(std::uint32_t index,
@@ -85,7 +87,7 @@ inline void FluidSharing::end_first_cohort(Kernel& kernel) {
     append(kernel.returned, cohort.end, cohort.blocks);
   }
   Pool& pool = pools_[kernel.pool];
-  if (pool.units != 0) pool.room += std::int64_t{kernel.footprint} * cohort.blocks;
+  if (pool.units != 0) pool.capacity_left += std::int64_t{kernel.footprint} * cohort.blocks;
 }
 
 inline void FluidSharing::note_change(std::uint32_t number, DeviceState& device) {

@@ -66,11 +66,12 @@ void FluidSharing::reset(const Problem& problem) {
     state.share.reset(device, oversubscribed);
     state.events.clear();
     for (const UnitClass& unit_class : device.unit_classes) {
-      pools_.push_back(
-          {.room = unit_class.count == 0 ? no_limit : std::int64_t{unit_room} * unit_class.count,
-           .units = unit_class.count});
+      pools_.push_back({.capacity_left = unit_class.count == 0
+                                             ? no_limit
+                                             : std::int64_t{unit_capacity} * unit_class.count,
+                        .units = unit_class.count});
     }
-    pools_.push_back({.room = no_limit});  // kernels of no class
+    pools_.push_back({.capacity_left = no_limit});  // kernels of no class
     state.pools = static_cast<std::uint32_t>(pools_.size()) - state.first_pool;
     for (std::uint32_t i = state.first_pool; i < pools_.size(); ++i) {
       pools_[i].device = id.value();
@@ -102,7 +103,7 @@ void FluidSharing::make_form(Form& form, const CostTable::Entry& entry, const Po
     form.footprint = 0;
   } else {
     form.alone = waves_alone(form.residency, form.blocks, pool.units);
-    form.footprint = unit_room / form.residency.residents;
+    form.footprint = unit_capacity / form.residency.residents;
   }
   form.waves = form.alone.whole % unit_throughput == 0
                    ? static_cast<std::uint32_t>(form.alone.whole / unit_throughput)

@@ -103,7 +103,7 @@ TEST_CASE("published: the ninth stream on eight connections waits for a stranger
 }
 
 TEST_CASE("published: one thread less per block makes a kernel slower") {
-  Experiment e{"most_room"};
+  Experiment e{"least_loaded"};
   REQUIRE(e.size() == 2);
   e.run(0);  // 673 threads: 22 warps, one block fits beside `one`, two on the other unit
   CHECK(e.of("two") == Times{0, 1000});
