@@ -155,11 +155,11 @@ std::vector<MeasuredNumber> peak_rates(const KernelProfile& profile) {
           {"/device/vector_tflop_per_s/fp32", vector, "the fastest other kernel of the profile"}};
 }
 
-std::string hull_text(const KernelProfile& profile) {
+std::string range_text(const KernelProfile& profile) {
   const ProfileFits fits{profile};
   std::string text;
   for (const KernelClass& one : fits.classes()) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", one.operation(), one.hull_text());
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", one.operation(), one.range_text());
   }
   return text;
 }
@@ -325,7 +325,7 @@ MachineSpec calibrate(CalibrationBench& bench,
   profile.co_run = measure_co_run(bench, effort, machine.platform, options.quick);
   steps.begin("slow-down of stand-ins");
   add_interference(measure_interference(bench, effort, options.quick), profile.co_run);
-  profile.valid = hull_text(profile);
+  profile.valid = range_text(profile);
   for (const MeasuredNumber& number : numbers) add(machine, number);
   add_pauses(machine, pauses);
   for (const MeasuredNumber& number : bandwidth) add(machine, number);

@@ -33,7 +33,7 @@ std::string classes_text(const ProfileFits& fits) {
                                  ? one.operation()
                                  : fmt::format("{} {}", one.operation(), to_string(one.type()));
     text += fmt::format(
-        "  {:<18} {:>7} {}   {}\n", name, one.samples().size(), errors, one.hull_text());
+        "  {:<18} {:>7} {}   {}\n", name, one.samples().size(), errors, one.range_text());
   }
   return text;
 }
@@ -45,7 +45,7 @@ Json classes_json(const ProfileFits& fits) {
                {"kind", std::string{to_string(one.kind())}},
                {"type", std::string{to_string(one.type())}},
                {"samples", one.samples().size()},
-               {"valid", one.hull_text()},
+               {"valid", one.range_text()},
                {"held_out", one.held_out()}};
     if (one.held_out()) {
       entry["error_median"] = one.error(0.5);

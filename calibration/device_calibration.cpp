@@ -126,7 +126,7 @@ KernelProfile profile_of(DeviceBench& bench,
                                  profile.valid.empty() ? "" : "; ",
                                  one.operation(),
                                  to_string(one.type()),
-                                 one.hull_text());
+                                 one.range_text());
   }
   return profile;
 }

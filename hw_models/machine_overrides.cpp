@@ -13,7 +13,7 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view unlimited_units = "unlimited_units";
-constexpr std::string_view units_word = "units";
+constexpr std::string_view units_name = "units";
 constexpr std::string_view host_word = "host";
 constexpr std::string_view sharing = "sharing";
 constexpr std::string_view topology = "topology";
@@ -91,7 +91,7 @@ void set_units(MachineSpec& machine, std::uint32_t count) {
   if (!units.valid()) {
     throw InputError(
         {.file = {},
-         .pointer = fmt::format("/{}", units_word),
+         .pointer = fmt::format("/{}", units_name),
          .found = fmt::format("machine {}, whose matrix products run on no units", machine.name),
          .expected = "a machine with units",
          .hint = "use the machine \"processors\", or give unit_classes and runs_on in a file"});
@@ -129,7 +129,7 @@ const std::vector<OptionSpec>& machine_options() {
            .minimum = field.minimum,
            .maximum = field.maximum});
     }
-    result.push_back({.name = std::string{units_word},
+    result.push_back({.name = std::string{units_name},
                       .default_value = std::int64_t{1},
                       .doc =
                           "Units that matrix products run on (SMs, cores, processors); rates are "
@@ -182,8 +182,8 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
     field.set(machine.platform, value);
     note(machine, fmt::format("/{}/{}", field.section, field.name), value);
   }
-  if (is_given(given, units_word)) {
-    set_units(machine, static_cast<std::uint32_t>(options.integer(units_word)));
+  if (is_given(given, units_name)) {
+    set_units(machine, static_cast<std::uint32_t>(options.integer(units_name)));
   }
   set_rates(machine, options, given);
   if (is_given(given, unlimited_units) && options.flag(unlimited_units)) {

@@ -148,7 +148,7 @@ PredictionQuality Measured::quality(const Operation& operation, const Device& de
     if (is_host_copy(given.kind) && fits->find(operation, kernel) == nullptr) continue;
     const std::size_t before = equal_before(operation, given);
     const KernelClass& one = class_of(operation, kernel, before, *fits, device);
-    quality.inside_hull = quality.inside_hull && one.inside_hull(kernel);
+    quality.in_calibrated_range = quality.in_calibrated_range && one.in_calibrated_range(kernel);
     only = &one;
     parts.push_back({&one.ratios(), one.fit().seconds(kernel, units_of(kernel.kind, device))});
     most = std::max(most, one.ratios().size());

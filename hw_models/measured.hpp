@@ -21,7 +21,7 @@ struct PredictionQuality {
   /// Which model of the calibration each ratio of a single kernel was measured in
   /// (KernelClass::working_sets); empty for several kernels.
   std::vector<Bytes> working_sets;
-  bool inside_hull = true;  ///< every kernel lies between the shapes that were measured
+  bool in_calibrated_range = true;  ///< every kernel lies between the shapes that were measured
 
   friend bool operator==(const PredictionQuality&, const PredictionQuality&) = default;
 };

@@ -20,8 +20,8 @@ namespace {
 // Distances between kernels, in octaves of their shapes. // assumed
 constexpr double same_work_octaves = 0.3;  // two LSTM cells differ by 0.2, LSTM and GRU by 0.4
 constexpr double bias_octaves = 0.5;       // between a product with a bias and one without
-constexpr double work_weight = 10;     // other work says more of what a kernel is than another size
-constexpr double hull_slack = 0.0144;  // octaves: 1 %
+constexpr double work_weight = 10;  // other work says more of what a kernel is than another size
+constexpr double range_slack = 0.0144;  // octaves: 1 %
 
 double elements(double count, DataType type) {
   return count * static_cast<double>(bytes_per_element(type));
@@ -182,16 +182,16 @@ double KernelClass::distance(const Kernel& kernel) const {
   return nearest;
 }
 
-bool KernelClass::inside_hull(const Kernel& kernel) const {
+bool KernelClass::in_calibrated_range(const Kernel& kernel) const {
   const Box box = box_of(samples_);
   const std::vector<double> place = shape_place(kernel);
   for (std::size_t i = 0; i < place.size(); ++i) {
-    if (place[i] < box.low[i] - hull_slack || place[i] > box.high[i] + hull_slack) return false;
+    if (place[i] < box.low[i] - range_slack || place[i] > box.high[i] + range_slack) return false;
   }
   return true;
 }
 
-std::string KernelClass::hull_text() const {
+std::string KernelClass::range_text() const {
   const Box box = box_of(samples_);
   constexpr std::array<const char*, 4> matrix{"m", "n", "k", "blocks"};
   constexpr std::array<const char*, 2> others{"bytes", "blocks"};

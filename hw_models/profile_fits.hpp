@@ -36,9 +36,9 @@ class KernelClass {
   /// one of the two has counts as half an octave, other work per byte ten times its octaves.
   [[nodiscard]] double distance(const Kernel& kernel) const;
   /// Inside the box that the samples span (sides and blocks, with 1 % to spare).
-  [[nodiscard]] bool inside_hull(const Kernel& kernel) const;
+  [[nodiscard]] bool in_calibrated_range(const Kernel& kernel) const;
   /// "m 12..80, n 96..640, k 384..2560, blocks 1..2"
-  [[nodiscard]] std::string hull_text() const;
+  [[nodiscard]] std::string range_text() const;
 
   /// Sorted: measured over predicted of samples whose shape was left out of the fit. With fewer
   /// than 3 shapes, where none can be: what the repetitions scatter.

@@ -54,8 +54,8 @@ CostModelInfo roofline() {
 }
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 3> layout_words{"nn", "nt", "tn"};
-constexpr std::array<std::string_view, 4> library_words{
+constexpr std::array<std::string_view, 3> layout_names{"nn", "nt", "tn"};
+constexpr std::array<std::string_view, 4> library_names{
     "products", "none", "recurrent_forward", "recurrent_data_gradient"};
 
 template <std::size_t Count>
@@ -76,22 +76,22 @@ CostModelInfo tiled_gemm() {
                    .minimum = 1,
                    .maximum = 64},
                   {.name = "layout",
-                   .default_value = std::string{layout_words.front()},
+                   .default_value = std::string{layout_names.front()},
                    .doc = "Which operand of all products is transposed, in the words of BLAS; "
                           "matters where the machine lists matrix libraries.",
-                   .allowed = {layout_words.begin(), layout_words.end()}},
+                   .allowed = {layout_names.begin(), layout_names.end()}},
                   {.name = "library",
-                   .default_value = std::string{library_words.front()},
+                   .default_value = std::string{library_names.front()},
                    .doc =
                        "What the machine's fitted matrix libraries are used for: products; none; "
                        "or steps of the library's recurrent layer, forward or data gradient, with "
                        "its weight gradients.",
-                   .allowed = {library_words.begin(), library_words.end()}}},
+                   .allowed = {library_names.begin(), library_names.end()}}},
       .make = [](const Options& options) -> std::unique_ptr<CostModel> {
         return std::make_unique<TiledGemm>(GemmOptions{
             .max_split = options.integer("split_k"),
-            .layout = static_cast<GemmLayout>(index_of(layout_words, options.text("layout"))),
-            .library = static_cast<LibraryUse>(index_of(library_words, options.text("library")))});
+            .layout = static_cast<GemmLayout>(index_of(layout_names, options.text("layout"))),
+            .library = static_cast<LibraryUse>(index_of(library_names, options.text("library")))});
       }};
 }
 

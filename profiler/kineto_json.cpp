@@ -15,7 +15,7 @@
 namespace schedlab {
 namespace {
 
-std::string_view kineto_word(CopyDirection direction) {
+std::string_view kineto_name(CopyDirection direction) {
   switch (direction) {
     case CopyDirection::host_to_device:
       return "HtoD";
@@ -32,7 +32,7 @@ std::string_view kineto_word(CopyDirection direction) {
   }
 }
 
-std::string_view kineto_word(MemoryPlace place) {
+std::string_view kineto_name(MemoryPlace place) {
   switch (place) {
     case MemoryPlace::pageable:
       return "Pageable";
@@ -49,7 +49,7 @@ std::string_view kineto_word(MemoryPlace place) {
   }
 }
 
-std::string_view kineto_word(SyncKind kind) {
+std::string_view kineto_name(SyncKind kind) {
   switch (kind) {
     case SyncKind::event:
       return "Event Sync";
@@ -64,7 +64,7 @@ std::string_view kineto_word(SyncKind kind) {
   }
 }
 
-std::string_view kineto_word(OverheadKind kind) {
+std::string_view kineto_name(OverheadKind kind) {
   switch (kind) {
     case OverheadKind::driver_compiler:
       return "Driver Compiler";
@@ -272,18 +272,18 @@ class KinetoWriter {
   }
   void copy(const CopyActivity& c) {
     std::string name = "Memcpy ";
-    name += kineto_word(c.direction);
+    name += kineto_name(c.direction);
     name += " (";
-    name += kineto_word(c.from);
+    name += kineto_name(c.from);
     name += " -> ";
-    name += kineto_word(c.to);
+    name += kineto_name(c.to);
     name += ")";
     span("gpu_memcpy", name, c.place.device, c.place.stream, c.started, c.ended);
     transfer_arguments(c);
   }
   void memset(const MemsetActivity& m) {
     std::string name = "Memset (";
-    name += kineto_word(m.memory);
+    name += kineto_name(m.memory);
     name += ")";
     span("gpu_memset", name, m.place.device, m.place.stream, m.started, m.ended);
     transfer_arguments(m);
@@ -291,7 +291,7 @@ class KinetoWriter {
 
   void synchronization(const SyncActivity& s) {
     const std::int64_t stream = s.stream ? std::int64_t{*s.stream} : -1;
-    const std::string_view kind = kineto_word(s.kind);
+    const std::string_view kind = kineto_name(s.kind);
     // CUPTI does not say the device: with one device it is that of the first kernel.
     const std::uint32_t device = log_->kernels.empty() ? 0 : log_->kernels.front().place.device;
     span("cuda_sync", kind, device, stream, s.started, s.ended);
@@ -319,7 +319,7 @@ class KinetoWriter {
   }
 
   void overhead(const OverheadActivity& o) {
-    span("overhead", kineto_word(o.kind), -1, 0, o.started, o.ended);
+    span("overhead", kineto_name(o.kind), -1, 0, o.started, o.ended);
     out_ << "\"correlation\":" << o.correlation << "}}";
   }
 

@@ -9,11 +9,11 @@ namespace schedlab::detail {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 5> granularity_words{
+constexpr std::array<std::string_view, 5> granularity_names{
     "coarse", "fine", "matmul", "data_and_weight", "kernel_and_weight"};
-constexpr std::array<std::string_view, 3> accumulation_words{"ordered", "partial", "batched"};
-constexpr std::array<std::string_view, 2> buffer_order_words{"chained", "by_plan"};
-constexpr std::array<std::string_view, 2> optimizer_words{"sgd", "adam"};
+constexpr std::array<std::string_view, 3> accumulation_names{"ordered", "partial", "batched"};
+constexpr std::array<std::string_view, 2> buffer_order_names{"chained", "by_plan"};
+constexpr std::array<std::string_view, 2> optimizer_names{"sgd", "adam"};
 
 }  // namespace
 
@@ -40,11 +40,11 @@ void add_cut_options(std::vector<OptionSpec>& options) {
       {.name = "granularity",
        .default_value = std::string{"auto"},
        .doc = "how finely a node is cut into tasks; auto: as the policy wants it, else fine",
-       .allowed = allowed(granularity_words, true)});
+       .allowed = allowed(granularity_names, true)});
   options.push_back({.name = "accumulation",
                      .default_value = std::string{"auto"},
                      .doc = "how weight gradients are summed over steps; auto: ordered",
-                     .allowed = allowed(accumulation_words, true)});
+                     .allowed = allowed(accumulation_names, true)});
   options.push_back(
       size_option("accumulation_steps", 8, "steps in one weight GEMM, of accumulation batched"));
   options.push_back(size_option(
@@ -52,16 +52,16 @@ void add_cut_options(std::vector<OptionSpec>& options) {
   options.push_back({.name = "buffer_order",
                      .default_value = std::string{"chained"},
                      .doc = "who orders the tasks that add into one buffer: the graph or the plan",
-                     .allowed = allowed(buffer_order_words)});
+                     .allowed = allowed(buffer_order_names)});
 }
 
 RecurrentCut cut_from(const Options& o) {
   return {
-      .granularity = word_to(granularity_words, o.text("granularity"), Granularity::fine),
-      .accumulation = word_to(accumulation_words, o.text("accumulation"), Accumulation::ordered),
+      .granularity = name_to(granularity_names, o.text("granularity"), Granularity::fine),
+      .accumulation = name_to(accumulation_names, o.text("accumulation"), Accumulation::ordered),
       .accumulation_steps = o.integer("accumulation_steps"),
       .partial_buffers = o.integer("partial_buffers"),
-      .buffer_order = word_to(buffer_order_words, o.text("buffer_order"), BufferOrder::chained)};
+      .buffer_order = name_to(buffer_order_names, o.text("buffer_order"), BufferOrder::chained)};
 }
 
 void add_training_options(std::vector<OptionSpec>& options,
@@ -70,9 +70,9 @@ void add_training_options(std::vector<OptionSpec>& options,
   const std::string prefix{applies};
   options.push_back(
       {.name = "optimizer",
-       .default_value = std::string{optimizer_words[static_cast<std::size_t>(optimizer)]},
+       .default_value = std::string{optimizer_names[static_cast<std::size_t>(optimizer)]},
        .doc = prefix + "what an update costs",
-       .allowed = allowed(optimizer_words)});
+       .allowed = allowed(optimizer_names)});
   options.push_back({.name = "include_transfers",
                      .default_value = true,
                      .doc = prefix + "copy the batch to the device and the loss back"});
@@ -82,7 +82,7 @@ void add_training_options(std::vector<OptionSpec>& options,
 }
 
 Optimizer optimizer_from(const Options& options) {
-  return word_to(optimizer_words, options.text("optimizer"), Optimizer::sgd);
+  return name_to(optimizer_names, options.text("optimizer"), Optimizer::sgd);
 }
 
 void add_transform_options(std::vector<OptionSpec>& options) {

@@ -20,7 +20,7 @@ inline constexpr double max_size = 1 << 24;
 
 /// The enumerator whose word this is; words in the order of the enumerators.
 template <class Enum, std::size_t n>
-Enum word_to(const std::array<std::string_view, n>& words, std::string_view word, Enum automatic) {
+Enum name_to(const std::array<std::string_view, n>& words, std::string_view word, Enum automatic) {
   if (word == "auto") return automatic;
   const auto found = std::find(words.begin(), words.end(), word);
   SCHEDLAB_EXPECTS(found != words.end(), std::string{word});

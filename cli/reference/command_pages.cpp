@@ -77,11 +77,11 @@ std::string words_of(const std::vector<std::string>& words) {
 /// The branch of the completion that knows one verb.
 std::string completion_of(const VerbFacts& verb) {
   std::vector<std::string> flags;
-  std::vector<std::string> first_words;
+  std::vector<std::string> first_names;
   std::string values;
   for (const ArgumentFacts& each : verb.arguments) {
     if (each.positional) {
-      if (first_words.empty()) first_words = each.choices;
+      if (first_names.empty()) first_names = each.choices;
       continue;
     }
     for (const std::string& name : each.names) flags.push_back(name);
@@ -91,7 +91,7 @@ std::string completion_of(const VerbFacts& verb) {
     }
   }
   std::string text = fmt::format("    {})\n      flags={}\n", verb.name, words_of(flags));
-  if (!first_words.empty()) text += fmt::format("      first={}\n", words_of(first_words));
+  if (!first_names.empty()) text += fmt::format("      first={}\n", words_of(first_names));
   if (!values.empty()) text += fmt::format("      case \"$previous\" in\n{}      esac\n", values);
   return text + "      ;;\n";
 }

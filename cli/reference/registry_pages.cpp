@@ -34,8 +34,8 @@ std::string range_words(const Json& schema) {
 }
 
 /// What one value may be; of a choice of one value or a list of them, the value.
-std::string values_words(const Json& schema) {
-  if (schema.contains("anyOf")) return values_words(schema["anyOf"][0]);
+std::string values_names(const Json& schema) {
+  if (schema.contains("anyOf")) return values_names(schema["anyOf"][0]);
   if (schema.contains("$ref")) {
     const auto target = schema["$ref"].get<std::string>();
     const std::string name = target.substr(target.rfind('/') + 1);
@@ -50,7 +50,7 @@ std::string values_words(const Json& schema) {
     return words;
   }
   if (schema.value("type", "") == "array") {
-    return "list of " + values_words(schema["items"]);
+    return "list of " + values_names(schema["items"]);
   }
   const std::string range = range_words(schema);
   return fmt::format("{}{}{}", schema.value("type", ""), range.empty() ? "" : ", ", range);
@@ -72,7 +72,7 @@ std::string keys_table(const Json& object, bool with_defaults = true) {
   std::string rows;
   for (const auto& [name, schema] : object["properties"].items()) {
     if (is_tag(schema) || name == "label") continue;
-    rows += fmt::format("| `{}` | {} |", name, table_cell(values_words(schema)));
+    rows += fmt::format("| `{}` | {} |", name, table_cell(values_names(schema)));
     if (with_defaults) {
       rows += fmt::format(" {} |",
                           default_words(schema, name, object.value("required", Json::array())));

@@ -15,7 +15,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::array<std::string_view, 3> timing_words{"none", "events", "profiler"};
+constexpr std::array<std::string_view, 3> timing_names{"none", "events", "profiler"};
 
 void expect_one_device(std::string_view executor,
                        const TaskGraph& graph,
@@ -59,17 +59,17 @@ std::vector<Launched> launches(const Execution& run) {
 }  // namespace
 
 std::string_view to_string(TaskTiming timing) {
-  return timing_words.at(static_cast<std::size_t>(timing));
+  return timing_names.at(static_cast<std::size_t>(timing));
 }
 
 std::optional<TaskTiming> task_timing_from(std::string_view word) {
-  const auto* const found = std::find(timing_words.begin(), timing_words.end(), word);
-  if (found == timing_words.end()) return std::nullopt;
-  return static_cast<TaskTiming>(found - timing_words.begin());
+  const auto* const found = std::find(timing_names.begin(), timing_names.end(), word);
+  if (found == timing_names.end()) return std::nullopt;
+  return static_cast<TaskTiming>(found - timing_names.begin());
 }
 
 const std::vector<std::string>& task_timing_names() {
-  static const std::vector<std::string> names(timing_words.begin(), timing_words.end());
+  static const std::vector<std::string> names(timing_names.begin(), timing_names.end());
   return names;
 }
 

@@ -14,7 +14,7 @@ namespace schedlab::detail {
 namespace {
 
 // Of those with a chain and a step, in the order of the enumerators.
-constexpr std::array<std::string_view, 7> tensor_words{"zx", "zh", "gates", "c", "h", "dG", "dx"};
+constexpr std::array<std::string_view, 7> tensor_names{"zx", "zh", "gates", "c", "h", "dG", "dx"};
 
 struct ArrayOfStep {
   StepTensor kind = StepTensor::gates;
@@ -40,9 +40,9 @@ std::optional<ArrayOfStep> array_of(std::string_view name,
   const std::size_t open = name.find('(');
   const std::size_t comma = name.find(',');
   if (open == std::string_view::npos || comma == std::string_view::npos) return std::nullopt;
-  const auto word = std::find(tensor_words.begin(), tensor_words.end(), name.substr(0, open));
-  if (word == tensor_words.end()) return std::nullopt;
-  ArrayOfStep array{.kind = static_cast<StepTensor>(word - tensor_words.begin())};
+  const auto word = std::find(tensor_names.begin(), tensor_names.end(), name.substr(0, open));
+  if (word == tensor_names.end()) return std::nullopt;
+  ArrayOfStep array{.kind = static_cast<StepTensor>(word - tensor_names.begin())};
   const auto chain = std::from_chars(name.data() + open + 1, name.data() + comma, array.chain);
   const auto step = std::from_chars(name.data() + comma + 1, name.data() + name.size(), array.step);
   if (chain.ec != std::errc{} || step.ec != std::errc{}) return std::nullopt;

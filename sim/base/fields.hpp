@@ -292,7 +292,7 @@ template <class T>
 
 /// The fields that `make` gives for the name and value of each word of an enumeration.
 template <NamedEnum Word, class T, class Make>
-[[nodiscard]] Fields<T> for_each_word(const Make& make) {
+[[nodiscard]] Fields<T> for_each_name(const Make& make) {
   Fields<T> all{};
   for (const std::string& name : enum_names<Word>()) {
     all = Fields<T>{all, make(name, enum_value<Word>(name))};

@@ -13,7 +13,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::array<std::string_view, 4> type_words{
+constexpr std::array<std::string_view, 4> type_names{
     "true or false", "an integer", "a number", "a string"};
 
 template <class T>
@@ -68,7 +68,7 @@ OptionValue checked(const OptionSpec& spec, OptionValue value) {
   if (value.index() != spec.default_value.index()) {
     reject(spec.name,
            fmt::format("\"{}\"", to_string(value)),
-           std::string{type_words[spec.default_value.index()]},
+           std::string{type_names[spec.default_value.index()]},
            spec.doc);
   }
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {

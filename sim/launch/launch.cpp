@@ -255,7 +255,7 @@ Plan launched_plan(Plan eager, const LaunchChoice& choice, std::size_t tasks) {
                       .reload_every = choice.reload_every});
 }
 
-const std::vector<std::string>& default_stream_words() {
+const std::vector<std::string>& default_stream_names() {
   static const std::vector<std::string> words{"per_thread", "legacy"};
   return words;
 }

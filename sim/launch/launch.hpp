@@ -93,6 +93,6 @@ void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform);
 
 /// What the default stream of a program is, for specs: "per_thread" (all streams are independent)
 /// or "legacy" (see use_legacy_default_stream()).
-[[nodiscard]] const std::vector<std::string>& default_stream_words();
+[[nodiscard]] const std::vector<std::string>& default_stream_names();
 
 }  // namespace schedlab

@@ -42,7 +42,7 @@ std::vector<Finding> check(const TaskGraph& graph,
                            const Platform& platform,
                            const Plan& plan,
                            const CheckOptions& options) {
-  if (checker::is_surely_right(graph, checker::plain_facts(platform, options), plan)) return {};
+  if (checker::passes_fast_check(graph, checker::plain_facts(platform, options), plan)) return {};
   return checker::check_fully(graph, platform, plan, options);
 }
 
@@ -57,7 +57,7 @@ std::vector<Finding> checker::check_fully(const TaskGraph& graph,
   const auto walk_and_report = [&](bool exact, checker::FindingList& findings) {
     checker::Walk walk(index, findings, exact);
     walk.run();
-    if (walk.doubtful()) return false;
+    if (walk.inconclusive()) return false;
     if (options.check_memory) checker::check_memory(index, walk.launch_order(), findings);
     return true;
   };

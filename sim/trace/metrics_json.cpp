@@ -217,7 +217,7 @@ const Fields<TraceCriticalPath>& path_fields() {
   };
   static const Fields<P> fields{time_fields<P>("running", &P::running),
                                 time_fields<P>("slowed", &P::slowed),
-                                for_each_word<PathCause, P>(waited),
+                                for_each_name<PathCause, P>(waited),
                                 time_fields<P>("tail", &P::tail)};
   return fields;
 }

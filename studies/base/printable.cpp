@@ -34,7 +34,7 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-bool PrintableBuffer::pass_on(std::size_t size) {
+bool PrintableBuffer::flush_line(std::size_t size) {
   const std::string shown = printable(std::string_view{pending_}.substr(0, size));
   pending_.erase(0, size);
   const auto length = static_cast<std::streamsize>(shown.size());
@@ -51,11 +51,11 @@ std::streamsize PrintableBuffer::xsputn(const char* text, std::streamsize size) 
   pending_.append(text, static_cast<std::size_t>(size));
   const std::size_t end = pending_.rfind('\n');  // a character may come in two pieces, a line not
   if (end == std::string::npos) return size;
-  return pass_on(end + 1) ? size : 0;
+  return flush_line(end + 1) ? size : 0;
 }
 
 int PrintableBuffer::sync() {
-  const bool passed = pass_on(pending_.size());
+  const bool passed = flush_line(pending_.size());
   return target_.pubsync() == 0 && passed ? 0 : -1;
 }
 

@@ -25,7 +25,7 @@ class PrintableBuffer final : public std::streambuf {
   int sync() override;
 
  private:
-  [[nodiscard]] bool pass_on(std::size_t size);
+  [[nodiscard]] bool flush_line(std::size_t size);
 
   std::streambuf& target_;
   std::string pending_;

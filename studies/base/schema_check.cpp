@@ -69,7 +69,7 @@ std::string allowed_names(const std::string& word, const Words& names) {
       "one of {}, or of {} others", fmt::join(alike, ", "), names.size() - alike.size());
 }
 
-std::string_view type_words(const std::string& type) {
+std::string_view type_names(const std::string& type) {
   if (type == "object") return "an object";
   if (type == "array") return "a list";
   if (type == "integer") return "an integer";
@@ -220,7 +220,7 @@ class Checker {
     if (schema.contains("const")) return schema.at("const").dump();
     if (schema.contains("title")) return schema.at("title").get<std::string>();
     Words words;
-    for (const std::string& type : types_of(schema)) words.emplace_back(type_words(type));
+    for (const std::string& type : types_of(schema)) words.emplace_back(type_names(type));
     for (const json& key : list_of(schema, "required")) {
       if (!schema.contains("type")) words.push_back("the key " + key.dump());
     }

@@ -29,7 +29,7 @@ void expect_not_stopped(const StopFlag* stop) {
 
 /// "lstm, pass=backward, layers=4, ...": what is not the default of every network is left out.
 std::string label_of(const RecurrentSpec& spec) {
-  const RecurrentWords words = network_words(spec);
+  const RecurrentNames words = network_names(spec);
   std::string label = words.workload;
   for (const auto& [name, value] : words.options) {
     const bool usual = (name == "input" && value == OptionValue{spec.hidden}) ||

@@ -57,7 +57,7 @@ Json to_json(const BaselineVariant& variant) {
 }
 
 Json to_json(const BaselineWorkload& workload) {
-  const RecurrentWords words = network_words(workload.spec);
+  const RecurrentNames words = network_names(workload.spec);
   Json network{{"kind", words.workload}};
   for (const auto& [name, value] : words.options) {
     std::visit([&network, &key = name](const auto& v) { network[key] = v; }, value);

@@ -92,8 +92,8 @@ class CpuDevice final : public ExecutionDevice {
   [[nodiscard]] const DeviceTraits& traits() const override { return traits_; }
   [[nodiscard]] PlanExecutor& executor() override { return executor_; }
 
-  [[nodiscard]] MadeWork make_work(const PreparedProblem& problem,
-                                   const std::optional<RecurrentSpec>& spec) override {
+  [[nodiscard]] PreparedWork make_work(const PreparedProblem& problem,
+                                       const std::optional<RecurrentSpec>& spec) override {
     if (spec && !request_.proxy) {
       return {.work = std::make_unique<RecurrentWork>(
                   *spec, *problem.graph, execution_data_seed, request_.allocation),

@@ -31,8 +31,8 @@ class CudaDevice final : public ExecutionDevice {
   [[nodiscard]] const DeviceTraits& traits() const override { return traits_; }
   [[nodiscard]] PlanExecutor& executor() override { return executor_; }
 
-  [[nodiscard]] MadeWork make_work(const PreparedProblem& problem,
-                                   const std::optional<RecurrentSpec>& spec) override {
+  [[nodiscard]] PreparedWork make_work(const PreparedProblem& problem,
+                                       const std::optional<RecurrentSpec>& spec) override {
     if (spec && !request_.proxy) {
       return {.work = std::make_unique<CudaRecurrentWork>(executor_,
                                                           *spec,

@@ -62,7 +62,7 @@ struct DeviceTraits {
 /// A device of this computer that scenarios run on.
 class ExecutionDevice {
  public:
-  struct MadeWork {
+  struct PreparedWork {
     std::unique_ptr<DeviceWork> work;
     bool computes = false;  ///< what the workload means, not only something of the same shapes
   };
@@ -75,8 +75,8 @@ class ExecutionDevice {
   [[nodiscard]] virtual const DeviceTraits& traits() const = 0;
   [[nodiscard]] virtual PlanExecutor& executor() = 0;
   /// What the tasks of a problem do here; `spec` is that of a recurrent workload, else nullopt.
-  [[nodiscard]] virtual MadeWork make_work(const PreparedProblem& problem,
-                                           const std::optional<RecurrentSpec>& spec) = 0;
+  [[nodiscard]] virtual PreparedWork make_work(const PreparedProblem& problem,
+                                               const std::optional<RecurrentSpec>& spec) = 0;
   /// Makes what probe() needs, which takes longer than a probe. False: its speed cannot be told.
   [[nodiscard]] virtual bool make_probe() { return false; }
   /// As Measurer::probe(), after make_probe().

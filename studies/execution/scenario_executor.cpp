@@ -79,7 +79,7 @@ Plan ScenarioExecutor::checked_plan(const Scenario& scenario) {
   return std::move(planned.plan);
 }
 
-const ExecutionDevice::MadeWork& ScenarioExecutor::work_of(const Scenario& scenario) {
+const ExecutionDevice::PreparedWork& ScenarioExecutor::work_of(const Scenario& scenario) {
   const std::uint64_t workload = scenario.part(Part::workload);
   const auto granularity = static_cast<std::uint64_t>(scenario.granularity);
   const std::int64_t slices = scenario.split == nullptr ? 0 : scenario.split->chosen;

@@ -66,19 +66,19 @@ class ScenarioExecutor {
 
  private:
   struct Work {
-    ExecutionDevice::MadeWork made;
+    ExecutionDevice::PreparedWork made;
     std::shared_ptr<const PreparedProblem> problem;  // whose graph the work refers to
   };
   struct Prepared {
     Scenario scenario;
     std::optional<Plan> plan;  // none: an online policy decides
-    const ExecutionDevice::MadeWork* made = nullptr;
+    const ExecutionDevice::PreparedWork* made = nullptr;
   };
 
   Prepared& prepared(std::uint64_t scenario);
   void expect_one_run(const Scenario& scenario) const;
   [[nodiscard]] Plan checked_plan(const Scenario& scenario);
-  [[nodiscard]] const ExecutionDevice::MadeWork& work_of(const Scenario& scenario);
+  [[nodiscard]] const ExecutionDevice::PreparedWork& work_of(const Scenario& scenario);
   [[nodiscard]] Duration preparation(const Scenario& scenario) const;
 
   ScenarioSpace& space_;

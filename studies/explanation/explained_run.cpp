@@ -269,7 +269,7 @@ void tell_front_end(ExplainedRun& run, const HostCosts& spent) {
 }
 
 /// What the run was made of, from its origin.
-void make_again(ExplainedRun& run, const RunOrigin& origin, const fs::path& folder) {
+void repeat_run(ExplainedRun& run, const RunOrigin& origin, const fs::path& folder) {
   const Spec spec = parse_spec(origin.spec, origin.spec_file, origin.spec_folder);
   const Grid grid(spec);
   ScenarioSpace space(spec, grid);
@@ -376,7 +376,7 @@ ExplainedRun load_explained_run(const fs::path& path) {
   run.origin = document.origin;
   run.trace = document.trace;
   run.graph = labelled_graph(document);
-  make_again(run, *origin, path);
+  repeat_run(run, *origin, path);
   if (origin->verb == "execute") {
     const HostCosts spent = run.platform.host(HostId{0}).costs;
     const bool by_workers = origin->workers > 0;  // of this computer's cores

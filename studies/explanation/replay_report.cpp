@@ -49,7 +49,7 @@ Fields<ReplayedRank> rank_fields() {
   return {{"trace", [](const R& r) { return r.trace.file; }},
           {"streams", [](const R& r) { return r.order.streams.size(); }},
           {"items", [](const R& r) { return r.order.items.size(); }},
-          {"ties", [](const R& r) { return r.order.ties.size(); }},
+          {"dependencies", [](const R& r) { return r.order.dependencies.size(); }},
           {"overlaps", [](const R& r) { return r.order.overlaps; }},
           {"stream_waits", [](const R& r) { return r.order.waits; }, wait_fields()},
           {"host_waits", [](const R& r) { return r.order.host_waits; }, wait_fields()},

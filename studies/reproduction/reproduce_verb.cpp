@@ -53,7 +53,7 @@ RunFiles write_files(const Reproduction& result, const std::filesystem::path& ou
   return files;
 }
 
-std::string status_words(const Reproduction& result) {
+std::string status_names(const Reproduction& result) {
   std::vector<std::string> words;
   for (const auto status : {ClaimStatus::within,
                             ClaimStatus::in_part,
@@ -134,7 +134,7 @@ int run_one_system(const ReproduceOptions& options, const Terminal& terminal) {
     terminal.out << summary.dump(2) << '\n';
   } else {
     terminal.out << reproduction_text(result) << '\n'
-                 << status_words(result) << '\n'
+                 << status_names(result) << '\n'
                  << fmt::format("  {}: {}\n", out, fmt::join(files.files, ", "));
   }
   return result.interrupted ? exit_failed : exit_done;
@@ -165,7 +165,7 @@ int run_all_systems(const ReproduceOptions& options, const Terminal& terminal) {
     print_notes(result, files, terminal);
     summaries.push_back(summary_json(result, files, place));
     if (!options.json) {
-      terminal.out << fmt::format("{:<4} {}\n", system.name, status_words(result));
+      terminal.out << fmt::format("{:<4} {}\n", system.name, status_names(result));
     }
     interrupted = result.interrupted;
     results.push_back(std::move(result));

@@ -25,7 +25,7 @@ constexpr std::array statuses{ClaimStatus::within,
                               ClaimStatus::missed,
                               ClaimStatus::not_run,
                               ClaimStatus::not_covered};
-constexpr std::array<std::string_view, 5> status_words{
+constexpr std::array<std::string_view, 5> status_names{
     "within", "in_part", "missed", "not_run", "not_covered"};
 
 Fields<PublishedPoint> published_fields() {
@@ -92,7 +92,7 @@ Fields<Outcome> row_fields() {
                    {"share_met", &O::share_met},
                    {"error", &O::error}}),
           when<O>([](const O& o) { return o.missing > 0; }, {"runs_without_result", &O::missing}),
-          {"status", status_word, {.words = status_words}},
+          {"status", status_word, {.words = status_names}},
           {"cause", &O::cause, unless_empty},
           {"remark", of_claim(&Claim::remark), unless_empty},
           {"axes", &O::effects, effect_fields(), unless_empty}};

@@ -62,7 +62,7 @@ void take_options(const JsonNode& node,
 
 }  // namespace
 
-std::string_view granularity_word(Granularity granularity) {
+std::string_view granularity_name(Granularity granularity) {
   switch (granularity) {
     case Granularity::coarse:
       return "coarse";
@@ -177,7 +177,7 @@ std::string Components::granularity(std::uint64_t workload, Granularity of_polic
       options.begin(), options.end(), [](const OptionSpec& o) { return o.name == "granularity"; });
   if (!has_granularity) return {};
   std::string word = workload_options(choice).text("granularity");
-  return word == "auto" ? std::string{granularity_word(of_policy)} : word;
+  return word == "auto" ? std::string{granularity_name(of_policy)} : word;
 }
 
 bool Components::follows_policy(std::uint64_t workload) const {
@@ -188,7 +188,7 @@ Components::Choice Components::decided_choice(std::uint64_t workload,
                                               Granularity granularity) const {
   Choice choice = workload_choice(workload);
   if (follows_policy(workload)) {
-    choice.given["granularity"] = std::string{granularity_word(granularity)};
+    choice.given["granularity"] = std::string{granularity_name(granularity)};
   }
   return choice;
 }

@@ -32,7 +32,7 @@ inline constexpr std::array<Granularity, 5> all_granularities{Granularity::coars
                                                               Granularity::data_and_weight,
                                                               Granularity::kernel_and_weight};
 /// As specs say it: "coarse", "fine", ...
-[[nodiscard]] std::string_view granularity_word(Granularity granularity);
+[[nodiscard]] std::string_view granularity_name(Granularity granularity);
 
 /// Makes the objects that a scenario is made of from the alternatives of its parts. All errors are
 /// InputErrors that point into the user's spec.

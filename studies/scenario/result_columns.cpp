@@ -79,7 +79,7 @@ std::vector<ResultColumn> result_columns(const ResultLayout& layout) {
                        ColumnType::integer,
                        fmt::format("makespan of this policy when it is given granularity {}; "
                                    "missing: it cannot, or its plan is wrong",
-                                   granularity_word(granularity))});
+                                   granularity_name(granularity))});
   }
   if (layout.sampled) {
     columns.push_back({"samples", ColumnType::integer, "runs drawn on a machine that scatters"});
@@ -111,7 +111,7 @@ std::vector<std::string> result_column_names(bool sampled) {
 }
 
 std::string makespan_column(Granularity granularity) {
-  return fmt::format("makespan_at_{}_ps", granularity_word(granularity));
+  return fmt::format("makespan_at_{}_ps", granularity_name(granularity));
 }
 
 std::vector<Cell> result_cells(const ScenarioResult& result, const ResultLayout& layout) {

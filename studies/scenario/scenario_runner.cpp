@@ -103,14 +103,14 @@ void ScenarioRunner::simulate(const Scenario& scenario, const SimulationOptions&
 
 void ScenarioRunner::converge_costs(const Scenario& scenario,
                                     const SimulationOptions& options,
-                                    bool decides_again) {
+                                    bool replans) {
   const PreparedProblem& prepared = *scenario.problem;
   if (prepared.caches == nullptr) return;
   if (recording_.trace.tasks.size() != prepared.graph->task_count()) return;  // not all could run
-  const auto [steps, nominal] = prepared.simulated(decides_again ? nullptr : plan_);
+  const auto [steps, nominal] = prepared.simulated(replans ? nullptr : plan_);
   const auto run = [&, steps = steps, &nominal = nominal](const CostTable& costs) -> const Trace& {
     const Problem problem{nominal.graph, nominal.platform, costs};
-    if (decides_again) {
+    if (replans) {
       const auto online = scenario.online(prepared.problem());
       record_by_kernel(simulator_, steps, problem, *online, options, recording_);
       recording_.plan.policy = scenario.made_policy().name();

@@ -49,9 +49,7 @@ class ScenarioRunner {
   [[nodiscard]] bool plan(const Scenario& scenario, const SimulationOptions& options);
   // Simulates it again, and an online policy decides again, with the costs of what was found in
   // caches, which go to converged_.
-  void converge_costs(const Scenario& scenario,
-                      const SimulationOptions& options,
-                      bool decides_again);
+  void converge_costs(const Scenario& scenario, const SimulationOptions& options, bool replans);
   // Simulates plan_ once more with tasks as much longer as the host that shares
   // their core makes them, if it does.
   void slow_for_shared_core(const FullRun& run, const SimulationOptions& options);

@@ -208,7 +208,7 @@ Json top_level() {
   properties["cost_model"] = reference("cost_model");
   properties["policy"] = reference("policy");
   properties["launch"] = reference("launch");
-  properties["default_stream"] = axis(words(default_stream_words()));
+  properties["default_stream"] = axis(words(default_stream_names()));
   properties["ranks"] = reference("ranks");
   properties["seed"] = axis(Json{{"type", "integer"}, {"minimum", 0}});
   properties["variability"] = reference("variability");

@@ -64,7 +64,7 @@ void LikeForLikeRuns::add_to(ScenarioResult& result,
   like.bounds = of_graph(result.summary.bounds);
   like.makespans.assign(layout_.granularities.size(), Duration{0});
   read_workload(space_.grid().part_index(scenario, Part::workload));
-  like.granularity = left_open_ ? std::string{granularity_word(result.granularity)} : fixed_;
+  like.granularity = left_open_ ? std::string{granularity_name(result.granularity)} : fixed_;
   if (!left_open_) return;
   for (std::size_t i = 0; i < layout_.granularities.size(); ++i) {
     const Granularity granularity = layout_.granularities[i];

@@ -58,7 +58,7 @@ class RowShape {
     if (!baseline) return;
     makespan_ps_ = store.integer_column("makespan_ps", 0);
     for (const Granularity granularity : compared_granularities(store)) {
-      makespan_at_ps_[std::string{granularity_word(granularity)}] =
+      makespan_at_ps_[std::string{granularity_name(granularity)}] =
           store.integer_column(makespan_column(granularity), 0);
     }
   }

@@ -91,7 +91,8 @@ bool all_inside(const TaskGraph& graph, const OperationCalibration& calibration)
   const auto tasks = graph.tasks();
   return std::all_of(tasks.begin(), tasks.end(), [&](TaskId task) {
     const OperationId operation = graph.operation_id(task);
-    return !calibration.inside_hull.contains(operation) || calibration.inside_hull[operation] != 0;
+    return !calibration.in_calibrated_range.contains(operation) ||
+           calibration.in_calibrated_range[operation] != 0;
   });
 }
 
@@ -135,7 +136,7 @@ PredictedScenario predict_scenario(ScenarioRunner& runner,
     }
     const OperationCalibration known = calibration(scenario, *run->scenario.problem);
     predicted.calibrated = known.known();
-    predicted.inside_hull = all_inside(run->simulated().problem.graph, known);
+    predicted.in_calibrated_range = all_inside(run->simulated().problem.graph, known);
     if (known.known()) {
       FactoredRuns runs(*run, stop);
       predicted.draws_us = draw_makespans(runs, known, request);

@@ -27,7 +27,7 @@ struct OperationCalibration {
   /// operations. Empty: it did not.
   std::vector<DriftReading> drift{};
   /// Whether all kernels of the operation lie within the shapes that were measured.
-  IdVector<OperationId, std::uint8_t> inside_hull;
+  IdVector<OperationId, std::uint8_t> in_calibrated_range;
   double run_noise = 0;  ///< coefficient of variation of equal whole runs
 
   [[nodiscard]] bool known() const { return !residuals.empty() || run_noise > 0; }
@@ -35,7 +35,7 @@ struct OperationCalibration {
 using CalibrationLookup =
     std::function<OperationCalibration(std::uint64_t scenario, const PreparedProblem& problem)>;
 
-/// Nothing is known: no intervals, no hull.
+/// Nothing is known: no intervals, no calibrated range.
 [[nodiscard]] OperationCalibration no_calibration(std::uint64_t scenario,
                                                   const PreparedProblem& problem);
 
@@ -45,7 +45,7 @@ struct PredictedScenario {
   std::shared_ptr<const FullRun> run;  ///< nullptr: see note
   std::string note;                    ///< why it cannot be predicted; empty: it can
   bool calibrated = false;
-  bool inside_hull = true;  ///< all operations that run; true where nothing is known
+  bool in_calibrated_range = true;  ///< all operations that run; true where nothing is known
   /// Makespans of the draws, by draw, without the noise of whole runs; empty: not calibrated.
   std::vector<double> draws_us;
   double run_noise = 0;  ///< coefficient of variation of equal whole runs

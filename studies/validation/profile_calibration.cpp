@@ -30,7 +30,7 @@ OperationCalibration ProfileCalibration::of(const PreparedProblem& problem) {
       models.push_back(static_cast<std::uint64_t>(model.count()));
     }
     known.models.push_back(std::move(models));
-    known.inside_hull.push_back(quality.inside_hull ? 1 : 0);
+    known.in_calibrated_range.push_back(quality.in_calibrated_range ? 1 : 0);
   }
   return known;
 }

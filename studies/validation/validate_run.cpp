@@ -94,7 +94,7 @@ class ValidateRun {
       recording->publish();
     }
     const std::string baseline = spec_.baseline.empty() ? default_baseline : spec_.baseline;
-    predict_again();
+    predict_drifted();
     const Validation validation =
         validate(space_, predicted_, measured_, baseline, options_.seed, at_speed_);
     ValidationReport report{
@@ -179,7 +179,7 @@ class ValidateRun {
 
   /// At the speed that the probes say the machine had: beside the predictions, never in their
   /// place.
-  void predict_again() {
+  void predict_drifted() {
     const SpeedOfMachine machine{measured_};
     if (!machine.known()) return;
     const DrawRequest request{.draws = options_.draws, .seed = options_.seed};

@@ -128,7 +128,7 @@ class Validator {
       makespans.push_back(run.makespan);
     }
     outcome.measured_95 = bootstrap_median_95(makespans_us, rng_);
-    outcome.inside_hull = predicted.inside_hull;
+    outcome.in_calibrated_range = predicted.in_calibrated_range;
     outcome.min_us = *std::min_element(makespans_us.begin(), makespans_us.end());
     outcome.spread = quartiles(makespans_us).relative_spread();
     const FullRun& run = *predicted.run;
@@ -285,7 +285,7 @@ class Validator {
     for (const ScenarioOutcome& outcome : result_.scenarios) {
       if (!outcome.compared()) continue;
       all.push_back(outcome.error);
-      (outcome.inside_hull ? inside : outside).push_back(outcome.error);
+      (outcome.in_calibrated_range ? inside : outside).push_back(outcome.error);
       if (outcome.memory) memory.push_back(outcome.memory->error);
       if (outcome.min_us > 0) fastest.push_back(outcome.predicted_us / outcome.min_us - 1);
       spreads.push_back(outcome.spread);

@@ -52,7 +52,7 @@ struct ScenarioOutcome {
   double min_us = 0;       ///< fastest run
   double spread = 0;       ///< interquartile range of the runs over their median
   double error = 0;        ///< predicted / measured - 1
-  bool inside_hull = true;
+  bool in_calibrated_range = true;
   /// Tensors of the simulated run, and what the measured runs allocated at most; nullopt: that was
   /// not counted.
   std::optional<MemoryOutcome> memory;
@@ -137,7 +137,7 @@ struct Validation {
   bool calibrated = false;
 
   ErrorSummary all;
-  ErrorSummary inside;  ///< the calibrated hull
+  ErrorSummary inside;  ///< the calibrated range
   ErrorSummary outside;
   ErrorSummary memory;   ///< of peaks, where what is allocated was counted
   ErrorSummary fastest;  ///< all, against the fastest run: less for what others do to the machine
@@ -189,7 +189,7 @@ struct ValidationBounds {
   std::optional<double> coverage;  ///< least share of medians within the intervals
 };
 /// One sentence for each bound that is not kept; a bound on nothing (no scenario within the
-/// calibrated hull, no decidable pair) is not kept. Errors are judged within the hull.
+/// calibrated range, no decidable pair) is not kept. Errors are judged within the calibrated range.
 [[nodiscard]] std::vector<std::string> broken_bounds(const Validation& validation,
                                                      const ValidationBounds& bounds);
 

@@ -30,7 +30,7 @@ Fields<ErrorBudget> budget_fields() {
   const auto part_us = [](const std::string& word, ErrorPart part) {
     return Fields<B>{word + "_us", [part](const B& b) { return to_us(b.part(part)); }};
   };
-  return {for_each_word<ErrorPart, B>(part_us),
+  return {for_each_name<ErrorPart, B>(part_us),
           {"total_us", in_us(&B::total)},
           {"noise_floor_us", in_us(&B::noise_floor), from_zero}};
 }
@@ -52,7 +52,7 @@ Fields<TraceComparison> comparison_fields() {
           {"tasks", &C::all, task_fields(), files_only},
           {"kinds", &C::by_kind, task_fields(), files_only},
           {"operations", &C::by_operation, task_fields(), files_only},
-          for_each_word<ErrorPart, C>(error_us)};
+          for_each_name<ErrorPart, C>(error_us)};
 }
 
 Fields<ScenarioOutcome> compared_fields() {
@@ -78,7 +78,7 @@ Fields<ScenarioOutcome> compared_fields() {
                  {{"undisturbed_runs", &Undisturbed::runs, files_only},
                   {"undisturbed_us", &Undisturbed::measured_us, from_zero},
                   {"undisturbed_error", &Undisturbed::error}}),
-      {"inside_calibrated_range", &S::inside_hull},
+      {"inside_calibrated_range", &S::in_calibrated_range},
       inlined<S>(&S::memory,
                  {{"predicted_memory_bytes", &Memory::predicted},
                   {"measured_memory_bytes", &Memory::measured},

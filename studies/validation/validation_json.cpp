@@ -109,7 +109,7 @@ Fields<Validation> breakdown_fields() {
     const auto get = [part](const V& v) { return v.budget.at(static_cast<std::size_t>(part)); };
     return Fields<V>{word, get, part_fields};
   };
-  return {{"error_budget", itself, for_each_word<ErrorPart, V>(part_of)},
+  return {{"error_budget", itself, for_each_name<ErrorPart, V>(part_of)},
           {"kinds", &V::kinds, kind_fields(), unless_empty},
           {"policies", &V::policies, policy_fields(), unless_empty}};
 }

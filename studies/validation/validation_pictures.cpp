@@ -70,7 +70,7 @@ std::string makespans_picture(const ValidationReport& report) {
                          .y = outcome->predicted_us * ms,
                          .x_low = outcome->measured_95.low * ms,
                          .x_high = outcome->measured_95.high * ms,
-                         .hollow = !outcome->inside_hull};
+                         .hollow = !outcome->in_calibrated_range};
       point.y_low = outcome->predicted_90 ? outcome->predicted_90->low * ms : point.y;
       point.y_high = outcome->predicted_90 ? outcome->predicted_90->high * ms : point.y;
       if (point.hollow) figure.hollow_name = "hollow: outside the calibrated range";

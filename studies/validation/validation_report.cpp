@@ -395,7 +395,7 @@ class ValidationPage {
                             compared ? readable_us(outcome.measured_us) : "",
                             compared ? range_us(outcome.measured_95) : "",
                             compared ? signed_percent(outcome.error) : "",
-                            compared ? outcome.inside_hull ? "inside" : "outside" : "",
+                            compared ? outcome.in_calibrated_range ? "inside" : "outside" : "",
                             in_digits(outcome.runs),
                             outcome.note});
     }

@@ -51,7 +51,7 @@ Fields<PredictedScenario> prediction_fields() {
                   {"predicted_us", [](const P& p) { return to_us(p.run->trace.makespan()); }},
                   {"predicted_us_p5", draw(0.05)},
                   {"predicted_us_p95", draw(0.95)},
-                  {"inside_calibrated_range", &P::inside_hull}});
+                  {"inside_calibrated_range", &P::in_calibrated_range}});
 }
 
 /// Two scenarios of a group.
@@ -85,7 +85,7 @@ Fields<PairView> pair_metrics() {
           {"right_at_speed", [](const P& p) { return p.pair.right_at_speed; }},
           {"faster_probability", [](const P& p) { return p.pair.probability; }},
           {"error_difference", [](const P& p) { return p.first.error - p.second.error; }},
-          for_each_word<ErrorPart, P>(difference)};
+          for_each_name<ErrorPart, P>(difference)};
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ TEST_CASE("the quality of a prediction: errors of left-out shapes, and whether i
   const Measured model;
   const Operation inside = single("cell", with_blocks(cell_kernel(shape, 1), 2));
   const PredictionQuality good = model.quality(inside, device);
-  CHECK(good.inside_hull);
+  CHECK(good.in_calibrated_range);
   CHECK(good.ratios.size() == 72);
   CHECK(std::is_sorted(good.ratios.begin(), good.ratios.end()));
   CHECK(good.ratios.front() < 1.0);
@@ -234,13 +234,13 @@ TEST_CASE("the quality of a prediction: errors of left-out shapes, and whether i
   wide.batch = 80;  // more elements than any sample has
   wide.hidden = 1024;
   wide.width = 1024;
-  CHECK_FALSE(
-      model.quality(single("cell", with_blocks(cell_kernel(wide, 1), 2)), device).inside_hull);
+  CHECK_FALSE(model.quality(single("cell", with_blocks(cell_kernel(wide, 1), 2)), device)
+                  .in_calibrated_range);
   const Operation both{
       .name = "node",
       .kind = TaskKind::composite,
       .kernels = {with_blocks(cell_kernel(shape, 1), 2), with_blocks(hidden_1_kernel(wide), 2)}};
-  CHECK_FALSE(model.quality(both, device).inside_hull);
+  CHECK_FALSE(model.quality(both, device).in_calibrated_range);
   CHECK(model.quality(both, device).ratios.size() == 72);
   CHECK(model.quality({.name = "fixed"}, device).ratios.empty());
   CHECK(model.fits(device) == model.fits(device));  // fitted once

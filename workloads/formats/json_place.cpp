@@ -51,7 +51,7 @@ void JsonPlace::refuse(const std::string& found,
       {.file = file_, .pointer = pointer(), .found = found, .expected = expected, .hint = hint});
 }
 
-void JsonPlace::refuse_word(std::string_view given, const std::vector<std::string>& words) const {
+void JsonPlace::refuse_name(std::string_view given, const std::vector<std::string>& words) const {
   refuse(fmt::format("\"{}\"", shown(given)),
          fmt::format("one of {}", fmt::join(words, ", ")),
          did_you_mean(given, words));

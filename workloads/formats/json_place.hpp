@@ -31,7 +31,7 @@ class JsonPlace {
                            const std::string& expected,
                            const std::string& hint = {}) const;
   /// A value that is none of the allowed words.
-  [[noreturn]] void refuse_word(std::string_view given,
+  [[noreturn]] void refuse_name(std::string_view given,
                                 const std::vector<std::string>& words) const;
   /// A key that the object may not have.
   [[noreturn]] void refuse_key(std::string_view given, const std::vector<std::string>& keys) const;

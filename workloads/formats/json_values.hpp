@@ -92,7 +92,7 @@ class JsonValues {
   [[nodiscard]] std::size_t word(Value value, const std::vector<std::string>& words) const {
     const std::string_view given = string(value);
     const auto found = std::find(words.begin(), words.end(), given);
-    if (found == words.end()) place_->refuse_word(given, words);
+    if (found == words.end()) place_->refuse_name(given, words);
     return static_cast<std::size_t>(found - words.begin());
   }
 

@@ -165,7 +165,7 @@ const std::vector<std::string>& layer_keys() {
                                  "transfer_us",
                                  "tied",
                                  "collectives"};
-    for (const char* pass : detail::layer_pass_words) {
+    for (const char* pass : detail::layer_pass_names) {
       all.push_back(fmt::format("{}_us", pass));
       all.push_back(fmt::format("{}_kernels", pass));
     }
@@ -217,9 +217,9 @@ class LayersReader {
     layer.activation = Bytes{fields_.count(json, "activation_bytes", at)};
     layer.kept = Bytes{fields_.count(json, "kept_bytes", at)};
     if (json.contains("transfer_us")) layer.transfer = fields_.us(json, "transfer_us", at);
-    for (std::size_t pass = 0; pass < detail::layer_pass_words.size(); ++pass) {
+    for (std::size_t pass = 0; pass < detail::layer_pass_names.size(); ++pass) {
       layer.*(detail::layer_pass_members[pass]) =
-          operation(json, at, layer.name, detail::layer_pass_words[pass]);
+          operation(json, at, layer.name, detail::layer_pass_names[pass]);
     }
     add_collectives(json, at, layer);
     const auto id = graph_.layers.push_back(std::move(layer));
@@ -230,8 +230,8 @@ class LayersReader {
     if (!json.contains("collectives")) return;
     const Json& list = fields_.list(json, "collectives", at);
     const std::vector<std::string> passes(
-        detail::layer_pass_words.begin(),
-        detail::layer_pass_words.begin() + detail::layer_join_passes);
+        detail::layer_pass_names.begin(),
+        detail::layer_pass_names.begin() + detail::layer_join_passes);
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string pointer = fmt::format("{}/collectives/{}", at, i);
       fields_.expect_object(list[i], pointer, {"pass", "kernels", "operation", "bytes"});

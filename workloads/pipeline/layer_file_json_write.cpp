@@ -57,15 +57,15 @@ std::string write_layers_json(const LayerGraph& graph) {
     Json needs = Json::array();
     for (const LayerId input : layer.inputs) needs.push_back(graph.layers[input].name);
     if (!needs.empty()) json["needs"] = needs;
-    for (std::size_t pass = 0; pass < detail::layer_pass_words.size(); ++pass) {
+    for (std::size_t pass = 0; pass < detail::layer_pass_names.size(); ++pass) {
       const OperationId id = layer.*(detail::layer_pass_members[pass]);
       if (!id.valid()) continue;
       const Operation& operation = graph.operations[id];
       if (operation.kernels.empty()) {
-        json[fmt::format("{}_us", detail::layer_pass_words[pass])] =
+        json[fmt::format("{}_us", detail::layer_pass_names[pass])] =
             exact_us(operation.fixed_duration);
       } else {
-        json[fmt::format("{}_kernels", detail::layer_pass_words[pass])] = kernels_json(operation);
+        json[fmt::format("{}_kernels", detail::layer_pass_names[pass])] = kernels_json(operation);
       }
     }
     json["parameter_bytes"] = layer.parameters.count();
@@ -75,7 +75,7 @@ std::string write_layers_json(const LayerGraph& graph) {
     if (!layer.tied.empty()) json["tied"] = layer.tied;
     for (const LayerJoin& join : layer.joins) {
       json["collectives"].push_back(
-          {{"pass", detail::layer_pass_words[static_cast<std::size_t>(join.pass)]},
+          {{"pass", detail::layer_pass_names[static_cast<std::size_t>(join.pass)]},
            {"kernels", join.kernels},
            {"operation", to_string(join.op)},
            {"bytes", join.bytes.count()}});

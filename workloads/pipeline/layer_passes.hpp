@@ -9,7 +9,7 @@
 namespace schedlab::detail {
 
 /// What a microbatch does in a layer, as the keys of layer files begin.
-inline constexpr std::array<const char*, 4> layer_pass_words{
+inline constexpr std::array<const char*, 4> layer_pass_names{
     "forward", "backward_data", "backward_weight", "update"};
 
 /// LayerPass by these words.

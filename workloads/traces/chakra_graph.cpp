@@ -41,12 +41,12 @@ Duration duration_of(const ChakraNode& node, GraphDraft& draft) {
 }
 
 /// CollectiveCommType of the schema.
-struct CollectiveWord {
+struct CollectiveName {
   const char* name;
   CollectiveOp op;
   bool exact;  ///< `op` is what it says; else what moves as many bytes over each link
 };
-CollectiveWord collective_word(std::int64_t type) {
+CollectiveName collective_name(std::int64_t type) {
   switch (type) {
     case 0:
       return {"all_reduce", CollectiveOp::all_reduce, true};
@@ -74,7 +74,7 @@ CollectiveWord collective_word(std::int64_t type) {
 
 std::string described(const ChakraNode& node) {
   return fmt::format("{} of {} bytes (node {}, {})",
-                     collective_word(node.collective_type.value_or(-1)).name,
+                     collective_name(node.collective_type.value_or(-1)).name,
                      node.message_bytes,
                      node.id,
                      readable(node.name));
@@ -212,7 +212,7 @@ void ChakraGraphMaker::join(const std::vector<std::vector<ChakraNode>>& nodes,
     shortest = std::min(shortest, node.duration_us);
     joined_by_[part] = collectives_.size();
   }
-  const CollectiveWord word = collective_word(first.collective_type.value_or(-1));
+  const CollectiveName word = collective_name(first.collective_type.value_or(-1));
   joined.spec = {.op = word.op,
                  .bytes = Bytes{draft_->size(first.message_bytes)},
                  .algorithm = CollectiveAlgorithm::automatic};

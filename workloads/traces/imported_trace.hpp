@@ -224,9 +224,9 @@ struct ImportedDevice {
   friend bool operator==(const ImportedDevice&, const ImportedDevice&) = default;
 };
 
-/// One rank's trace. Times count from the earliest row. Rows are sorted by start; ties: device
-/// rows, calls and synchronisations by end, then correlation; operators and annotations outer
-/// before inner; what is still tied as in the file.
+/// One rank's trace. Times count from the earliest row. Rows are sorted by start; dependencies:
+/// device rows, calls and synchronisations by end, then correlation; operators and annotations
+/// outer before inner; what is still tied as in the file.
 struct ImportedTrace {
   std::string file;              ///< as the user gave it
   std::int64_t rank = -1;        ///< -1 = not known

@@ -36,7 +36,7 @@ enum class KinetoCategory : std::uint8_t {
 struct KinetoEvent {
   char phase = 0;  ///< 'X', 'M', 's', 'f', 'i', ...
   KinetoCategory category = KinetoCategory::none;
-  std::string_view category_word;
+  std::string_view category_name;
   std::string_view name;
   std::int64_t process = 0;
   std::int64_t thread = 0;  ///< of "stream 7" the number

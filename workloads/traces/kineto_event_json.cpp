@@ -199,8 +199,8 @@ class KinetoEventParser::Fields {
       const std::string_view phase = read_text(value);
       event_.phase = phase.size() == 1 ? phase.front() : '?';
     } else if (key == "cat") {
-      event_.category_word = read_text(value);
-      event_.category = kineto_category(event_.category_word);
+      event_.category_name = read_text(value);
+      event_.category = kineto_category(event_.category_name);
     } else if (key == "name") {
       event_.name = read_text(value);
     } else if (key == "ts") {

@@ -73,7 +73,7 @@ void KinetoRows::problem(Severity severity, const char* name, const KinetoEvent&
   trace_->problems.add(severity,
                        name,
                        is_new ? fmt::format("{} \"{}\" on {}/{}",
-                                            event.category_word.substr(0, longest_shown),
+                                            event.category_name.substr(0, longest_shown),
                                             event.name.substr(0, longest_shown),
                                             event.process,
                                             event.thread)
@@ -219,7 +219,7 @@ void KinetoRows::add_accelerator(const KinetoEvent& event, Span span) {
 
 void KinetoRows::add_call(const KinetoEvent& event, Span span) {
   // MTIA writes the device's side of a call, too.
-  if (event.category_word == "mtia_runtime" && event.process == event.device) return;
+  if (event.category_name == "mtia_runtime" && event.process == event.device) return;
   trace_->calls.push_back({.name = trace_->texts.add(event.name),
                            .kind = call_kind(event.name),
                            .thread = thread_of(event),
@@ -271,7 +271,7 @@ void KinetoRows::add_flow_end(const KinetoEvent& event) {
   if (!event.started || !has_origin_) return;
   const std::optional<Time> at = time_of(*event.started);
   if (!at) return;
-  flow_ends_.push_back({.category = trace_->texts.add(event.category_word),
+  flow_ends_.push_back({.category = trace_->texts.add(event.category_name),
                         .id = static_cast<std::uint64_t>(event.flow),
                         .begins = event.phase == 's',
                         .thread = thread_of(event),

@@ -33,10 +33,10 @@ class OperatorGraph {
         item_nodes_(order.items.size()) {
     for (const auto& [thread, spans] : host_spans(from, to)) add_thread(spans);
     for (const auto& queue : order.queues) add_queue(queue);
-    for (const StreamTie& tie : order.ties) {
-      if (used(tie.from) && used(tie.to)) {
-        add_edge(item_nodes_[tie.from].second,
-                 item_nodes_[tie.to].first,
+    for (const StreamDependency& dependency : order.dependencies) {
+      if (used(dependency.from) && used(dependency.to)) {
+        add_edge(item_nodes_[dependency.from].second,
+                 item_nodes_[dependency.to].first,
                  OperatorEdgeKind::event,
                  Duration{0});
       }

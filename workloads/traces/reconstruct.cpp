@@ -186,11 +186,14 @@ const CallRow* LaunchOrder::recording(std::uint64_t correlation) const {
 
 }  // namespace reconstruction
 
-std::span<const StreamTie> ReconstructedTrace::ties_to(StreamItemId item) const {
-  const auto first = std::lower_bound(
-      ties.begin(), ties.end(), item, [](const StreamTie& t, StreamItemId i) { return t.to < i; });
+std::span<const StreamDependency> ReconstructedTrace::dependencies_to(StreamItemId item) const {
+  const auto first =
+      std::lower_bound(dependencies.begin(),
+                       dependencies.end(),
+                       item,
+                       [](const StreamDependency& t, StreamItemId i) { return t.to < i; });
   auto last = first;
-  while (last != ties.end() && last->to == item) ++last;
+  while (last != dependencies.end() && last->to == item) ++last;
   return {first, last};
 }
 

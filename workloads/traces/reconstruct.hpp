@@ -37,23 +37,23 @@ struct StreamItem {
   [[nodiscard]] bool launched() const { return call != no_call; }
 };
 
-/// How a tie between two streams is known.
-enum class TieEvidence : std::uint8_t {
+/// How a dependency between two streams is known.
+enum class DependencyEvidence : std::uint8_t {
   recorded,      ///< the profiler named both streams
   launch_order,  ///< a wait call, and the other stream got work since this one did last
   running_work,  ///< a wait call, and the other stream still worked when it was made
 };
 template <>
-struct EnumNames<TieEvidence> {
+struct EnumNames<DependencyEvidence> {
   static constexpr auto names = name_list("recorded", "launch_order", "running_work");
 };
 
 /// `to` may start only after `from` has ended: an event, recorded behind `from` in its stream, that
 /// the stream of `to` waits for.
-struct StreamTie {
+struct StreamDependency {
   StreamItemId from;
   StreamItemId to;
-  TieEvidence evidence = TieEvidence::recorded;
+  DependencyEvidence evidence = DependencyEvidence::recorded;
   std::uint32_t call = 0;  ///< the wait, in ImportedTrace::calls
 };
 
@@ -90,10 +90,10 @@ struct WaitCounts {
 /// Who waits for whom in one rank's trace.
 struct ReconstructedTrace {
   IdVector<StreamId, ImportedStream> streams;
-  IdVector<StreamItemId, StreamItem> items;  ///< by start, ties by row
+  IdVector<StreamItemId, StreamItem> items;  ///< by start, dependencies by row
   std::vector<std::uint32_t> rows;           ///< rows of the items, by start within an item
   IdVector<StreamId, std::vector<StreamItemId>> queues;  ///< items of each stream, by start
-  std::vector<StreamTie> ties;                           ///< by `to`, then by `from`
+  std::vector<StreamDependency> dependencies;            ///< by `to`, then by `from`
   std::vector<HostStep> host;                            ///< by the start of the call
   WaitCounts waits;                                      ///< of streams for events
   WaitCounts host_waits;                                 ///< of the host for streams and events
@@ -103,7 +103,7 @@ struct ReconstructedTrace {
     return {rows.data() + items[item].first_row, items[item].row_count};
   }
   /// Ties of which `item` is the one that waits.
-  [[nodiscard]] std::span<const StreamTie> ties_to(StreamItemId item) const;
+  [[nodiscard]] std::span<const StreamDependency> dependencies_to(StreamItemId item) const;
 };
 
 /// Rebuilds the order that the program asked for from what was recorded.
@@ -120,8 +120,8 @@ struct ReconstructedTrace {
 ///           for the stream or event that was recorded with it; else for the thread's last launch,
 ///           if that ended before the call did. A longer call (`unexplained_wait`) that nothing
 ///           can have held is a wait for something outside the trace.
-/// Measured times only ever exclude or, of several candidates, choose; there is at most one tie per
-/// wait call.
+/// Measured times only ever exclude or, of several candidates, choose; there is at most one
+/// dependency per wait call.
 /// Cost      O(rows log rows + wait calls * streams).
 [[nodiscard]] ReconstructedTrace reconstruct(const ImportedTrace& trace);
 

@@ -51,7 +51,7 @@ class LaunchOrder {
   std::unordered_map<std::uint64_t, const CallRow*> recordings_;
 };
 
-/// Fills in the ties and their counts.
+/// Fills in the dependencies and their counts.
 void find_ties(const ImportedTrace& trace, const LaunchOrder& order, ReconstructedTrace& result);
 /// Fills in the steps of the host and the counts of its waits.
 void find_host_steps(const ImportedTrace& trace,

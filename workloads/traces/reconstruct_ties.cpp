@@ -28,9 +28,10 @@ class TieFinder {
         infer(call);
       }
     }
-    std::sort(result_.ties.begin(), result_.ties.end(), [](const auto& a, const auto& b) {
-      return std::pair{a.to, a.from} < std::pair{b.to, b.from};
-    });
+    std::sort(
+        result_.dependencies.begin(), result_.dependencies.end(), [](const auto& a, const auto& b) {
+          return std::pair{a.to, a.from} < std::pair{b.to, b.from};
+        });
   }
 
  private:
@@ -38,9 +39,9 @@ class TieFinder {
     return result_.items[from].ended <= result_.items[to].started + slack(trace_);
   }
 
-  bool add(StreamItemId from, StreamItemId to, TieEvidence evidence, std::uint32_t call) {
+  bool add(StreamItemId from, StreamItemId to, DependencyEvidence evidence, std::uint32_t call) {
     if (!seen_.emplace(to, from).second) return false;
-    result_.ties.push_back({.from = from, .to = to, .evidence = evidence, .call = call});
+    result_.dependencies.push_back({.from = from, .to = to, .evidence = evidence, .call = call});
     return true;
   }
 
@@ -65,7 +66,7 @@ class TieFinder {
     // A recording that is known binds, whatever the clocks say.
     if (from == nullptr) {
       ++result_.waits.contradicted;
-    } else if (add(from->item, to->item, TieEvidence::recorded, call)) {
+    } else if (add(from->item, to->item, DependencyEvidence::recorded, call)) {
       ++result_.waits.recorded;
     } else {
       ++result_.waits.without_effect;
@@ -100,7 +101,10 @@ class TieFinder {
       ++result_.waits.unresolved;
       return;
     }
-    add(from->item, to->item, newer ? TieEvidence::launch_order : TieEvidence::running_work, call);
+    add(from->item,
+        to->item,
+        newer ? DependencyEvidence::launch_order : DependencyEvidence::running_work,
+        call);
     ++(newer ? result_.waits.by_launch_order : result_.waits.by_running_work);
   }
 
@@ -118,8 +122,8 @@ class TieFinder {
     };
     if (own != nullptr) wait_for(own->item);
     if (from != nullptr) wait_for(from->item);
-    for (const StreamTie& tie : result_.ties) {
-      if (tie.to == to.item) wait_for(tie.from);
+    for (const StreamDependency& dependency : result_.dependencies) {
+      if (dependency.to == to.item) wait_for(dependency.from);
     }
     if (item.started - ready <= unexplained_wait) return nullptr;
     const Launch* found = nullptr;

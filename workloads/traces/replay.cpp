@@ -175,7 +175,7 @@ IdVector<TaskId, const TaskSpan*> spans_of(const Trace& trace, std::size_t tasks
   return result;
 }
 
-constexpr std::array<std::pair<ReplayStrength, std::string_view>, 4> strength_words{
+constexpr std::array<std::pair<ReplayStrength, std::string_view>, 4> mode_names{
     {{ReplayStrength::copied_launches, "copied_launches"},
      {ReplayStrength::copied_host_work, "copied_host_work"},
      {ReplayStrength::generated_host, "generated_host"},
@@ -185,14 +185,14 @@ constexpr std::array<std::pair<ReplayStrength, std::string_view>, 4> strength_wo
 }  // namespace replaying
 
 std::string_view to_string(ReplayStrength strength) {
-  for (const auto& [which, word] : replaying::strength_words) {
+  for (const auto& [which, word] : replaying::mode_names) {
     if (which == strength) return word;
   }
   return "copied_launches";
 }
 
 std::optional<ReplayStrength> replay_strength_from(std::string_view word) {
-  for (const auto& [which, name] : replaying::strength_words) {
+  for (const auto& [which, name] : replaying::mode_names) {
     if (name == word) return which;
   }
   return std::nullopt;

@@ -34,7 +34,7 @@ Duration trimmed_mean(std::vector<Duration> values) {
 /// What an item of a stream had to wait for, the host apart.
 struct Before {
   std::optional<Time> in_stream;  ///< the end of all items before it
-  std::optional<Time> by_event;   ///< the last end among its ties
+  std::optional<Time> by_event;   ///< the last end among its dependencies
 };
 
 template <class Visitor>
@@ -43,8 +43,8 @@ void for_each_item(const ReconstructedTrace& order, Visitor visit) {
     std::optional<Time> ended;
     for (const StreamItemId id : queue) {
       Before before{.in_stream = ended, .by_event = {}};
-      for (const StreamTie& tie : order.ties_to(id)) {
-        const Time end = order.items[tie.from].ended;
+      for (const StreamDependency& dependency : order.dependencies_to(id)) {
+        const Time end = order.items[dependency.from].ended;
         before.by_event = before.by_event ? std::max(*before.by_event, end) : end;
       }
       visit(id, before);

@@ -263,7 +263,8 @@ class GraphMaker {
         before = item;
       }
     }
-    for (const StreamTie& tie : parts.order.ties) connect(tie.from, tie.to);
+    for (const StreamDependency& dependency : parts.order.dependencies)
+      connect(dependency.from, dependency.to);
   }
 
   void add_nodes(const RankParts& parts,

@@ -128,8 +128,8 @@ IdVector<StreamItemId, Duration> item_pauses(const ImportedTrace& trace,
       const StreamItem& item = order.items[id];
       if (item.launched()) {
         Time ready = std::max(free, launches.reference(id) + launches.of(id));
-        for (const StreamTie& tie : order.ties_to(id)) {
-          ready = std::max(ready, order.items[tie.from].ended + delays.event_latency);
+        for (const StreamDependency& dependency : order.dependencies_to(id)) {
+          ready = std::max(ready, order.items[dependency.from].ended + delays.event_latency);
         }
         result[id] =
             activity.pause(trace.calls[item.call].started, ready, item.started, delays.stream_gap);

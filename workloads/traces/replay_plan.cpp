@@ -18,7 +18,8 @@ class ProgramWriter {
         model_(model),
         events_(parts.order.items.size()),
         recorded_(parts.order.items.size(), false) {
-    for (const StreamTie& tie : parts.order.ties) recorded_[tie.from] = true;
+    for (const StreamDependency& dependency : parts.order.dependencies)
+      recorded_[dependency.from] = true;
     for (std::size_t step = 0; step < parts.order.host.size(); ++step) {
       if (parts.order.host[step].item.valid() && parts.host.waits(step)) {
         recorded_[parts.order.host[step].item] = true;
@@ -56,9 +57,9 @@ class ProgramWriter {
   /// The place of its launch in the program.
   std::uint32_t launch(StreamItemId item) {
     const StreamId stream = parts_.plan_stream(parts_.order.items[item].stream);
-    for (const StreamTie& tie : parts_.order.ties_to(item)) {
-      if (events_[tie.from].valid())
-        program_.calls.push_back(HostCall::wait(stream, events_[tie.from]));
+    for (const StreamDependency& dependency : parts_.order.dependencies_to(item)) {
+      if (events_[dependency.from].valid())
+        program_.calls.push_back(HostCall::wait(stream, events_[dependency.from]));
     }
     if (const TaskId pause = parts_.pause_before[item]; pause.valid()) {
       program_.calls.push_back(HostCall::launch(stream, pause));
@@ -218,12 +219,13 @@ class PlanMaker {
         if (i != 0) before[queue[i]] = queue[i - 1];
       }
     }
-    for (bool changed = true; changed;) {  // once, but for ties against the order of starts
+    for (bool changed = true; changed;) {  // once, but for dependencies against the order of starts
       changed = false;
       for (const StreamItemId id : parts.order.items.ids()) {
         Departure now = departures[id];
         if (before[id].valid()) not_before(now, departures[before[id]]);
-        for (const StreamTie& tie : parts.order.ties_to(id)) not_before(now, departures[tie.from]);
+        for (const StreamDependency& dependency : parts.order.dependencies_to(id))
+          not_before(now, departures[dependency.from]);
         changed = changed || now.when != departures[id].when || now.level != departures[id].level;
         departures[id] = now;
       }

@@ -63,7 +63,7 @@ void FluidSharing::dispatch_pool(std::uint32_t index, std::int64_t now) {
   DeviceState& device = devices_[pool.device];
   if (cycling != nil && holds_up(pool)) return;
   if (!device.share.saturated() && !limits(device, pool)) {
-    if (pool.waiting != 0) give_freely(pool, nil, device, now);
+    if (pool.waiting != 0) refill(pool, nil, device, now);
     renew(pool.device, device);
     note_change(pool.device, device);
     return;
@@ -264,15 +264,15 @@ inline void FluidSharing::leave(std::uint32_t index, Kernel& kernel, DeviceState
 }
 
 /// Does all that is nobody else's business before `horizon`; the time of what is.
-Time FluidSharing::pass_on_until(Time horizon) {
+Time FluidSharing::advance_until(Time horizon) {
   const auto at = [](std::int64_t time) { return Time{Duration{time}}; };
   for (;;) {
     if (!notices_.empty()) return announced_ ? Time::max() : at(event_time_);
     if (next_due_ < due_.size()) return at(event_time_);
     std::int64_t next = next_time();
     if (at(next) >= horizon || next == KernelHeap::never || dispatch_needed()) return at(next);
-    const Stop stop = pass_on(next, horizon.time_since_epoch().count());
-    if (stop == Stop::look_again) continue;
+    const Stop stop = advance(next, horizon.time_since_epoch().count());
+    if (stop == Stop::changed) continue;
     if (stop == Stop::completes) return at(next);
     collect_due(next);
     for (const std::uint32_t index : due_) {
@@ -286,9 +286,9 @@ Time FluidSharing::pass_on_until(Time horizon) {
 }
 
 /// end_due() of a kernel that completes, alone at its time, while nobody is short of bandwidth.
-inline void FluidSharing::complete_freely(std::uint32_t index,
-                                          Kernel& kernel,
-                                          DeviceState& device) {
+inline void FluidSharing::complete_quietly(std::uint32_t index,
+                                           Kernel& kernel,
+                                           DeviceState& device) {
   Pool& pool = pools_[kernel.pool];
   pool.capacity_left += std::int64_t{kernel.footprint} * kernel.blocks_running;
   kernel.blocks_running = 0;
@@ -315,7 +315,7 @@ bool FluidSharing::pop_completion(Time time, Completion& completed) {
       Kernel& kernel = kernels_[index];
       event_time_ = now;
       if (completes(kernel) && !kernel.request.held && !kernel.touched) {
-        complete_freely(index, kernel, device);
+        complete_quietly(index, kernel, device);
       } else if (!end_due(index)) {
         return false;
       }

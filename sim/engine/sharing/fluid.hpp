@@ -88,7 +88,7 @@ class FluidSharing {
       }
       if (notices_.empty() && (next >= horizon || next == Time::max())) return next;
     }
-    return pass_on_until(horizon);
+    return advance_until(horizon);
   }
   /// pop_completion() has found nothing but what dispatch() has to tell.
   [[nodiscard]] bool announced() const { return announced_; }
@@ -210,22 +210,22 @@ class FluidSharing {
                        std::uint32_t blocks,
                        const DeviceState& device,
                        std::int64_t now);
-  [[nodiscard]] Time pass_on_until(Time horizon);
+  [[nodiscard]] Time advance_until(Time horizon);
   enum class Stop : std::uint8_t {
-    look_again,    ///< something has happened, or nothing will
+    changed,       ///< something has happened, or nothing will
     completes,     ///< the next event is the end of one kernel alone
     several_ends,  ///< more than one at one time
   };
-  Stop pass_on(std::int64_t& next, std::int64_t horizon);
-  [[gnu::noinline]] void pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now);
-  [[gnu::noinline]] Stop pass_on_short(DeviceState& device, std::int64_t now);
-  Stop pass_on_free(DeviceState& device, std::int64_t now, std::int64_t horizon);
-  void pass_on_freely(
+  Stop advance(std::int64_t& next, std::int64_t horizon);
+  [[gnu::noinline]] void advance_shared(std::uint32_t ended, Kernel& kernel, std::int64_t now);
+  [[gnu::noinline]] Stop advance_saturated(DeviceState& device, std::int64_t now);
+  Stop advance_unsaturated(DeviceState& device, std::int64_t now, std::int64_t horizon);
+  void replace_ended(
       std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now);
-  bool hand_over(
+  bool replace_block(
       std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now);
   [[gnu::noinline]] void interrupt(std::uint32_t index, DeviceState& device, std::int64_t now);
-  void give_freely(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now);
+  void refill(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now);
   /// May the limit of resident kernels matter when those who wait start?
   [[nodiscard]] static bool limits(const DeviceState& device, const Pool& pool) {
     return device.resident_limit != 0 && device.resident + pool.waiting > device.resident_limit;
@@ -235,7 +235,7 @@ class FluidSharing {
   void end_first_cohort(Kernel& kernel);
   bool end_due(std::uint32_t index);
   void leave(std::uint32_t index, Kernel& kernel, DeviceState& device);
-  void complete_freely(std::uint32_t index, Kernel& kernel, DeviceState& device);
+  void complete_quietly(std::uint32_t index, Kernel& kernel, DeviceState& device);
 
   void note_change(std::uint32_t number, DeviceState& device);
   [[gnu::noinline]] void share_bandwidth(std::int64_t now);

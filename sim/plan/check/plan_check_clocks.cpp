@@ -19,7 +19,7 @@ Clocks::Clocks(const PlanIndex& index, bool exact)
       host_version_(hosts_, 0),
       lane_version_(index.lane_count(), 0) {
   number_lanes();
-  if (!exact_) find_interests();
+  if (!exact_) find_relevant();
 }
 
 void Clocks::number_lanes() {
@@ -275,62 +275,62 @@ bool Clocks::completed(HostId host, std::uint32_t lane, std::uint32_t number) co
 Clocks::Slot Clocks::save_host(HostId host) {
   Slot slot = 0;
   if (free_letters_.empty()) {
-    slot = static_cast<Slot>(letters_.size());
-    letters_.emplace_back();
+    slot = static_cast<Slot>(snapshots_.size());
+    snapshots_.emplace_back();
   } else {
     slot = free_letters_.back();
     free_letters_.pop_back();
   }
-  Letter& letter = letters_[slot];
+  ClockSnapshot& snapshot = snapshots_[slot];
   const std::uint32_t begin = first_[host.value()];
   const std::uint32_t end = first_[host.value() + 1];
-  letter.complete.host = letter.posted.host = host;
-  letter.complete.own.assign(host_rows_.begin() + begin, host_rows_.begin() + end);
-  letter.complete.foreign = foreign_host_rows_[host.value()];
-  letter.posted.own.assign(last_.begin() + begin, last_.begin() + end);
-  letter.posted.foreign = foreign_posted_[host.value()];
-  letter.call = call_[host.value()];
-  letter.calls = foreign_calls_[host.value()];
+  snapshot.complete.host = snapshot.posted.host = host;
+  snapshot.complete.own.assign(host_rows_.begin() + begin, host_rows_.begin() + end);
+  snapshot.complete.foreign = foreign_host_rows_[host.value()];
+  snapshot.posted.own.assign(last_.begin() + begin, last_.begin() + end);
+  snapshot.posted.foreign = foreign_posted_[host.value()];
+  snapshot.call = call_[host.value()];
+  snapshot.calls = foreign_calls_[host.value()];
   return slot;
 }
 
 void Clocks::learn_from(HostId host, Slot slot) {
-  const Letter& letter = letters_[slot];
-  const HostId from = letter.complete.host;
+  const ClockSnapshot& snapshot = snapshots_[slot];
+  const HostId from = snapshot.complete.host;
   join(host,
        host_rows_.data() + first_[host.value()],
        foreign_host_rows_[host.value()],
        from,
-       letter.complete.own.data(),
-       letter.complete.foreign);
+       snapshot.complete.own.data(),
+       snapshot.complete.foreign);
   // Of its own lanes a host knows what is posted better than anybody: that part must not change.
   std::vector<std::uint32_t> own(width(host), 0);
   join(host,
        own.data(),
        foreign_posted_[host.value()],
        from,
-       letter.posted.own.data(),
-       letter.posted.foreign);
+       snapshot.posted.own.data(),
+       snapshot.posted.foreign);
   Sparse& calls = foreign_calls_[host.value()];
   const auto note = [&](std::uint32_t other, std::uint32_t call) {
     if (other == host.value()) return;
     if (exact_ ||
         std::binary_search(
-            call_interests_[host.value()].begin(), call_interests_[host.value()].end(), other)) {
+            relevant_calls_[host.value()].begin(), relevant_calls_[host.value()].end(), other)) {
       raise(calls, other, call);
     } else {
       dropped_ = true;
     }
   };
-  note(from.value(), letter.call);
-  for (const Entry& entry : letter.calls) note(entry.key, entry.value);
+  note(from.value(), snapshot.call);
+  for (const Entry& entry : snapshot.calls) note(entry.key, entry.value);
   learn(host);
 }
 
 bool Clocks::keeps(HostId host, std::uint32_t position) {
   if (exact_) return true;
-  const auto& interests = interests_[host.value()];
-  if (std::binary_search(interests.begin(), interests.end(), position)) return true;
+  const auto& relevant = relevant_[host.value()];
+  if (std::binary_search(relevant.begin(), relevant.end(), position)) return true;
   dropped_ = true;
   return false;
 }

@@ -83,7 +83,7 @@ class Clocks {
     Sparse foreign;
   };
   /// What a host knows at one moment.
-  struct Letter {
+  struct ClockSnapshot {
     Saved complete;
     Saved posted;
     std::uint32_t call = 0;
@@ -91,11 +91,11 @@ class Clocks {
   };
 
   void number_lanes();
-  void find_interests();
-  void interest_in_tasks();
-  void interest_in_lanes(std::uint32_t lane, StreamId others);
-  void interest_in_streams();
-  void interest_in_events();
+  void find_relevant();
+  void relevant_tasks();
+  void relevant_lanes(std::uint32_t lane, StreamId others);
+  void relevant_streams();
+  void relevant_events();
   [[nodiscard]] bool keeps(HostId host, std::uint32_t position);
   [[nodiscard]] std::uint32_t* own_row(std::uint32_t lane) { return rows_.data() + row_[lane]; }
   [[nodiscard]] std::size_t width(HostId host) const {
@@ -124,8 +124,8 @@ class Clocks {
   std::vector<std::uint32_t> position_;
   std::vector<std::uint32_t> lane_at_;
   std::vector<std::uint32_t> first_;
-  std::vector<std::vector<std::uint32_t>> interests_;       // by host: positions, rising
-  std::vector<std::vector<std::uint32_t>> call_interests_;  // by host: hosts, rising
+  std::vector<std::vector<std::uint32_t>> relevant_;        // by host: positions, rising
+  std::vector<std::vector<std::uint32_t>> relevant_calls_;  // by host: hosts, rising
 
   std::vector<std::size_t> row_;  // by lane: where its own row begins in rows_
   std::vector<std::uint32_t> rows_;
@@ -140,7 +140,7 @@ class Clocks {
   std::vector<std::uint32_t> lane_version_;  // by lane: version of the host's row already joined
   std::vector<Saved> saved_;
   std::vector<Slot> free_slots_;
-  std::vector<Letter> letters_;
+  std::vector<ClockSnapshot> snapshots_;
   std::vector<Slot> free_letters_;
   Sparse arriving_;  // scratch of join()
   Sparse merged_;    // scratch of merge()

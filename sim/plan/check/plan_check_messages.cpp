@@ -36,11 +36,11 @@ bool Walk::message(HostId host, HostCall c) {
     (sends ? state.waiting_sender : state.waiting_receiver) = host;
     return false;
   }
-  Clocks::Slot& letter = sends ? state.from_receiver : state.from_sender;
-  if (letter != never) {
-    clocks_.learn_from(host, letter);
-    clocks_.release_host(letter);
-    letter = never;
+  Clocks::Slot& snapshot = sends ? state.from_receiver : state.from_sender;
+  if (snapshot != never) {
+    clocks_.learn_from(host, snapshot);
+    clocks_.release_host(snapshot);
+    snapshot = never;
   }
   return true;
 }

@@ -240,7 +240,7 @@ class PlainWalk {
          });
 }
 
-[[nodiscard]] bool surely_fits(const TaskGraph& graph, const std::vector<Bytes>& capacities) {
+[[nodiscard]] bool fits(const TaskGraph& graph, const std::vector<Bytes>& capacities) {
   Bytes together{0};
   for (const TensorId tensor : graph.tensors().ids()) together += graph.tensors().bytes(tensor);
   return std::all_of(capacities.begin(), capacities.end(), [&](Bytes capacity) {
@@ -261,8 +261,8 @@ PlainFacts plain_facts(const Platform& platform, const CheckOptions& options) {
   return facts;
 }
 
-bool is_surely_right(const TaskGraph& graph, const PlainFacts& facts, const Plan& plan) {
-  return is_plain(graph, facts, plan) && surely_fits(graph, facts.memory_capacity) &&
+bool passes_fast_check(const TaskGraph& graph, const PlainFacts& facts, const Plan& plan) {
+  return is_plain(graph, facts, plan) && fits(graph, facts.memory_capacity) &&
          PlainWalk{graph, plan}.run();
 }
 

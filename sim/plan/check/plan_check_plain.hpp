@@ -13,7 +13,7 @@
 
 namespace schedlab::checker {
 
-/// What is_surely_right() looks at besides graph and plan: where this is equal, so is its answer.
+/// What passes_fast_check() looks at besides graph and plan: where this is equal, so is its answer.
 struct PlainFacts {
   std::uint32_t ranks = 0;
   std::size_t devices = 0;
@@ -31,11 +31,11 @@ struct PlainFacts {
 ///
 /// Cost  O(calls + edges + tensor uses + (records, waits, synchronizations) * streams), in one
 /// pass.
-[[nodiscard]] bool is_surely_right(const TaskGraph& graph,
-                                   const PlainFacts& facts,
-                                   const Plan& plan);
+[[nodiscard]] bool passes_fast_check(const TaskGraph& graph,
+                                     const PlainFacts& facts,
+                                     const Plan& plan);
 
-/// What check() does with plans for which is_surely_right() does not speak.
+/// What check() does with plans for which passes_fast_check() does not speak.
 [[nodiscard]] std::vector<Finding> check_fully(const TaskGraph& graph,
                                                const Platform& platform,
                                                const Plan& plan,

@@ -24,7 +24,7 @@ class Walk {
   /// The tasks reached, in an order in which the calls may be made.
   [[nodiscard]] const std::vector<TaskId>& launch_order() const { return launch_order_; }
   /// Did anything look unordered that an exact walk might find ordered?
-  [[nodiscard]] bool doubtful() const { return unordered_ && clocks_.dropped(); }
+  [[nodiscard]] bool inconclusive() const { return unordered_ && clocks_.dropped(); }
 
  private:
   struct EventState {

@@ -35,7 +35,7 @@ using namespace schedlab::literals;
 OperationCalibration residuals_around_one(std::uint64_t, const PreparedProblem& problem) {
   OperationCalibration known;
   known.residuals.resize(problem.graph->operations().size(), {0.96, 1.0, 1.05});
-  known.inside_hull.assign(problem.graph->operations().size(), 1);
+  known.in_calibrated_range.assign(problem.graph->operations().size(), 1);
   known.run_noise = 0.01;
   return known;
 }
@@ -169,7 +169,7 @@ TEST_CASE("validate: scenarios outside the calibrated range are reported apart")
   const auto small_inside = [](std::uint64_t scenario, const PreparedProblem& problem) {
     OperationCalibration known = residuals_around_one(scenario, problem);
     const bool inside = problem.graph->task_count() < 40;
-    known.inside_hull.assign(problem.graph->operations().size(), inside ? 1 : 0);
+    known.in_calibrated_range.assign(problem.graph->operations().size(), inside ? 1 : 0);
     return known;
   };
   const ValidateParts parts{.measurer = &device, .calibration = small_inside};
@@ -180,7 +180,7 @@ TEST_CASE("validate: scenarios outside the calibrated range are reported apart")
         6);
   const auto all_outside = [](std::uint64_t scenario, const PreparedProblem& problem) {
     OperationCalibration known = residuals_around_one(scenario, problem);
-    known.inside_hull.assign(problem.graph->operations().size(), 0);
+    known.in_calibrated_range.assign(problem.graph->operations().size(), 0);
     return known;
   };
   const ValidateParts outside{.measurer = &device, .calibration = all_outside};

@@ -36,11 +36,12 @@ TEST_CASE("items of one stream stand in its queue by their start, and know their
   CHECK_FALSE(order.items[order.queues[StreamId{0}][0]].launched());
   CHECK(trace.calls[order.items[order.queues[StreamId{0}][1]].call].started ==
         ImportedTraceMaker::at(10));
-  CHECK(order.ties.empty());
+  CHECK(order.dependencies.empty());
   CHECK(order.overlaps == 0);
 }
 
-TEST_CASE("a recorded wait ties the next item of its stream to what was before the recording") {
+TEST_CASE(
+    "a recorded wait dependencies the next item of its stream to what was before the recording") {
   ImportedTraceMaker maker;
   maker.kernel("producer", 7, 10, 20, 100);
   const auto recording = maker.call(CallKind::record_event, "cudaEventRecord", 16, 17);
@@ -49,10 +50,10 @@ TEST_CASE("a recorded wait ties the next item of its stream to what was before t
   maker.kernel("consumer", 20, 40, 103, 120);
   const ImportedTrace trace = std::move(maker).done();
   const ReconstructedTrace order = reconstruct(trace);
-  REQUIRE(order.ties.size() == 1);
-  CHECK(name_of(trace, order, order.ties[0].from) == "producer");
-  CHECK(name_of(trace, order, order.ties[0].to) == "consumer");
-  CHECK(order.ties[0].evidence == TieEvidence::recorded);
+  REQUIRE(order.dependencies.size() == 1);
+  CHECK(name_of(trace, order, order.dependencies[0].from) == "producer");
+  CHECK(name_of(trace, order, order.dependencies[0].to) == "consumer");
+  CHECK(order.dependencies[0].evidence == DependencyEvidence::recorded);
   CHECK(order.waits.recorded == 1);
 }
 
@@ -64,11 +65,11 @@ TEST_CASE("a recorded wait without its recording goes back to what can have been
   maker.kernel("consumer", 20, 40, 103, 120);
   const ImportedTrace trace = std::move(maker).done();
   const ReconstructedTrace order = reconstruct(trace);
-  REQUIRE(order.ties.size() == 1);
-  CHECK(name_of(trace, order, order.ties[0].from) == "producer");
+  REQUIRE(order.dependencies.size() == 1);
+  CHECK(name_of(trace, order, order.dependencies[0].from) == "producer");
 }
 
-TEST_CASE("an unexplained wait ties the next launch to the stream that got work since") {
+TEST_CASE("an unexplained wait dependencies the next launch to the stream that got work since") {
   ImportedTraceMaker maker;
   maker.kernel("old", 20, 5, 10, 15);
   maker.kernel("first", 7, 20, 30, 40);
@@ -77,10 +78,10 @@ TEST_CASE("an unexplained wait ties the next launch to the stream that got work 
   maker.kernel("consumer", 7, 50, 203, 210);
   const ImportedTrace trace = std::move(maker).done();
   const ReconstructedTrace order = reconstruct(trace);
-  REQUIRE(order.ties.size() == 1);
-  CHECK(name_of(trace, order, order.ties[0].from) == "producer");
-  CHECK(name_of(trace, order, order.ties[0].to) == "consumer");
-  CHECK(order.ties[0].evidence == TieEvidence::launch_order);
+  REQUIRE(order.dependencies.size() == 1);
+  CHECK(name_of(trace, order, order.dependencies[0].from) == "producer");
+  CHECK(name_of(trace, order, order.dependencies[0].to) == "consumer");
+  CHECK(order.dependencies[0].evidence == DependencyEvidence::launch_order);
 }
 
 TEST_CASE("an item that ended after the waiting one started was not waited for") {
@@ -94,13 +95,14 @@ TEST_CASE("an item that ended after the waiting one started was not waited for")
   const ReconstructedTrace order = reconstruct(trace);
   // "free" starts at 40 while the collective runs. At 60 no stream got work since stream 7 did, but
   // stream 24 still works, and "held" starts after it.
-  REQUIRE(order.ties.size() == 1);
-  CHECK(name_of(trace, order, order.ties[0].to) == "held");
-  CHECK(order.ties[0].evidence == TieEvidence::running_work);
+  REQUIRE(order.dependencies.size() == 1);
+  CHECK(name_of(trace, order, order.dependencies[0].to) == "held");
+  CHECK(order.dependencies[0].evidence == DependencyEvidence::running_work);
   CHECK(order.waits.unresolved == 1);
 }
 
-TEST_CASE("an event recorded before the last launch of its stream ties what started long after") {
+TEST_CASE(
+    "an event recorded before the last launch of its stream dependencies what started long after") {
   ImportedTraceMaker maker;
   maker.kernel("own", 7, 0, 7, 10);
   maker.kernel("recorded", 20, 20, 27, 2000);
@@ -109,8 +111,8 @@ TEST_CASE("an event recorded before the last launch of its stream ties what star
   maker.kernel("waiting", 7, 80, 2004, 2010);
   const ImportedTrace trace = std::move(maker).done();
   const ReconstructedTrace order = reconstruct(trace);
-  REQUIRE(order.ties.size() == 1);
-  CHECK(order.items[order.ties[0].from].ended == ImportedTraceMaker::at(2000));
+  REQUIRE(order.dependencies.size() == 1);
+  CHECK(order.items[order.dependencies[0].from].ended == ImportedTraceMaker::at(2000));
   CHECK(order.waits.by_running_work == 1);
   CHECK(order.waits.unresolved == 0);
 }
@@ -167,7 +169,7 @@ TEST_CASE("streams that wait for each other are refused, and the message names t
   maker.recorded_wait(18, 20, 7, first);
   const ImportedTrace trace = std::move(maker).done();
   const ReconstructedTrace order = reconstruct(trace);
-  REQUIRE(order.ties.size() == 2);
+  REQUIRE(order.dependencies.size() == 2);
   const ReplayRank rank{trace, order};
   std::string message;
   try {

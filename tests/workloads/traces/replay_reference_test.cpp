@@ -23,7 +23,7 @@ namespace {
 struct Case {
   std::string file;
   /// The most that the 90th percentile may be of the naive replay's: a half where events, graphs or
-  /// collectives tie streams together, else all of it.
+  /// collectives dependency streams together, else all of it.
   double max_of_naive;
 };
 const std::vector<Case> cases{
@@ -35,7 +35,7 @@ const std::vector<Case> cases{
     {"hta/execution_trace_simple_add.json.gz", 1.0},
     {"hta/inference_tiny.json.gz", 1.0},
     {"hta/mi250_minitoy.json.gz", 1.0},
-    // Missed: 29 ties among 3774 items, and the host decides when nearly all of them start.
+    // Missed: 29 dependencies among 3774 items, and the host decides when nearly all of them start.
     {"hta/nccl_resnet_a100_2rank.json.gz", 0.8},
     {"deepseek/train_h800.json.gz", 1.0},
     {"hta/dlrm_a100_16rank_graphlaunch.json.gz", 0.5},

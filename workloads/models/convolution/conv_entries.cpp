@@ -11,8 +11,8 @@ namespace {
 
 using detail::size_option;
 
-constexpr std::array<std::string_view, 2> pass_words{"forward", "training"};
-constexpr std::array<std::string_view, 2> statistics_words{"per_slice", "synchronized"};
+constexpr std::array<std::string_view, 2> pass_names{"forward", "training"};
+constexpr std::array<std::string_view, 2> statistics_names{"per_slice", "synchronized"};
 
 bool normalizes(ConvNetwork network) {
   return network != ConvNetwork::alexnet && network != ConvNetwork::vgg16;
@@ -25,7 +25,7 @@ std::vector<OptionSpec> conv_options(ConvNetwork network) {
       {.name = "pass",
        .default_value = std::string{"training"},
        .doc = "forward: a trained network; training: forward, loss, backward, updates",
-       .allowed = detail::allowed(pass_words)},
+       .allowed = detail::allowed(pass_names)},
       size_option("batch", d.batch, "images at once"),
       size_option("split",
                   d.split,
@@ -41,7 +41,7 @@ std::vector<OptionSpec> conv_options(ConvNetwork network) {
                        .default_value = std::string{"per_slice"},
                        .doc = "over what batch normalisation takes mean and variance in training: "
                               "each slice of the batch, or, synchronized, the whole batch",
-                       .allowed = detail::allowed(statistics_words)});
+                       .allowed = detail::allowed(statistics_names)});
   }
   if (network == ConvNetwork::inception_v3) {
     options.push_back({.name = "auxiliary_head",
@@ -60,14 +60,14 @@ std::vector<OptionSpec> conv_options(ConvNetwork network) {
 TaskGraph make_conv_net(ConvNetwork network, const Options& o) {
   ConvNetSpec spec;
   spec.network = network;
-  spec.pass = detail::word_to(pass_words, o.text("pass"), ConvNetPass::training);
+  spec.pass = detail::name_to(pass_names, o.text("pass"), ConvNetPass::training);
   spec.batch = o.integer("batch");
   spec.split = o.integer("split");
   spec.image = o.integer("image");
   spec.classes = o.integer("classes");
   if (normalizes(network)) {
     spec.statistics =
-        detail::word_to(statistics_words, o.text("batch_statistics"), BatchStatistics::per_slice);
+        detail::name_to(statistics_names, o.text("batch_statistics"), BatchStatistics::per_slice);
   }
   if (network == ConvNetwork::inception_v3) spec.auxiliary_head = o.flag("auxiliary_head");
   spec.type = enum_value<DataType>(o.text("data_type"));

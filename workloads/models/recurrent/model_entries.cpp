@@ -10,7 +10,7 @@ namespace {
 
 using detail::size_option;
 
-constexpr std::array<std::string_view, 3> bidirectional_words{"none", "first", "all"};
+constexpr std::array<std::string_view, 3> bidirectional_names{"none", "first", "all"};
 
 std::vector<OptionSpec> with_model_options(std::vector<OptionSpec> options, Optimizer optimizer) {
   options.push_back({.name = "data_type",
@@ -124,7 +124,7 @@ WorkloadInfo sentiment_lstm_workload() {
                {.name = "bidirectional",
                 .default_value = std::string{"all"},
                 .doc = "layers that also run from the last step to the first",
-                .allowed = detail::allowed(bidirectional_words)}},
+                .allowed = detail::allowed(bidirectional_names)}},
               d.model.optimizer),
           .make = [](const Options& o) {
             SentimentLstmSpec spec;
@@ -136,7 +136,7 @@ WorkloadInfo sentiment_lstm_workload() {
             spec.vocabulary = o.integer("vocabulary");
             spec.classes = o.integer("classes");
             spec.bidirectional =
-                detail::word_to(bidirectional_words, o.text("bidirectional"), Bidirectional::all);
+                detail::name_to(bidirectional_names, o.text("bidirectional"), Bidirectional::all);
             spec.model = model_from(o);
             return sentiment_lstm(spec);
           }};

@@ -10,9 +10,9 @@ namespace schedlab {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 3> pass_words{"forward", "backward", "training"};
-constexpr std::array<std::string_view, 3> bidirectional_words{"none", "first", "all"};
-constexpr std::array<std::string_view, 2> reset_words{"after", "before"};
+constexpr std::array<std::string_view, 3> pass_names{"forward", "backward", "training"};
+constexpr std::array<std::string_view, 3> bidirectional_names{"none", "first", "all"};
+constexpr std::array<std::string_view, 2> reset_names{"after", "before"};
 constexpr std::array<std::string_view, 2> memory_words{"pinned", "pageable"};
 
 std::vector<OptionSpec> recurrent_options() {
@@ -25,7 +25,7 @@ std::vector<OptionSpec> recurrent_options() {
       {.name = "bidirectional",
        .default_value = std::string{"none"},
        .doc = "layers that also run from the last step to the first",
-       .allowed = detail::allowed(bidirectional_words)},
+       .allowed = detail::allowed(bidirectional_names)},
       {.name = "data_type",
        .default_value = std::string{"fp32"},
        .doc = "type of all elements",
@@ -33,7 +33,7 @@ std::vector<OptionSpec> recurrent_options() {
       {.name = "pass",
        .default_value = std::string{"backward"},
        .doc = "part of a training step that is scheduled",
-       .allowed = detail::allowed(pass_words)}};
+       .allowed = detail::allowed(pass_names)}};
   detail::add_cut_options(options);
   options.push_back(
       detail::size_option("input_steps",
@@ -68,7 +68,7 @@ RecurrentSpec spec_from(const Options& o) {
   spec.hidden = o.integer("hidden");
   spec.input = o.integer("input");
   spec.type = enum_value<DataType>(o.text("data_type"));
-  spec.pass = detail::word_to(pass_words, o.text("pass"), RecurrentPass::backward);
+  spec.pass = detail::name_to(pass_names, o.text("pass"), RecurrentPass::backward);
   spec.granularity = cut.granularity;
   spec.accumulation = cut.accumulation;
   spec.accumulation_steps = cut.accumulation_steps;
@@ -76,7 +76,7 @@ RecurrentSpec spec_from(const Options& o) {
   spec.buffer_order = cut.buffer_order;
   spec.input_steps = o.integer("input_steps");
   spec.bidirectional =
-      detail::word_to(bidirectional_words, o.text("bidirectional"), Bidirectional::none);
+      detail::name_to(bidirectional_names, o.text("bidirectional"), Bidirectional::none);
   spec.optimizer = detail::optimizer_from(o);
   spec.transfers = o.flag("include_transfers");
   spec.pageable = o.text("host_memory") == "pageable";
@@ -109,7 +109,7 @@ WorkloadInfo gru_workload() {
                      .default_value = std::string{"after"},
                      .doc = "where the reset gate applies: to the recurrent product, as libraries "
                             "do, or to the state before it, as published",
-                     .allowed = detail::allowed(reset_words)});
+                     .allowed = detail::allowed(reset_names)});
   return {.name = "gru",
           .summary = "GRU of any size, one direction or two, cut like the LSTM",
           .options = std::move(options),
@@ -122,23 +122,23 @@ std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Opt
   return std::nullopt;
 }
 
-RecurrentWords network_words(const RecurrentSpec& spec) {
+RecurrentNames network_names(const RecurrentSpec& spec) {
   const auto word = [](const auto& words, auto value) {
     return std::string{words[static_cast<std::size_t>(value)]};
   };
   const bool lstm = spec.cell == RecurrentCell::lstm;
-  RecurrentWords words{.workload = lstm ? "lstm" : "gru",
-                       .options = {{"pass", word(pass_words, spec.pass)},
+  RecurrentNames words{.workload = lstm ? "lstm" : "gru",
+                       .options = {{"pass", word(pass_names, spec.pass)},
                                    {"layers", spec.layers},
                                    {"steps", spec.steps},
                                    {"batch", spec.batch},
                                    {"hidden", spec.hidden},
                                    {"input", spec.input == 0 ? spec.hidden : spec.input},
-                                   {"bidirectional", word(bidirectional_words, spec.bidirectional)},
+                                   {"bidirectional", word(bidirectional_names, spec.bidirectional)},
                                    {"data_type", std::string{to_string(spec.type)}}}};
   if (!lstm) {
     const bool before = spec.cell == RecurrentCell::gru_reset_before;
-    words.options.emplace_back("reset", word(reset_words, before ? 1 : 0));
+    words.options.emplace_back("reset", word(reset_names, before ? 1 : 0));
   }
   return words;
 }

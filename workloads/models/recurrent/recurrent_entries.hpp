@@ -19,10 +19,10 @@ namespace schedlab {
 
 /// The workload's name and the options that say which network it is: sizes, pass, data type, cell
 /// and directions, not how it is cut into tasks. The way back of recurrent_spec().
-struct RecurrentWords {
+struct RecurrentNames {
   std::string workload;
   std::vector<std::pair<std::string, OptionValue>> options;
 };
-[[nodiscard]] RecurrentWords network_words(const RecurrentSpec& spec);
+[[nodiscard]] RecurrentNames network_names(const RecurrentSpec& spec);
 
 }  // namespace schedlab

@@ -7,23 +7,23 @@ namespace schedlab::detail {
 
 namespace {
 
-struct ForwardWords {
+struct ForwardNames {
   std::string_view node, input, recurrent, gates, candidate, cell, residual;
 };
-constexpr ForwardWords first_words{"node_forward",
+constexpr ForwardNames first_names{"node_forward",
                                    "input_gemm",
                                    "recurrent_gemm",
                                    "gates_forward",
                                    "candidate_gemm",
                                    "cell_forward",
                                    "residual"};
-constexpr ForwardWords again_words{"recompute_node_forward",
-                                   "recompute_input_gemm",
-                                   "recompute_recurrent_gemm",
-                                   "recompute_gates_forward",
-                                   "recompute_candidate_gemm",
-                                   "recompute_cell_forward",
-                                   "recompute_residual"};
+constexpr ForwardNames recomputed_names{"recompute_node_forward",
+                                        "recompute_input_gemm",
+                                        "recompute_recurrent_gemm",
+                                        "recompute_gates_forward",
+                                        "recompute_candidate_gemm",
+                                        "recompute_cell_forward",
+                                        "recompute_residual"};
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void RecurrentChain::add_input_group(std::int64_t i) {
   const RecurrentShape& s = spec_.shape;
   const std::int64_t count = std::min(input_group(), spec_.steps - i);
   input_group_ =
-      task(op_input, count, first_words.input, TaskClass::critical_matmul, step_at(i), [&] {
+      task(op_input, count, first_names.input, TaskClass::critical_matmul, step_at(i), [&] {
         return std::vector<Kernel>{gemm_kernel(count * s.batch, s.gates(), s.width, s.type, false)};
       });
   for (std::int64_t j = i; j < i + count; ++j) {
@@ -72,7 +72,7 @@ Kernel RecurrentChain::residual_kernel() const {
 
 RecurrentChain::ForwardNode RecurrentChain::add_whole_forward_task(std::int64_t step) {
   const RecurrentShape& s = spec_.shape;
-  const ForwardWords& words = recomputed_ == Recomputed::nothing ? first_words : again_words;
+  const ForwardNames& words = recomputed_ == Recomputed::nothing ? first_names : recomputed_names;
   const TaskId all =
       task(op_cell_forward, forward_key(), words.node, TaskClass::critical_matmul, step, [&] {
         std::vector<Kernel> kernels{recurrent_kernel(s)};
@@ -96,7 +96,7 @@ RecurrentChain::ForwardNode RecurrentChain::add_whole_forward_task(std::int64_t 
 RecurrentChain::ForwardNode RecurrentChain::add_forward_tasks(std::int64_t step) {
   if (whole_nodes() || data_nodes()) return add_whole_forward_task(step);
   const RecurrentShape& s = spec_.shape;
-  const ForwardWords& words = recomputed_ == Recomputed::nothing ? first_words : again_words;
+  const ForwardNames& words = recomputed_ == Recomputed::nothing ? first_names : recomputed_names;
   const auto single = [&](std::size_t index, std::string_view name, TaskClass c, auto kernel) {
     return task(index, forward_key(), name, c, step, [&] { return std::vector<Kernel>{kernel()}; });
   };

@@ -15,7 +15,7 @@ namespace {
 
 using detail::size_option;
 
-constexpr std::array<std::string_view, 2> operators_words{"fused", "unfused"};
+constexpr std::array<std::string_view, 2> operators_names{"fused", "unfused"};
 
 std::vector<OptionSpec> transformer_options(std::vector<OptionSpec> more) {
   std::vector<std::string> models;
@@ -44,7 +44,7 @@ std::vector<OptionSpec> transformer_options(std::vector<OptionSpec> more) {
                      .default_value = std::string{"unfused"},
                      .doc = "kernels of a layer: unfused as framework code writes them, fused as "
                             "serving engines have them",
-                     .allowed = detail::allowed(operators_words)});
+                     .allowed = detail::allowed(operators_names)});
   options.push_back(size_option(
       "small_operators", -1, "more point-wise kernels a layer; -1: the model's", -1, 10'000));
   options.push_back(
@@ -78,7 +78,7 @@ TransformerSpec transformer_from(const Options& o) {
   spec.batch = o.integer("batch");
   spec.type = enum_value<DataType>(o.text("data_type"));
   spec.operators =
-      detail::word_to(operators_words, o.text("operators"), TransformerOperators::unfused);
+      detail::name_to(operators_names, o.text("operators"), TransformerOperators::unfused);
   const std::int64_t small = o.integer("small_operators");
   spec.small_operators = small < 0 ? model->small_operators : small;
   spec.tensors = o.flag("include_tensors");

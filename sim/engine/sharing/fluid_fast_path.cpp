@@ -7,7 +7,7 @@
 namespace schedlab {
 
 /// The next event, where some are short of bandwidth.
-FluidSharing::Stop FluidSharing::pass_on_short(DeviceState& device, std::int64_t now) {
+FluidSharing::Stop FluidSharing::advance_saturated(DeviceState& device, std::int64_t now) {
   const bool shared = device.share.next_event() == now;
   if (shared ? device.events.next_time() == now : !device.events.alone()) {
     return Stop::several_ends;
@@ -17,13 +17,13 @@ FluidSharing::Stop FluidSharing::pass_on_short(DeviceState& device, std::int64_t
   event_time_ = now;  // of notices
   if (completes(kernels_[index])) return Stop::completes;
   if (!shared) (void)device.events.pop();
-  pass_on_sharing(index, kernels_[index], now);
-  return Stop::look_again;
+  advance_shared(index, kernels_[index], now);
+  return Stop::changed;
 }
 
-/// The commonest case of pass_on_freely(): all the room goes to the first that waits, which runs,
+/// The commonest case of replace_ended(): all the room goes to the first that waits, which runs,
 /// has blocks left then, and whose other events do not change. False: nothing was done.
-inline bool FluidSharing::hand_over(
+inline bool FluidSharing::replace_block(
     std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now) {
   const std::uint32_t index = pool.cycling;
   if (index == nil || index != queues_[pool.first_queue + pool.top].head) return false;
@@ -66,9 +66,9 @@ inline bool FluidSharing::hand_over(
 }
 
 /// The next events before `horizon`, while none is short of bandwidth.
-inline FluidSharing::Stop FluidSharing::pass_on_free(DeviceState& device,
-                                                     std::int64_t now,
-                                                     std::int64_t horizon) {
+inline FluidSharing::Stop FluidSharing::advance_unsaturated(DeviceState& device,
+                                                            std::int64_t now,
+                                                            std::int64_t horizon) {
   for (;;) {
     if (!device.events.alone()) [[unlikely]]
       return Stop::several_ends;
@@ -79,11 +79,11 @@ inline FluidSharing::Stop FluidSharing::pass_on_free(DeviceState& device,
     (void)device.events.pop();
     Pool& pool = pools_[kernel.pool];
     if (limits(device, pool)) [[unlikely]] {
-      pass_on_sharing(index, kernel, now);
-      return Stop::look_again;
+      advance_shared(index, kernel, now);
+      return Stop::changed;
     }
-    if (!hand_over(index, kernel, pool, device, now)) {
-      pass_on_freely(index, kernel, pool, device, now);
+    if (!replace_block(index, kernel, pool, device, now)) {
+      replace_ended(index, kernel, pool, device, now);
     }
     dispatched_at_ = now;
     if (device.share.overbooked()) [[unlikely]] {
@@ -94,33 +94,33 @@ inline FluidSharing::Stop FluidSharing::pass_on_free(DeviceState& device,
     if (next >= horizon || !notices_.empty() || device.share.saturated()) break;
     now = next;
   }
-  return Stop::look_again;
+  return Stop::changed;
 }
 
 /// Does next events, before `horizon`, that are each the end of one cohort, alone at its time,
 /// after which its kernel goes on. `next` is then the time of the next event. Says why it stopped.
-FluidSharing::Stop FluidSharing::pass_on(std::int64_t& next, std::int64_t horizon) {
+FluidSharing::Stop FluidSharing::advance(std::int64_t& next, std::int64_t horizon) {
   for (; next < horizon; next = next_time()) {
     if (!next_device_alone()) return Stop::several_ends;
     const std::uint32_t number = next_device();
     DeviceState& device = devices_[number];
-    Stop stop = Stop::look_again;
+    Stop stop = Stop::changed;
     if (device.share.saturated()) {
-      stop = pass_on_short(device, next);
+      stop = advance_saturated(device, next);
     } else {
-      stop = pass_on_free(device, next, device_count_ == 1 ? horizon : next + 1);
+      stop = advance_unsaturated(device, next, device_count_ == 1 ? horizon : next + 1);
       renew(number, device);
     }
-    if (stop != Stop::look_again) {
+    if (stop != Stop::changed) {
       next = next_time();
       return stop;
     }
-    if (!notices_.empty() || dispatch_needed()) return Stop::look_again;
+    if (!notices_.empty() || dispatch_needed()) return Stop::changed;
   }
-  return Stop::look_again;
+  return Stop::changed;
 }
 
-void FluidSharing::pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int64_t now) {
+void FluidSharing::advance_shared(std::uint32_t ended, Kernel& kernel, std::int64_t now) {
   skip_rounds(kernel, kernel.rounds);
   kernel.rounds = 0;
   end_first_cohort(kernel);
@@ -132,7 +132,7 @@ void FluidSharing::pass_on_sharing(std::uint32_t ended, Kernel& kernel, std::int
 }
 
 /// The same in few steps where all have the bandwidth they want and whoever waits may start.
-inline void FluidSharing::pass_on_freely(
+inline void FluidSharing::replace_ended(
     std::uint32_t ended, Kernel& from, Pool& pool, DeviceState& device, std::int64_t now) {
   const bool had_rounds = from.rounds != 0;
   if (had_rounds) [[unlikely]] {
@@ -144,7 +144,7 @@ inline void FluidSharing::pass_on_freely(
   free_cohort(node);
   from.blocks_running -= blocks;
   pool.capacity_left += std::int64_t{from.footprint} * blocks;
-  if (pool.waiting != 0) give_freely(pool, ended, device, now);
+  if (pool.waiting != 0) refill(pool, ended, device, now);
   device.share.set_demand(from);
   if (had_rounds || (pool.cycling == ended && may_cycle(ended, from, device, now))) {
     count_rounds(ended, from, pool);
@@ -165,10 +165,7 @@ void FluidSharing::interrupt(std::uint32_t index, DeviceState& device, std::int6
 
 /// Places blocks of those who wait, the first first. `ended` is scheduled by the caller.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): one pass over the queues, for speed
-void FluidSharing::give_freely(Pool& pool,
-                               std::uint32_t ended,
-                               DeviceState& device,
-                               std::int64_t now) {
+void FluidSharing::refill(Pool& pool, std::uint32_t ended, DeviceState& device, std::int64_t now) {
   const std::uint32_t cycled = pool.cycling;
   pool.cycling = nil;
   if (cycled != nil && cycled != ended && cycled != queues_[pool.first_queue + pool.top].head)

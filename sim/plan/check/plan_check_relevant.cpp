@@ -38,13 +38,13 @@ std::vector<std::pair<EventId, HostId>> shared_events(const PlanIndex& index) {
 
 }  // namespace
 
-void Clocks::find_interests() {
-  interests_.resize(hosts_);
-  call_interests_.resize(hosts_);
-  interest_in_tasks();
-  interest_in_streams();
-  interest_in_events();
-  for (auto* lists : {&interests_, &call_interests_}) {
+void Clocks::find_relevant() {
+  relevant_.resize(hosts_);
+  relevant_calls_.resize(hosts_);
+  relevant_tasks();
+  relevant_streams();
+  relevant_events();
+  for (auto* lists : {&relevant_, &relevant_calls_}) {
     for (auto& list : *lists) {
       std::sort(list.begin(), list.end());
       list.erase(std::unique(list.begin(), list.end()), list.end());
@@ -53,7 +53,7 @@ void Clocks::find_interests() {
   }
 }
 
-void Clocks::interest_in_tasks() {
+void Clocks::relevant_tasks() {
   const TaskGraph& graph = index_.graph();
   IdVector<TaskId, std::uint32_t> lane_of(graph.task_count(), never);
   for (const HostId host : index_.plan().hosts.ids()) {
@@ -67,7 +67,7 @@ void Clocks::interest_in_tasks() {
     const std::uint32_t lane = lane_of[task];
     const std::uint32_t other = lane_of[before];
     if (lane == never || other == never || host_of(lane) == host_of(other)) return;
-    interests_[host_of(lane).value()].push_back(position_[other]);
+    relevant_[host_of(lane).value()].push_back(position_[other]);
   };
   for (const TaskId task : graph.tasks()) {
     for (const TaskId before : graph.predecessors(task)) depends(task, before);
@@ -87,26 +87,26 @@ void Clocks::interest_in_tasks() {
   }
 }
 
-void Clocks::interest_in_streams() {
+void Clocks::relevant_streams() {
   for (const StreamId stream : index_.plan().streams.ids()) {
     const std::uint32_t begin = index_.first_lane(stream);
     const std::uint32_t end = index_.last_lane(stream);
     for (std::uint32_t lane = begin; lane < end; ++lane) {
-      interest_in_lanes(lane, stream);
-      for (const StreamId with : index_.in_order_with(stream)) interest_in_lanes(lane, with);
+      relevant_lanes(lane, stream);
+      for (const StreamId with : index_.in_order_with(stream)) relevant_lanes(lane, with);
     }
   }
 }
 
-void Clocks::interest_in_lanes(std::uint32_t lane, StreamId others) {
+void Clocks::relevant_lanes(std::uint32_t lane, StreamId others) {
   for (std::uint32_t other = index_.first_lane(others); other < index_.last_lane(others); ++other) {
     if (host_of(lane) == host_of(other)) continue;
-    interests_[host_of(lane).value()].push_back(position_[other]);
-    call_interests_[host_of(lane).value()].push_back(host_of(other).value());
+    relevant_[host_of(lane).value()].push_back(position_[other]);
+    relevant_calls_[host_of(lane).value()].push_back(host_of(other).value());
   }
 }
 
-void Clocks::interest_in_events() {
+void Clocks::relevant_events() {
   const std::vector<std::pair<EventId, HostId>> shared = shared_events(index_);
   for (std::size_t begin = 0; begin < shared.size();) {
     std::size_t end = begin;
@@ -114,7 +114,7 @@ void Clocks::interest_in_events() {
     for (std::size_t a = begin; a < end; ++a) {
       for (std::size_t b = begin; b < end; ++b) {
         if (a != b) {
-          call_interests_[shared[a].second.value()].push_back(shared[b].second.value());
+          relevant_calls_[shared[a].second.value()].push_back(shared[b].second.value());
         }
       }
     }
