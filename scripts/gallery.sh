@@ -31,7 +31,7 @@ picture sweep host_jitter plots/collective_wait_over_ranks.svg --timelines none
 picture sweep core_groups plots/speed_up_over_split.svg --timelines none
 picture simulate core_groups_timeline timeline.svg
 picture sweep npu plots/speed_up_over_batch.svg --timelines none
-picture buckets buckets pass_time.svg
+picture buckets buckets epoch_time.svg
 # The same step without a split above it, on the same time axis.
 "$program" simulate experiments/core_groups_timeline_whole.json --out "$out/core_groups_timeline_whole" --overwrite >/dev/null
 "$program" plot "$out/core_groups_timeline_whole" "$out/core_groups_timeline" --out "$out/core_groups_timeline/both.svg" >/dev/null

@@ -58,7 +58,7 @@ LengthDistribution batch_lengths(const BucketSpec& spec,
   BucketBoundaries every_length(static_cast<std::size_t>(longest));
   std::iota(every_length.begin(), every_length.end(), 1);
   std::vector<std::pair<std::int64_t, double>> weights;
-  for (const SequenceBatch& batch : pass_of(spec, data, setup, every_length).batches) {
+  for (const SequenceBatch& batch : epoch_of(spec, data, setup, every_length).batches) {
     weights.emplace_back(batch.longest, 1.0);
   }
   // So small that no sum of times changes.

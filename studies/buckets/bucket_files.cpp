@@ -133,7 +133,7 @@ std::string bucket_html(const BucketStudy& study,
     html_element(out, "p", batch_text(setup, batch, study.capacity));
   }
   std::vector<std::string> pictures{
-      boundaries_picture(study), pass_time_picture(study), bucket_memory_picture(study)};
+      boundaries_picture(study), epoch_time_picture(study), bucket_memory_picture(study)};
   pictures.insert(pictures.end(), more_pictures.begin(), more_pictures.end());
   for (const std::string& picture : pictures) html_figure(out, picture);
   html_element(out, "h2", "All passes");
@@ -160,7 +160,7 @@ std::string bucket_results_schema() {
     row[key] = integer;
   }
   for (const char* key : {"padding_share",
-                          "pass_s",
+                          "epoch_s",
                           "training_s",
                           "building_s",
                           "waiting_s",

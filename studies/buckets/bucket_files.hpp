@@ -21,7 +21,7 @@ namespace schedlab {
 /// Per rule, at the largest number of buckets: how lengths are distributed, and padded ones.
 [[nodiscard]] std::string boundaries_picture(const BucketStudy& study);
 /// Hours of a pass over the number of buckets, a panel per data set and setup.
-[[nodiscard]] std::string pass_time_picture(const BucketStudy& study);
+[[nodiscard]] std::string epoch_time_picture(const BucketStudy& study);
 /// GiB over the number of buckets, a panel per setup, with the capacity of a device.
 [[nodiscard]] std::string bucket_memory_picture(const BucketStudy& study);
 

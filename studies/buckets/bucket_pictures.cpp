@@ -107,7 +107,7 @@ std::string boundaries_picture(const BucketStudy& study) {
   return line_figure_svg(figure);
 }
 
-std::string pass_time_picture(const BucketStudy& study) {
+std::string epoch_time_picture(const BucketStudy& study) {
   LineFigure figure;
   figure.title = fmt::format("{}: time of one pass", study.spec->name);
   figure.x_label = "buckets";

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/buckets/boundaries.hpp"
-#include "workloads/buckets/data_pass.hpp"
+#include "workloads/buckets/epoch.hpp"
 #include "workloads/buckets/lengths.hpp"
 #include "workloads/buckets/recurrent_memory.hpp"
 
@@ -26,7 +26,7 @@ struct TrainingSetup {
   std::int64_t batch = 8;  ///< of each rank; 0: the largest that fits, see resolve_batches()
   RecomputeChoice recompute{};
   std::int64_t ranks = 1;  ///< data parallel; each trains a batch of its own
-  bool sorted = true;      ///< PassOptions::sorted
+  bool sorted = true;      ///< EpochOptions::sorted
 
   // NOLINTNEXTLINE(readability-implicit-bool-conversion): version 14 sees one in the default
   friend auto operator<=>(const TrainingSetup&, const TrainingSetup&) = default;

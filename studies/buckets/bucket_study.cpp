@@ -85,14 +85,14 @@ class SetupStudy {
                    const ModelBuilding& building,
                    const StepTime& steps) {
     if (stop_requested(stop_)) throw Interrupted("stopped");
-    const DataPass pass = pass_of(spec_, data, setup_, boundaries);
+    const Epoch epoch = epoch_of(spec_, data, setup_, boundaries);
     BucketRow row;
     row.data = data;
     row.setup = setup_;
-    row.iterations = static_cast<std::int64_t>(pass.batches.size());
-    row.sequences = pass.sequences;
-    row.padding_share = pass.batches.empty() ? 0 : pass.padding_share();
-    row.time = pass_time(pass, steps, building, spec_.reading);
+    row.iterations = static_cast<std::int64_t>(epoch.batches.size());
+    row.sequences = epoch.sequences;
+    row.padding_share = epoch.batches.empty() ? 0 : epoch.padding_share();
+    row.time = epoch_time(epoch, steps, building, spec_.reading);
     // Beside the one that trains the next one is built.
     const auto models = building.stored       ? static_cast<std::int64_t>(boundaries.size())
                         : building.overlapped ? std::int64_t{2}
@@ -103,7 +103,7 @@ class SetupStudy {
     row.fits = steps_.capacity().count() == 0 || row.memory <= steps_.capacity();
     if (building.stored) {
       row.boundaries = boundaries;
-      row.batches = batches_per_bucket(pass);
+      row.batches = batches_per_bucket(epoch);
     }
     return row;
   }
@@ -183,17 +183,17 @@ void resolve_batches(BucketSpec& spec) {
   }
 }
 
-DataPass pass_of(const BucketSpec& spec,
-                 std::size_t data,
-                 const TrainingSetup& setup,
-                 const BucketBoundaries& boundaries) {
-  return make_data_pass(spec.data[data].lengths,
-                        boundaries,
-                        {.batch = setup.batch * setup.ranks,
-                         .chunk = spec.chunk_sequences,
-                         .seed = spec.seed,
-                         .drop_incomplete = spec.drop_incomplete,
-                         .sorted = setup.sorted});
+Epoch epoch_of(const BucketSpec& spec,
+               std::size_t data,
+               const TrainingSetup& setup,
+               const BucketBoundaries& boundaries) {
+  return make_epoch(spec.data[data].lengths,
+                    boundaries,
+                    {.batch = setup.batch * setup.ranks,
+                     .chunk = spec.chunk_sequences,
+                     .seed = spec.seed,
+                     .drop_incomplete = spec.drop_incomplete,
+                     .sorted = setup.sorted});
 }
 
 std::uint64_t row_count(const BucketSpec& spec) {
@@ -244,7 +244,7 @@ const std::vector<Column>& bucket_columns() {
     for (const char* metric : {"iterations",
                                "sequences",
                                "padding_share",
-                               "pass_s",
+                               "epoch_s",
                                "training_s",
                                "building_s",
                                "waiting_s",

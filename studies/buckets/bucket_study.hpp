@@ -26,7 +26,7 @@ struct BucketRow {
   std::int64_t iterations = 0;
   std::int64_t sequences = 0;  ///< trained
   double padding_share = 0;
-  PassTime time;
+  EpochTime time;
   Bytes memory{};  ///< of one rank: network at the longest length, and stored models
   bool fits = true;
   std::optional<double> speed_up;  ///< over one bucket of the same data and setup, if it was asked
@@ -47,10 +47,10 @@ struct BucketStudy {
 using BucketObserver = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// The batches of one pass over one data set of the spec.
-[[nodiscard]] DataPass pass_of(const BucketSpec& spec,
-                               std::size_t data,
-                               const TrainingSetup& setup,
-                               const BucketBoundaries& boundaries);
+[[nodiscard]] Epoch epoch_of(const BucketSpec& spec,
+                             std::size_t data,
+                             const TrainingSetup& setup,
+                             const BucketBoundaries& boundaries);
 
 /// Number of rows of a study.
 [[nodiscard]] std::uint64_t row_count(const BucketSpec& spec);

@@ -63,12 +63,12 @@ RunFiles write_results(const std::filesystem::path& folder, const BucketResults&
   write("report.html",
         bucket_html(study, fmt::format("schedlab {}", program_version()), more, more_html));
   write_picture(folder, "boundaries", boundaries_picture(study), files);
-  write_picture(folder, "pass_time", pass_time_picture(study), files);
+  write_picture(folder, "epoch_time", epoch_time_picture(study), files);
   write_picture(folder, "memory", bucket_memory_picture(study), files);
   return files;
 }
 
-PassExecution execution_of(const BucketsOptions& options) {
+EpochExecution execution_of(const BucketsOptions& options) {
   return {.device = options.execute,
           .workers = options.workers,
           .host = options.host,
@@ -117,10 +117,10 @@ void execute(const BucketsOptions& options,
              const Terminal& terminal,
              StudyProgress& kept,
              BucketResults& results) {
-  const PassExecution request = execution_of(options);
+  const EpochExecution request = execution_of(options);
   Progress progress(
       terminal, executed_count(results.study) * request.repetitions, 0, "executed passes");
-  results.executed = execute_passes(
+  results.executed = execute_epochs(
       results.study, request, kept, terminal.stop, [&](std::uint64_t done, std::uint64_t all) {
         progress.set_total(all);
         progress.update(done);
@@ -134,7 +134,7 @@ BucketResults work_out(const BucketSpec& spec,
                        const Terminal& terminal,
                        StudyProgress& kept) {
   BucketResults results;
-  Progress progress(terminal, row_count(spec), 0, "passes");
+  Progress progress(terminal, row_count(spec), 0, "epochs");
   results.study = run_bucket_study(
       spec,
       terminal.stop,
@@ -159,7 +159,7 @@ void print_stopped(const BucketsOptions& options,
                    const Terminal& terminal) {
   std::size_t runs = 0;
   if (results.executed) {
-    for (const ExecutedPass& pass : results.executed->passes) runs += pass.runs.size();
+    for (const ExecutedEpoch& pass : results.executed->epochs) runs += pass.runs.size();
   }
   terminal.err << fmt::format(
       "stopped with {} of {} passes worked out and {} executed; they are kept\n  go on with: the "

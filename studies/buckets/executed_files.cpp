@@ -52,29 +52,29 @@ Cell cell_of(const std::optional<double>& value) {
   return value ? Cell{*value} : Cell{};
 }
 
-std::vector<Cell> measured_cells(const BucketRow& row, const ExecutedPass& pass) {
+std::vector<Cell> measured_cells(const BucketRow& row, const ExecutedEpoch& epoch) {
   std::vector<double> times;
-  for (const PassRun& run : pass.runs) times.push_back(to_seconds(run.training));
+  for (const EpochRun& run : epoch.runs) times.push_back(to_seconds(run.training));
   const auto [least, most] = std::minmax_element(times.begin(), times.end());
-  const PassRun& run = pass.median();
+  const EpochRun& run = epoch.median();
   const auto sequences = static_cast<double>(row.sequences);
   const bool counted = run.tensors_peak.count() > 0;
   return {row.iterations,
           row.sequences,
           row.padding_share,
-          to_seconds(pass.predicted),
+          to_seconds(epoch.predicted),
           to_seconds(run.training),
-          pass.error(),
+          epoch.error(),
           *least,
           *most,
           to_seconds(run.total),
-          cell_of(pass.predicted_speed_up),
-          cell_of(pass.measured_speed_up),
-          sequences / to_seconds(pass.predicted),
+          cell_of(epoch.predicted_speed_up),
+          cell_of(epoch.measured_speed_up),
+          sequences / to_seconds(epoch.predicted),
           sequences / to_seconds(run.training),
-          pass.predicted_peak.count(),
+          epoch.predicted_peak.count(),
           counted ? Cell{run.tensors_peak.count()} : Cell{},
-          cell_of(pass.memory_error()),
+          cell_of(epoch.memory_error()),
           run.models.count(),
           run.first_error,
           run.last_error,
@@ -104,9 +104,9 @@ std::string ratio(const std::optional<double>& value) {
   return value ? fmt::format("{:.3f}", *value) : "-";
 }
 
-std::vector<std::string> shown(const BucketStudy& study, const ExecutedPass& pass) {
-  const BucketRow& row = study.rows[pass.row];
-  const PassRun& run = pass.median();
+std::vector<std::string> shown(const BucketStudy& study, const ExecutedEpoch& epoch) {
+  const BucketRow& row = study.rows[epoch.row];
+  const EpochRun& run = epoch.median();
   return {
       study.spec->data[row.data].label,
       fmt::format("{}", row.setup.batch),
@@ -115,20 +115,20 @@ std::vector<std::string> shown(const BucketStudy& study, const ExecutedPass& pas
       row.rule,
       fmt::format("{}", row.buckets),
       fmt::format("{}", row.iterations),
-      readable(pass.predicted),
+      readable(epoch.predicted),
       readable(run.training),
-      fmt::format("{:+.1f} %", 100 * pass.error()),
-      ratio(pass.predicted_speed_up),
-      ratio(pass.measured_speed_up),
-      readable(pass.predicted_peak),
+      fmt::format("{:+.1f} %", 100 * epoch.error()),
+      ratio(epoch.predicted_speed_up),
+      ratio(epoch.measured_speed_up),
+      readable(epoch.predicted_peak),
       run.tensors_peak.count() > 0 ? readable(run.tensors_peak) : "-",
       run.finite ? fmt::format("{:.3f} -> {:.3f}", run.first_error, run.last_error) : "not finite"};
 }
 
 ShownTable shown_table(const BucketStudy& study, const ExecutedStudy& executed) {
   ShownTable rows{shown_heads()};
-  for (const ExecutedPass& pass : executed.passes) {
-    if (!pass.runs.empty()) rows.push_back(shown(study, pass));
+  for (const ExecutedEpoch& epoch : executed.epochs) {
+    if (!epoch.runs.empty()) rows.push_back(shown(study, epoch));
   }
   return rows;
 }
@@ -138,22 +138,22 @@ std::string errors_text(const BucketStudy& study, const ExecutedStudy& executed)
   std::vector<double> times;
   std::vector<double> gains;
   std::vector<double> memory;
-  for (const ExecutedPass& pass : executed.passes) {
-    if (pass.runs.empty()) continue;
-    times.push_back(std::abs(pass.error()));
-    const bool single = study.rows[pass.row].buckets == 1;
-    if (!single && pass.predicted_speed_up && pass.measured_speed_up) {
-      gains.push_back(std::abs(*pass.predicted_speed_up / *pass.measured_speed_up - 1));
+  for (const ExecutedEpoch& epoch : executed.epochs) {
+    if (epoch.runs.empty()) continue;
+    times.push_back(std::abs(epoch.error()));
+    const bool single = study.rows[epoch.row].buckets == 1;
+    if (!single && epoch.predicted_speed_up && epoch.measured_speed_up) {
+      gains.push_back(std::abs(*epoch.predicted_speed_up / *epoch.measured_speed_up - 1));
     }
-    if (const auto error = pass.memory_error()) memory.push_back(std::abs(*error));
+    if (const auto error = epoch.memory_error()) memory.push_back(std::abs(*error));
   }
-  if (times.empty()) return "no pass was executed";
+  if (times.empty()) return "no epoch was executed";
   const auto middle = [](const std::vector<double>& values) {
     return values.empty() ? std::string{"-"}
                           : fmt::format("{:.1f} %", 100 * schedlab::median(values));
   };
   return fmt::format(
-      "{} executed passes: median error of the time {}, of the speed-up over one bucket {}, of the "
+      "{} executed epochs: median error of the time {}, of the speed-up over one bucket {}, of the "
       "peak memory {}",
       times.size(),
       middle(times),
@@ -169,17 +169,18 @@ Table executed_table(const BucketStudy& study, const ExecutedStudy& executed) {
   table.columns.assign(axes.begin(), axes.begin() + axis_count);
   for (const char* metric : metric_names()) table.columns.push_back({metric, ColumnRole::metric});
   const Table rows = bucket_table(study);
-  for (const ExecutedPass& pass : executed.passes) {
-    if (pass.runs.empty()) continue;
-    const auto& of_row = rows.rows[pass.row];
+  for (const ExecutedEpoch& epoch : executed.epochs) {
+    if (epoch.runs.empty()) continue;
+    const auto& of_row = rows.rows[epoch.row];
     auto& cells = table.rows.emplace_back(of_row.begin(), of_row.begin() + axis_count);
-    for (Cell& cell : measured_cells(study.rows[pass.row], pass)) cells.push_back(std::move(cell));
+    for (Cell& cell : measured_cells(study.rows[epoch.row], epoch))
+      cells.push_back(std::move(cell));
   }
   return table;
 }
 
 std::string executed_json(const BucketStudy& study, const ExecutedStudy& executed) {
-  Json json{{"schedlab", "executed_passes"},
+  Json json{{"schedlab", "executed_epochs"},
             {"version", 1},
             {"name", study.spec->name},
             {"device", executed.device},
@@ -187,10 +188,10 @@ std::string executed_json(const BucketStudy& study, const ExecutedStudy& execute
             {"complete", executed.complete}};
   json["rows"] = Json::parse(rows_json(executed_table(study, executed)));
   std::size_t at = 0;
-  for (const ExecutedPass& pass : executed.passes) {
-    if (pass.runs.empty()) continue;
+  for (const ExecutedEpoch& epoch : executed.epochs) {
+    if (epoch.runs.empty()) continue;
     Json runs = Json::array();
-    for (const PassRun& run : pass.runs) runs.push_back(to_seconds(run.training));
+    for (const EpochRun& run : epoch.runs) runs.push_back(to_seconds(run.training));
     json["rows"][at++]["runs_s"] = std::move(runs);
   }
   return json.dump(1) + "\n";
@@ -214,15 +215,15 @@ std::string executed_html(const BucketStudy& study, const ExecutedStudy& execute
 
 std::string executed_picture(const BucketStudy& study, const ExecutedStudy& executed) {
   LineFigure figure;
-  figure.title = fmt::format("{}: one pass, predicted and measured", study.spec->name);
+  figure.title = fmt::format("{}: one epoch, predicted and measured", study.spec->name);
   figure.subtitle = executed.device;
   figure.x_label = "buckets";
   figure.names = enum_names<BoundaryRule>();
   figure.shared_y = true;
   double most = 0;
-  for (const ExecutedPass& pass : executed.passes) {
-    most = std::max(most, to_seconds(pass.predicted));
-    if (!pass.runs.empty()) most = std::max(most, to_seconds(pass.median().training));
+  for (const ExecutedEpoch& epoch : executed.epochs) {
+    most = std::max(most, to_seconds(epoch.predicted));
+    if (!epoch.runs.empty()) most = std::max(most, to_seconds(epoch.median().training));
   }
   const ShownUnit unit = time_unit(most);
   figure.y_label = unit.name;
@@ -239,12 +240,12 @@ std::string executed_picture(const BucketStudy& study, const ExecutedStudy& exec
     if (series == all.end()) series = all.insert(series, {.name = row.rule, .points = {}});
     series->points.push_back({static_cast<double>(row.buckets), to_seconds(time) / unit.size});
   };
-  for (const ExecutedPass& pass : executed.passes) {
-    if (pass.runs.empty()) continue;
-    const BucketRow& row = study.rows[pass.row];
+  for (const ExecutedEpoch& epoch : executed.epochs) {
+    if (epoch.runs.empty()) continue;
+    const BucketRow& row = study.rows[epoch.row];
     const std::string setup = setup_label(study, row);
-    add("predicted: " + setup, row, pass.predicted);
-    add("measured: " + setup, row, pass.median().training);
+    add("predicted: " + setup, row, epoch.predicted);
+    add("measured: " + setup, row, epoch.median().training);
   }
   for (LinePanel& panel : figure.panels) {
     for (Series& series : panel.series) {
@@ -256,7 +257,7 @@ std::string executed_picture(const BucketStudy& study, const ExecutedStudy& exec
   return line_figure_svg(figure);
 }
 
-std::string executed_passes_schema() {
+std::string executed_epochs_schema() {
   const Json text{{"type", "string"}};
   const Json number{{"type", "number"}};
   Json row;
@@ -265,8 +266,8 @@ std::string executed_passes_schema() {
   }
   for (const char* name : metric_names()) row[name] = {{"type", {"number", "null"}}};
   row["runs_s"] = {{"type", "array"}, {"items", number}};
-  return schema::file("SchedLab executed passes of buckets",
-                      "executed_passes",
+  return schema::file("SchedLab executed epochs of buckets",
+                      "executed_epochs",
                       schema::whole_object(
                           {{"name", text},
                            {"device", text},

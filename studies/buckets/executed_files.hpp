@@ -3,7 +3,7 @@
 
 #include "sim/sweep/table.hpp"
 #include "studies/buckets/bucket_study.hpp"
-#include "studies/buckets/executed_passes.hpp"
+#include "studies/buckets/executed_epochs.hpp"
 
 #include <string>
 
@@ -22,6 +22,6 @@ namespace schedlab {
 [[nodiscard]] std::string executed_picture(const BucketStudy& study, const ExecutedStudy& executed);
 
 /// JSON Schema (draft 7) of executed_json().
-[[nodiscard]] std::string executed_passes_schema();
+[[nodiscard]] std::string executed_epochs_schema();
 
 }  // namespace schedlab

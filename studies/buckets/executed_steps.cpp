@@ -38,12 +38,12 @@ double mean_of(const std::vector<double>& errors, bool last) {
   return sum / static_cast<double>(count);
 }
 
-DeviceRequest request_of(const PassExecution& passes) {
-  return {.workers = passes.workers,
-          .host = passes.host.empty() ? HostPlacement::preloaded
-                                      : enum_from<HostPlacement>(passes.host),
-          .pin = passes.pin,
-          .allocation = passes.allocation};
+DeviceRequest request_of(const EpochExecution& epochs) {
+  return {.workers = epochs.workers,
+          .host = epochs.host.empty() ? HostPlacement::preloaded
+                                      : enum_from<HostPlacement>(epochs.host),
+          .pin = epochs.pin,
+          .allocation = epochs.allocation};
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ DeviceRequest request_of(const PassExecution& passes) {
 ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
                              const TrainingSetup& setup,
                              const std::vector<std::int64_t>& lengths,
-                             const PassExecution& request,
+                             const EpochExecution& request,
                              const StopFlag* stop)
     : spec_(spec),
       setup_(setup),
@@ -73,7 +73,7 @@ ExecutedSteps::ExecutedSteps(const BucketSpec& spec,
 void ExecutedSteps::expect_trainable() const {
   const auto refuse = [&](const std::string& found, const char* expected) {
     throw InfeasibleError(
-        fmt::format("{}: passes are executed with {}, found {}", spec_.file, expected, found));
+        fmt::format("{}: epochs are executed with {}, found {}", spec_.file, expected, found));
   };
   if (setup_.ranks != 1) refuse(fmt::format("{} ranks", setup_.ranks), "one rank");
   const auto network = space_.components().recurrent_spec(0, Granularity::fine);
@@ -106,18 +106,18 @@ const PredictedStep& ExecutedSteps::predicted(std::int64_t length) {
   return step;
 }
 
-void ExecutedSteps::fill(const DataPass& pass,
+void ExecutedSteps::fill(const Epoch& epoch,
                          const SequenceBatch& batch,
                          const SequenceCorpus& corpus,
                          std::uint64_t scenario) {
-  const std::span members{pass.members.data() + batch.first, batch.sequences};
-  corpus.fill(members, setup_.batch, pass.boundaries[batch.bucket], loss_weight, padded_);
+  const std::span members{epoch.members.data() + batch.first, batch.sequences};
+  corpus.fill(members, setup_.batch, epoch.boundaries[batch.bucket], loss_weight, padded_);
   network(scenario).train_on(padded_);
 }
 
 TrainedNetwork& ExecutedSteps::network(std::uint64_t scenario) {
   TrainedNetwork* const found = executor_->network(scenario);
-  SCHEDLAB_EXPECTS(found != nullptr, "an executed pass of a workload that is not computed");
+  SCHEDLAB_EXPECTS(found != nullptr, "an executed epoch of a workload that is not computed");
   return *found;
 }
 
@@ -128,35 +128,34 @@ Duration ExecutedSteps::execute(std::uint64_t scenario) {
 }
 
 /// Models with equal weights, each of which has run once.
-ExecutedSteps::Models ExecutedSteps::made_models(const DataPass& pass,
-                                                 const SequenceCorpus& corpus) {
-  const std::uint64_t origin = scenario_of(pass.boundaries.back());
-  Models models(pass.boundaries.size());
+ExecutedSteps::Models ExecutedSteps::made_models(const Epoch& epoch, const SequenceCorpus& corpus) {
+  const std::uint64_t origin = scenario_of(epoch.boundaries.back());
+  Models models(epoch.boundaries.size());
   std::vector<const SequenceBatch*> firsts(models.size(), nullptr);
-  for (const SequenceBatch& batch : pass.batches) {
+  for (const SequenceBatch& batch : epoch.batches) {
     if (models[batch.bucket]) continue;
-    models[batch.bucket] = scenario_of(pass.boundaries[batch.bucket]);
+    models[batch.bucket] = scenario_of(epoch.boundaries[batch.bucket]);
     network(*models[batch.bucket]).continue_from(network(origin));
     firsts[batch.bucket] = &batch;
   }
   for (std::size_t bucket = 0; bucket < models.size(); ++bucket) {
     if (!models[bucket]) continue;
-    fill(pass, *firsts[bucket], corpus, *models[bucket]);
+    fill(epoch, *firsts[bucket], corpus, *models[bucket]);
     static_cast<void>(execute(*models[bucket]));
   }
   return models;
 }
 
-PassRun ExecutedSteps::train(const DataPass& pass,
-                             const SequenceCorpus& corpus,
-                             const Models& models) {
-  PassRun result;
+EpochRun ExecutedSteps::train(const Epoch& epoch,
+                              const SequenceCorpus& corpus,
+                              const Models& models) {
+  EpochRun result;
   std::vector<double> errors;
   std::optional<std::uint64_t> last;
   const auto started = std::chrono::steady_clock::now();
-  for (const SequenceBatch& batch : pass.batches) {
+  for (const SequenceBatch& batch : epoch.batches) {
     const std::uint64_t scenario = *models[batch.bucket];
-    fill(pass, batch, corpus, scenario);
+    fill(epoch, batch, corpus, scenario);
     if (last) network(scenario).continue_from(network(*last));
     result.training += execute(scenario);
     last = scenario;
@@ -178,10 +177,10 @@ PassRun ExecutedSteps::train(const DataPass& pass,
   return result;
 }
 
-PassRun ExecutedSteps::run(const DataPass& pass, const SequenceCorpus& corpus) {
-  SCHEDLAB_EXPECTS(!pass.batches.empty(), "a pass without batches");
-  const Models models = made_models(pass, corpus);
-  PassRun result = train(pass, corpus, models);
+EpochRun ExecutedSteps::run(const Epoch& epoch, const SequenceCorpus& corpus) {
+  SCHEDLAB_EXPECTS(!epoch.batches.empty(), "a epoch without batches");
+  const Models models = made_models(epoch, corpus);
+  EpochRun result = train(epoch, corpus, models);
   for (const auto& model : models) {
     if (model) result.models += network(*model).kept_memory();
   }

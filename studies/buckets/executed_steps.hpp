@@ -22,7 +22,7 @@
 namespace schedlab {
 
 /// How the passes of a study are executed.
-struct PassExecution {
+struct EpochExecution {
   std::string device = "cpu";  ///< as --device names it; what follows but `allocation`: of the CPU
   std::uint32_t workers = 0;   ///< 0: as the machine was calibrated with, else one per core
   std::string host{};          ///< placement; empty: preloaded
@@ -46,7 +46,7 @@ class ExecutedSteps {
   ExecutedSteps(const BucketSpec& spec,
                 const TrainingSetup& setup,
                 const std::vector<std::int64_t>& lengths,
-                const PassExecution& request,
+                const EpochExecution& request,
                 const StopFlag* stop);
 
   [[nodiscard]] std::string device() const { return executor_->traits().name; }
@@ -54,7 +54,7 @@ class ExecutedSteps {
   /// One pass: a model for each bucket, made before; the first step of each is run once more
   /// before and not counted; weights go on from batch to batch, and start equal in all passes.
   /// Throws what an execution throws.
-  [[nodiscard]] PassRun run(const DataPass& pass, const SequenceCorpus& corpus);
+  [[nodiscard]] EpochRun run(const Epoch& epoch, const SequenceCorpus& corpus);
   /// Elements of a step of the input and of the output.
   [[nodiscard]] std::int64_t input() const;
   [[nodiscard]] std::int64_t output() const { return network_.hidden; }
@@ -66,11 +66,11 @@ class ExecutedSteps {
   void expect_trainable() const;
   [[nodiscard]] TrainedNetwork& network(std::uint64_t scenario);
   [[nodiscard]] Duration execute(std::uint64_t scenario);
-  [[nodiscard]] Models made_models(const DataPass& pass, const SequenceCorpus& corpus);
-  [[nodiscard]] PassRun train(const DataPass& pass,
-                              const SequenceCorpus& corpus,
-                              const Models& models);
-  void fill(const DataPass& pass,
+  [[nodiscard]] Models made_models(const Epoch& epoch, const SequenceCorpus& corpus);
+  [[nodiscard]] EpochRun train(const Epoch& epoch,
+                               const SequenceCorpus& corpus,
+                               const Models& models);
+  void fill(const Epoch& epoch,
             const SequenceBatch& batch,
             const SequenceCorpus& corpus,
             std::uint64_t scenario);

@@ -22,7 +22,7 @@ std::string key_of(const TrainingSetup& setup) {
       "batch {}, {}, {} ranks", setup.batch, to_string(setup.recompute), setup.ranks);
 }
 
-Json json_of(const PassRun& run) {
+Json json_of(const EpochRun& run) {
   return Json{{"training_ps", run.training.count()},
               {"total_ps", run.total.count()},
               {"tensors_peak_bytes", run.tensors_peak.count()},
@@ -32,7 +32,7 @@ Json json_of(const PassRun& run) {
               {"finite", run.finite}};
 }
 
-PassRun run_of(const Json& json) {
+EpochRun run_of(const Json& json) {
   return {.training = Duration{json.at("training_ps").get<std::int64_t>()},
           .total = Duration{json.at("total_ps").get<std::int64_t>()},
           .tensors_peak = Bytes{json.at("tensors_peak_bytes").get<std::int64_t>()},
@@ -84,8 +84,8 @@ void StudyProgress::resume() {
     for (const Json& one : json.at("steps")) {
       steps_[{one.at("setup"), one.at("length")}] = Duration{one.at("step_ps").get<std::int64_t>()};
     }
-    for (const Json& one : json.at("passes")) {
-      passes_[{one.at("row"), one.at("repetition")}] = run_of(one.at("run"));
+    for (const Json& one : json.at("epochs")) {
+      epochs_[{one.at("row"), one.at("repetition")}] = run_of(one.at("run"));
     }
   } catch (const Json::exception& error) {
     refuse(error.what(), "--overwrite starts again");
@@ -103,14 +103,14 @@ void StudyProgress::add_step(const TrainingSetup& setup, std::int64_t length, Du
   if (Clock::now() - saved_ >= std::chrono::seconds{1}) save();
 }
 
-std::optional<PassRun> StudyProgress::pass(std::size_t row, std::uint32_t repetition) const {
-  const auto found = passes_.find({row, repetition});
-  if (found == passes_.end()) return std::nullopt;
+std::optional<EpochRun> StudyProgress::epoch(std::size_t row, std::uint32_t repetition) const {
+  const auto found = epochs_.find({row, repetition});
+  if (found == epochs_.end()) return std::nullopt;
   return found->second;
 }
 
-void StudyProgress::add_pass(std::size_t row, std::uint32_t repetition, const PassRun& run) {
-  passes_[{row, repetition}] = run;
+void StudyProgress::add_epoch(std::size_t row, std::uint32_t repetition, const EpochRun& run) {
+  epochs_[{row, repetition}] = run;
   save();
 }
 
@@ -122,9 +122,9 @@ void StudyProgress::save() {
     json["steps"].push_back(
         {{"setup", key.first}, {"length", key.second}, {"step_ps", time.count()}});
   }
-  json["passes"] = Json::array();
-  for (const auto& [key, run] : passes_) {
-    json["passes"].push_back(
+  json["epochs"] = Json::array();
+  for (const auto& [key, run] : epochs_) {
+    json["epochs"].push_back(
         {{"row", key.first}, {"repetition", key.second}, {"run", json_of(run)}});
   }
   write_file_atomically(file_, json.dump(1) + "\n");

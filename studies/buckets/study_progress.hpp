@@ -16,7 +16,7 @@
 namespace schedlab {
 
 /// One pass over the data that ran for real.
-struct PassRun {
+struct EpochRun {
   Duration training{0};    ///< the makespans of its steps, summed
   Duration total{0};       ///< from its first batch to its last: with batches that are filled, and
                            ///< weights that change models
@@ -26,7 +26,7 @@ struct PassRun {
   double last_error = 0;   ///< and of the last
   bool finite = true;      ///< every loss, and all weights at the end
 
-  friend bool operator==(const PassRun&, const PassRun&) = default;
+  friend bool operator==(const EpochRun&, const EpochRun&) = default;
 };
 
 /// progress.json: what a study has worked out so far, so that a stopped one goes on. It belongs to
@@ -45,8 +45,8 @@ class StudyProgress {
   [[nodiscard]] std::optional<Duration> step(const TrainingSetup& setup, std::int64_t length) const;
   void add_step(const TrainingSetup& setup, std::int64_t length, Duration time);
   /// Of a row of the study.
-  [[nodiscard]] std::optional<PassRun> pass(std::size_t row, std::uint32_t repetition) const;
-  void add_pass(std::size_t row, std::uint32_t repetition, const PassRun& run);
+  [[nodiscard]] std::optional<EpochRun> epoch(std::size_t row, std::uint32_t repetition) const;
+  void add_epoch(std::size_t row, std::uint32_t repetition, const EpochRun& run);
 
   /// Writes the file. Added steps do so by themselves, but not more than once a second, and added
   /// passes at once.
@@ -58,7 +58,7 @@ class StudyProgress {
   std::filesystem::path file_;
   std::string header_;  // JSON text of what it belongs to
   std::map<std::pair<std::string, std::int64_t>, Duration> steps_;
-  std::map<std::pair<std::size_t, std::uint32_t>, PassRun> passes_;
+  std::map<std::pair<std::size_t, std::uint32_t>, EpochRun> epochs_;
   Clock::time_point saved_ = Clock::now();
 };
 

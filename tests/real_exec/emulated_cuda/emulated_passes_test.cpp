@@ -3,7 +3,7 @@
 #include "cli/cmd_execute.hpp"
 #include "sim/base/file.hpp"
 #include "studies/buckets/bucket_study.hpp"
-#include "studies/buckets/executed_passes.hpp"
+#include "studies/buckets/executed_epochs.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -28,13 +28,13 @@ constexpr const char* small_study = R"({
                "machine": "v100", "policy": "single_stream"}})";
 
 ExecutedStudy executed_on(const BucketStudy& study, const char* device) {
-  PassExecution request;
+  EpochExecution request;
   request.device = device;
   request.workers = 1;
   request.pin = false;
   request.repetitions = 1;
   StudyProgress kept;
-  return execute_passes(study, request, kept, nullptr, [](std::uint64_t, std::uint64_t) {});
+  return execute_epochs(study, request, kept, nullptr, [](std::uint64_t, std::uint64_t) {});
 }
 
 }  // namespace
@@ -47,11 +47,11 @@ TEST_CASE("passes on a device learn what passes on the CPU learn, in the predict
   CHECK(device.device == "emulated, 4 multiprocessors");
   REQUIRE(device.passes.size() == 4);
   for (std::size_t i = 0; i < device.passes.size(); ++i) {
-    const ExecutedPass& pass = device.passes[i];
+    const ExecutedEpoch& pass = device.passes[i];
     CAPTURE(study.rows[pass.row].buckets);
     REQUIRE(pass.runs.size() == 1);
     CHECK(pass.runs[0].finite);
-    const PassRun& expected = cpu.passes[i].runs.at(0);
+    const EpochRun& expected = cpu.passes[i].runs.at(0);
     CHECK(pass.runs[0].first_error == doctest::Approx(expected.first_error).epsilon(1e-4));
     CHECK(pass.runs[0].last_error == doctest::Approx(expected.last_error).epsilon(1e-4));
     REQUIRE(pass.memory_error().has_value());

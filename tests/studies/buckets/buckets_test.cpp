@@ -221,7 +221,7 @@ TEST_CASE("buckets writes its files, and its results fit their schema") {
   read_checked_json(out.str(), bucket_results_schema(), "x");
   CHECK(json::parse(out.str()).at("rows").size() == 4);
   for (const char* name :
-       {"buckets.json", "buckets.csv", "report.html", "boundaries.svg", "pass_time.svg"}) {
+       {"buckets.json", "buckets.csv", "report.html", "boundaries.svg", "epoch_time.svg"}) {
     CHECK(std::filesystem::exists(std::filesystem::path{target} / name));
   }
 }

@@ -5,8 +5,8 @@
 #include "studies/base/schema_check.hpp"
 #include "studies/buckets/bucket_study.hpp"
 #include "studies/buckets/buckets_verb.hpp"
+#include "studies/buckets/executed_epochs.hpp"
 #include "studies/buckets/executed_files.hpp"
-#include "studies/buckets/executed_passes.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -24,11 +24,11 @@ namespace {
 using nlohmann::json;
 using testing::TemporaryFolder;
 
-const PassExecution one_worker{.workers = 1,
-                               .host = "preloaded",
-                               .pin = false,
-                               .allocation = TensorAllocation::by_tensor,
-                               .repetitions = 1};
+const EpochExecution one_worker{.workers = 1,
+                                .host = "preloaded",
+                                .pin = false,
+                                .allocation = TensorAllocation::by_tensor,
+                                .repetitions = 1};
 
 /// 96 sequences of 1 to 16 steps, batches of 8.
 json small_study(const std::string& rest = "{}") {
@@ -65,15 +65,15 @@ TEST_CASE("every pass of a study trains a network, in the memory that was predic
   const BucketSpec spec = parsed(small_study());
   const BucketStudy study = run_bucket_study(spec, nullptr, nothing);
   StudyProgress kept;
-  const ExecutedStudy executed = execute_passes(study, one_worker, kept, nullptr, nothing);
-  REQUIRE(executed.passes.size() == 8);
+  const ExecutedStudy executed = execute_epochs(study, one_worker, kept, nullptr, nothing);
+  REQUIRE(executed.epochs.size() == 8);
   CHECK(executed.complete);
-  for (const ExecutedPass& pass : executed.passes) {
+  for (const ExecutedEpoch& pass : executed.epochs) {
     const BucketRow& row = study.rows[pass.row];
     CAPTURE(row.rule);
     CAPTURE(row.buckets);
     REQUIRE(pass.runs.size() == 1);
-    const PassRun& run = pass.runs.front();
+    const EpochRun& run = pass.runs.front();
     CHECK(run.finite);
     CHECK(run.last_error < run.first_error);
     CHECK(run.training > Duration{0});
@@ -86,16 +86,16 @@ TEST_CASE("every pass of a study trains a network, in the memory that was predic
     CHECK(pass.measured_speed_up.has_value());
   }
   // Data drop holds less, measured too: rows come by setup, rule and count.
-  CHECK(executed.passes[4].runs[0].tensors_peak < executed.passes[0].runs[0].tensors_peak);
+  CHECK(executed.epochs[4].runs[0].tensors_peak < executed.epochs[0].runs[0].tensors_peak);
   // Recomputation changes no gradient: the same batches give the same errors.
-  CHECK(executed.passes[4].runs[0].last_error == executed.passes[0].runs[0].last_error);
+  CHECK(executed.epochs[4].runs[0].last_error == executed.epochs[0].runs[0].last_error);
   // Nor does padding: one bucket or four, the sequences of a batch are the same.
-  CHECK(executed.passes[1].runs[0].first_error ==
-        doctest::Approx(executed.passes[0].runs[0].first_error).epsilon(1e-5));
-  CHECK(executed.passes[1].runs[0].last_error ==
-        doctest::Approx(executed.passes[0].runs[0].last_error).epsilon(1e-4));
+  CHECK(executed.epochs[1].runs[0].first_error ==
+        doctest::Approx(executed.epochs[0].runs[0].first_error).epsilon(1e-5));
+  CHECK(executed.epochs[1].runs[0].last_error ==
+        doctest::Approx(executed.epochs[0].runs[0].last_error).epsilon(1e-4));
   // Of what is predicted: one bucket has 12 batches of 16 steps, more buckets shorter ones.
-  CHECK(executed.passes[0].predicted > executed.passes[1].predicted);
+  CHECK(executed.epochs[0].predicted > executed.epochs[1].predicted);
 }
 
 TEST_CASE("passes that are kept are not run again, and a stop keeps those that are done") {
@@ -104,16 +104,16 @@ TEST_CASE("passes that are kept are not run again, and a stop keeps those that a
   const BucketStudy study = run_bucket_study(spec, nullptr, nothing);
   StudyProgress kept;
   StopFlag stop{false};
-  const ExecutedStudy part = execute_passes(
+  const ExecutedStudy part = execute_epochs(
       study, one_worker, kept, &stop, [&](std::uint64_t, std::uint64_t) { stop = true; });
   CHECK_FALSE(part.complete);
   CHECK(part.passes[0].runs.size() + part.passes[1].runs.size() == 1);
-  const PassRun known{.training = Duration{7}, .total = Duration{8}};
+  const EpochRun known{.training = Duration{7}, .total = Duration{8}};
   kept.add_pass(0, 0, known);
   kept.add_pass(1, 0, known);
-  const ExecutedStudy all = execute_passes(study, one_worker, kept, nullptr, nothing);
+  const ExecutedStudy all = execute_epochs(study, one_worker, kept, nullptr, nothing);
   CHECK(all.complete);
-  CHECK(all.passes[0].runs == std::vector<PassRun>{known});
+  CHECK(all.passes[0].runs == std::vector<EpochRun>{known});
   CHECK(all.passes[1].measured_speed_up == 1.0);
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("buckets --execute writes what fits its schema, and goes on where it w
   CHECK(run_it(said) == exit_done);
   CHECK(said.find("4 executed passes: median error") != std::string::npos);
   const std::string text = read_file(std::filesystem::path{target} / "executed.json");
-  read_checked_json(text, executed_passes_schema(), "x");
+  read_checked_json(text, executed_epochs_schema(), "x");
   for (const char* name : {"executed.csv", "executed.svg", "report.html", "progress.json"}) {
     CHECK(std::filesystem::exists(std::filesystem::path{target} / name));
   }

@@ -3,7 +3,7 @@
 #include "sim/base/rng.hpp"
 #include "tests/support/refusal.hpp"
 #include "workloads/buckets/boundaries.hpp"
-#include "workloads/buckets/data_pass.hpp"
+#include "workloads/buckets/epoch.hpp"
 #include "workloads/buckets/lengths.hpp"
 
 #include <doctest/doctest.h>
@@ -225,27 +225,27 @@ TEST_CASE("an exponent of 0.29, which gives a gain of 4.2, also gives 1.1 over f
   CHECK(over_fixed < 1.2);
 }
 
-TEST_CASE("a pass sorts chunks, fills batches and pads them to their bucket") {
+TEST_CASE("a epoch sorts chunks, fills batches and pads them to their bucket") {
   // Two chunks of four: {1, 2, 5, 9} and {3, 3, 4, 10}; batches of two by length.
   const std::vector<std::int64_t> lengths{5, 1, 9, 2, 10, 3, 4, 3};
-  const auto pass = make_data_pass(lengths, {4, 10}, {.batch = 2, .chunk = 4, .seed = 1});
-  CHECK(pass.chunks.size() == 2);
-  CHECK(pass.batches.size() == 4);
-  CHECK(pass.real_steps == 37);
+  const auto epoch = make_epoch(lengths, {4, 10}, {.batch = 2, .chunk = 4, .seed = 1});
+  CHECK(epoch.chunks.size() == 2);
+  CHECK(epoch.batches.size() == 4);
+  CHECK(epoch.real_steps == 37);
   // {1, 2} and {3, 3} to 4, {5, 9} and {4, 10} to 10: 2 * (4 + 4 + 10 + 10).
-  CHECK(pass.padded_steps == 56);
-  CHECK(pass.padding_share() == Approx(1 - 37.0 / 56));
-  CHECK(batches_per_bucket(pass) == std::vector<std::int64_t>{2, 2});
+  CHECK(epoch.padded_steps == 56);
+  CHECK(epoch.padding_share() == Approx(1 - 37.0 / 56));
+  CHECK(batches_per_bucket(epoch) == std::vector<std::int64_t>{2, 2});
   // One chunk of eight: {1, 2}, {3, 3}, {4, 5}, {9, 10}: the same here, but other batches.
-  CHECK(make_data_pass(lengths, {4, 10}, {.batch = 2}).padded_steps == 56);
+  CHECK(make_epoch(lengths, {4, 10}, {.batch = 2}).padded_steps == 56);
 }
 
 TEST_CASE("incomplete batches are computed like full ones, or left out") {
   const std::vector<std::int64_t> lengths{4, 4, 4, 4, 4};
-  const auto kept = make_data_pass(lengths, {4}, {.batch = 2});
+  const auto kept = make_epoch(lengths, {4}, {.batch = 2});
   CHECK(kept.batches.size() == 3);
   CHECK(kept.padded_steps == 24);  // three batches of two, though one has one sequence
-  const auto dropped = make_data_pass(lengths, {4}, {.batch = 2, .drop_incomplete = true});
+  const auto dropped = make_epoch(lengths, {4}, {.batch = 2, .drop_incomplete = true});
   CHECK(dropped.batches.size() == 2);
   CHECK(dropped.left_out == 1);
   CHECK(dropped.padding_share() == 0);
@@ -253,72 +253,72 @@ TEST_CASE("incomplete batches are computed like full ones, or left out") {
 
 TEST_CASE("both shuffles keep every sequence, and depend on the seed alone") {
   const auto lengths = LengthDistribution::uniform(1, 50).draw(1000, 1);
-  const PassOptions options{.batch = 4, .chunk = 100, .seed = 1};
-  const auto pass = make_data_pass(lengths, {25, 50}, options);
-  CHECK(pass.sequences == 1000);
-  CHECK(pass.real_steps == std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
-  const auto longest = [](const DataPass& one) {
+  const EpochOptions options{.batch = 4, .chunk = 100, .seed = 1};
+  const auto epoch = make_epoch(lengths, {25, 50}, options);
+  CHECK(epoch.sequences == 1000);
+  CHECK(epoch.real_steps == std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
+  const auto longest = [](const Epoch& one) {
     std::vector<std::int64_t> all;
     for (const SequenceBatch& batch : one.batches) all.push_back(batch.longest);
     return all;
   };
-  CHECK(longest(pass) == longest(make_data_pass(lengths, {25, 50}, options)));
-  const auto other = make_data_pass(lengths, {25, 50}, {.batch = 4, .chunk = 100, .seed = 2});
-  CHECK(longest(pass) != longest(other));
-  CHECK_FALSE(std::is_sorted(pass.batches.begin(),
-                             pass.batches.begin() + 25,
+  CHECK(longest(epoch) == longest(make_epoch(lengths, {25, 50}, options)));
+  const auto other = make_epoch(lengths, {25, 50}, {.batch = 4, .chunk = 100, .seed = 2});
+  CHECK(longest(epoch) != longest(other));
+  CHECK_FALSE(std::is_sorted(epoch.batches.begin(),
+                             epoch.batches.begin() + 25,
                              [](const auto& a, const auto& b) { return a.longest < b.longest; }));
 }
 
 TEST_CASE("reading hides behind training when it is the faster of the two") {
   // Three chunks of one batch each of 10 steps. One step takes 1 us, so a batch 10 us.
-  const auto pass = make_data_pass({10, 10, 10}, {10}, {.batch = 1, .chunk = 1});
+  const auto epoch = make_epoch({10, 10, 10}, {10}, {.batch = 1, .chunk = 1});
   const StepTime step = [](std::int64_t length) { return 1us * length; };
   ChunkReading reading{.latency = 4us, .chunks_ahead = 1};
   // Only the first read, 4 us, is not hidden.
-  auto time = pass_time(pass, step, {}, reading);
+  auto time = epoch_time(epoch, step, {}, reading);
   CHECK(time.total == 34us);
   CHECK(time.training == 30us);
   CHECK(time.waiting == 4us);
   // Reads of 15 us end at 15, 30, 45 and each is followed by 10 us: the last ends at 55.
   reading.latency = 15us;
-  CHECK(pass_time(pass, step, {}, reading).total == 55us);
+  CHECK(epoch_time(epoch, step, {}, reading).total == 55us);
   // Nothing read ahead: 3 * (15 + 10).
   reading.chunks_ahead = 0;
-  CHECK(pass_time(pass, step, {}, reading).total == 75us);
+  CHECK(epoch_time(epoch, step, {}, reading).total == 75us);
   // 10 steps of 200 bytes at 1 GB/s are 2 us; with 4 us before, 6 us.
   const ChunkReading by_bytes{1_GB_per_s, 200, 4us, 1};
-  CHECK(pass_time(pass, step, {}, by_bytes).waiting == 6us);
+  CHECK(epoch_time(epoch, step, {}, by_bytes).waiting == 6us);
 }
 
 TEST_CASE("models are built once per bucket, or for every batch beside the last step or not") {
   // Two batches of lengths 5 and 10, in one bucket of 10.
-  const auto pass = make_data_pass({5, 10}, {10}, {.batch = 1});
+  const auto epoch = make_epoch({5, 10}, {10}, {.batch = 1});
   const StepTime step = [](std::int64_t length) { return 1us * length; };
   // One model of 7 us, two steps of 10 us.
-  auto time = pass_time(pass, step, {.build = 7us, .stored = true}, {});
+  auto time = epoch_time(epoch, step, {.build = 7us, .stored = true}, {});
   CHECK(time.total == 27us);
   CHECK(time.building == 7us);
   // Two models, steps of 5 and 10 us in either order.
-  CHECK(pass_time(pass, step, {.build = 7us, .stored = false}, {}).total == 29us);
+  CHECK(epoch_time(epoch, step, {.build = 7us, .stored = false}, {}).total == 29us);
   // The second is built during the first step; 2 us remain if that is the short one.
-  time = pass_time(pass, step, {.build = 7us, .stored = false, .overlapped = true}, {});
-  const bool short_first = pass.batches.front().longest == 5;
+  time = epoch_time(epoch, step, {.build = 7us, .stored = false, .overlapped = true}, {});
+  const bool short_first = epoch.batches.front().longest == 5;
   CHECK(time.building == (short_first ? 9us : 7us));
   CHECK(time.total == 15us + time.building);
 }
 
 TEST_CASE("a length is simulated once, and a sum beyond the range of time is refused") {
-  const auto pass = make_data_pass(std::vector<std::int64_t>(100, 10), {10}, {.batch = 1});
+  const auto epoch = make_epoch(std::vector<std::int64_t>(100, 10), {10}, {.batch = 1});
   int calls = 0;
   const StepTime counted = [&](std::int64_t) {
     ++calls;
     return 1us;
   };
-  CHECK(pass_time(pass, counted, {}, {}).total == 100us);
+  CHECK(epoch_time(epoch, counted, {}, {}).total == 100us);
   CHECK(calls == 1);
   const StepTime endless = [](std::int64_t) { return Duration::max() / 2; };
-  CHECK_THROWS_WITH_AS(static_cast<void>(pass_time(pass, endless, {}, {})),
+  CHECK_THROWS_WITH_AS(static_cast<void>(epoch_time(epoch, endless, {}, {})),
                        doctest::Contains("106 days"),
                        InfeasibleError);
 }

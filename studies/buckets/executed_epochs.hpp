@@ -14,16 +14,16 @@
 namespace schedlab {
 
 /// A row of a study that ran for real, and what was predicted of it.
-struct ExecutedPass {
+struct ExecutedEpoch {
   std::size_t row = 0;                       ///< of BucketStudy::rows
   Duration predicted{0};                     ///< its steps, summed
   Bytes predicted_peak{};                    ///< most that a step holds
-  std::vector<PassRun> runs;                 ///< by repetition; empty: none is done
+  std::vector<EpochRun> runs;                ///< by repetition; empty: none is done
   std::optional<double> predicted_speed_up;  ///< over one bucket of the same data and setup
   std::optional<double> measured_speed_up;
 
   /// In the middle of all runs, by the time of training.
-  [[nodiscard]] const PassRun& median() const;
+  [[nodiscard]] const EpochRun& median() const;
   /// Predicted over measured time of training, less 1.
   [[nodiscard]] double error() const;
   /// Predicted over measured peak memory, less 1; nothing if it was not counted.
@@ -31,7 +31,7 @@ struct ExecutedPass {
 };
 
 struct ExecutedStudy {
-  std::vector<ExecutedPass> passes;
+  std::vector<ExecutedEpoch> epochs;
   std::string device;  ///< "MODEL, 2 workers, host preloaded"
   std::string date;
   bool complete = true;  ///< false: stopped
@@ -41,13 +41,13 @@ struct ExecutedStudy {
 [[nodiscard]] std::size_t executed_count(const BucketStudy& study);
 
 /// Throws what ExecutedSteps throws for any setup of the spec, before anything takes long.
-void expect_executable(const BucketSpec& spec, const PassExecution& request);
+void expect_executable(const BucketSpec& spec, const EpochExecution& request);
 
 /// Runs one pass of every row with buckets, round by round, each round in another seeded order, so
 /// that what drifts on this computer meets all rows alike. Passes that are in `kept` are not run
 /// again. When asked to stop it returns what is done, without the pass that was running.
-[[nodiscard]] ExecutedStudy execute_passes(const BucketStudy& study,
-                                           const PassExecution& request,
+[[nodiscard]] ExecutedStudy execute_epochs(const BucketStudy& study,
+                                           const EpochExecution& request,
                                            StudyProgress& kept,
                                            const StopFlag* stop,
                                            const BucketObserver& observer);

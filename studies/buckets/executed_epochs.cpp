@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/buckets/executed_passes.hpp"
+#include "studies/buckets/executed_epochs.hpp"
 
 #include "sim/base/rng.hpp"
 #include "sim/base/wall_clock.hpp"
@@ -23,7 +23,7 @@ TrainingSetup without_sorting(TrainingSetup setup) {
 
 class StudyExecutor {
  public:
-  StudyExecutor(const BucketStudy& study, const PassExecution& request, const StopFlag* stop)
+  StudyExecutor(const BucketStudy& study, const EpochExecution& request, const StopFlag* stop)
       : study_(study), spec_(*study.spec) {
     std::map<TrainingSetup, std::set<std::int64_t>> lengths;
     for (const BucketRow& row : study.rows) {
@@ -37,26 +37,26 @@ class StudyExecutor {
     }
   }
 
-  [[nodiscard]] ExecutedPass predicted(std::size_t index) {
+  [[nodiscard]] ExecutedEpoch predicted(std::size_t index) {
     const BucketRow& row = study_.rows[index];
     ExecutedSteps& steps = steps_of(row);
-    ExecutedPass pass;
-    pass.row = index;
-    const DataPass data = pass_of(spec_, row.data, row.setup, row.boundaries);
+    ExecutedEpoch epoch;
+    epoch.row = index;
+    const Epoch data = epoch_of(spec_, row.data, row.setup, row.boundaries);
     for (const SequenceBatch& batch : data.batches) {
       const PredictedStep& step = steps.predicted(row.boundaries[batch.bucket]);
-      pass.predicted += step.makespan;
-      pass.predicted_peak = std::max(pass.predicted_peak, step.peak);
+      epoch.predicted += step.makespan;
+      epoch.predicted_peak = std::max(epoch.predicted_peak, step.peak);
     }
-    return pass;
+    return epoch;
   }
 
-  [[nodiscard]] PassRun run(std::size_t index) {
+  [[nodiscard]] EpochRun run(std::size_t index) {
     const BucketRow& row = study_.rows[index];
     ExecutedSteps& steps = steps_of(row);
     const SequenceCorpus corpus{
         spec_.data[row.data].lengths, steps.input(), steps.output(), spec_.seed};
-    return steps.run(pass_of(spec_, row.data, row.setup, row.boundaries), corpus);
+    return steps.run(epoch_of(spec_, row.data, row.setup, row.boundaries), corpus);
   }
 
   [[nodiscard]] std::string device() const {
@@ -73,21 +73,21 @@ class StudyExecutor {
   std::map<TrainingSetup, std::unique_ptr<ExecutedSteps>> steps_;
 };
 
-double seconds(const ExecutedPass& pass) {
-  return to_seconds(pass.median().training);
+double seconds(const ExecutedEpoch& epoch) {
+  return to_seconds(epoch.median().training);
 }
 
-void compare(const BucketStudy& study, std::vector<ExecutedPass>& passes) {
-  for (ExecutedPass& pass : passes) {
-    const BucketRow& row = study.rows[pass.row];
-    const auto single = std::find_if(passes.begin(), passes.end(), [&](const ExecutedPass& other) {
+void compare(const BucketStudy& study, std::vector<ExecutedEpoch>& epochs) {
+  for (ExecutedEpoch& epoch : epochs) {
+    const BucketRow& row = study.rows[epoch.row];
+    const auto single = std::find_if(epochs.begin(), epochs.end(), [&](const ExecutedEpoch& other) {
       const BucketRow& one = study.rows[other.row];
       return one.buckets == 1 && one.data == row.data && one.setup == row.setup;
     });
-    if (single == passes.end()) continue;
-    pass.predicted_speed_up = to_seconds(single->predicted) / to_seconds(pass.predicted);
-    if (pass.runs.empty() || single->runs.empty()) continue;
-    pass.measured_speed_up = seconds(*single) / seconds(pass);
+    if (single == epochs.end()) continue;
+    epoch.predicted_speed_up = to_seconds(single->predicted) / to_seconds(epoch.predicted);
+    if (epoch.runs.empty() || single->runs.empty()) continue;
+    epoch.measured_speed_up = seconds(*single) / seconds(epoch);
   }
 }
 
@@ -102,21 +102,21 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
 
 }  // namespace
 
-const PassRun& ExecutedPass::median() const {
-  std::vector<const PassRun*> order;
-  for (const PassRun& run : runs) order.push_back(&run);
+const EpochRun& ExecutedEpoch::median() const {
+  std::vector<const EpochRun*> order;
+  for (const EpochRun& run : runs) order.push_back(&run);
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
-  std::nth_element(order.begin(), middle, order.end(), [](const PassRun* a, const PassRun* b) {
+  std::nth_element(order.begin(), middle, order.end(), [](const EpochRun* a, const EpochRun* b) {
     return a->training < b->training;
   });
   return **middle;
 }
 
-double ExecutedPass::error() const {
+double ExecutedEpoch::error() const {
   return to_seconds(predicted) / to_seconds(median().training) - 1;
 }
 
-std::optional<double> ExecutedPass::memory_error() const {
+std::optional<double> ExecutedEpoch::memory_error() const {
   const Bytes measured = median().tensors_peak;
   if (measured.count() == 0) return std::nullopt;
   return static_cast<double>(predicted_peak.count()) / static_cast<double>(measured.count()) - 1;
@@ -129,14 +129,14 @@ std::size_t executed_count(const BucketStudy& study) {
       }));
 }
 
-void expect_executable(const BucketSpec& spec, const PassExecution& request) {
+void expect_executable(const BucketSpec& spec, const EpochExecution& request) {
   for (const TrainingSetup& setup : spec.training) {
     const ExecutedSteps checked{spec, setup, {1}, request, nullptr};
   }
 }
 
-ExecutedStudy execute_passes(const BucketStudy& study,
-                             const PassExecution& request,
+ExecutedStudy execute_epochs(const BucketStudy& study,
+                             const EpochExecution& request,
                              StudyProgress& kept,
                              const StopFlag* stop,
                              const BucketObserver& observer) {
@@ -147,27 +147,27 @@ ExecutedStudy execute_passes(const BucketStudy& study,
   // Before anything is measured, so that no prediction can know its answer.
   for (std::size_t row = 0; row < study.rows.size(); ++row) {
     if (study.rows[row].boundaries.empty() || study.rows[row].iterations == 0) continue;
-    executed.passes.push_back(executor.predicted(row));
+    executed.epochs.push_back(executor.predicted(row));
   }
   std::uint64_t done = 0;
-  const std::uint64_t all = executed.passes.size() * request.repetitions;
+  const std::uint64_t all = executed.epochs.size() * request.repetitions;
   try {
     for (std::uint32_t round = 0; round < request.repetitions; ++round) {
-      for (const std::size_t i : shuffled(executed.passes.size(), study.spec->seed + round)) {
-        ExecutedPass& pass = executed.passes[i];
-        std::optional<PassRun> run = kept.pass(pass.row, round);
+      for (const std::size_t i : shuffled(executed.epochs.size(), study.spec->seed + round)) {
+        ExecutedEpoch& epoch = executed.epochs[i];
+        std::optional<EpochRun> run = kept.epoch(epoch.row, round);
         if (!run) {
-          run = executor.run(pass.row);
-          kept.add_pass(pass.row, round, *run);
+          run = executor.run(epoch.row);
+          kept.add_epoch(epoch.row, round, *run);
         }
-        pass.runs.push_back(*run);
+        epoch.runs.push_back(*run);
         observer(++done, all);
       }
     }
   } catch (const Interrupted&) {
     executed.complete = false;
   }
-  compare(study, executed.passes);
+  compare(study, executed.epochs);
   return executed;
 }
 

@@ -18,17 +18,17 @@ struct SequenceBatch {
   std::uint32_t sequences = 0;  ///< fewer than the batch size in the last batch of a chunk
   std::int64_t longest = 0;     ///< of its sequences
   std::int64_t real_steps = 0;  ///< sum of their lengths
-  std::size_t first = 0;        ///< of them in DataPass::members
+  std::size_t first = 0;        ///< of them in Epoch::members
 };
 
 /// Consecutive sequences that are read together.
 struct DataChunk {
-  std::size_t batches = 0;      ///< how many batches it gave, in the order of DataPass::batches
+  std::size_t batches = 0;      ///< how many batches it gave, in the order of Epoch::batches
   std::int64_t real_steps = 0;  ///< sum of the lengths of its sequences, left out ones included
 };
 
 /// One pass over a data set in the order of training.
-struct DataPass {
+struct Epoch {
   std::int64_t batch = 0;  ///< sequences of a full batch; an incomplete one is computed like it
   BucketBoundaries boundaries;
   std::vector<SequenceBatch> batches;
@@ -43,7 +43,7 @@ struct DataPass {
   }
 };
 
-struct PassOptions {
+struct EpochOptions {
   std::int64_t batch = 8;
   std::int64_t chunk = 0;  ///< sequences of a chunk; 0: all
   std::uint64_t seed = 1;
@@ -52,16 +52,16 @@ struct PassOptions {
 };
 
 /// Chunks of consecutive sequences are read in random order; the sequences of one are sorted by
-/// length (PassOptions::sorted) and cut into batches, whose order is then random; a batch goes into
-/// the first bucket that is not shorter than its longest sequence. The same for equal seeds on
+/// length (EpochOptions::sorted) and cut into batches, whose order is then random; a batch goes
+/// into the first bucket that is not shorter than its longest sequence. The same for equal seeds on
 /// every machine. ContractViolation for sizes below 1 and for a sequence longer than the last
 /// bucket. Source  system S2 (boundaries.hpp), its three steps of sequence bucketing.
-[[nodiscard]] DataPass make_data_pass(const std::vector<std::int64_t>& lengths,
-                                      const BucketBoundaries& boundaries,
-                                      const PassOptions& options);
+[[nodiscard]] Epoch make_epoch(const std::vector<std::int64_t>& lengths,
+                               const BucketBoundaries& boundaries,
+                               const EpochOptions& options);
 
 /// Batches per bucket.
-[[nodiscard]] std::vector<std::int64_t> batches_per_bucket(const DataPass& pass);
+[[nodiscard]] std::vector<std::int64_t> batches_per_bucket(const Epoch& epoch);
 
 /// How chunks come from storage: one reader, ahead of training by up to `chunks_ahead` chunks.
 struct ChunkReading {
@@ -80,7 +80,7 @@ struct ModelBuilding {
 };
 
 /// Where the time of a pass goes. total = building + training + waiting.
-struct PassTime {
+struct EpochTime {
   Duration total{0};
   Duration training{0};  ///< devices train
   Duration building{0};  ///< training waits for models
@@ -93,9 +93,9 @@ using StepTime = std::function<Duration(std::int64_t)>;
 /// The pass batch by batch; steps follow each other without a gap. Exact in picoseconds: equal to
 /// simulating each batch by itself, with one simulation for each length.
 /// Throws InfeasibleError if the sum leaves the range of Duration (about 106 days).
-[[nodiscard]] PassTime pass_time(const DataPass& pass,
-                                 const StepTime& step,
-                                 const ModelBuilding& building,
-                                 const ChunkReading& reading);
+[[nodiscard]] EpochTime epoch_time(const Epoch& epoch,
+                                   const StepTime& step,
+                                   const ModelBuilding& building,
+                                   const ChunkReading& reading);
 
 }  // namespace schedlab

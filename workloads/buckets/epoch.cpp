@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/buckets/data_pass.hpp"
+#include "workloads/buckets/epoch.hpp"
 
 #include "sim/base/ceil_div.hpp"
 #include "sim/base/error.hpp"
@@ -26,11 +26,11 @@ void shuffle(std::span<Item> items, Rng& rng) {
 /// Adds the batches of one chunk to the pass; `order` are its sequences.
 void add_chunk(std::span<const std::uint32_t> order,
                const std::vector<std::int64_t>& lengths,
-               const PassOptions& options,
+               const EpochOptions& options,
                Rng& rng,
-               DataPass& pass) {
+               Epoch& epoch) {
   const auto full = static_cast<std::size_t>(options.batch);
-  const std::size_t first = pass.batches.size();
+  const std::size_t first = epoch.batches.size();
   DataChunk chunk;
   for (std::size_t at = 0; at < order.size(); at += full) {
     const auto members = order.subspan(at, std::min(full, order.size() - at));
@@ -42,20 +42,20 @@ void add_chunk(std::span<const std::uint32_t> order,
     }
     chunk.real_steps += batch.real_steps;
     if (members.size() < full && options.drop_incomplete) {
-      pass.left_out += static_cast<std::int64_t>(members.size());
+      epoch.left_out += static_cast<std::int64_t>(members.size());
       break;
     }
-    batch.bucket = static_cast<std::uint32_t>(bucket_of(pass.boundaries, batch.longest));
-    batch.first = pass.members.size();
-    pass.members.insert(pass.members.end(), members.begin(), members.end());
-    pass.batches.push_back(batch);
-    pass.sequences += static_cast<std::int64_t>(members.size());
-    pass.real_steps += batch.real_steps;
-    pass.padded_steps += options.batch * pass.boundaries[batch.bucket];
+    batch.bucket = static_cast<std::uint32_t>(bucket_of(epoch.boundaries, batch.longest));
+    batch.first = epoch.members.size();
+    epoch.members.insert(epoch.members.end(), members.begin(), members.end());
+    epoch.batches.push_back(batch);
+    epoch.sequences += static_cast<std::int64_t>(members.size());
+    epoch.real_steps += batch.real_steps;
+    epoch.padded_steps += options.batch * epoch.boundaries[batch.bucket];
   }
-  shuffle(std::span{pass.batches}.subspan(first), rng);
-  chunk.batches = pass.batches.size() - first;
-  pass.chunks.push_back(chunk);
+  shuffle(std::span{epoch.batches}.subspan(first), rng);
+  chunk.batches = epoch.batches.size() - first;
+  epoch.chunks.push_back(chunk);
 }
 
 /// Simulates each length once.
@@ -75,7 +75,7 @@ class RememberedSteps {
 
 Duration checked_sum(Duration a, Duration b) {
   if (b > Duration::max() - a) {
-    throw InfeasibleError("one pass over the data takes longer than 106 days of simulated time");
+    throw InfeasibleError("one epoch over the data takes longer than 106 days of simulated time");
   }
   return a + b;
 }
@@ -90,14 +90,14 @@ Duration reading_time(const DataChunk& chunk, const ChunkReading& reading) {
 
 }  // namespace
 
-DataPass make_data_pass(const std::vector<std::int64_t>& lengths,
-                        const BucketBoundaries& boundaries,
-                        const PassOptions& options) {
+Epoch make_epoch(const std::vector<std::int64_t>& lengths,
+                 const BucketBoundaries& boundaries,
+                 const EpochOptions& options) {
   SCHEDLAB_EXPECTS(options.batch >= 1 && options.chunk >= 0,
                    fmt::format("batch {}, chunk {}", options.batch, options.chunk));
-  DataPass pass;
-  pass.batch = options.batch;
-  pass.boundaries = boundaries;
+  Epoch epoch;
+  epoch.batch = options.batch;
+  epoch.boundaries = boundaries;
   const auto size = options.chunk == 0 ? lengths.size() : static_cast<std::size_t>(options.chunk);
   std::vector<std::size_t> starts;
   for (std::size_t at = 0; at < lengths.size(); at += size) starts.push_back(at);
@@ -112,32 +112,32 @@ DataPass make_data_pass(const std::vector<std::int64_t>& lengths,
         return lengths[a] < lengths[b];
       });
     }
-    add_chunk(chunk, lengths, options, rng, pass);
+    add_chunk(chunk, lengths, options, rng, epoch);
   }
-  return pass;
+  return epoch;
 }
 
-std::vector<std::int64_t> batches_per_bucket(const DataPass& pass) {
-  std::vector<std::int64_t> counts(pass.boundaries.size(), 0);
-  for (const SequenceBatch& batch : pass.batches) ++counts[batch.bucket];
+std::vector<std::int64_t> batches_per_bucket(const Epoch& epoch) {
+  std::vector<std::int64_t> counts(epoch.boundaries.size(), 0);
+  for (const SequenceBatch& batch : epoch.batches) ++counts[batch.bucket];
   return counts;
 }
 
-PassTime pass_time(const DataPass& pass,
-                   const StepTime& step,
-                   const ModelBuilding& building,
-                   const ChunkReading& reading) {
+EpochTime epoch_time(const Epoch& epoch,
+                     const StepTime& step,
+                     const ModelBuilding& building,
+                     const ChunkReading& reading) {
   RememberedSteps steps{step};
-  PassTime time;
+  EpochTime time;
   if (building.stored) {
-    time.building = building.build * static_cast<std::int64_t>(pass.boundaries.size());
+    time.building = building.build * static_cast<std::int64_t>(epoch.boundaries.size());
   }
   Duration now = time.building;
   Duration read_end{0};        // of the chunk that was read last
   std::vector<Duration> done;  // chunk by chunk: when it was trained
   Duration step_before{0};     // how long the step before took
   std::size_t next = 0;
-  for (const DataChunk& chunk : pass.chunks) {
+  for (const DataChunk& chunk : epoch.chunks) {
     // The reader starts on a chunk once there is room for it.
     const auto ahead = static_cast<std::size_t>(reading.chunks_ahead) + 1;
     const Duration room = done.size() >= ahead ? done[done.size() - ahead] : Duration{0};
@@ -148,14 +148,14 @@ PassTime pass_time(const DataPass& pass,
       step_before = Duration{0};  // nothing to build while it waits: the lengths come with the data
     }
     for (const std::size_t end = next + chunk.batches; next < end; ++next) {
-      const SequenceBatch& batch = pass.batches[next];
+      const SequenceBatch& batch = epoch.batches[next];
       if (!building.stored) {
         const Duration hidden = building.overlapped ? step_before : Duration{0};
         const Duration delay = std::max(building.build - hidden, Duration{0});
         time.building += delay;
         now = checked_sum(now, delay);
       }
-      step_before = steps(building.stored ? pass.boundaries[batch.bucket] : batch.longest);
+      step_before = steps(building.stored ? epoch.boundaries[batch.bucket] : batch.longest);
       now = checked_sum(now, step_before);
       time.training += step_before;
     }
