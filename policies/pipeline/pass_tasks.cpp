@@ -80,15 +80,15 @@ PipelineShape pipeline_shape(const TaskGraph& graph, const std::string& policy) 
     microbatches = std::max<std::int64_t>(microbatches, tags.microbatch + 1);
   }
   const PipelineRanks of = pipeline_ranks(graph);
-  if (of.groups == 0 || microbatches == 0) {
+  if (of.replicas == 0 || microbatches == 0) {
     refuse(policy, "the graph has no forward pass of stage 0");
   }
   const std::uint32_t ranks = of.places;
-  if (ranks * of.groups * of.tensor_parallel != graph.rank_count() || stages % ranks != 0) {
+  if (ranks * of.replicas * of.tensor_parallel != graph.rank_count() || stages % ranks != 0) {
     refuse(policy,
-           fmt::format("{} stages of {} groups are not spread evenly over {} ranks",
+           fmt::format("{} stages of {} replicas are not spread evenly over {} ranks",
                        stages,
-                       of.groups,
+                       of.replicas,
                        graph.rank_count()));
   }
   for (const TaskId task : graph.tasks()) {
@@ -99,12 +99,12 @@ PipelineShape pipeline_shape(const TaskGraph& graph, const std::string& policy) 
     }
   }
   return {.ranks = ranks,
-          .chunks = static_cast<std::uint32_t>(stages / ranks),
+          .virtual_stages = static_cast<std::uint32_t>(stages / ranks),
           .microbatches = static_cast<std::uint32_t>(microbatches)};
 }
 
 PassTasks::PassTasks(const TaskGraph& graph, const PipelineShape& shape, const PipelineRanks& ranks)
-    : stages_(std::size_t{shape.ranks} * shape.chunks), microbatches_(shape.microbatches) {
+    : stages_(std::size_t{shape.ranks} * shape.virtual_stages), microbatches_(shape.microbatches) {
   const std::size_t lines = graph.rank_count() / shape.ranks;
   sort_into(
       graph,

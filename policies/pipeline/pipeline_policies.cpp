@@ -17,14 +17,14 @@ namespace {
 /// tagged as sim/pipeline/pipeline_work.hpp says.
 class PipelinePolicy final : public Policy {
  public:
-  /// `several_chunks`: the order is for ranks with several stages too.
+  /// `several_virtual_stages`: the order is for ranks with several stages too.
   PipelinePolicy(std::string name,
                  StepOrderOf order,
-                 bool several_chunks,
+                 bool several_virtual_stages,
                  RankProgramOptions options)
       : name_(std::move(name)),
         order_(std::move(order)),
-        several_chunks_(several_chunks),
+        several_virtual_stages_(several_virtual_stages),
         options_(options) {}
   [[nodiscard]] std::string_view name() const override { return name_; }
   /// Throws InfeasibleError if the graph is no pipeline, or ranks have several stages where the
@@ -34,7 +34,7 @@ class PipelinePolicy final : public Policy {
  private:
   std::string name_;
   StepOrderOf order_;
-  bool several_chunks_;
+  bool several_virtual_stages_;
   RankProgramOptions options_;
 };
 
@@ -47,13 +47,13 @@ PolicyInfo pipeline_info(const std::string& name,
                          std::string summary,
                          std::string source,
                          StepOrder (*order)(const PipelineShape&, std::uint32_t),
-                         bool several_chunks) {
+                         bool several_virtual_stages) {
   return {.name = name,
           .summary = std::move(summary),
           .source = std::move(source),
           .options = {{.name = "gradient_sums",
                        .default_value = std::string{"overlapped"},
-                       .doc = "Of a stage over the data-parallel groups. overlapped: as soon as "
+                       .doc = "Of a stage over the data-parallel replicas. overlapped: as soon as "
                               "gradients are there; after_passes: after the rank's last pass; "
                               "before_sending: the rank waits for the sum before it sends the "
                               "gradient of its input on.",
@@ -69,7 +69,7 @@ PolicyInfo pipeline_info(const std::string& name,
                 return std::make_unique<PipelinePolicy>(
                     name,
                     order,
-                    several_chunks,
+                    several_virtual_stages,
                     RankProgramOptions{.sums = sums_from(options.text("gradient_sums")),
                                        .transfers = options.text("transfers") == "blocking"
                                                         ? PipelineTransfers::blocking
@@ -80,12 +80,12 @@ PolicyInfo pipeline_info(const std::string& name,
 
 Plan PipelinePolicy::plan(const Problem& problem) const {
   const PipelineShape shape = pipeline_shape(problem.graph, name_);
-  if (shape.chunks > 1 && !several_chunks_) {
+  if (shape.virtual_stages > 1 && !several_virtual_stages_) {
     throw InfeasibleError(
-        fmt::format("{} has one stage on each rank, the workload has {} chunks\n  use "
-                    "pipeline_interleaved_1f1b, or \"chunks\": 1",
+        fmt::format("{} has one stage on each rank, the workload has {} virtual stages\n  use "
+                    "pipeline_interleaved_1f1b, or \"virtual_stages\": 1",
                     name_,
-                    shape.chunks));
+                    shape.virtual_stages));
   }
   return rank_programs(problem, name_, order_, options_);
 }
@@ -102,7 +102,7 @@ PolicyInfo pipeline_naive_info() {
 
 PolicyInfo pipeline_flush_info() {
   return pipeline_info("pipeline_flush",
-                       "All forward passes of a round, then all backward passes (GPipe).",
+                       "All forward passes of an iteration, then all backward passes (GPipe).",
                        "Huang et al., GPipe, arXiv 1811.06965",
                        flush_order,
                        true);
@@ -118,7 +118,7 @@ PolicyInfo pipeline_1f1b_info() {
 
 PolicyInfo pipeline_interleaved_1f1b_info() {
   return pipeline_info("pipeline_interleaved_1f1b",
-                       "1F1B with several chunks of the model on each rank, for a smaller bubble.",
+                       "1F1B with several virtual stages on each rank, for a smaller bubble.",
                        "Narayanan et al., SC 2021, doi 10.1145/3458817.3476209",
                        interleaved_order,
                        true);

@@ -92,7 +92,7 @@ class RankProgramWriter {
   [[nodiscard]] const PipelineShape& shape() const { return shape_; }
   [[nodiscard]] const PipelineRanks& ranks() const { return ranks_; }
 
-  /// The orders of all ranks of a group: who sends when decides who would be stuck.
+  /// The orders of all ranks of a replica: who sends when decides who would be stuck.
   void know_orders(const std::vector<StepOrder>& orders) {
     if (options_.transfers == PipelineTransfers::blocking) {
       crossing_.emplace(graph_, tasks_, ranks_, orders, messages_.all());
@@ -137,14 +137,14 @@ class RankProgramWriter {
 
   void begin_streams(std::uint32_t rank) {
     std::vector<std::uint32_t> stages;
-    for (std::uint32_t c = 0; c < shape_.chunks; ++c) {
+    for (std::uint32_t c = 0; c < shape_.virtual_stages; ++c) {
       stages.push_back(c * shape_.ranks + ranks_.place(rank));
     }
     std::string name =
         fmt::format("stage{} {}", stages.size() > 1 ? "s" : "", fmt::join(stages, ", "));
-    if (ranks_.groups > 1) {
+    if (ranks_.replicas > 1) {
       name = fmt::format(
-          "group {} {}", rank / ranks_.tensor_parallel / ranks_.places, std::move(name));
+          "replica {} {}", rank / ranks_.tensor_parallel / ranks_.places, std::move(name));
     }
     if (ranks_.tensor_parallel > 1) {
       name = fmt::format("{} part {}", std::move(name), rank % ranks_.tensor_parallel);

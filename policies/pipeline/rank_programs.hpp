@@ -16,8 +16,8 @@ enum class PipelineTransfers : std::uint8_t {
                ///< ranks send to each other, which would be stuck otherwise
 };
 
-/// When a stage's gradients are summed over the data-parallel groups. Those of tied parameters are
-/// always summed after the rank's last pass.
+/// When a stage's gradients are summed over the data-parallel replicas. Those of tied parameters
+/// are always summed after the rank's last pass.
 enum class GradientSums : std::uint8_t {
   overlapped,      ///< as soon as they are there, beside other passes
   after_passes,    ///< after the rank's last pass

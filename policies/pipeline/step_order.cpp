@@ -11,7 +11,7 @@
 namespace schedlab {
 namespace {
 
-/// (chunk, micro-batch) in the order of passes.
+/// (virtual stage, micro-batch) in the order of passes.
 using Visits = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 void add(StepOrder& order, StepKind kind, std::uint32_t stage, std::uint32_t microbatch) {
@@ -30,9 +30,9 @@ Visits interleaved_visits(const PipelineShape& shape, bool forward) {
   Visits visits;
   std::uint32_t first = 0;
   for (const std::uint32_t size : visit_groups(shape)) {
-    for (std::uint32_t c = 0; c < shape.chunks; ++c) {
-      const std::uint32_t chunk = forward ? c : shape.chunks - 1 - c;
-      for (std::uint32_t m = first; m < first + size; ++m) visits.emplace_back(chunk, m);
+    for (std::uint32_t c = 0; c < shape.virtual_stages; ++c) {
+      const std::uint32_t stage = forward ? c : shape.virtual_stages - 1 - c;
+      for (std::uint32_t m = first; m < first + size; ++m) visits.emplace_back(stage, m);
     }
     first += size;
   }
@@ -40,7 +40,7 @@ Visits interleaved_visits(const PipelineShape& shape, bool forward) {
 }
 
 void expect_one_chunk(const PipelineShape& shape) {
-  SCHEDLAB_EXPECTS(shape.chunks == 1, "this order is for one chunk of each rank");
+  SCHEDLAB_EXPECTS(shape.virtual_stages == 1, "this order is for one virtual stage of each rank");
 }
 
 }  // namespace
@@ -48,10 +48,10 @@ void expect_one_chunk(const PipelineShape& shape) {
 StepOrder naive_order(const PipelineShape& shape, std::uint32_t rank) {
   StepOrder order;
   for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
-    for (std::uint32_t c = 0; c < shape.chunks; ++c) {
+    for (std::uint32_t c = 0; c < shape.virtual_stages; ++c) {
       add(order, StepKind::forward, c * shape.ranks + rank, m);
     }
-    for (std::uint32_t c = shape.chunks; c-- > 0;) {
+    for (std::uint32_t c = shape.virtual_stages; c-- > 0;) {
       add(order, StepKind::backward, c * shape.ranks + rank, m);
     }
   }
@@ -60,12 +60,12 @@ StepOrder naive_order(const PipelineShape& shape, std::uint32_t rank) {
 
 StepOrder flush_order(const PipelineShape& shape, std::uint32_t rank) {
   StepOrder order;
-  for (std::uint32_t c = 0; c < shape.chunks; ++c) {
+  for (std::uint32_t c = 0; c < shape.virtual_stages; ++c) {
     for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
       add(order, StepKind::forward, c * shape.ranks + rank, m);
     }
   }
-  for (std::uint32_t c = shape.chunks; c-- > 0;) {
+  for (std::uint32_t c = shape.virtual_stages; c-- > 0;) {
     for (std::uint32_t m = 0; m < shape.microbatches; ++m) {
       add(order, StepKind::backward, c * shape.ranks + rank, m);
     }
@@ -89,12 +89,12 @@ StepOrder one_f_one_b_order(const PipelineShape& shape, std::uint32_t rank) {
 }
 
 StepOrder interleaved_order(const PipelineShape& shape, std::uint32_t rank) {
-  if (shape.chunks == 1) return one_f_one_b_order(shape, rank);
+  if (shape.virtual_stages == 1) return one_f_one_b_order(shape, rank);
   const Visits forward = interleaved_visits(shape, true);
   const Visits backward = interleaved_visits(shape, false);
   const std::size_t warm_up =
       std::min<std::size_t>(std::size_t{2} * (shape.ranks - 1 - rank) +
-                                std::size_t{shape.chunks - 1} * visit_groups(shape).front(),
+                                std::size_t{shape.virtual_stages - 1} * visit_groups(shape).front(),
                             forward.size());
   StepOrder order;
   const auto visit = [&](StepKind kind, const std::pair<std::uint32_t, std::uint32_t>& which) {

@@ -33,8 +33,8 @@ std::vector<SumSubject> sum_subjects(const PipelineTraining& training) {
   std::vector<SumSubject> subjects;
   const auto add = [&](const std::vector<std::size_t>& of, const std::set<std::uint32_t>& stages) {
     std::set<std::uint32_t> ranks;
-    for (std::uint32_t group = 0; group < training.groups; ++group) {
-      for (const std::uint32_t stage : stages) ranks.insert(training.rank_of(group, stage));
+    for (std::uint32_t replica = 0; replica < training.replicas; ++replica) {
+      for (const std::uint32_t stage : stages) ranks.insert(training.rank_of(replica, stage));
     }
     if (ranks.size() < 2 || of.empty()) return;
     SumSubject subject{of, 0};

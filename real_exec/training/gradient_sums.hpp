@@ -28,7 +28,7 @@ class GradientSums {
   void start(TaskId task);
   [[nodiscard]] bool under_way(TaskId task) const;
   void finish(TaskId task);
-  /// Copies of parameters on this rank alone, that no collective sums. Once a round, after all
+  /// Copies of parameters on this rank alone, that no collective sums. Once an iteration, after all
   /// gradients.
   void add_local_copies();
 

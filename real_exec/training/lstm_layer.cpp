@@ -12,7 +12,7 @@ namespace {
 using CellFunction = Evaluation::Function;
 
 /// to[count] = function(from), in place if they are one. Unlike the C library's functions these
-/// take the same time for all values, so that a round does not slow down as the net learns.
+/// take the same time for all values, so that an iteration does not slow down as the net learns.
 void squash(CellFunction function, const float* from, float* to, std::int64_t count) {
   alignas(64) std::array<float, 16 * lanes> block{};
   const auto most = static_cast<std::int64_t>(block.size());

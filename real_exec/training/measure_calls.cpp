@@ -6,7 +6,7 @@
 namespace schedlab {
 namespace {
 
-constexpr int call_rounds = 9;  // assumed: enough for a median
+constexpr int call_repetitions = 9;  // assumed: enough for a median
 
 /// One rank that never sends.
 class LoneLink final : public RankLink {
@@ -47,7 +47,7 @@ Duration measure_call() {
   const CpuClock clock;
   PipelineRank rank(training, graph, plan, link, clock);
   std::vector<Duration> times;
-  for (int i = 0; i < call_rounds; ++i) {
+  for (int i = 0; i < call_repetitions; ++i) {
     const RankRecord record = rank.run().record;
     Duration calls = record.hosts.back().ended - record.hosts.front().started;
     for (const TaskSpan& span : record.tasks) calls -= span.duration();

@@ -32,7 +32,7 @@ class PipelineRank::Run {
         stop_(stop),
         stream_(training),
         rank_(static_cast<std::uint32_t>(link.rank())),
-        group_(rank_ / training.pipeline_ranks()),
+        replica_(rank_ / training.pipeline_ranks()),
         cargo_(graph, plan, link, clock) {
     prepare_worker_thread();
     expect_ranks();
@@ -48,12 +48,12 @@ class PipelineRank::Run {
     sums_ = std::make_unique<detail::GradientSums>(training, graph, stages_, link);
   }
 
-  Round round() {
-    Round result;
+  Iteration iteration() {
+    Iteration result;
     record_ = &result.record;
     loss_ = {};
     local_copies_added_ = false;
-    link_.barrier();  // so that a round's makespan is its own
+    link_.barrier();  // so that an iteration's makespan is its own
     const auto& calls = plan_.hosts[HostId{rank_}].calls;
     for (std::uint32_t i = 0; i < calls.size(); ++i) {
       if (stop_requested(stop_)) throw Interrupted("stopped between two calls of a rank");
@@ -92,13 +92,14 @@ class PipelineRank::Run {
         training_.ranks() == plan_.hosts.size()) {
       return;
     }
-    throw InfeasibleError(fmt::format(
-        "this training needs {} ranks ({} stages, {} chunks on each, {} groups), the run has {}",
-        training_.ranks(),
-        training_.stage_count(),
-        training_.chunks,
-        training_.groups,
-        link_.size()));
+    throw InfeasibleError(
+        fmt::format("this training needs {} ranks ({} stages, {} virtual stages on each, {} "
+                    "replicas), the run has {}",
+                    training_.ranks(),
+                    training_.stage_count(),
+                    training_.virtual_stages,
+                    training_.replicas,
+                    link_.size()));
   }
 
   void expect_calls() const {
@@ -250,7 +251,7 @@ class PipelineRank::Run {
   }
 
   [[nodiscard]] SampleRange samples(std::int64_t m) const {
-    return training_.samples(step_, group_, m);
+    return training_.samples(step_, replica_, m);
   }
 
   void pack(TaskId task, std::span<const float> values, std::int64_t m) {
@@ -331,7 +332,7 @@ class PipelineRank::Run {
   const StopFlag* stop_;
   SampleStream stream_;
   std::uint32_t rank_ = 0;
-  std::uint32_t group_ = 0;
+  std::uint32_t replica_ = 0;
   std::vector<std::uint32_t> numbers_;
   detail::LocalStages stages_;
   std::unique_ptr<detail::GradientSums> sums_;
@@ -342,7 +343,7 @@ class PipelineRank::Run {
   std::map<std::pair<std::uint32_t, std::int64_t>, std::vector<float>> local_gradients_;
   std::int64_t step_ = 0;
 
-  // Of the round at hand.
+  // Of the iteration at hand.
   RankRecord* record_ = nullptr;
   ClassLoss loss_;
   Duration blocked_{0};
@@ -360,8 +361,8 @@ PipelineRank::PipelineRank(const PipelineTraining& training,
 
 PipelineRank::~PipelineRank() = default;
 
-PipelineRank::Round PipelineRank::run() {
-  return run_->round();
+PipelineRank::Iteration PipelineRank::run() {
+  return run_->iteration();
 }
 
 const std::vector<std::uint32_t>& PipelineRank::stages() const {

@@ -15,7 +15,7 @@
 
 namespace schedlab {
 
-/// What one rank did in one round, on its own clock.
+/// What one rank did in one iteration, on its own clock.
 struct RankRecord {
   std::vector<TaskSpan> tasks;
   std::vector<HostSpan> hosts;
@@ -45,12 +45,12 @@ class PipelineRank {
   PipelineRank& operator=(const PipelineRank&) = delete;
   ~PipelineRank();
 
-  struct Round {
+  struct Iteration {
     ClassLoss loss;  ///< of the samples whose last stage is here
     RankRecord record;
   };
-  /// The next round of training.
-  Round run();
+  /// The next iteration of training.
+  Iteration run();
 
   /// The stages of this rank, lowest first.
   [[nodiscard]] const std::vector<std::uint32_t>& stages() const;
@@ -63,8 +63,8 @@ class PipelineRank {
   std::unique_ptr<Run> run_;
 };
 
-/// The parameters (or gradients) of the whole net at rank 0, put together from the stages of group
-/// 0; empty at other ranks. Called by all.
+/// The parameters (or gradients) of the whole net at rank 0, put together from the stages of
+/// replica 0; empty at other ranks. Called by all.
 [[nodiscard]] std::vector<float> gather_net(PipelineRank& rank,
                                             const PipelineTraining& training,
                                             RankLink& link,

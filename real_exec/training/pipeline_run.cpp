@@ -15,8 +15,8 @@ namespace {
 using detail::append_items;
 using detail::take_items;
 
-/// What a rank sends to rank 0 after a run about each of its rounds.
-struct RoundSummary {
+/// What a rank sends to rank 0 after a run about each of its iterations.
+struct IterationSummary {
   double loss = 0;
   Time started{};
   Time ended{};
@@ -115,76 +115,79 @@ class PipelineRunner {
         rank_(training, graph, plan, link, clock_, options.stop) {}
 
   PipelineRunResult run() {
-    SCHEDLAB_EXPECTS(options_.rounds >= 1, "a run has rounds");
+    SCHEDLAB_EXPECTS(options_.iterations >= 1, "a run has iterations");
     clocks_.sample(link_, clock_);
     std::vector<float> first_gradients;
-    for (std::int64_t round = 0; round < options_.rounds; ++round) {
-      PipelineRank::Round done = rank_.run();
+    for (std::int64_t iteration = 0; iteration < options_.iterations; ++iteration) {
+      PipelineRank::Iteration done = rank_.run();
       summaries_.push_back({.loss = done.loss.loss,
                             .started = done.record.hosts.front().started,
                             .ended = done.record.hosts.back().ended});
       records_.push_back(std::move(done.record));
       if (records_.size() > max_records) records_.erase(records_.begin());
-      if (round == 0 && options_.verified_rounds > 0) {
+      if (iteration == 0 && options_.verified_iterations > 0) {
         first_gradients = gather_net(rank_, training_, link_, true);
       }
-      if (link_.rank() == 0 && options_.observer) options_.observer(round);
+      if (link_.rank() == 0 && options_.observer) options_.observer(iteration);
     }
     clocks_.sample(link_, clock_);
-    gather_rounds();
+    gather_iterations();
     gather_trace();
     gather_memory();
     result_.parameters = gather_net(rank_, training_, link_, false);
     result_.clock_error = clocks_.error();
-    if (link_.rank() == 0 && options_.verified_rounds > 0) verify(first_gradients);
+    if (link_.rank() == 0 && options_.verified_iterations > 0) verify(first_gradients);
     return link_.rank() == 0 ? std::move(result_) : PipelineRunResult{};
   }
 
  private:
   static constexpr std::size_t max_records = 200;  // of which one is kept in the end
 
-  void gather_rounds() {
+  void gather_iterations() {
     std::string mine;
     append_items(mine, summaries_);
     const std::vector<std::string> all = gather_texts(link_, mine);
     if (link_.rank() != 0) return;
-    const auto rounds = static_cast<std::size_t>(options_.rounds);
-    std::vector<Time> started(rounds, Time::max());
-    std::vector<Time> ended(rounds, Time::min());
-    result_.losses.assign(rounds, 0.0);
+    const auto iterations = static_cast<std::size_t>(options_.iterations);
+    std::vector<Time> started(iterations, Time::max());
+    std::vector<Time> ended(iterations, Time::min());
+    result_.losses.assign(iterations, 0.0);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       std::string_view text = all[rank];
-      const auto summaries = take_items<RoundSummary>(text);
-      for (std::size_t i = 0; i < rounds; ++i) {
+      const auto summaries = take_items<IterationSummary>(text);
+      for (std::size_t i = 0; i < iterations; ++i) {
         const auto number = static_cast<int>(rank);
         result_.losses[i] += summaries[i].loss / static_cast<double>(training_.batch);
         started[i] = std::min(started[i], clocks_.at_rank_0(number, summaries[i].started));
         ended[i] = std::max(ended[i], clocks_.at_rank_0(number, summaries[i].ended));
       }
     }
-    for (std::size_t i = 0; i < rounds; ++i) result_.makespans.push_back(ended[i] - started[i]);
+    for (std::size_t i = 0; i < iterations; ++i) result_.makespans.push_back(ended[i] - started[i]);
   }
 
   /// The earlier half warms up memory and caches.
-  [[nodiscard]] std::int64_t median_round() const {
+  [[nodiscard]] std::int64_t median_iteration() const {
     const auto recorded = static_cast<std::int64_t>(records_.size());
-    const std::int64_t first = std::max(options_.rounds / 2, options_.rounds - recorded);
-    std::vector<std::int64_t> rounds(static_cast<std::size_t>(options_.rounds - first));
-    std::iota(rounds.begin(), rounds.end(), first);
-    const auto middle = rounds.begin() + static_cast<std::ptrdiff_t>((rounds.size() - 1) / 2);
-    std::nth_element(rounds.begin(), middle, rounds.end(), [&](std::int64_t a, std::int64_t b) {
-      return result_.makespans[static_cast<std::size_t>(a)] <
-             result_.makespans[static_cast<std::size_t>(b)];
-    });
+    const std::int64_t first = std::max(options_.iterations / 2, options_.iterations - recorded);
+    std::vector<std::int64_t> iterations(static_cast<std::size_t>(options_.iterations - first));
+    std::iota(iterations.begin(), iterations.end(), first);
+    const auto middle =
+        iterations.begin() + static_cast<std::ptrdiff_t>((iterations.size() - 1) / 2);
+    std::nth_element(
+        iterations.begin(), middle, iterations.end(), [&](std::int64_t a, std::int64_t b) {
+          return result_.makespans[static_cast<std::size_t>(a)] <
+                 result_.makespans[static_cast<std::size_t>(b)];
+        });
     return *middle;
   }
 
   void gather_trace() {
-    const std::string chosen =
-        broadcast_text(link_, link_.rank() == 0 ? std::to_string(median_round()) : std::string{});
-    result_.traced_round = std::stoll(chosen);
+    const std::string chosen = broadcast_text(
+        link_, link_.rank() == 0 ? std::to_string(median_iteration()) : std::string{});
+    result_.traced_iteration = std::stoll(chosen);
     const auto place = static_cast<std::size_t>(
-        result_.traced_round - (options_.rounds - static_cast<std::int64_t>(records_.size())));
+        result_.traced_iteration -
+        (options_.iterations - static_cast<std::int64_t>(records_.size())));
     const std::vector<std::string> all = gather_texts(link_, record_text(records_.at(place)));
     if (link_.rank() != 0) return;
     TraceJoin join(clocks_);
@@ -215,14 +218,14 @@ class PipelineRunner {
 
   void verify(const std::vector<float>& first_gradients) {
     UnsplitTraining unsplit(training_);
-    const std::int64_t rounds = std::min(options_.verified_rounds, options_.rounds);
-    for (std::int64_t round = 0; round < rounds; ++round) {
+    const std::int64_t iterations = std::min(options_.verified_iterations, options_.iterations);
+    for (std::int64_t iteration = 0; iteration < iterations; ++iteration) {
       const double loss = unsplit.step();
-      if (round == 0) {
+      if (iteration == 0) {
         result_.gradient_difference =
             gradient_difference(unsplit.stage(), first_gradients, unsplit.gradients());
       }
-      const double apart = std::abs(result_.losses[static_cast<std::size_t>(round)] - loss);
+      const double apart = std::abs(result_.losses[static_cast<std::size_t>(iteration)] - loss);
       result_.loss_difference = std::max(result_.loss_difference, apart / loss);
     }
   }
@@ -233,8 +236,8 @@ class PipelineRunner {
   CpuClock clock_;
   PipelineRank rank_;
   RankClocks clocks_;
-  std::vector<RoundSummary> summaries_;
-  std::vector<RankRecord> records_;  // of the last rounds
+  std::vector<IterationSummary> summaries_;
+  std::vector<RankRecord> records_;  // of the last iterations
   PipelineRunResult result_;
 };
 

@@ -139,13 +139,13 @@ StageOperators layer_operators(const PipelineTraining& training,
 }  // namespace
 
 SampleRange PipelineTraining::samples(std::int64_t step,
-                                      std::uint32_t group,
+                                      std::uint32_t replica,
                                       std::int64_t microbatch) const {
-  const std::vector<std::int64_t> shares = equal_parts(batch, groups);
-  const std::vector<std::int64_t> parts = equal_parts(shares[group], microbatches);
-  const auto before_group =
-      std::accumulate(shares.begin(), shares.begin() + group, std::int64_t{0});
-  const auto before = std::accumulate(parts.begin(), parts.begin() + microbatch, before_group);
+  const std::vector<std::int64_t> shares = equal_parts(batch, replicas);
+  const std::vector<std::int64_t> parts = equal_parts(shares[replica], microbatches);
+  const auto before_replica =
+      std::accumulate(shares.begin(), shares.begin() + replica, std::int64_t{0});
+  const auto before = std::accumulate(parts.begin(), parts.begin() + microbatch, before_replica);
   return {step * batch + before, parts[static_cast<std::size_t>(microbatch)]};
 }
 
@@ -184,8 +184,8 @@ PipelineSpec pipeline_spec(const PipelineTraining& training, const PipelineCosts
                                  .stages = stages});
   }
   spec.profile.labels = Bytes{float_bytes};  // a class is an int32
-  spec.chunks = training.chunks;
-  spec.groups = training.groups;
+  spec.virtual_stages = training.virtual_stages;
+  spec.replicas = training.replicas;
   spec.batch = training.batch;
   spec.microbatches = training.microbatches;
   spec.recompute = training.setting.recompute;

@@ -21,26 +21,26 @@ struct PipelineTraining {
   TrainingSetting setting;
   LabelledSamples data;          ///< that is trained on
   std::uint64_t order_seed = 1;  ///< of the order of samples in each epoch
-  std::uint32_t chunks = 1;
-  std::uint32_t groups = 1;
-  std::int64_t batch = 1;  ///< samples of a round, of all groups together
+  std::uint32_t virtual_stages = 1;
+  std::uint32_t replicas = 1;
+  std::int64_t batch = 1;  ///< samples of an iteration, of all replicas together
   std::int64_t microbatches = 1;
   Compression compression = Compression::none;  ///< of activations and gradients between ranks
   bool by_layer = false;  ///< a task for each layer of a pass; micro-batches must be equal then
 
-  [[nodiscard]] bool equal_microbatches() const { return batch % (groups * microbatches) == 0; }
+  [[nodiscard]] bool equal_microbatches() const { return batch % (replicas * microbatches) == 0; }
   [[nodiscard]] std::uint32_t stage_count() const {
     return static_cast<std::uint32_t>(stages.size());
   }
-  /// Ranks of one group.
-  [[nodiscard]] std::uint32_t pipeline_ranks() const { return stage_count() / chunks; }
-  [[nodiscard]] std::uint32_t ranks() const { return groups * pipeline_ranks(); }
-  [[nodiscard]] std::uint32_t rank_of(std::uint32_t group, std::uint32_t stage) const {
-    return group * pipeline_ranks() + stage % pipeline_ranks();
+  /// Ranks of one replica.
+  [[nodiscard]] std::uint32_t pipeline_ranks() const { return stage_count() / virtual_stages; }
+  [[nodiscard]] std::uint32_t ranks() const { return replicas * pipeline_ranks(); }
+  [[nodiscard]] std::uint32_t rank_of(std::uint32_t replica, std::uint32_t stage) const {
+    return replica * pipeline_ranks() + stage % pipeline_ranks();
   }
-  /// Samples of a micro-batch in round `step`, counted through the whole training.
+  /// Samples of a micro-batch in iteration `step`, counted through the whole training.
   [[nodiscard]] SampleRange samples(std::int64_t step,
-                                    std::uint32_t group,
+                                    std::uint32_t replica,
                                     std::int64_t microbatch) const;
 };
 
@@ -92,9 +92,9 @@ class UnsplitTraining {
  public:
   /// `training` must outlive this.
   explicit UnsplitTraining(const PipelineTraining& training);
-  /// One round; returns the mean loss of its samples.
+  /// One iteration; returns the mean loss of its samples.
   double step();
-  /// Of the last round, in the order of TrainingStage::parameters() of the whole net.
+  /// Of the last iteration, in the order of TrainingStage::parameters() of the whole net.
   [[nodiscard]] const std::vector<float>& gradients() const { return gradients_; }
   [[nodiscard]] TrainingStage& stage() { return stage_; }
 

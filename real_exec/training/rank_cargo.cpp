@@ -20,7 +20,7 @@ RankCargo::RankCargo(const TaskGraph& graph,
       fmt::format(
           "{} messages in the plan, {} in its graph", plan.messages.size(), messages.size()));
   if (messages.size() > static_cast<std::size_t>(link.largest_tag())) {
-    throw InfeasibleError(fmt::format("{} messages in a round, {} has tags for {}",
+    throw InfeasibleError(fmt::format("{} messages in an iteration, {} has tags for {}",
                                       messages.size(),
                                       link.description(),
                                       link.largest_tag()));

@@ -20,8 +20,8 @@ struct MessageCosts {
   Duration receive{0};             ///< the call that begins a receive
 };
 
-/// What a round is made of, each part measured by itself before the training: a median of many
-/// tries. Nothing is taken from a round.
+/// What an iteration is made of, each part measured by itself before the training: a median of many
+/// tries. Nothing is taken from an iteration.
 struct RankCosts {
   PipelineCosts pipeline{};
   Duration latency{0};  ///< this and the next two as in MessageCosts

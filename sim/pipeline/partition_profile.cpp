@@ -85,12 +85,12 @@ PipelineProfile partition_profile(const LayerGraph& graph,
   for (std::size_t i = 0; i < partition.stages.size(); ++i) {
     const PartitionStage& stage = partition.stages[i];
     if (stage.replicas > 1) {
-      throw InfeasibleError(
-          fmt::format("layers \"{}\": stage {} has {} replicas; schedules replicate all stages "
-                      "alike\n  find a partition without replicas, and use data-parallel groups",
-                      graph.name,
-                      i,
-                      stage.replicas));
+      throw InfeasibleError(fmt::format(
+          "layers \"{}\": stage {} has {} replicas; schedules replicate all stages "
+          "alike\n  find a partition without replicas, and use `replicas` of the pipeline",
+          graph.name,
+          i,
+          stage.replicas));
     }
     profile.stages.push_back(stage_profile(graph, times, stage, optimizer_copies));
   }

@@ -18,7 +18,7 @@ namespace schedlab {
 /// `labels`            bytes per sample that the last stage needs.
 /// `optimizer_copies`  bytes of optimizer state per byte of parameters (sgd 0, adam 2).
 /// Errors   InfeasibleError if a stage has replicas: in schedules all stages are replicated alike,
-///          as data-parallel groups.
+///          as data-parallel replicas.
 [[nodiscard]] PipelineProfile partition_profile(const LayerGraph& graph,
                                                 const IdVector<LayerId, LayerTimes>& times,
                                                 const Partition& partition,

@@ -60,7 +60,7 @@ PipelineRanks pipeline_ranks(const TaskGraph& graph) {
     ranks.tensor_parallel = static_cast<std::uint32_t>(parts.size());
     break;
   }
-  ranks.groups = lines / ranks.tensor_parallel;
+  ranks.replicas = lines / ranks.tensor_parallel;
   if (lines > 0) ranks.places = std::max(graph.rank_count() / lines, 1U);
   return ranks;
 }

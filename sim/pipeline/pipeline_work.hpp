@@ -12,10 +12,10 @@
 namespace schedlab {
 
 /// What a task of a pipeline's graph does. Such a graph tags every task with its stage
-/// (Tags::stage, in the order of the model), its micro-batch (Tags::microbatch; -1: all of a round)
-/// and its work (Tags::step); TaskGraph::rank says where it runs (PipelineRanks). Where several
-/// ranks share a stage (tensor parallelism) each has its part of every pass, and the collectives
-/// that join the parts are tasks of the pass.
+/// (Tags::stage, in the order of the model), its micro-batch (Tags::microbatch; -1: all of an
+/// iteration) and its work (Tags::step); TaskGraph::rank says where it runs (PipelineRanks). Where
+/// several ranks share a stage (tensor parallelism) each has its part of every pass, and the
+/// collectives that join the parts are tasks of the pass.
 enum class PipelineWork : std::uint8_t {
   labels,              ///< the first stage reads labels, which go to the last
   receive_activation,  ///< decompresses it
@@ -26,7 +26,7 @@ enum class PipelineWork : std::uint8_t {
   backward_data,
   send_gradient,
   backward_weight,
-  all_reduce,  ///< of gradients over data-parallel groups, or over stages with tied parameters
+  all_reduce,  ///< of gradients over data-parallel replicas, or over stages with tied parameters
   update,
 };
 inline constexpr std::size_t pipeline_work_count = 11;
@@ -38,18 +38,18 @@ inline constexpr std::size_t pipeline_work_count = 11;
 [[nodiscard]] std::optional<PipelineWork> pipeline_work(const Tags& tags);
 [[nodiscard]] Tags pipeline_tags(std::uint32_t stage, std::int64_t microbatch, PipelineWork work);
 
-/// Who is where: rank = (group x places + stage modulo places) x tensor_parallel + lane, so that
-/// the ranks that share a stage are neighbours, and those of a data-parallel group too.
+/// Who is where: rank = (replica x places + stage modulo places) x tensor_parallel + lane, so that
+/// the ranks that share a stage are neighbours, and those of a data-parallel replica too.
 struct PipelineRanks {
-  std::uint32_t groups = 0;           ///< data-parallel; 0: the graph is no pipeline
-  std::uint32_t places = 1;           ///< of a group, each with tensor_parallel ranks
+  std::uint32_t replicas = 0;         ///< data-parallel; 0: the graph is no pipeline
+  std::uint32_t places = 1;           ///< of a replica, each with tensor_parallel ranks
   std::uint32_t tensor_parallel = 1;  ///< ranks that share a stage
 
-  /// Which of its group's places.
+  /// Which of its replica's places.
   [[nodiscard]] std::uint32_t place(std::uint32_t rank) const {
     return rank / tensor_parallel % places;
   }
-  /// Ranks of one lane of a group pass micro-batches on to each other: a line. Which one is it?
+  /// Ranks of one lane of a replica pass micro-batches on to each other: a line. Which one is it?
   [[nodiscard]] std::uint32_t line(std::uint32_t rank) const {
     return rank / tensor_parallel / places * tensor_parallel + rank % tensor_parallel;
   }

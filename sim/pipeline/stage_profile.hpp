@@ -27,7 +27,7 @@ struct StageProfile {
   PassCost backward_data{};    ///< the gradient of the stage's input
   PassCost backward_weight{};  ///< the gradients of its parameters, added to those of the
                                ///< micro-batches before
-  Duration update{0};          ///< of its parameters, once a round
+  Duration update{0};          ///< of its parameters, once an iteration
   Bytes parameters{};          ///< weights; their gradients are as large
   Bytes optimizer_state{};
   /// Per sample, held from the forward pass to the last backward pass, the stage's input included.

@@ -347,7 +347,7 @@ void Summarizer::fill_shares(const Trace& trace, Summary& summary) const {
 
 void Summarizer::fill_pipeline(const Problem& problem, const Trace& trace, Summary& summary) const {
   const PipelineRanks of = pipeline_ranks(problem.graph);
-  if (of.groups == 0) return;
+  if (of.replicas == 0) return;
   double work = 0;
   for (const TaskSpan& span : trace.tasks) {
     const auto what = pipeline_work(problem.graph.tags(span.task));

@@ -46,8 +46,8 @@ struct Summary {
   /// Bubble of a pipeline (sim/pipeline/pipeline_work.hpp): share of the makespan in which a rank
   /// works on no pass and no update, mean of the ranks. Sums over ranks do not count as work.
   std::optional<double> bubble_share{};
-  /// Likewise, of each rank of a group the peak memory, the largest of all groups. With one chunk
-  /// these are the stages.
+  /// Likewise, of each rank of a replica the peak memory, the largest of all replicas. With one
+  /// virtual stage these are the stages.
   std::vector<Bytes> stage_peak_memory{};
   LowerBounds bounds;
   double gap = 0;  ///< makespan over the largest lower bound; 1 is optimal, 0 if there is no bound

@@ -44,7 +44,7 @@ int start_ranks(const ExecuteOptions& options, const Terminal& terminal) {
       "execute", options.spec, "--device", "mpi", "--out", options.out};
   if (options.overwrite) arguments.emplace_back("--overwrite");
   if (options.json) arguments.emplace_back("--json");
-  const std::uint32_t ranks = spec.training.groups * (stages / spec.training.chunks);
+  const std::uint32_t ranks = spec.training.replicas * (stages / spec.training.virtual_stages);
   return run_on_ranks(ranks, arguments, terminal);
 }
 
@@ -58,12 +58,13 @@ int train(const ExecuteOptions& options, RankLink& link, const Terminal& termina
   });
   if (!agreed) return exit_usage;
   const ResolvedTraining resolved = resolve_training(*spec, link);
-  const PipelineRunResult run = run_pipeline(
-      resolved.training,
-      resolved.graph,
-      resolved.plan,
-      link,
-      {.rounds = spec->rounds, .verified_rounds = spec->verified_rounds, .stop = terminal.stop});
+  const PipelineRunResult run = run_pipeline(resolved.training,
+                                             resolved.graph,
+                                             resolved.plan,
+                                             link,
+                                             {.iterations = spec->iterations,
+                                              .verified_iterations = spec->verified_iterations,
+                                              .stop = terminal.stop});
   if (link.rank() != 0) return exit_done;
   TrainingResults results{.spec = *spec, .resolved = resolved, .run = run};
   results.library = link.description();

@@ -18,7 +18,7 @@ constexpr std::uint32_t measuring_visits = 20;  // assumed: enough for a median
 /// The layers as the partitioner sees them: exact bytes, and times if they are measured.
 LayerGraph layer_graph(const PipelineTraining& whole, bool measured) {
   PipelineTraining single = whole;
-  single.chunks = 1;
+  single.virtual_stages = 1;
   single.by_layer = false;
   single.stages = layer_ranges(std::vector<std::int64_t>(whole.net.layers.size(), std::int64_t{1}));
   PipelineCosts costs;

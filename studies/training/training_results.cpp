@@ -33,7 +33,7 @@ std::string title_of(const TrainingResults& results) {
                      results.resolved.training.ranks());
 }
 
-/// Makespans of the later half of the rounds, rising: the earlier half warms up.
+/// Makespans of the later half of the iterations, rising: the earlier half warms up.
 std::vector<Duration> warm_makespans(const PipelineRunResult& run) {
   std::vector<Duration> later(
       run.makespans.begin() + static_cast<std::ptrdiff_t>(run.makespans.size() / 2),
@@ -43,7 +43,7 @@ std::vector<Duration> warm_makespans(const PipelineRunResult& run) {
 }
 
 std::string losses_csv(const PipelineRunResult& run) {
-  std::string csv = "round,loss,makespan_us\n";
+  std::string csv = "iteration,loss,makespan_us\n";
   for (std::size_t i = 0; i < run.losses.size(); ++i) {
     csv += fmt::format("{},{:.9g},{:.3f}\n", i, run.losses[i], to_us(run.makespans[i]));
   }
@@ -112,7 +112,7 @@ Fields<TravellingLink> link_fields() {
        [](const L& l) { return to_us(l.part.link_cost().unpack.of(l.part.samples())); }}};
 }
 
-/// The tasks of one work and stage: sums of their times, predicted and in the traced round.
+/// The tasks of one work and stage: sums of their times, predicted and in the traced iteration.
 struct WorkTimes {
   std::int32_t stage = 0;
   PipelineWork work{};
@@ -152,19 +152,19 @@ Fields<WorkTimes> work_fields() {
 
 Fields<PipelineTraining> pipeline_fields() {
   using P = PipelineTraining;
-  return {{"groups", &P::groups},
-          {"chunks", &P::chunks},
+  return {{"replicas", &P::replicas},
+          {"virtual_stages", &P::virtual_stages},
           {"microbatches", &P::microbatches},
           {"batch", &P::batch}};
 }
 
 Fields<TrainingResults> run_fields() {
   using R = TrainingResults;
-  return {{"rounds", [](const R& r) { return r.run.losses.size(); }},
+  return {{"iterations", [](const R& r) { return r.run.losses.size(); }},
           {"first_loss", [](const R& r) { return r.run.losses.front(); }},
           {"last_loss", [](const R& r) { return r.run.losses.back(); }},
           {"test_accuracy", &R::test_accuracy},
-          {"verified_rounds", [](const R& r) { return r.spec.verified_rounds; }},
+          {"verified_iterations", [](const R& r) { return r.spec.verified_iterations; }},
           {"gradient_difference", [](const R& r) { return r.run.gradient_difference; }},
           {"loss_difference", [](const R& r) { return r.run.loss_difference; }},
           {"same_as_unsplit", &R::same_as_unsplit}};
@@ -284,37 +284,38 @@ std::string training_results_text(const TrainingResults& results,
     cuts.push_back(fmt::format("{}", range.last - range.first));
   }
   std::string text = fmt::format(
-      "{} ({})\n  {} groups of {} stages with {} layers{}, {} micro-batches of a batch of {}\n"
-      "  {} rounds: loss {:.4f} to {:.4f}, {:.2f} % of {} test samples right\n",
+      "{} ({})\n  {} replicas of {} stages with {} layers{}, {} micro-batches of a batch of {}\n"
+      "  {} iterations: loss {:.4f} to {:.4f}, {:.2f} % of {} test samples right\n",
       title_of(results),
       results.library,
-      training.groups,
+      training.replicas,
       training.stage_count(),
       fmt::join(cuts, " + "),
       !results.resolved.cut_by_time ? ""
       : results.spec.balance_memory ? " (cut so that memory balances)"
                                     : " (cut by measured times)",
-      training.microbatches * training.groups,
+      training.microbatches * training.replicas,
       training.batch,
       results.run.losses.size(),
       results.run.losses.front(),
       results.run.losses.back(),
       100 * results.test_accuracy,
       results.spec.test.size());
-  if (results.spec.verified_rounds > 0) {
+  if (results.spec.verified_iterations > 0) {
     text += fmt::format(
-        "  against the unsplit net{}: gradients of the first round differ by {:.1e}, losses of {} "
-        "rounds by {:.1e}\n",
+        "  against the unsplit net{}: gradients of the first iteration differ by {:.1e}, losses of "
+        "{} "
+        "iterations by {:.1e}\n",
         results.lossy()
             ? fmt::format(" (messages lose precision, {})", to_string(training.compression))
             : std::string{},
         results.run.gradient_difference,
-        results.spec.verified_rounds,
+        results.spec.verified_iterations,
         results.run.loss_difference);
   }
   const double measured = to_us(results.makespan());
   text += fmt::format(
-      "  makespan of a round {:.0f} us ({:.0f} to {:.0f}), predicted {:.0f} us ({:+.1f} %)\n",
+      "  makespan of an iteration {:.0f} us ({:.0f} to {:.0f}), predicted {:.0f} us ({:+.1f} %)\n",
       measured,
       to_us(later.front()),
       to_us(later.back()),
@@ -322,7 +323,8 @@ std::string training_results_text(const TrainingResults& results,
       100 * (to_us(results.prediction()) - measured) / measured);
   if (training.ranks() > results.cores) {
     text += fmt::format(
-        "  {} ranks share {} cores: with a core for each a round is predicted to take {:.0f} us\n",
+        "  {} ranks share {} cores: with a core for each an iteration is predicted to take {:.0f} "
+        "us\n",
         training.ranks(),
         results.cores,
         to_us(results.predicted.makespan()));

@@ -23,7 +23,7 @@ struct TrainingResults {
   std::uint32_t cores = 1;  ///< of this computer, for its ranks
   double test_accuracy = 0;
 
-  /// Largest relative differences that count as the same: gradients of the first round of any
+  /// Largest relative differences that count as the same: gradients of the first iteration of any
   /// layer, losses of the verified rounds. fp32 rounds sums of unlike order apart by some 1e-7.
   static constexpr double gradient_tolerance = 1e-5;
   static constexpr double loss_tolerance = 1e-3;
@@ -36,7 +36,7 @@ struct TrainingResults {
   }
   /// Median of the later half of the rounds.
   [[nodiscard]] Duration makespan() const;
-  /// All work of a round, shared by the cores: no schedule is faster than that.
+  /// All work of an iteration, shared by the cores: no schedule is faster than that.
   [[nodiscard]] Duration work_per_core() const;
   /// The simulated makespan, or the work per core where ranks share cores and that is longer.
   [[nodiscard]] Duration prediction() const;

@@ -90,8 +90,8 @@ class TrainingReader {
     PipelineTraining& training = spec_.training;
     training.batch = root_.at("batch");
     training.microbatches = root_.value("microbatches", std::int64_t{1});
-    training.groups = root_.value("groups", 1U);
-    training.chunks = root_.value("chunks", 1U);
+    training.replicas = root_.value("replicas", 1U);
+    training.virtual_stages = root_.value("virtual_stages", 1U);
     const auto seed = root_.value("seed", std::uint64_t{1});
     training.order_seed = seed;
     training.setting.seed = seed;
@@ -107,21 +107,22 @@ class TrainingReader {
       optimizer.kind = json.at("kind") == "adam" ? Optimizer::adam : Optimizer::sgd;
       optimizer.learning_rate = json.at("learning_rate");
     }
-    spec_.rounds = root_.value("rounds", std::int64_t{20});
-    spec_.verified_rounds = std::min(spec_.rounds, root_.value("verified_rounds", std::int64_t{1}));
-    if (training.batch / training.groups < training.microbatches) {
+    spec_.iterations = root_.value("iterations", std::int64_t{20});
+    spec_.verified_iterations =
+        std::min(spec_.iterations, root_.value("verified_iterations", std::int64_t{1}));
+    if (training.batch / training.replicas < training.microbatches) {
       reject("/batch",
              fmt::format("{}", training.batch),
-             fmt::format("at least {}, one sample for each of {} micro-batches of {} groups",
-                         training.groups * training.microbatches,
+             fmt::format("at least {}, one sample for each of {} micro-batches of {} replicas",
+                         training.replicas * training.microbatches,
                          training.microbatches,
-                         training.groups));
+                         training.replicas));
     }
     if (training.by_layer && !training.equal_microbatches()) {
       reject("/batch",
              fmt::format("{}", training.batch),
              fmt::format("a multiple of {}: passes by layer need equal micro-batches",
-                         training.groups * training.microbatches));
+                         training.replicas * training.microbatches));
     }
   }
 
@@ -160,7 +161,7 @@ class TrainingReader {
     spec_.memory_limit =
         Bytes{static_cast<std::int64_t>(mib * root_.value("memory_limit_mib", 0.0))};
     const auto layers = static_cast<std::int64_t>(spec_.training.net.layers.size());
-    const std::uint32_t chunks = spec_.training.chunks;
+    const std::uint32_t virtual_stages = spec_.training.virtual_stages;
     if (!root_.contains("stages")) return;
     const Json& json = root_.at("stages");
     if (json.is_number()) {
@@ -178,9 +179,9 @@ class TrainingReader {
       }
       spec_.stage_count = static_cast<std::uint32_t>(spec_.layers_per_stage.size());
     }
-    if (*spec_.stage_count % chunks != 0) {
-      reject("/chunks",
-             fmt::format("{}", chunks),
+    if (*spec_.stage_count % virtual_stages != 0) {
+      reject("/virtual_stages",
+             fmt::format("{}", virtual_stages),
              fmt::format("a divisor of the {} stages", *spec_.stage_count));
     }
   }
@@ -225,7 +226,7 @@ class TrainingReader {
 
 std::optional<std::uint32_t> TrainingSpec::ranks() const {
   if (!stage_count) return std::nullopt;
-  return training.groups * (*stage_count / training.chunks);
+  return training.replicas * (*stage_count / training.virtual_stages);
 }
 
 TrainingSpec parse_training_spec(const std::string& text,
@@ -255,17 +256,18 @@ std::uint32_t stages_for_ranks(const TrainingSpec& spec, std::uint32_t ranks) {
   }
   if (needed && ranks != 0 && ranks != *needed) {
     reject(fmt::format("{}", ranks),
-           fmt::format("{}: {} groups of {} stages, {} on each rank",
+           fmt::format("{}: {} replicas of {} stages, {} on each rank",
                        *needed,
-                       training.groups,
+                       training.replicas,
                        *spec.stage_count,
-                       training.chunks));
+                       training.virtual_stages));
   }
   if (needed) return *spec.stage_count;
-  if (ranks % training.groups != 0) {
-    reject(fmt::format("{}", ranks), fmt::format("a multiple of the {} groups", training.groups));
+  if (ranks % training.replicas != 0) {
+    reject(fmt::format("{}", ranks),
+           fmt::format("a multiple of the {} replicas", training.replicas));
   }
-  const std::uint32_t stages = ranks / training.groups * training.chunks;
+  const std::uint32_t stages = ranks / training.replicas * training.virtual_stages;
   if (stages > training.net.layers.size()) {
     reject(fmt::format("{}", ranks),
            fmt::format("at most {} stages, one layer in each; this would be {}",

@@ -22,8 +22,8 @@ struct TrainingSpec {
   /// All but the stages, whose number and layers may be open; `data` is what is trained on.
   PipelineTraining training;
   LabelledSamples test;  ///< every fifth sample; never trained on
-  std::int64_t rounds = 1;
-  std::int64_t verified_rounds = 1;
+  std::int64_t iterations = 1;
+  std::int64_t verified_iterations = 1;
   /// Layers of each stage; empty: `stage_count` stages, cut where their times or memory balance.
   std::vector<std::int64_t> layers_per_stage;
   std::optional<std::uint32_t> stage_count;  ///< nullopt: as many as there are ranks for
@@ -32,7 +32,7 @@ struct TrainingSpec {
   std::string policy;
   std::map<std::string, OptionValue> policy_options;
 
-  /// Ranks that it needs; nullopt: any multiple of the groups will do.
+  /// Ranks that it needs; nullopt: any multiple of the replicas will do.
   [[nodiscard]] std::optional<std::uint32_t> ranks() const;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using Json = schema::Json;
 
-constexpr std::int64_t largest_size = 1'000'000;  // assumed: of units, samples, rounds
+constexpr std::int64_t largest_size = 1'000'000;  // assumed: of units, samples, iterations
 
 /// A layer of one kind: what belongs to it, and what all have.
 Json layer(const char* kind,
@@ -135,13 +135,14 @@ std::string training_spec_schema() {
                   {"layers", layers()},
                   {"optimizer", optimizer},
                   {"batch",
-                   schema::integer(1, largest_size, "samples of a round, of all groups together")},
+                   schema::integer(
+                       1, largest_size, "samples of an iteration, of all replicas together")},
                   {"microbatches",
-                   schema::integer(1, largest_size, "of each group, as equal as possible; 1")},
-                  {"groups",
+                   schema::integer(1, largest_size, "of each replica, as equal as possible; 1")},
+                  {"replicas",
                    schema::integer(1, 100'000, "data parallel, each a pipeline of its own; 1")},
                   {"stages", stages},
-                  {"chunks", schema::integer(1, 4096, "stages on each rank; 1")},
+                  {"virtual_stages", schema::integer(1, 4096, "stages on each rank; 1")},
                   {"balance",
                    {{"enum", {"time", "memory"}},
                     {"description",
@@ -167,8 +168,8 @@ std::string training_spec_schema() {
                   {"recompute",
                    schema::flag(
                        "keep only what goes into a stage, and make the rest again; false")},
-                  {"rounds", schema::integer(1, largest_size, "updates of the parameters; 20")},
-                  {"verified_rounds",
+                  {"iterations", schema::integer(1, largest_size, "updates of the parameters; 20")},
+                  {"verified_iterations",
                    schema::integer(
                        0, largest_size, "trained as a whole net too, by rank 0, and compared; 1")},
                   {"seed",

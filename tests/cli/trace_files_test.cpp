@@ -126,7 +126,7 @@ void simulate_all(Traces& traces) {
         traces.simulate(
             fmt::format("{}_{}_{}", policy, launch, groups),
             fmt::format(
-                R"({{"workload": {{"kind": "gpt_pipeline", "stages": 3, "microbatches": 4, "groups": {}, "blocks": 6}},
+                R"({{"workload": {{"kind": "gpt_pipeline", "stages": 3, "microbatches": 4, "replicas": {}, "blocks": 6}},
               "machine": "h200", "policy": "{}", "launch": "{}"}})",
                 groups,
                 policy,

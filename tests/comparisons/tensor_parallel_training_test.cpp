@@ -25,7 +25,7 @@ using testing::Errors;
 using testing::TrainingRun;
 
 /// Megatron's GPT in fp16 as eager code runs it, 1F1B, gradients summed at the end.
-TaskGraph training_round(const TrainingRun& run) {
+TaskGraph training_iteration(const TrainingRun& run) {
   return make_workload("gpt_pipeline",
                        {{"blocks", run.layers},
                         {"hidden", run.hidden},
@@ -40,7 +40,7 @@ TaskGraph training_round(const TrainingRun& run) {
                         {"samples", run.samples},
                         {"microbatches", run.microbatches()},
                         {"stages", run.stages},
-                        {"groups", run.data_parallel},
+                        {"replicas", run.data_parallel},
                         {"tensor_parallel", run.tensor_parallel}});
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("GPT on A100 with tensor parallelism: predicted from the data sheet") 
   std::vector<std::map<Degrees, Errors>> by_degrees(hosts.size());
   std::vector<Errors> all(hosts.size());
   for (const TrainingRun& run : runs) {
-    const TaskGraph graph = training_round(run);
+    const TaskGraph graph = training_iteration(run);
     for (std::size_t host = 0; host < hosts.size(); ++host) {
       const double predicted = predicted_ms(graph, hosts[host].second);
       by_degrees[host][{run.tensor_parallel, run.data_parallel, run.stages}].add(predicted,
@@ -110,7 +110,7 @@ struct PublishedRun {
   std::int64_t hidden;
   std::int64_t heads;
   std::int64_t stages;
-  std::int64_t chunks;  ///< of each rank
+  std::int64_t virtual_stages;  ///< of each rank
   std::int64_t batch;
   std::int64_t samples;
   double full;
@@ -119,7 +119,7 @@ struct PublishedRun {
 
 double predicted_seconds(const PublishedRun& run, bool present) {
   // The embedding goes with the first blocks, the classifier with the last ones.
-  const std::int64_t parts = run.stages * run.chunks;
+  const std::int64_t parts = run.stages * run.virtual_stages;
   std::string layers = fmt::format("{}", run.blocks / parts + (parts == 1 ? 4 : 2));
   for (std::int64_t i = 1; i < parts; ++i) {
     layers += fmt::format(",{}", run.blocks / parts + (i + 1 == parts ? 2 : 0));
@@ -138,7 +138,7 @@ double predicted_seconds(const PublishedRun& run, bool present) {
                                          {"samples", run.samples},
                                          {"microbatches", run.batch / run.samples},
                                          {"layers_per_stage", layers},
-                                         {"chunks", run.chunks},
+                                         {"virtual_stages", run.virtual_stages},
                                          {"tensor_parallel", std::int64_t{8}},
                                          {"sequence_parallel", present},
                                          {"recompute", !present}});
@@ -147,7 +147,7 @@ double predicted_seconds(const PublishedRun& run, bool present) {
   const CostTable costs{graph, platform, *make_cost_model("tiled_gemm")};
   const Problem problem{graph, platform, costs};
   const auto policy =
-      make_policy(run.chunks > 1 ? "pipeline_interleaved_1f1b" : "pipeline_1f1b", {});
+      make_policy(run.virtual_stages > 1 ? "pipeline_interleaved_1f1b" : "pipeline_1f1b", {});
   return to_us(simulate(problem, policy->plan(problem)).makespan()) / 1e6;
 }
 

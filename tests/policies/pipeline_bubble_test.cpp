@@ -79,15 +79,16 @@ TEST_CASE("where all passes are equal ZB-H1 has a third of the bubble of 1F1B") 
   CHECK(3 * bubble(zb, 8, 3us) == bubble(plain, 8, 3us));  // 3 us and 9 us
 }
 
-TEST_CASE("interleaving divides the bubble of 1F1B by the number of chunks") {
-  // 4 ranks; a chunk is a c-th of a rank's 36 us, so the bubble is 3 x 36 us / c.
-  for (const std::uint32_t chunks : {1U, 2U, 3U, 4U}) {
+TEST_CASE("interleaving divides the bubble of 1F1B by the number of virtual_stages") {
+  // 4 ranks; a virtual stage is a c-th of a rank's 36 us, so the bubble is 3 x 36 us / c.
+  for (const std::uint32_t virtual_stages : {1U, 2U, 3U, 4U}) {
     for (const std::int64_t microbatches : {4, 5, 8, 11}) {
-      CAPTURE(chunks);
+      CAPTURE(virtual_stages);
       CAPTURE(microbatches);
-      const Duration chunk = 36us / static_cast<std::int64_t>(chunks);
-      PipelineSpec spec = with_times(4 * chunks, microbatches, {chunk / 3, chunk / 3, chunk / 3});
-      spec.chunks = chunks;
+      const Duration chunk = 36us / static_cast<std::int64_t>(virtual_stages);
+      PipelineSpec spec =
+          with_times(4 * virtual_stages, microbatches, {chunk / 3, chunk / 3, chunk / 3});
+      spec.virtual_stages = virtual_stages;
       const PipelineRun run{spec, "pipeline_interleaved_1f1b"};
       CHECK(bubble(run, microbatches, 36us) == 3 * chunk);
     }
@@ -102,10 +103,10 @@ TEST_CASE("every schedule is sound and does each pass once, also with fewer micr
         CAPTURE(stages);
         CAPTURE(microbatches);
         PipelineSpec spec = with_times(stages, microbatches, {3us, 4us, 2us});
-        if (policy == "pipeline_interleaved_1f1b" && stages == 6) spec.chunks = 3;
+        if (policy == "pipeline_interleaved_1f1b" && stages == 6) spec.virtual_stages = 3;
         const PipelineRun run{spec, policy};
         CHECK(run.trace.tasks.size() == stages * (3 * static_cast<std::size_t>(microbatches) + 1));
-        CHECK(run.trace.makespan() >= (microbatches * 9us) * spec.chunks);
+        CHECK(run.trace.makespan() >= (microbatches * 9us) * spec.virtual_stages);
       }
     }
   }

@@ -79,10 +79,10 @@ TEST_CASE("micro-batches are as equal as possible and cost what their samples co
   CHECK_THROWS_AS(static_cast<void>(pipeline_graph(spec)), InfeasibleError);
 }
 
-TEST_CASE("groups share a batch as equally as possible") {
+TEST_CASE("replicas share a batch as equally as possible") {
   // 7 samples: 4 and 3, in 2 micro-batches each: 2 + 2 and 2 + 1.
   PipelineSpec spec = equal_pipeline(1, 2);
-  spec.groups = 2;
+  spec.replicas = 2;
   spec.batch = 7;
   spec.profile.stages[0].forward = {.fixed = 0us, .per_sample = 1us};
   const PipelineRun run{spec, "pipeline_flush"};
@@ -146,7 +146,7 @@ TEST_CASE("packing takes its link's time on both ends, and not within a rank") {
   // 3 us of each stage; each way 1 + 1 us, 1000 bytes at 1 GB/s, 3 us.
   CHECK(run.trace.makespan() == 6us + 2 * (2us + 1us + 3us));
   CHECK(bytes_sent(run.plan) == 2 * 1000);
-  spec.chunks = 2;  // both stages on one rank
+  spec.virtual_stages = 2;  // both stages on one rank
   const NetworkRun alone{spec, "pipeline_flush"};
   CHECK(alone.trace.makespan() == 6us);
   CHECK(alone.graph.task_count() == 2 * 4);  // forward, both backward passes, update
@@ -181,13 +181,15 @@ TEST_CASE("no schedule of one chunk is stuck with blocking calls, though no mess
   }
 }
 
-TEST_CASE("with chunks a ring of three ranks is stuck in blocking calls, and the checker says so") {
-  // Each sends its first chunk's micro-batches on; rank 0 takes none of rank 2's before it has sent
-  // all of its own, and two ranks hold one message each.
+TEST_CASE(
+    "with virtual_stages a ring of three ranks is stuck in blocking calls, and the checker says "
+    "so") {
+  // Each sends its first virtual stage's micro-batches on; rank 0 takes none of rank 2's before it
+  // has sent all of its own, and two ranks hold one message each.
   const auto findings = [](const char* policy, std::uint32_t ranks, std::int64_t microbatches) {
     PipelineSpec spec = equal_pipeline(2 * ranks, microbatches);
     spec.profile.links = chain_links(2 * ranks, 1000_B);
-    spec.chunks = 2;
+    spec.virtual_stages = 2;
     const TaskGraph graph = pipeline_graph(spec);
     const Platform platform = slow_network(ranks);
     const CostTable costs{graph, platform, *make_cost_model("roofline")};
@@ -243,25 +245,26 @@ TEST_CASE("ranks that send to each other under 1F1B send and receive at once") {
   CHECK(run.trace.makespan() == 16us);
 }
 
-TEST_CASE("gradients are summed over groups, with overlap as soon as a chunk has them") {
+TEST_CASE("gradients are summed over replicas, with overlap as soon as a chunk has them") {
   PipelineSpec spec = equal_pipeline(4, 4);
-  spec.chunks = 2;
-  spec.groups = 2;
+  spec.virtual_stages = 2;
+  spec.replicas = 2;
   spec.batch = 8;
   for (StageProfile& stage : spec.profile.stages) stage.parameters = 1000_B;
   const NetworkRun overlapped{spec, "pipeline_interleaved_1f1b"};
   const NetworkRun after{
       spec, "pipeline_interleaved_1f1b", {{"gradient_sums", std::string{"after_passes"}}}};
   CHECK(overlapped.graph.collectives().size() == 4);
-  // Ring of 2: 2 x 1/2 x 1000 bytes at 1 GB/s = 1 us. Afterwards both chunks' sums follow each
-  // other; overlapped only that of the chunk which ends last is left.
+  // Ring of 2: 2 x 1/2 x 1000 bytes at 1 GB/s = 1 us. Afterwards both virtual stages' sums follow
+  // each other; overlapped only that of the virtual stage which ends last is left.
   CHECK(after.trace.makespan() - overlapped.trace.makespan() == 1us);
 }
 
 TEST_CASE("sums before sending add up along the stages, others go on side by side") {
-  // 3 stages of 2 groups. Each sum takes 1 us; the way of the last gradient back passes all three.
+  // 3 stages of 2 replicas. Each sum takes 1 us; the way of the last gradient back passes all
+  // three.
   PipelineSpec spec = equal_pipeline(3, 2);
-  spec.groups = 2;
+  spec.replicas = 2;
   spec.batch = 4;
   for (StageProfile& stage : spec.profile.stages) stage.parameters = 1000_B;
   const auto makespan = [&](const char* sums) {
@@ -281,10 +284,10 @@ TEST_CASE("tied parameters are summed over their stages, at the end of backward"
   REQUIRE(alone.graph.collectives().size() == 1);
   CHECK(alone.graph.collectives().spec(CollectiveId{0}).bytes == 1000_B);
   CHECK(alone.graph.collectives().tasks(CollectiveId{0}).size() == 2);
-  spec.groups = 2;
+  spec.replicas = 2;
   spec.batch = 4;
   const NetworkRun grouped{spec, "pipeline_flush"};
-  // A sum for each stage over 2 groups, without what is tied, and one for what is, over 4 ranks.
+  // A sum for each stage over 2 replicas, without what is tied, and one for what is, over 4 ranks.
   REQUIRE(grouped.graph.collectives().size() == 4);
   CHECK(grouped.graph.collectives().spec(CollectiveId{0}).bytes == 2000_B);
   CHECK(grouped.graph.collectives().spec(CollectiveId{1}).bytes == 3000_B);
@@ -313,9 +316,10 @@ TEST_CASE("graphs that are no pipeline are refused with the way out") {
   }
 }
 
-TEST_CASE("policies for one stage a rank refuse several chunks and name the one that does not") {
+TEST_CASE(
+    "policies for one stage a rank refuse several virtual_stages and name the one that does not") {
   PipelineSpec spec = equal_pipeline(4, 4);
-  spec.chunks = 2;
+  spec.virtual_stages = 2;
   for (const char* policy : {"pipeline_1f1b", "pipeline_zb_h1"}) {
     CHECK_THROWS_AS((PipelineRun{spec, policy}), InfeasibleError);
   }

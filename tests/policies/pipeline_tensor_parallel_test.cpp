@@ -58,7 +58,7 @@ std::size_t joins_of(const Layer& layer, LayerPass pass, CollectiveOp op) {
       }));
 }
 
-/// A round of that GPT on H200s.
+/// An iteration of that GPT on H200s.
 struct GptRun {
   TaskGraph graph;
   Platform platform = load_machine("h200").platform;
@@ -159,14 +159,14 @@ TEST_CASE("sequence parallelism scatters and gathers what was summed, and keeps 
   CHECK(block.activation.count() == state / 4);
 }
 
-TEST_CASE("ranks that share a stage are neighbours, and sums go over equal parts of all groups") {
+TEST_CASE("ranks that share a stage are neighbours, and sums go over equal parts of all replicas") {
   const GptRun run({{"stages", std::int64_t{2}},
-                    {"groups", std::int64_t{2}},
+                    {"replicas", std::int64_t{2}},
                     {"tensor_parallel", std::int64_t{4}},
                     {"microbatches", std::int64_t{2}}});
   REQUIRE(run.graph.rank_count() == 16);
   const PipelineRanks ranks = pipeline_ranks(run.graph);
-  CHECK(ranks == PipelineRanks{.groups = 2, .places = 2, .tensor_parallel = 4});
+  CHECK(ranks == PipelineRanks{.replicas = 2, .places = 2, .tensor_parallel = 4});
   std::set<std::vector<std::uint32_t>> within;
   std::set<std::vector<std::uint32_t>> between;
   for (const CollectiveId id : run.graph.collectives().ids()) {
@@ -189,7 +189,8 @@ TEST_CASE("ranks that share a stage are neighbours, and sums go over equal parts
   CHECK(between.size() == 8 + 4);
 }
 
-TEST_CASE("without a pipeline a round takes one rank's kernels and the collectives, one by one") {
+TEST_CASE(
+    "without a pipeline an iteration takes one rank's kernels and the collectives, one by one") {
   for (const bool sequence_parallel : {false, true}) {
     GptRun run({{"stages", std::int64_t{1}},
                 {"tensor_parallel", std::int64_t{2}},
@@ -223,7 +224,7 @@ TEST_CASE("every schedule runs with shared stages, and shares memory") {
         const GptRun run({{"stages", std::int64_t{2}},
                           {"tensor_parallel", ranks},
                           {"microbatches", std::int64_t{4}},
-                          {"groups", std::int64_t{2}}},
+                          {"replicas", std::int64_t{2}}},
                          policy,
                          {{"transfers", transfers}});
         Bytes most{};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/error.hpp"
 #include "workloads/entry_options.hpp"
+#include "workloads/pipeline/iteration_options.hpp"
 #include "workloads/pipeline/layer_workloads.hpp"
 #include "workloads/pipeline/layered_pipeline.hpp"
 #include "workloads/pipeline/partition_file_json.hpp"
-#include "workloads/pipeline/round_options.hpp"
 #include "workloads/workload_entries.hpp"
 
 #include <fmt/format.h>
@@ -36,8 +36,8 @@ std::vector<OptionSpec> layered_options(const LayerWorkload& model) {
                      .doc = "Layers of each stage, \"3,4,2\", instead of `stages`."});
   options.push_back({.name = "partition_path",
                      .default_value = std::string{},
-                     .doc = "partition.json of the verb partition: stages, and as many groups as "
-                            "they have replicas, instead of `stages` and `groups`."});
+                     .doc = "partition.json of the verb partition: stages, and as many replicas as "
+                            "the partition says, instead of `stages` and `replicas`."});
   options.push_back(size_option(
       "partition_accelerators", 0, "the row of that file for so many; 0: its only row", 0, 1e6));
   options.push_back({.name = "passes",
@@ -107,11 +107,11 @@ double optimizer_copies(const Options& o) {
 /// Samples of a micro-batch: of the whole batch divided where that is given.
 std::int64_t samples_of(const Options& o) {
   if (o.integer("batch") == 0) return o.integer("samples");
-  const std::int64_t parts = o.integer("groups") * o.integer("microbatches");
+  const std::int64_t parts = o.integer("replicas") * o.integer("microbatches");
   return std::max<std::int64_t>(1, o.integer("batch") / parts);
 }
 
-/// Where the layers go; sets `groups` if a file says it.
+/// Where the layers go; sets `replicas` if a file says it.
 IdVector<LayerId, std::uint32_t> stages_of(const LayerGraph& graph, Options& o) {
   const std::string& path = o.text("partition_path");
   const auto layers = static_cast<std::int64_t>(graph.layers.size());
@@ -122,13 +122,13 @@ IdVector<LayerId, std::uint32_t> stages_of(const LayerGraph& graph, Options& o) 
   }
   PartitionFile file = read_partition_file(path, o.integer("partition_accelerators"), graph);
   if (file.replicas > 1) {
-    if (o.integer("groups") != 1 && o.integer("groups") != file.replicas) {
-      detail::refuse_option("groups",
-                            fmt::format("{}", o.integer("groups")),
+    if (o.integer("replicas") != 1 && o.integer("replicas") != file.replicas) {
+      detail::refuse_option("replicas",
+                            fmt::format("{}", o.integer("replicas")),
                             fmt::format("{}, the replicas in {}", file.replicas, path));
     }
     std::map<std::string, OptionValue> values = o.values();
-    values["groups"] = std::int64_t{file.replicas};
+    values["replicas"] = std::int64_t{file.replicas};
     o = Options{std::move(values)};
   }
   return std::move(file.stage_of);
@@ -141,10 +141,10 @@ TaskGraph layered_graph(const LayerWorkload& model, Options o) {
         option.name == "samples" ? OptionValue{samples_of(o)} : o.values().at(option.name);
   }
   LayerGraph graph = make_layers(model.name, given).graph;
-  const std::int64_t groups = o.integer("groups");
+  const std::int64_t replicas = o.integer("replicas");
   const auto stage_of = stages_of(graph, o);
-  if (o.integer("groups") != groups && o.integer("batch") != 0) {
-    given["samples"] = samples_of(o);  // of a group's share of the batch
+  if (o.integer("replicas") != replicas && o.integer("batch") != 0) {
+    given["samples"] = samples_of(o);  // of a replica's share of the batch
     graph = make_layers(model.name, given).graph;
   }
   const IdVector<LayerId, LayerTimes> no_times(graph.layers.size());
@@ -157,7 +157,7 @@ TaskGraph layered_graph(const LayerWorkload& model, Options o) {
                                         .labels = Bytes{o.integer("labels_bytes")},
                                         .optimizer_copies = optimizer_copies(o)});
   detail::set_round(o, graph.samples, spec);
-  const std::int64_t parts = spec.groups * spec.microbatches;
+  const std::int64_t parts = spec.replicas * spec.microbatches;
   if (spec.operators && spec.batch != parts * graph.samples) {
     throw InfeasibleError(fmt::format(
         "pipeline: a batch of {} is not {} micro-batches of {} samples, for which the layers' work "
@@ -173,7 +173,7 @@ TaskGraph layered_graph(const LayerWorkload& model, Options o) {
 WorkloadInfo layered_workload(const char* name, const char* model_name) {
   const LayerWorkload& model = model_named(model_name);
   return {.name = name,
-          .summary = fmt::format("one round of pipeline-parallel training; {}", model.summary),
+          .summary = fmt::format("one iteration of pipeline-parallel training; {}", model.summary),
           .options = layered_options(model),
           .make = [&model](const Options& o) { return layered_graph(model, o); }};
 }

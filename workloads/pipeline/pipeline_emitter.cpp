@@ -14,7 +14,7 @@ namespace schedlab::detail {
 
 PipelineEmitter::PipelineEmitter(const PipelineSpec& spec)
     : spec_(spec),
-      ranks_(static_cast<std::uint32_t>(spec.profile.stages.size()) / spec.chunks),
+      ranks_(static_cast<std::uint32_t>(spec.profile.stages.size()) / spec.virtual_stages),
       compression_(spec.compression_ratio),
       rate_(spec.compression_rate),
       links_to_(spec.profile.stages.size()),
@@ -301,8 +301,8 @@ void PipelineEmitter::join(std::uint32_t first_stage,
 void PipelineEmitter::join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages) {
   for (std::uint32_t lane = 0; lane < spec_.tensor_parallel; ++lane) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;
-    for (std::uint32_t group = 0; group < spec_.groups; ++group) {
-      const std::uint32_t line = group * spec_.tensor_parallel + lane;
+    for (std::uint32_t replica = 0; replica < spec_.replicas; ++replica) {
+      const std::uint32_t line = replica * spec_.tensor_parallel + lane;
       for (const std::uint32_t stage : stages) parts.emplace_back(line, stage);
     }
     join(stages.front(), bytes, parts);

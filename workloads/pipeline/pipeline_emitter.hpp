@@ -21,7 +21,7 @@ class PipelineEmitter {
   /// `spec` must outlive this.
   explicit PipelineEmitter(const PipelineSpec& spec);
 
-  /// `samples` of each micro-batch of the line's group.
+  /// `samples` of each micro-batch of the line's replica.
   void begin_line(std::uint32_t line, std::vector<std::int64_t> samples);
   void forward(std::uint32_t stage, std::int64_t microbatch);
   void backward(std::uint32_t stage, std::int64_t microbatch);
@@ -54,7 +54,7 @@ class PipelineEmitter {
     const std::uint32_t lanes = spec_.tensor_parallel;
     return (line / lanes * ranks_ + stage % ranks_) * lanes + line % lanes;
   }
-  [[nodiscard]] std::uint32_t line_count() const { return spec_.groups * spec_.tensor_parallel; }
+  [[nodiscard]] std::uint32_t line_count() const { return spec_.replicas * spec_.tensor_parallel; }
   [[nodiscard]] std::size_t at(std::uint32_t stage, std::int64_t microbatch) const {
     return static_cast<std::size_t>(stage) * static_cast<std::size_t>(spec_.microbatches) +
            static_cast<std::size_t>(microbatch);
@@ -66,7 +66,7 @@ class PipelineEmitter {
   [[nodiscard]] const std::vector<OperationId>* operators(PipelineWork work,
                                                           std::uint32_t stage) const;
   TaskId task(std::uint32_t stage, std::int64_t microbatch, PipelineWork work, OperationId id);
-  /// The line's next part of a collective within a pass: a group's first line makes the
+  /// The line's next part of a collective within a pass: a replica's first line makes the
   /// collectives, its other lines come to them in the same order.
   [[nodiscard]] CollectiveId next_collective(OperationId id);
   /// The tasks of one pass, one after another.
@@ -104,7 +104,7 @@ class PipelineEmitter {
   void join(std::uint32_t first_stage,
             Bytes bytes,
             const std::vector<std::pair<std::uint32_t, std::uint32_t>>& parts);
-  /// join() for each lane: the parts of `stages` on that lane of all groups.
+  /// join() for each lane: the parts of `stages` on that lane of all replicas.
   void join_lanes(Bytes bytes, const std::vector<std::uint32_t>& stages);
 
   const PipelineSpec& spec_;
@@ -117,7 +117,7 @@ class PipelineEmitter {
   std::vector<std::vector<std::size_t>> links_from_;  // likewise
 
   std::uint32_t line_ = 0;
-  std::vector<CollectiveId> collectives_;  // of the passes of the present group
+  std::vector<CollectiveId> collectives_;  // of the passes of the present replica
   std::size_t next_collective_ = 0;        // of the present line
   std::vector<std::int64_t> samples_;
   std::vector<PassState> passes_;

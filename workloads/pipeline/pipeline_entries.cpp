@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/file.hpp"
 #include "workloads/entry_options.hpp"
+#include "workloads/pipeline/iteration_options.hpp"
 #include "workloads/pipeline/pipeline_graph.hpp"
-#include "workloads/pipeline/round_options.hpp"
 #include "workloads/pipeline/stage_profiles_json.hpp"
 #include "workloads/workload_entries.hpp"
 
@@ -103,8 +103,8 @@ PipelineSpec pipeline_from(const Options& o) {
 WorkloadInfo pipeline_workload() {
   return {.name = "pipeline",
           .summary =
-              "one round of pipeline-parallel training: stages, micro-batches, "
-              "data-parallel groups",
+              "one iteration of pipeline-parallel training: stages, micro-batches, "
+              "data-parallel replicas",
           .options = pipeline_options(),
           .make = [](const Options& o) { return pipeline_graph(pipeline_from(o)); }};
 }

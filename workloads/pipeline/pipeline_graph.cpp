@@ -14,27 +14,27 @@ namespace schedlab {
 namespace {
 
 void expect_samples(const PipelineSpec& spec) {
-  const std::int64_t least = spec.batch / spec.groups;
+  const std::int64_t least = spec.batch / spec.replicas;
   if (least < spec.microbatches) {
     throw InfeasibleError(
-        fmt::format("pipeline: a batch of {} samples gives a group {} of them, too few for {} "
+        fmt::format("pipeline: a batch of {} samples gives a replica {} of them, too few for {} "
                     "micro-batches of at least one\n  raise the batch to {} or lower microbatches",
                     spec.batch,
                     least,
                     spec.microbatches,
-                    spec.groups * spec.microbatches),
+                    spec.replicas * spec.microbatches),
         "samples",
-        fmt::format("{}", spec.groups * spec.microbatches),
+        fmt::format("{}", spec.replicas * spec.microbatches),
         fmt::format("{}", spec.batch));
   }
-  if (spec.operators && spec.batch % (spec.groups * spec.microbatches) != 0) {
+  if (spec.operators && spec.batch % (spec.replicas * spec.microbatches) != 0) {
     throw InfeasibleError(fmt::format(
         "pipeline: {} samples do not divide into {} x {} equal micro-batches, which operators "
         "need\n  use a multiple of {}",
         spec.batch,
-        spec.groups,
+        spec.replicas,
         spec.microbatches,
-        spec.groups * spec.microbatches));
+        spec.replicas * spec.microbatches));
   }
 }
 
@@ -43,10 +43,10 @@ void expect_samples(const PipelineSpec& spec) {
 TaskGraph pipeline_graph(const PipelineSpec& spec) {
   expect_valid(spec.profile);
   const auto stages = static_cast<std::uint32_t>(spec.profile.stages.size());
-  SCHEDLAB_EXPECTS(spec.chunks >= 1 && stages % spec.chunks == 0,
-                   fmt::format("{} chunks of {} stages", spec.chunks, stages));
-  SCHEDLAB_EXPECTS(spec.groups >= 1 && spec.batch >= 1 && spec.microbatches >= 1,
-                   "a pipeline needs groups, samples and micro-batches");
+  SCHEDLAB_EXPECTS(spec.virtual_stages >= 1 && stages % spec.virtual_stages == 0,
+                   fmt::format("{} virtual_stages of {} stages", spec.virtual_stages, stages));
+  SCHEDLAB_EXPECTS(spec.replicas >= 1 && spec.batch >= 1 && spec.microbatches >= 1,
+                   "a pipeline needs replicas, samples and micro-batches");
   SCHEDLAB_EXPECTS(spec.tensor_parallel >= 1 && (spec.tensor_parallel == 1 || spec.operators),
                    "ranks that share a stage need operators");
   SCHEDLAB_EXPECTS(spec.compression_ratio >= 1, "a compression ratio is at least 1");
@@ -54,10 +54,10 @@ TaskGraph pipeline_graph(const PipelineSpec& spec) {
                    "operators of every stage");
   expect_samples(spec);
   detail::PipelineEmitter emitter{spec};
-  const std::vector<std::int64_t> shares = equal_parts(spec.batch, spec.groups);
-  for (std::uint32_t line = 0; line < spec.groups * spec.tensor_parallel; ++line) {
-    const std::uint32_t group = line / spec.tensor_parallel;
-    emitter.begin_line(line, equal_parts(shares[group], spec.microbatches));
+  const std::vector<std::int64_t> shares = equal_parts(spec.batch, spec.replicas);
+  for (std::uint32_t line = 0; line < spec.replicas * spec.tensor_parallel; ++line) {
+    const std::uint32_t replica = line / spec.tensor_parallel;
+    emitter.begin_line(line, equal_parts(shares[replica], spec.microbatches));
     for (std::int64_t m = 0; m < spec.microbatches; ++m) {
       for (std::uint32_t stage = 0; stage < stages; ++stage) emitter.forward(stage, m);
     }

@@ -27,15 +27,16 @@ struct StageOperators {
   std::vector<Passes> stages;
 };
 
-/// One round of training with a pipeline: a batch, its gradients, an update.
+/// One iteration of training with a pipeline: a batch, its gradients, an update.
 struct PipelineSpec {
   PipelineProfile profile;
-  std::uint32_t chunks = 1;  ///< stages that each rank has; divides their number
-  std::uint32_t groups = 1;  ///< data-parallel groups, each a pipeline of its own
+  std::uint32_t virtual_stages = 1;  ///< stages that each rank has; divides their number
+  std::uint32_t replicas = 1;        ///< data-parallel replicas, each a pipeline of its own
   /// Ranks that share each stage; profile and operators are one rank's part, all parts are alike.
   std::uint32_t tensor_parallel = 1;
-  std::int64_t batch = 1;  ///< samples of a round, shared by all groups as equally as possible
-  std::int64_t microbatches = 1;  ///< of each group, as equal as possible
+  std::int64_t batch =
+      1;  ///< samples of an iteration, shared by all replicas as equally as possible
+  std::int64_t microbatches = 1;  ///< of each replica, as equal as possible
   bool recompute = false;         ///< keep the input of a stage only; forward again in backward
   double compression_ratio = 1;   ///< activations and their gradients are sent so much smaller
   Bandwidth compression_rate{};   ///< at which they are (de)compressed, on either end; 0: at once
@@ -45,22 +46,22 @@ struct PipelineSpec {
   std::optional<StageOperators> operators{};  ///< micro-batches must be equal then
 };
 
-/// The graph of one round, tagged as sim/pipeline/pipeline_work.hpp says. Stage k of group g is on
-/// the T = tensor_parallel ranks from (g R + k mod R) T on, R = stages / chunks, so that with
-/// several chunks each rank has every R-th stage (Narayanan et al., SC 2021, doi
+/// The graph of one iteration, tagged as sim/pipeline/pipeline_work.hpp says. Stage k of replica g
+/// is on the T = tensor_parallel ranks from (g R + k mod R) T on, R = stages / virtual stages, so
+/// that with several virtual stages each rank has every R-th stage (Narayanan et al., SC 2021, doi
 /// 10.1145/3458817.3476209). Each of them receives what it needs from the one like it, whole.
 ///
-/// Each group works on its samples in micro-batches; weight gradients are added up over them, then
-/// summed over the groups, those of tied parameters also over their stages, then each stage updates
-/// its parameters.
+/// Each replica works on its samples in micro-batches; weight gradients are added up over them,
+/// then summed over the replicas, those of tied parameters also over their stages, then each stage
+/// updates its parameters.
 ///
 /// What a stage holds: parameters and optimizer state all the time; kept activations from forward
 /// to the last backward pass; what it sends until the pass that reads it ends. Received activations
 /// are part of what the stage keeps; buffers of messages are not counted.
 ///
 /// Throws InfeasibleError if there are fewer samples than micro-batches, or unequal micro-batches
-/// at operator level; ContractViolation for an invalid profile or chunks that do not divide the
-/// stages. Cost O(tasks).
+/// at operator level; ContractViolation for an invalid profile or virtual stages that do not divide
+/// the stages. Cost O(tasks).
 [[nodiscard]] TaskGraph pipeline_graph(const PipelineSpec& spec);
 
 }  // namespace schedlab

@@ -20,7 +20,7 @@ using schedlab::testing::small_training;
 
 namespace {
 
-/// Gradients of the first round to 1e-5, losses of 20 rounds to 1e-3, both relative.
+/// Gradients of the first round to 1e-5, losses of 20 iterations to 1e-3, both relative.
 void check_same_as_unsplit(const PlannedTraining& planned) {
   PipelineRunResult result;
   run_on_threads(planned.ranks(), [&](RankLink& link) {
@@ -36,33 +36,34 @@ void check_same_as_unsplit(const PlannedTraining& planned) {
 
 }  // namespace
 
-TEST_CASE("every schedule of stages and groups trains as the whole net does") {
+TEST_CASE("every schedule of stages and replicas trains as the whole net does") {
   const std::vector<std::vector<std::int64_t>> cuts{{5}, {2, 3}, {1, 2, 2}, {1, 1, 1, 1, 1}};
   for (const auto& cut : cuts) {
-    for (const std::uint32_t groups : {1U, 2U}) {
+    for (const std::uint32_t replicas : {1U, 2U}) {
       for (const char* const policy :
            {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
         CAPTURE(cut.size());
-        CAPTURE(groups);
+        CAPTURE(replicas);
         CAPTURE(policy);
         PipelineTraining training = small_training(cut);
-        training.groups = groups;
+        training.replicas = replicas;
         check_same_as_unsplit({std::move(training), policy});
       }
     }
   }
 }
 
-TEST_CASE("several chunks on a rank train as the whole net does") {
-  for (const std::uint32_t groups : {1U, 2U}) {
-    for (const std::uint32_t chunks : {2U, 4U}) {  // 2 ranks, and 1 that is its own neighbour
+TEST_CASE("several virtual_stages on a rank train as the whole net does") {
+  for (const std::uint32_t replicas : {1U, 2U}) {
+    for (const std::uint32_t virtual_stages :
+         {2U, 4U}) {  // 2 ranks, and 1 that is its own neighbour
       for (const char* const policy : {"pipeline_flush", "pipeline_interleaved_1f1b"}) {
-        CAPTURE(groups);
-        CAPTURE(chunks);
+        CAPTURE(replicas);
+        CAPTURE(virtual_stages);
         CAPTURE(policy);
         PipelineTraining training = small_training({1, 1, 1, 2});
-        training.groups = groups;
-        training.chunks = chunks;
+        training.replicas = replicas;
+        training.virtual_stages = virtual_stages;
         check_same_as_unsplit({std::move(training), policy});
       }
     }
@@ -74,11 +75,11 @@ TEST_CASE("blocking transfers change nothing") {
        {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
     CAPTURE(policy);
     PipelineTraining training = small_training({1, 2, 2});
-    training.groups = 2;
+    training.replicas = 2;
     check_same_as_unsplit({std::move(training), policy, {{"transfers", std::string{"blocking"}}}});
   }
   PipelineTraining training = small_training({1, 1, 1, 2});
-  training.chunks = 2;
+  training.virtual_stages = 2;
   check_same_as_unsplit(
       {std::move(training), "pipeline_interleaved_1f1b", {{"transfers", std::string{"blocking"}}}});
 }
@@ -86,11 +87,11 @@ TEST_CASE("blocking transfers change nothing") {
 TEST_CASE("Adam, recomputation and late sums change nothing") {
   PipelineTraining training = small_training({1, 2, 2});
   training.setting.optimizer = {.kind = Optimizer::adam, .learning_rate = 0.01};
-  for (const std::uint32_t groups : {1U, 2U}) {
-    training.groups = groups;
+  for (const std::uint32_t replicas : {1U, 2U}) {
+    training.replicas = replicas;
     for (const char* const policy :
          {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
-      CAPTURE(groups);
+      CAPTURE(replicas);
       CAPTURE(policy);
       for (const bool recompute : {false, true}) {
         training.setting.recompute = recompute;
@@ -101,15 +102,15 @@ TEST_CASE("Adam, recomputation and late sums change nothing") {
 }
 
 TEST_CASE("passes by layer train as whole ones do, a task for each layer") {
-  for (const std::uint32_t groups : {1U, 2U}) {
+  for (const std::uint32_t replicas : {1U, 2U}) {
     for (const bool recompute : {false, true}) {
       for (const char* const policy :
            {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
-        CAPTURE(groups);
+        CAPTURE(replicas);
         CAPTURE(recompute);
         CAPTURE(policy);
         PipelineTraining training = small_training({3, 2});
-        training.groups = groups;
+        training.replicas = replicas;
         training.batch = 16;  // equal micro-batches of 4 or 2
         training.by_layer = true;
         training.setting.recompute = recompute;
@@ -118,14 +119,14 @@ TEST_CASE("passes by layer train as whole ones do, a task for each layer") {
         for (const TaskId task : planned.graph.tasks()) {
           if (pipeline_work(planned.graph.tags(task)) == PipelineWork::forward) ++forward;
         }
-        CHECK(forward == std::size_t{groups} * 4 * 5);  // micro-batches times layers
+        CHECK(forward == std::size_t{replicas} * 4 * 5);  // micro-batches times layers
         check_same_as_unsplit(planned);
       }
     }
   }
   PipelineTraining chunked = small_training({1, 1, 1, 2});
   chunked.batch = 16;
-  chunked.chunks = 4;  // all on one rank: nothing is packed
+  chunked.virtual_stages = 4;  // all on one rank: nothing is packed
   chunked.by_layer = true;
   check_same_as_unsplit({std::move(chunked), "pipeline_interleaved_1f1b"});
 }
@@ -138,7 +139,7 @@ TEST_CASE("compressed messages train too, not quite the same") {
       CAPTURE(to_string(compression));
       CAPTURE(policy);
       PipelineTraining training = small_training({1, 2, 2});
-      training.groups = 2;
+      training.replicas = 2;
       training.compression = compression;
       const PlannedTraining planned{std::move(training), policy};
       PipelineRunResult result;
@@ -152,8 +153,8 @@ TEST_CASE("compressed messages train too, not quite the same") {
       CHECK(result.gradient_difference < most);
       CHECK(result.loss_difference < 2e-2);
       CHECK(result.losses.back() < result.losses.front());
-      // 4 micro-batches of each group travel over two cuts, there and back: 13 samples of 64 and 8
-      // values. And their labels.
+      // 4 micro-batches of each replica travel over two cuts, there and back: 13 samples of 64 and
+      // 8 values. And their labels.
       std::int64_t bytes = 0;
       for (const MessageSpec& message : planned.plan.messages) bytes += message.bytes.count();
       const std::int64_t per_sample =
@@ -163,14 +164,14 @@ TEST_CASE("compressed messages train too, not quite the same") {
   }
 }
 
-TEST_CASE("tied layers on several stages, ranks and groups stay alike") {
+TEST_CASE("tied layers on several stages, ranks and replicas stay alike") {
   const NetLayerSpec dense{.kind = NetLayerKind::dense, .name = "a", .units = 9, .relu = true};
   NetLayerSpec tied = dense;
   tied.shares = "a";
-  for (const std::uint32_t groups : {1U, 2U}) {
-    for (const std::uint32_t chunks : {1U, 2U, 4U}) {
-      CAPTURE(groups);
-      CAPTURE(chunks);
+  for (const std::uint32_t replicas : {1U, 2U}) {
+    for (const std::uint32_t virtual_stages : {1U, 2U, 4U}) {
+      CAPTURE(replicas);
+      CAPTURE(virtual_stages);
       PipelineTraining training = small_training({5});
       training.net.input = {1, 9, 1};
       training.net.layers = {dense, tied, tied, {.kind = NetLayerKind::dense, .units = 3}};
@@ -178,8 +179,8 @@ TEST_CASE("tied layers on several stages, ranks and groups stay alike") {
       training.net.layers[2].name = "c";
       training.stages = layer_ranges({1, 1, 1, 1});
       training.data = synthetic_samples(training.net.input, 3, 60, 0.1, 5);
-      training.groups = groups;
-      training.chunks = chunks;
+      training.replicas = replicas;
+      training.virtual_stages = virtual_stages;
       training.setting.optimizer = {.kind = Optimizer::adam, .learning_rate = 0.01};
       check_same_as_unsplit({std::move(training), "pipeline_interleaved_1f1b"});
     }
@@ -189,17 +190,17 @@ TEST_CASE("tied layers on several stages, ranks and groups stay alike") {
 TEST_CASE("a recurrent net is trained by a pipeline too") {
   for (const char* const policy :
        {"pipeline_naive", "pipeline_flush", "pipeline_1f1b", "pipeline_zb_h1"}) {
-    for (const std::uint32_t groups : {1U, 2U}) {
+    for (const std::uint32_t replicas : {1U, 2U}) {
       for (const bool recompute : {false, true}) {
         CAPTURE(policy);
-        CAPTURE(groups);
+        CAPTURE(replicas);
         CAPTURE(recompute);
         PipelineTraining training = small_training({5});
         training.net.layers = {{.kind = NetLayerKind::lstm, .units = 6, .sequences = true},
                                {.kind = NetLayerKind::lstm, .units = 5},
                                {.kind = NetLayerKind::dense, .units = 3}};
         training.stages = layer_ranges({1, 2});
-        training.groups = groups;
+        training.replicas = replicas;
         training.setting.recompute = recompute;
         check_same_as_unsplit({std::move(training), policy});
       }
@@ -237,7 +238,7 @@ TEST_CASE("the trace of a run holds what its plan says") {
   CHECK(result.peak_kept_bytes[0] <= 2 * 4 * (36 + 64 + 16 + 16 + 64 + 16) * 4);
 }
 
-TEST_CASE("a rank that fails in a round ends the run, and is named") {
+TEST_CASE("a rank that fails in an iteration ends the run, and is named") {
   const PlannedTraining planned(small_training({2, 3}), "pipeline_1f1b");
   std::string message;
   try {
@@ -266,22 +267,24 @@ TEST_CASE("a request to stop ends all ranks") {
   const PlannedTraining planned(small_training({2, 3}), "pipeline_1f1b");
   const StopFlag stop{true};
   CHECK_THROWS_AS(
-      run_on_threads(
-          2,
-          [&](RankLink& link) {
-            static_cast<void>(run_pipeline(
-                planned.training, planned.graph, planned.plan, link, {.rounds = 1, .stop = &stop}));
-          }),
+      run_on_threads(2,
+                     [&](RankLink& link) {
+                       static_cast<void>(run_pipeline(planned.training,
+                                                      planned.graph,
+                                                      planned.plan,
+                                                      link,
+                                                      {.iterations = 1, .stop = &stop}));
+                     }),
       Interrupted);
 }
 
 TEST_CASE("samples of all micro-batches are those of the batch, each once") {
   PipelineTraining training = small_training({5});
-  training.groups = 2;
+  training.replicas = 2;
   std::vector<std::int64_t> seen;
-  for (std::uint32_t group = 0; group < 2; ++group) {
+  for (std::uint32_t replica = 0; replica < 2; ++replica) {
     for (std::int64_t m = 0; m < 4; ++m) {
-      const SampleRange range = training.samples(3, group, m);
+      const SampleRange range = training.samples(3, replica, m);
       for (std::int64_t i = 0; i < range.count; ++i) seen.push_back(range.first + i);
     }
   }
@@ -301,9 +304,9 @@ TEST_CASE("measured stages have costs and exact bytes") {
   CHECK(spec.profile.links[0].bytes == Bytes{4 * 16});
 }
 
-TEST_CASE("all that a round costs its ranks is measured, by the ranks that will run it") {
+TEST_CASE("all that an iteration costs its ranks is measured, by the ranks that will run it") {
   PipelineTraining training = small_training({2, 2, 1});
-  training.groups = 2;
+  training.replicas = 2;
   training.batch = 16;
   training.by_layer = true;
   RankCosts costs;

@@ -51,8 +51,9 @@ struct PlannedTraining {
   }
 
   [[nodiscard]] int ranks() const { return static_cast<int>(graph.rank_count()); }
-  [[nodiscard]] PipelineRunResult run(RankLink& link, std::int64_t rounds) const {
-    return run_pipeline(training, graph, plan, link, {.rounds = rounds, .verified_rounds = rounds});
+  [[nodiscard]] PipelineRunResult run(RankLink& link, std::int64_t iterations) const {
+    return run_pipeline(
+        training, graph, plan, link, {.iterations = iterations, .verified_iterations = iterations});
   }
 };
 

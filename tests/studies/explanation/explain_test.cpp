@@ -224,7 +224,7 @@ TEST_CASE("What-if offers no plan that the checker objects to") {
     CAPTURE(policy);
     write_file_atomically(session.path("spec.json"),
                           fmt::format(R"({{
-      "workload": {{"kind": "gpt_pipeline", "stages": 3, "microbatches": 3, "groups": 2, "blocks": 3}},
+      "workload": {{"kind": "gpt_pipeline", "stages": 3, "microbatches": 3, "replicas": 2, "blocks": 3}},
       "machine": "h200", "policy": "{}"}})",
                                       policy));
     REQUIRE(session.call(SimulateOptions{.spec = session.path("spec.json"),

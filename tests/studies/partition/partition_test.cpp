@@ -191,7 +191,7 @@ TEST_CASE("a search tells how far it is, and stops when asked to") {
       Interrupted);
 }
 
-TEST_CASE("a pipeline takes its stages and groups from a partition") {
+TEST_CASE("a pipeline takes its stages and replicas from a partition") {
   const TemporaryFolder folder;
   write_layers(folder);
   const auto write = [&](const std::string& rest) {
@@ -203,7 +203,7 @@ TEST_CASE("a pipeline takes its stages and groups from a partition") {
       {"microbatches", std::int64_t{2}}};
   write(R"({"accelerators": null, "stages": 2, "replicas": 3})");
   const PipelineRanks ranks = pipeline_ranks(make_workload("layer_file_pipeline", options));
-  CHECK(ranks == PipelineRanks{.groups = 3, .places = 2, .tensor_parallel = 1});
+  CHECK(ranks == PipelineRanks{.replicas = 3, .places = 2, .tensor_parallel = 1});
   const auto refused = [&](std::map<std::string, OptionValue> more) {
     more.insert(options.begin(), options.end());
     try {
@@ -213,7 +213,7 @@ TEST_CASE("a pipeline takes its stages and groups from a partition") {
     }
     return std::string{};
   };
-  CHECK(says(refused({{"groups", std::int64_t{2}}}), "/groups: found 2, expected 3"));
+  CHECK(says(refused({{"replicas", std::int64_t{2}}}), "/replicas: found 2, expected 3"));
   CHECK(says(refused({{"layers_per_stage", std::string{"2,2"}}}), "/layers_per_stage"));
   CHECK(says(refused({{"partition_accelerators", std::int64_t{9}}}), "expected one for 9"));
   write(R"({"accelerators": [2, 3]})");

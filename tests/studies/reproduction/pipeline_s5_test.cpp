@@ -18,7 +18,7 @@ namespace schedlab {
 namespace {
 
 using nlohmann::json;
-/// (groups, layers per stage) -> seconds.
+/// (replicas, layers per stage) -> seconds.
 using Cells = std::map<std::pair<std::int64_t, std::string>, double>;
 
 json table1_spec() {
@@ -37,7 +37,7 @@ Cells published(const std::string& claim_id) {
     if (claim.id != claim_id) continue;
     for (const PublishedPoint& point : claim.published) {
       const auto& axes = point.at.axes;
-      cells[{std::get<std::int64_t>(axes.at("groups").front()),
+      cells[{std::get<std::int64_t>(axes.at("replicas").front()),
              std::get<std::string>(axes.at("layers_per_stage").front())}] = *point.value;
     }
   }
@@ -45,8 +45,8 @@ Cells published(const std::string& claim_id) {
 }
 
 /// Seconds of 5 epochs of 60,000 images, 1000 a round.
-double seconds(json spec, std::int64_t groups, const std::string& layers_per_stage) {
-  spec["workload"]["groups"] = groups;
+double seconds(json spec, std::int64_t replicas, const std::string& layers_per_stage) {
+  spec["workload"]["replicas"] = replicas;
   spec["workload"]["layers_per_stage"] = layers_per_stage;
   const Spec parsed = parse_spec(spec.dump(), "table1.json");
   const Grid grid(parsed);

@@ -113,12 +113,12 @@ TEST_CASE("every policy on one device and data parallel keeps all orders in ever
 TEST_CASE("every pipeline schedule keeps all orders in every launch mode") {
   std::set<std::string> refusals;
   for (const char* workload :
-       {R"({"kind": "gpt_pipeline", "stages": 4, "microbatches": 4, "groups": 2, "blocks": 4})",
-        R"({"kind": "gpt_pipeline", "stages": 4, "microbatches": 3, "groups": 3, "blocks": 8,
+       {R"({"kind": "gpt_pipeline", "stages": 4, "microbatches": 4, "replicas": 2, "blocks": 4})",
+        R"({"kind": "gpt_pipeline", "stages": 4, "microbatches": 3, "replicas": 3, "blocks": 8,
             "passes": "layers"})",
-        R"({"kind": "pipeline", "stages": 4, "microbatches": 5, "groups": 2, "parameters_mib": 64,
+        R"({"kind": "pipeline", "stages": 4, "microbatches": 5, "replicas": 2, "parameters_mib": 64,
             "activation_mib": 4, "tied_mib": 8})",
-        R"({"kind": "mnist_cnn_pipeline", "stages": 3, "microbatches": 4, "groups": 2})"}) {
+        R"({"kind": "mnist_cnn_pipeline", "stages": 3, "microbatches": 4, "replicas": 2})"}) {
     CAPTURE(workload);
     CHECK(run_all(workload, "1", true, refusals) > 0);
   }

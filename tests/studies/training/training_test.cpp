@@ -28,8 +28,8 @@ std::string spec_with(const std::string& from = {}, const std::string& to = {}) 
   "layers": [{"kind": "conv2d", "units": 4, "relu": true}, {"kind": "max_pool"},
              {"kind": "dropout", "rate": 0.25}, {"kind": "dense", "units": 8, "relu": true},
              {"kind": "dense", "units": 3}],
-  "batch": 12, "microbatches": 3, "groups": 2, "stages": [2, 3],
-  "rounds": 4, "verified_rounds": 4, "policy": "pipeline_1f1b"})";
+  "batch": 12, "microbatches": 3, "replicas": 2, "stages": [2, 3],
+  "iterations": 4, "verified_iterations": 4, "policy": "pipeline_1f1b"})";
   if (!from.empty()) text.replace(text.find(from), from.size(), to);
   return text;
 }
@@ -88,13 +88,14 @@ TEST_CASE("what is wrong with a training spec is named") {
             .starts_with("t.json: /stages: found 4 layers in all, expected 5"));
   CHECK(error_of(spec_with("[2, 3]", "6"))
             .starts_with("t.json: /stages: found 6, expected at most 5"));
-  CHECK(error_of(spec_with(R"("groups": 2)", R"("groups": 2, "chunks": 3)"))
-            .starts_with("t.json: /chunks: found 3, expected a divisor of the 2 stages"));
+  CHECK(error_of(spec_with(R"("replicas": 2)", R"("replicas": 2, "virtual_stages": 3)"))
+            .starts_with("t.json: /virtual_stages: found 3, expected a divisor of the 2 stages"));
   CHECK(error_of(spec_with("pipeline_1f1b", "pipeline_2f2b"))
             .find("/policy: found the unknown policy \"pipeline_2f2b\"") != std::string::npos);
   CHECK(error_of(spec_with("pipeline_1f1b", "heft")).find("a schedule of a pipeline") !=
         std::string::npos);
-  CHECK(error_of(spec_with(R"("rounds")", R"("round")")).find("\"rounds\"") != std::string::npos);
+  CHECK(error_of(spec_with(R"("iterations")", R"("iteration")")).find("\"iterations\"") !=
+        std::string::npos);
 }
 
 TEST_CASE("how messages travel, and passes, is read") {
@@ -146,10 +147,11 @@ TEST_CASE("a cut keeps the memory limit, and a stage that cannot is named") {
 TEST_CASE("a number of ranks that does not fit is named") {
   CHECK(ranks_error(spec_with(), 0) == "no error");
   CHECK(ranks_error(spec_with(), 4) == "no error");
-  CHECK(ranks_error(spec_with(), 3).starts_with("--ranks: found 3, expected 4: 2 groups of 2"));
+  CHECK(ranks_error(spec_with(), 3).starts_with("--ranks: found 3, expected 4: 2 replicas of 2"));
   const std::string open = spec_with(R"("stages": [2, 3],)");
   CHECK(ranks_error(open, 0).starts_with("--ranks: found none"));
-  CHECK(ranks_error(open, 3).starts_with("--ranks: found 3, expected a multiple of the 2 groups"));
+  CHECK(
+      ranks_error(open, 3).starts_with("--ranks: found 3, expected a multiple of the 2 replicas"));
   CHECK(ranks_error(open, 12).starts_with("--ranks: found 12, expected at most 5 stages"));
 }
 
@@ -164,8 +166,8 @@ TEST_CASE("a plan that cannot be is refused before ranks start") {
     return "no error";
   };
   CHECK(message(spec_with()) == "no error");
-  CHECK(message(spec_with("[2, 3]", R"([2, 3], "chunks": 2)"))
-            .find("pipeline_interleaved_1f1b, or \"chunks\": 1") != std::string::npos);
+  CHECK(message(spec_with("[2, 3]", R"([2, 3], "virtual_stages": 2)"))
+            .find("pipeline_interleaved_1f1b, or \"virtual_stages\": 1") != std::string::npos);
   CHECK(message(spec_with("[2, 3]", R"([2, 3], "memory_limit_mib": 0.001)"))
             .starts_with("t.json: stage 0"));
   // Three ranks of two chunks, 2 samples a micro-batch: 640 floats of each are 5120 bytes, above
@@ -178,7 +180,7 @@ TEST_CASE("a plan that cannot be is refused before ranks start") {
   replace(R"("units": 4, "relu")", R"("units": 160, "relu")");
   replace(R"({"kind": "dense", "units": 8, "relu": true})",
           R"({"kind": "dense", "units": 640}, {"kind": "dense", "units": 640})");
-  replace("[2, 3]", R"([1, 1, 1, 1, 1, 1], "chunks": 2)");
+  replace("[2, 3]", R"([1, 1, 1, 1, 1, 1], "virtual_stages": 2)");
   const std::string stuck = message(ring);
   CHECK(stuck.find("waits in send of message") != std::string::npos);
   CHECK(stuck.find("\"transfers\": \"overlapped\"") != std::string::npos);
@@ -203,7 +205,7 @@ TEST_CASE("ranks resolve a spec, train and write the same as they would over MPI
                                                resolved.graph,
                                                resolved.plan,
                                                link,
-                                               {.rounds = 4, .verified_rounds = 4});
+                                               {.iterations = 4, .verified_iterations = 4});
     if (link.rank() != 0) return;
     CHECK(resolved.cut_by_time);
     CHECK(resolved.training.stages.size() == 2);

@@ -75,10 +75,10 @@ TEST_CASE("the workload says what its numbers cannot be") {
     }
     return std::string{};
   };
-  CHECK(has(refused({{"stages", std::int64_t{4}}, {"chunks", std::int64_t{3}}}),
-            "/chunks: found 3, expected a divisor of 4 stages"));
+  CHECK(has(refused({{"stages", std::int64_t{4}}, {"virtual_stages", std::int64_t{3}}}),
+            "/virtual_stages: found 3, expected a divisor of 4 stages"));
   CHECK(has(refused({{"microbatches", std::int64_t{8}},
-                     {"groups", std::int64_t{2}},
+                     {"replicas", std::int64_t{2}},
                      {"batch", std::int64_t{15}}}),
             "/batch: found 15, expected at least 16"));
   CHECK(has(refused({{"tied_mib", 2.0}, {"parameters_mib", 1.0}}), "/tied_mib: found 2 MiB"));

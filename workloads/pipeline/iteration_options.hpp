@@ -10,12 +10,12 @@
 
 namespace schedlab::detail {
 
-/// chunks, groups, microbatches, batch, recompute, compression_*, algorithm: the options of a round
-/// that all workloads of pipelines have.
+/// virtual stages, replicas, microbatches, batch, recompute, compression_*, algorithm: the options
+/// of an iteration that all workloads of pipelines have.
 void add_round_options(std::vector<OptionSpec>& options);
 
 /// Sets them in a spec whose profile is there. `samples`: of a micro-batch where the batch is left
-/// open. Throws InputError for chunks that do not divide the stages and a batch too small,
+/// open. Throws InputError for virtual stages that do not divide the stages and a batch too small,
 /// InfeasibleError for more tasks than can be held.
 void set_round(const Options& options, std::int64_t samples, PipelineSpec& spec);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/pipeline/round_options.hpp"
+#include "workloads/pipeline/iteration_options.hpp"
 
 #include "sim/base/error.hpp"
 #include "workloads/entry_options.hpp"
@@ -20,11 +20,11 @@ void refuse_option(const char* option, std::string found, std::string expected) 
 
 void add_round_options(std::vector<OptionSpec>& options) {
   options.push_back(
-      size_option("chunks", 1, "stages on each rank; divides their number", 1, 32767));
-  options.push_back(size_option("groups", 1, "data-parallel groups, each a pipeline", 1, 1e6));
-  options.push_back(size_option("microbatches", 8, "of each group in a round"));
+      size_option("virtual_stages", 1, "stages on each rank; divides their number", 1, 32767));
+  options.push_back(size_option("replicas", 1, "data-parallel replicas, each a pipeline", 1, 1e6));
+  options.push_back(size_option("microbatches", 8, "of each replica in an iteration"));
   options.push_back(size_option(
-      "batch", 0, "samples of a round in all groups; 0: samples for each micro-batch", 0));
+      "batch", 0, "samples of an iteration in all replicas; 0: samples for each micro-batch", 0));
   options.push_back({.name = "recompute",
                      .default_value = false,
                      .doc = "Keep the input of a stage only and do forward again in backward."});
@@ -40,33 +40,35 @@ void add_round_options(std::vector<OptionSpec>& options) {
 
 void set_round(const Options& o, std::int64_t samples, PipelineSpec& spec) {
   const auto stages = static_cast<std::int64_t>(spec.profile.stages.size());
-  spec.chunks = static_cast<std::uint32_t>(o.integer("chunks"));
-  if (stages % spec.chunks != 0) {
-    refuse_option(
-        "chunks", fmt::format("{}", spec.chunks), fmt::format("a divisor of {} stages", stages));
+  spec.virtual_stages = static_cast<std::uint32_t>(o.integer("virtual_stages"));
+  if (stages % spec.virtual_stages != 0) {
+    refuse_option("virtual_stages",
+                  fmt::format("{}", spec.virtual_stages),
+                  fmt::format("a divisor of {} stages", stages));
   }
-  spec.groups = static_cast<std::uint32_t>(o.integer("groups"));
+  spec.replicas = static_cast<std::uint32_t>(o.integer("replicas"));
   spec.microbatches = o.integer("microbatches");
-  const std::int64_t least = spec.groups * spec.microbatches;
+  const std::int64_t least = spec.replicas * spec.microbatches;
   spec.batch = o.integer("batch") == 0 ? least * samples : o.integer("batch");
   if (spec.batch < least) {
     refuse_option("batch",
                   fmt::format("{}", spec.batch),
-                  fmt::format("at least {}: one sample for each of {} micro-batches of {} groups",
+                  fmt::format("at least {}: one sample for each of {} micro-batches of {} replicas",
                               least,
                               spec.microbatches,
-                              spec.groups));
+                              spec.replicas));
   }
   constexpr std::int64_t max_tasks = 100'000'000;  // assumed: 10 GB
   if (stages * 3 > max_tasks / least) {
-    throw InfeasibleError(fmt::format("pipeline: {} stages x {} micro-batches x {} groups are too "
-                                      "many tasks",
-                                      stages,
-                                      spec.microbatches,
-                                      spec.groups),
-                          "tasks",
-                          fmt::format("{} x {} x 3", stages, least),
-                          fmt::format("{}", max_tasks));
+    throw InfeasibleError(
+        fmt::format("pipeline: {} stages x {} micro-batches x {} replicas are too "
+                    "many tasks",
+                    stages,
+                    spec.microbatches,
+                    spec.replicas),
+        "tasks",
+        fmt::format("{} x {} x 3", stages, least),
+        fmt::format("{}", max_tasks));
   }
 
   spec.recompute = o.flag("recompute");
