@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/calibration_text.hpp"
 
-#include "calibration/rule_sheet.hpp"
+#include "calibration/device_report.hpp"
 #include "hw_models/profile_fits.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
@@ -56,7 +56,7 @@ Json classes_json(const ProfileFits& fits) {
   return classes;
 }
 
-Json names_of(const RuleSheet& sheet, RuleVerdict verdict) {
+Json names_of(const DeviceReport& sheet, RuleVerdict verdict) {
   Json names = Json::array();
   for (const MeasuredRule& rule : sheet.rules) {
     if (rule.verdict == verdict) names.push_back(rule.name);
@@ -66,8 +66,8 @@ Json names_of(const RuleSheet& sheet, RuleVerdict verdict) {
 
 }  // namespace
 
-std::string rule_sheet_file(const std::string& out, const std::string& ending) {
-  return std::filesystem::path{out}.replace_extension("rule_sheet" + ending).string();
+std::string device_report_file(const std::string& out, const std::string& ending) {
+  return std::filesystem::path{out}.replace_extension("device_report" + ending).string();
 }
 
 std::string calibration_text(const MachineSpec& machine, const std::string& out, double seconds) {
@@ -123,7 +123,7 @@ std::string device_calibration_json(const DeviceCalibration& made,
   }
   const Json summary{{"machine", made.machine.name},
                      {"out", out},
-                     {"rule_sheet", rule_sheet_file(out, ".json")},
+                     {"device_report", device_report_file(out, ".json")},
                      {"seconds", seconds},
                      {"rules", std::move(rules)},
                      {"classes", classes_json(ProfileFits{profile_of(made)})}};
@@ -133,13 +133,13 @@ std::string device_calibration_json(const DeviceCalibration& made,
 std::string device_calibration_text(const DeviceCalibration& made,
                                     const std::string& out,
                                     double seconds) {
-  return rule_sheet_text(made.rules) + classes_text(ProfileFits{profile_of(made)}) +
+  return device_report_text(made.rules) + classes_text(ProfileFits{profile_of(made)}) +
          fmt::format("\n{} kernels in {:.0f} s\nwrote {}, {} and {}\n",
                      profile_of(made).samples.size(),
                      seconds,
                      out,
-                     rule_sheet_file(out, ".json"),
-                     rule_sheet_file(out, ".md"));
+                     device_report_file(out, ".json"),
+                     device_report_file(out, ".md"));
 }
 
 }  // namespace schedlab

@@ -27,7 +27,7 @@ namespace schedlab {
                                                   const std::string& out,
                                                   double seconds);
 
-/// The rule sheet beside a machine file: "out/mine.json" -> "out/mine.rule_sheet" + `ending`.
-[[nodiscard]] std::string rule_sheet_file(const std::string& out, const std::string& ending);
+/// The device report beside a machine file: "out/mine.json" -> "out/mine.device_report" + `ending`.
+[[nodiscard]] std::string device_report_file(const std::string& out, const std::string& ending);
 
 }  // namespace schedlab

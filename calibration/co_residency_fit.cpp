@@ -41,7 +41,8 @@ class SimulatedCoRuns {
 
 }  // namespace
 
-std::optional<CoResidencyFit> fit_co_residency(const Platform& believed, const RuleSheet& sheet) {
+std::optional<CoResidencyFit> fit_co_residency(const Platform& believed,
+                                               const DeviceReport& sheet) {
   const MeasuredRule* const rule = sheet.find(fitted_rule);
   if (rule == nullptr || !rule->value) return std::nullopt;
   const auto simulated = [&](double factor) {
@@ -71,7 +72,7 @@ std::optional<CoResidencyFit> fit_co_residency(const Platform& believed, const R
   return fit;
 }
 
-NumberSource co_residency_source(const CoResidencyFit& fit, const RuleSheet& sheet) {
+NumberSource co_residency_source(const CoResidencyFit& fit, const DeviceReport& sheet) {
   std::string text = fmt::format(
       "schedlab calibrate on {}, {}: fitted so that the simulator agrees in rule {}, {:.3f} "
       "({:.3f} at factor 1)",

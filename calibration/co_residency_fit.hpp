@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "calibration/rule_sheet.hpp"
+#include "calibration/device_report.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/machine/platform.hpp"
 
@@ -27,9 +27,10 @@ struct CoResidencyFit {
 ///
 /// Cost: about 20 simulations of the rules of kernels side by side.
 [[nodiscard]] std::optional<CoResidencyFit> fit_co_residency(const Platform& believed,
-                                                             const RuleSheet& sheet);
+                                                             const DeviceReport& sheet);
 
 /// The number of a machine file, with how it came about.
-[[nodiscard]] NumberSource co_residency_source(const CoResidencyFit& fit, const RuleSheet& sheet);
+[[nodiscard]] NumberSource co_residency_source(const CoResidencyFit& fit,
+                                               const DeviceReport& sheet);
 
 }  // namespace schedlab

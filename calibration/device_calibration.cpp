@@ -220,7 +220,7 @@ KernelSample measure_kernel(DeviceBench& bench,
   return sample;
 }
 
-MachineSpec with_measured_rules(MachineSpec base, const RuleSheet& sheet) {
+MachineSpec with_measured_rules(MachineSpec base, const DeviceReport& sheet) {
   for (const MeasuredRule& rule : sheet.rules) {
     if (rule.pointer.empty() || !rule.value || rule.at_least) continue;
     const double value =
@@ -246,8 +246,8 @@ DeviceCalibration calibrate_device(DeviceBench& bench,
                                    const RuleProgress& progress) {
   const DeviceFacts facts = bench.facts();
   DeviceCalibration made;
-  made.rules =
-      make_rule_sheet(bench, base.platform, options.quick ? quick_effort : full_effort, progress);
+  made.rules = make_device_report(
+      bench, base.platform, options.quick ? quick_effort : full_effort, progress);
 
   MachineSpec named = base;
   named.name = options.name;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/device_bench.hpp"
-#include "calibration/rule_sheet.hpp"
+#include "calibration/device_report.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/machine/kernel_profile.hpp"
@@ -20,7 +20,7 @@ struct DeviceCalibrationOptions {
 
 /// What came of measuring a device.
 struct DeviceCalibration {
-  RuleSheet rules;
+  DeviceReport rules;
   MachineSpec machine;  ///< `base` with what was measured, and a profile of kernels
 };
 
@@ -40,7 +40,7 @@ struct DeviceCalibration {
 
 /// `base` with the numbers of the sheet's rules in place of its own, where they were measured and
 /// are more than a bound.
-[[nodiscard]] MachineSpec with_measured_rules(MachineSpec base, const RuleSheet& sheet);
+[[nodiscard]] MachineSpec with_measured_rules(MachineSpec base, const DeviceReport& sheet);
 
 /// What is measured for the profile: products in every arithmetic that `device` has a rate for,
 /// point-wise kernels, reductions and copies.

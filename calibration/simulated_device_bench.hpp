@@ -17,7 +17,7 @@ namespace schedlab {
 /// model `tiled_gemm` says.
 [[nodiscard]] CostTable probe_costs(const TaskGraph& graph, const Platform& platform);
 
-/// The simulator of one machine as a device: what a rule sheet says a device should do, and a
+/// The simulator of one machine as a device: what a device report says a device should do, and a
 /// device of known parameters to try the rules on. Spinning kernels run on the units of point-wise
 /// kernels and last what they are told, all others what the cost model `tiled_gemm` says.
 class SimulatedDeviceBench final : public DeviceBench {

@@ -4,7 +4,7 @@
 #include "calibration/calibration.hpp"
 #include "calibration/calibration_text.hpp"
 #include "calibration/device_calibration.hpp"
-#include "calibration/rule_sheet.hpp"
+#include "calibration/device_report.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/output_folder.hpp"
@@ -61,7 +61,7 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
   verb->add_option("--device",
                    options.device,
                    "What to measure: " + device_choices() +
-                       "; of a CUDA device a rule sheet is written beside FILE, too")
+                       "; of a CUDA device a device report is written beside FILE, too")
       ->capture_default_str();
   verb->add_option(
           "-o,--out", options.out, "Machine file to write, .json; an older one is replaced")
@@ -157,8 +157,8 @@ int run(const CalibrateOptions& options,
       shown(progress, terminal));
   progress.finish();
   write_listed(options.out, write_machine(made.machine));
-  write_listed(rule_sheet_file(options.out, ".json"), rule_sheet_json(made.rules));
-  write_listed(rule_sheet_file(options.out, ".md"), rule_sheet_markdown(made.rules));
+  write_listed(device_report_file(options.out, ".json"), device_report_json(made.rules));
+  write_listed(device_report_file(options.out, ".md"), device_report_markdown(made.rules));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   terminal.out << (options.json ? device_calibration_json : device_calibration_text)(
       made, options.out, seconds);

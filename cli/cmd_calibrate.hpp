@@ -36,8 +36,8 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options);
 [[nodiscard]] int run(const CalibrateOptions& options,
                       CalibrationBench& bench,
                       const Terminal& terminal);
-/// Measures a device: its machine file, and beside it FILE.rule_sheet.json and FILE.rule_sheet.md
-/// without FILE's ".json". `base`: the machine it is believed to be.
+/// Measures a device: its machine file, and beside it FILE.device_report.json and
+/// FILE.device_report.md without FILE's ".json". `base`: the machine it is believed to be.
 [[nodiscard]] int run(const CalibrateOptions& options,
                       DeviceBench& bench,
                       const MachineSpec& base,

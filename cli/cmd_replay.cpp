@@ -17,9 +17,8 @@ CLI::App* add_to(CLI::App& app, ReplayOptions& options) {
                    options.traces,
                    "Profile of PyTorch (Kineto JSON, also gzipped); several: ranks of one job")
       ->required();
-  verb->add_option("--strength",
-                   options.strength,
-                   "copied_launches, copied_host_work, generated_host, calibrated")
+  verb->add_option(
+          "--mode", options.mode, "copied_launches, copied_host_work, generated_host, calibrated")
       ->capture_default_str();
   std::string forms =
       "A change to simulate, or several at once with commas between them; may be repeated:";

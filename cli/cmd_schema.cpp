@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_schema.hpp"
 
-#include "calibration/rule_sheet.hpp"
+#include "calibration/device_report.hpp"
 #include "studies/buckets/bucket_files.hpp"
 #include "studies/buckets/bucket_spec.hpp"
 #include "studies/buckets/executed_files.hpp"
@@ -59,7 +59,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"engine_study", engine_study_schema},
                              Schema{"reproduction", reproduction_schema},
                              Schema{"baseline", baseline_schema},
-                             Schema{"rule_sheet", rule_sheet_schema},
+                             Schema{"device_report", device_report_schema},
                              Schema{"buckets", bucket_spec_schema},
                              Schema{"bucket_results", bucket_results_schema},
                              Schema{"executed_epochs", executed_epochs_schema},

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 ReplayModel reconstructed(const ImportedTrace& trace) {
   const ReconstructedTrace order = reconstruct(trace);
   const ReplayRank rank{.trace = trace, .order = order};
-  return make_replay({&rank, 1}, ReplayStrength::copied_host_work);
+  return make_replay({&rank, 1}, ReplayMode::copied_host_work);
 }
 
 std::vector<std::string> write_files(const fs::path& folder, const ImportedInput& input) {

@@ -104,7 +104,7 @@ ImportedRun load_imported_run(const std::vector<std::filesystem::path>& paths) {
 
 ExplainedRun explained_run(const ImportedRun& run) {
   const auto ranks = run.ranks();
-  ReplayModel model = make_replay({ranks.data(), 1}, ReplayStrength::copied_host_work);
+  ReplayModel model = make_replay({ranks.data(), 1}, ReplayMode::copied_host_work);
   ExplainedRun result;
   result.at_once = launch_at_once(model, Time::min(), Time::max()).plan;
   result.at_once_note = said_of_launching_at_once(model);

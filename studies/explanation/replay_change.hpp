@@ -11,7 +11,7 @@
 
 namespace schedlab {
 
-/// What changes are made to: a replay of strength copied_host_work, simulated.
+/// What changes are made to: a replay of mode copied_host_work, simulated.
 struct ReplayBase {
   explicit ReplayBase(ReplayModel made, const StopFlag* stop = nullptr);
 

@@ -99,9 +99,9 @@ Fields<ReplayReport> report_fields() {
     }
     return all;
   };
-  static constexpr std::array<std::string_view, 4> strengths{
+  static constexpr std::array<std::string_view, 4> modes{
       "copied_launches", "copied_host_work", "generated_host", "calibrated"};
-  return {{"strength", [](const R& r) { return to_string(r.strength); }, {.words = strengths}},
+  return {{"mode", [](const R& r) { return to_string(r.mode); }, {.words = modes}},
           {"from_us", [](const R& r) { return r.model.from; }},
           {"iterations", [](const R& r) { return r.model.split.iterations; }},
           inlined<R>(&R::errors, error_fields()),
@@ -123,8 +123,8 @@ std::string replay_text(const ReplayReport& report) {
       fmt::format("{} ({})\n",
                   report.run.traces.size() == 1 ? report.run.traces.front().file
                                                 : fmt::format("{} ranks", report.run.traces.size()),
-                  to_string(report.strength));
-  if (splits(report.strength)) {
+                  to_string(report.mode));
+  if (splits(report.mode)) {
     text += fmt::format("  learned before {:.3f} us, predicted from there; iterations: {}\n",
                         exact_us(report.model.from),
                         report.model.split.iterations);
@@ -144,7 +144,7 @@ std::string replay_text(const ReplayReport& report) {
       exact_us(errors.start_p50),
       exact_us(errors.start_p90),
       exact_us(errors.start_max));
-  if (report.strength == ReplayStrength::calibrated) {
+  if (report.mode == ReplayMode::calibrated) {
     text += fmt::format(
         "  errors of durations: half below {:.1f} %, 90 % below {:.1f} %; {} kernels not seen "
         "before\n",

@@ -13,7 +13,7 @@ namespace schedlab {
 /// Profiles, simulated again.
 struct ReplayReport {
   const ImportedRun& run;
-  ReplayStrength strength = ReplayStrength::copied_launches;
+  ReplayMode mode = ReplayMode::copied_launches;
   const ReplayModel& model;
   const Trace& trace;
   ReplayErrors errors;

@@ -28,9 +28,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ReplayStrength strength_of(const std::string& word) {
-  if (const auto strength = replay_strength_from(word)) return *strength;
-  throw InputError({.file = "--strength",
+ReplayMode strength_of(const std::string& word) {
+  if (const auto mode = replay_mode_from(word)) return *mode;
+  throw InputError({.file = "--mode",
                     .pointer = "",
                     .found = word,
                     .expected = "copied_launches, copied_host_work, generated_host or calibrated",
@@ -82,7 +82,7 @@ void expect_near(const ReplayOptions& options, const ReplayErrors& errors) {
   constexpr double most = 0.1;  // assumed: most gains that people look for are of this size
   if (options.despite_error || std::abs(errors.span_error()) <= most) return;
   throw InfeasibleError(fmt::format(
-      "--what-if: the replay that changes start from (strength copied_host_work) lasts {:.3f} us, "
+      "--what-if: the replay that changes start from (mode copied_host_work) lasts {:.3f} us, "
       "the profile {:.3f} us ({:+.1f} %): what a change gives would be no prediction; changes are "
       "made up to {:.0f} %, and beyond with --despite-error",
       to_us(errors.replayed_span),
@@ -97,7 +97,7 @@ std::vector<ChangedRun> simulate_changes(const ReplayOptions& options,
   std::vector<ChangedRun> result;
   if (options.what_if.empty()) return result;
   const auto ranks = run.ranks();
-  const ReplayBase base(make_replay(ranks, ReplayStrength::copied_host_work), stop);
+  const ReplayBase base(make_replay(ranks, ReplayMode::copied_host_work), stop);
   expect_near(options, base.errors);
   const std::optional<TaskGraph> dependencies = data_dependencies(options, run, base.model);
   for (const std::string& change : options.what_if) {
@@ -140,17 +140,17 @@ std::vector<std::string> write_files(const fs::path& folder,
 }  // namespace
 
 int run(const ReplayOptions& options, const Terminal& terminal) {
-  const ReplayStrength strength = strength_of(options.strength);
+  const ReplayMode mode = strength_of(options.mode);
   expect_policy(options);
   const ImportedRun imported = load_imported_run({options.traces.begin(), options.traces.end()});
   const auto ranks = imported.ranks();
-  const ReplayModel model = make_replay(ranks, strength);
+  const ReplayModel model = make_replay(ranks, mode);
   SimulationOptions simulation;
   simulation.stop = terminal.stop;
   simulation.record_hosts = true;
   const Trace trace = simulate(model.problem(), model.plan, simulation);
   const ReplayReport report{.run = imported,
-                            .strength = strength,
+                            .mode = mode,
                             .model = model,
                             .trace = trace,
                             .errors = replay_errors(model, trace),

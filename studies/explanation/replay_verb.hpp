@@ -10,7 +10,7 @@ namespace schedlab {
 
 struct ReplayOptions {
   std::vector<std::string> traces{};  ///< one per rank
-  std::string strength = "copied_launches";
+  std::string mode = "copied_launches";
   std::vector<std::string> what_if{};
   bool despite_error = false;     ///< changes of a replay that is far off, too
   std::string execution_trace{};  ///< whose dependencies policies plan with; empty: the streams'

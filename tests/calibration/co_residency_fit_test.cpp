@@ -20,9 +20,9 @@ Platform gpu(const char* name, double factor, SharingModel sharing = SharingMode
   return platform;
 }
 
-RuleSheet sheet_of(const Platform& device, const Platform& believed) {
+DeviceReport sheet_of(const Platform& device, const Platform& believed) {
   SimulatedDeviceBench bench{device};
-  return make_rule_sheet(bench, believed, {.runs = 3}, quiet);
+  return make_device_report(bench, believed, {.runs = 3}, quiet);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ TEST_CASE("of a device that shares block by block the factor is found too, and e
     const auto fit = fit_co_residency(gpu("a100", 1.0), sheet_of(device, gpu("a100", 1.0)));
     REQUIRE(fit);
     CHECK(fit->factor == doctest::Approx(factor).epsilon(0.001));
-    const RuleSheet again = sheet_of(gpu("a100", fit->factor), gpu("a100", 1.0));
+    const DeviceReport again = sheet_of(gpu("a100", fit->factor), gpu("a100", 1.0));
     CHECK(*again.find("co_run_compute_compute")->value ==
           doctest::Approx(fit->measured).epsilon(0.001));
   }
@@ -71,12 +71,12 @@ TEST_CASE("of a device that shares block by block the factor is found too, and e
 TEST_CASE("nothing is fitted where the factor cannot be seen or cannot explain what was measured") {
   // Of the tiles of an H200 only one resides on a unit: the simulated products share none.
   CHECK_FALSE(fit_co_residency(gpu("h200", 1.0), sheet_of(gpu("h200", 0.8), gpu("h200", 1.0))));
-  RuleSheet sheet = sheet_of(gpu("a100", 0.8), gpu("a100", 1.0));
+  DeviceReport sheet = sheet_of(gpu("a100", 0.8), gpu("a100", 1.0));
   for (MeasuredRule& rule : sheet.rules) {
     if (rule.name == "co_run_compute_compute") rule.value = rule.low = rule.high = 50.0;
   }
   CHECK_FALSE(fit_co_residency(gpu("a100", 1.0), sheet));
-  CHECK_FALSE(fit_co_residency(gpu("a100", 1.0), RuleSheet{}));
+  CHECK_FALSE(fit_co_residency(gpu("a100", 1.0), DeviceReport{}));
 }
 
 TEST_CASE("a calibrated machine has the fitted factor, and says how it came about") {

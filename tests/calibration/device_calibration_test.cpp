@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/device_calibration.hpp"
 
-#include "calibration/rule_sheet.hpp"
+#include "calibration/device_report.hpp"
 #include "calibration/simulated_device_bench.hpp"
 #include "cli/cmd_calibrate.hpp"
 #include "hw_models/measured.hpp"
@@ -30,12 +30,12 @@ using namespace std::chrono_literals;
 
 const RuleProgress quiet = [](std::string_view, std::size_t, std::size_t) {};
 
-RuleSheet sheet_of(const Platform& device, const Platform& believed) {
+DeviceReport sheet_of(const Platform& device, const Platform& believed) {
   SimulatedDeviceBench bench{device};
-  return make_rule_sheet(bench, believed, {.runs = 3}, quiet);
+  return make_device_report(bench, believed, {.runs = 3}, quiet);
 }
 
-const MeasuredRule& rule(const RuleSheet& sheet, std::string_view name) {
+const MeasuredRule& rule(const DeviceReport& sheet, std::string_view name) {
   const MeasuredRule* found = sheet.find(name);
   REQUIRE(found != nullptr);
   return *found;
@@ -45,7 +45,7 @@ const MeasuredRule& rule(const RuleSheet& sheet, std::string_view name) {
 
 TEST_CASE("a device that is what it is believed to be agrees in every rule that is measured") {
   const Platform h200 = load_machine("h200").platform;
-  const RuleSheet sheet = sheet_of(h200, h200);
+  const DeviceReport sheet = sheet_of(h200, h200);
   CHECK(sheet.rules.size() == 30);
   for (const MeasuredRule& one : sheet.rules) {
     CAPTURE(one.name);
@@ -60,7 +60,7 @@ TEST_CASE("a device that is what it is believed to be agrees in every rule that 
 
   Platform by_block = h200;
   by_block.sharing = SharingModel::blocks;
-  const RuleSheet whole = sheet_of(by_block, h200);
+  const DeviceReport whole = sheet_of(by_block, h200);
   for (const char* name : {"empty_units_first", "head_of_line_blocking", "priority_blocking"}) {
     CAPTURE(name);
     CHECK(rule(whole, name).verdict == RuleVerdict::agrees);
@@ -72,7 +72,7 @@ TEST_CASE("the rules can be read off every GPU that ships") {
     CAPTURE(name);
     const Platform platform = load_machine(name).platform;
     const Device& device = platform.devices[DeviceId{0}];
-    const RuleSheet sheet = sheet_of(platform, platform);
+    const DeviceReport sheet = sheet_of(platform, platform);
     CHECK(rule(sheet, "connections").value == device.connections);
     CHECK(rule(sheet, "priority_levels").value == device.priority_levels);
     CHECK(rule(sheet, "resident_kernels").value == device.resident_kernels);
@@ -90,7 +90,7 @@ TEST_CASE("a device that differs is told where, and its machine gets what was me
   device.devices[DeviceId{0}].event_latency = 3us;
   device.devices[DeviceId{0}].priority_levels = 3;
   device.hosts[HostId{0}].costs.launch = 3us;
-  const RuleSheet sheet = sheet_of(device, base.platform);
+  const DeviceReport sheet = sheet_of(device, base.platform);
   for (const char* name : {"connections", "event_latency", "priority_levels", "host_launch"}) {
     CAPTURE(name);
     CHECK(rule(sheet, name).verdict == RuleVerdict::differs);
@@ -118,19 +118,19 @@ TEST_CASE("what is only a bound does not become a number of the machine") {
   const MachineSpec base = load_machine("h200");
   Platform device = base.platform;
   device.devices[DeviceId{0}].connections = 0;  // one per stream
-  const RuleSheet sheet = sheet_of(device, base.platform);
+  const DeviceReport sheet = sheet_of(device, base.platform);
   CHECK(rule(sheet, "connections").at_least);
   CHECK(rule(sheet, "connections").verdict == RuleVerdict::differs);  // more than 40 are not 8
   CHECK(with_measured_rules(base, sheet).platform.devices[DeviceId{0}].connections == 8);
 }
 
-TEST_CASE("the rule sheet is valid by its schema, and readable") {
+TEST_CASE("the device report is valid by its schema, and readable") {
   const Platform h200 = load_machine("h200").platform;
-  const RuleSheet sheet = sheet_of(h200, h200);
-  const nlohmann::json document = nlohmann::json::parse(rule_sheet_json(sheet));
+  const DeviceReport sheet = sheet_of(h200, h200);
+  const nlohmann::json document = nlohmann::json::parse(device_report_json(sheet));
   CHECK(document["rules"].size() == sheet.rules.size());
   CHECK(document["rules"][0]["verdict"] == "agrees");
-  const nlohmann::json schema = nlohmann::json::parse(rule_sheet_schema());
+  const nlohmann::json schema = nlohmann::json::parse(device_report_schema());
   const auto& allowed = schema["properties"]["rules"]["items"]["properties"];
   for (const nlohmann::json& one : document["rules"]) {
     for (const auto& [key, unused] : one.items()) CHECK(allowed.contains(key));
@@ -138,10 +138,10 @@ TEST_CASE("the rule sheet is valid by its schema, and readable") {
       CHECK(one.contains(key.get<std::string>()));
     }
   }
-  const std::string text = rule_sheet_text(sheet);
+  const std::string text = device_report_text(sheet);
   CHECK(text.find("connections") != std::string::npos);
   CHECK(text.find("yes") != std::string::npos);
-  const std::string table = rule_sheet_markdown(sheet);
+  const std::string table = device_report_markdown(sheet);
   CHECK(std::count(table.begin(), table.end(), '\n') == static_cast<long>(sheet.rules.size() + 6));
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("a device is known by the machine in its name") {
   }
 }
 
-TEST_CASE("calibrating a device writes its machine and the rule sheet beside it") {
+TEST_CASE("calibrating a device writes its machine and the device report beside it") {
   const testing::TemporaryFolder folder;
   const std::string out = (folder.path() / "mine.json").string();
   const MachineSpec base = load_machine("h200");
@@ -228,9 +228,10 @@ TEST_CASE("calibrating a device writes its machine and the rule sheet beside it"
               base,
               Terminal{text, notes}) == exit_done);
   CHECK(load_machine(out).name == "gpu");
-  const auto sheet = nlohmann::json::parse(read_file(folder.path() / "mine.rule_sheet.json"));
+  const auto sheet = nlohmann::json::parse(read_file(folder.path() / "mine.device_report.json"));
   CHECK(sheet["machine"] == "h200");
-  CHECK(read_file(folder.path() / "mine.rule_sheet.md").find("| question |") != std::string::npos);
+  CHECK(read_file(folder.path() / "mine.device_report.md").find("| question |") !=
+        std::string::npos);
   CHECK(text.str().find("connections") != std::string::npos);
   CHECK(text.str().find("gemm tf32") != std::string::npos);
 }

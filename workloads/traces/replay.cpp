@@ -15,7 +15,7 @@
 namespace schedlab {
 namespace replaying {
 
-RankParts::RankParts(const ReplayRank& rank, ReplayStrength strength, Time until)
+RankParts::RankParts(const ReplayRank& rank, ReplayMode mode, Time until)
     : trace(rank.trace),
       order(rank.order),
       launches(rank.trace, rank.order, until),
@@ -23,7 +23,7 @@ RankParts::RankParts(const ReplayRank& rank, ReplayStrength strength, Time until
       host(rank.trace, rank.order),
       graphs(imported_graphs(rank.trace, rank.order)),
       pauses(rank.trace, rank.order, launches, delays, graphs, host, until),
-      from(splits(strength) ? until : Time{}),
+      from(splits(mode) ? until : Time{}),
       use(rank.order.items.size(), Use::launched),
       pause_before(rank.order.items.size(), TaskId::none()) {
   for (const auto& queue : order.queues) {
@@ -31,13 +31,12 @@ RankParts::RankParts(const ReplayRank& rank, ReplayStrength strength, Time until
     for (const StreamItemId id : queue) {
       const StreamItem& item = order.items[id];
       const Time begun = item.launched() ? trace.calls[item.call].started : item.started;
-      if (splits(strength) && item.ended <= from) {
+      if (splits(mode) && item.ended <= from) {
         use[id] = Use::left_out;
-      } else if (splits(strength) && begun < from) {
+      } else if (splits(mode) && begun < from) {
         use[id] = Use::backlog;
       } else if (!item.launched()) {
-        use[id] =
-            launched || strength == ReplayStrength::copied_launches ? Use::given : Use::earlier;
+        use[id] = launched || mode == ReplayMode::copied_launches ? Use::given : Use::earlier;
       }
       launched = launched || item.launched();
     }
@@ -127,7 +126,7 @@ std::string no_work_hint(const ImportedTrace& trace) {
          "as ProfilerActivity.CUDA])";
 }
 
-void expect_work(std::span<const ReplayRank> ranks, ReplayStrength strength) {
+void expect_work(std::span<const ReplayRank> ranks, ReplayMode mode) {
   SCHEDLAB_EXPECTS(!ranks.empty(), "a replay needs a trace");
   for (const ReplayRank& rank : ranks) {
     if (!rank.order.items.empty()) continue;
@@ -150,10 +149,10 @@ void expect_work(std::span<const ReplayRank> ranks, ReplayStrength strength) {
                       .expected = "kernels, copies or memsets",
                       .hint = no_work_hint(rank.trace)});
   }
-  if (ranks.size() > 1 && splits(strength)) {
-    throw InputError({.file = "--strength",
+  if (ranks.size() > 1 && splits(mode)) {
+    throw InputError({.file = "--mode",
                       .pointer = "",
-                      .found = fmt::format("{} for {} ranks", to_string(strength), ranks.size()),
+                      .found = fmt::format("{} for {} ranks", to_string(mode), ranks.size()),
                       .expected = "copied_launches or copied_host_work",
                       .hint = "predict one rank at a time"});
   }
@@ -175,34 +174,34 @@ IdVector<TaskId, const TaskSpan*> spans_of(const Trace& trace, std::size_t tasks
   return result;
 }
 
-constexpr std::array<std::pair<ReplayStrength, std::string_view>, 4> mode_names{
-    {{ReplayStrength::copied_launches, "copied_launches"},
-     {ReplayStrength::copied_host_work, "copied_host_work"},
-     {ReplayStrength::generated_host, "generated_host"},
-     {ReplayStrength::calibrated, "calibrated"}}};
+constexpr std::array<std::pair<ReplayMode, std::string_view>, 4> mode_names{
+    {{ReplayMode::copied_launches, "copied_launches"},
+     {ReplayMode::copied_host_work, "copied_host_work"},
+     {ReplayMode::generated_host, "generated_host"},
+     {ReplayMode::calibrated, "calibrated"}}};
 
 }  // namespace
 }  // namespace replaying
 
-std::string_view to_string(ReplayStrength strength) {
+std::string_view to_string(ReplayMode mode) {
   for (const auto& [which, word] : replaying::mode_names) {
-    if (which == strength) return word;
+    if (which == mode) return word;
   }
   return "copied_launches";
 }
 
-std::optional<ReplayStrength> replay_strength_from(std::string_view word) {
+std::optional<ReplayMode> replay_mode_from(std::string_view word) {
   for (const auto& [which, name] : replaying::mode_names) {
     if (name == word) return which;
   }
   return std::nullopt;
 }
 
-ReplayModel make_replay(std::span<const ReplayRank> ranks, ReplayStrength strength) {
-  replaying::expect_work(ranks, strength);
+ReplayModel make_replay(std::span<const ReplayRank> ranks, ReplayMode mode) {
+  replaying::expect_work(ranks, mode);
   ReplayModel model;
   Time until = Time::max();
-  if (splits(strength)) {
+  if (splits(mode)) {
     model.split = find_split(ranks.front().trace, ranks.front().order);
     until = model.split.when;
     model.from = until.time_since_epoch();
@@ -212,16 +211,16 @@ ReplayModel make_replay(std::span<const ReplayRank> ranks, ReplayStrength streng
   std::vector<replaying::RankParts> parts;
   parts.reserve(ranks.size());
   for (const ReplayRank& rank : ranks) {
-    replaying::RankParts& made = parts.emplace_back(rank, strength, until);
+    replaying::RankParts& made = parts.emplace_back(rank, mode, until);
     made.shift =
         (ranks.size() > 1 ? replaying::origin(rank.trace, earliest) : Duration{0}) - model.from;
     replaying::add_streams(static_cast<std::uint32_t>(parts.size() - 1), made, model);
     model.delays.push_back(made.delays);
   }
-  replaying::make_graph(parts, strength, model);
+  replaying::make_graph(parts, mode, model);
   model.platform = replaying::recorded_platform(parts);
   model.costs = CostTable(model.graph, model.platform);
-  replaying::make_plan(parts, strength, model);
+  replaying::make_plan(parts, mode, model);
   return model;
 }
 

@@ -20,7 +20,7 @@
 namespace schedlab {
 
 /// How much of a replay is taken from the trace, and how much is predicted.
-enum class ReplayStrength : std::uint8_t {
+enum class ReplayMode : std::uint8_t {
   /// All launches at their recorded times, all durations: what is predicted is how the streams
   /// share them out.
   copied_launches,
@@ -31,12 +31,12 @@ enum class ReplayStrength : std::uint8_t {
   /// Nothing: durations, too, are those of the same kernels in the first part.
   calibrated,
 };
-[[nodiscard]] std::string_view to_string(ReplayStrength strength);
+[[nodiscard]] std::string_view to_string(ReplayMode mode);
 /// nullopt if `word` is none of them.
-[[nodiscard]] std::optional<ReplayStrength> replay_strength_from(std::string_view word);
+[[nodiscard]] std::optional<ReplayMode> replay_mode_from(std::string_view word);
 /// Does it learn from one part of the trace and predict the other?
-[[nodiscard]] constexpr bool splits(ReplayStrength strength) {
-  return strength == ReplayStrength::generated_host || strength == ReplayStrength::calibrated;
+[[nodiscard]] constexpr bool splits(ReplayMode mode) {
+  return mode == ReplayMode::generated_host || mode == ReplayMode::calibrated;
 }
 
 /// One rank's trace and what was reconstructed from it; both must outlive the replay's making.
@@ -50,7 +50,7 @@ struct ReplayRank {
 struct ReplayModel {
   TaskGraph graph;
   Platform platform;  ///< one device and one host per rank; units without limit
-  CostTable costs;    ///< durations as the strength says
+  CostTable costs;    ///< durations as the mode says
   Plan plan;
   /// What the trace says of the same tasks and of the plan's host calls, on the run's clock.
   Trace measured;
@@ -71,7 +71,7 @@ struct ReplayModel {
   IdVector<TaskId, bool> given;
   std::vector<ReplayDelays> delays;     ///< by rank
   Duration from{0};                     ///< since the first rank's Time{0}
-  ReplaySplit split;                    ///< of the first rank, if the strength splits
+  ReplaySplit split;                    ///< of the first rank, if the mode splits
   std::uint32_t unknown_durations = 0;  ///< calibrated: kernels that the first part does not have
 
   [[nodiscard]] Problem problem() const { return {graph, platform, costs}; }
@@ -87,10 +87,10 @@ inline constexpr std::string_view pause_name = "wait for something outside the p
 /// end together; a joined collective lasts as long as it did on the rank that came last).
 ///
 /// Errors  InputError without work, for ranks whose collectives differ (names the first), if the
-///         order has a cycle (names its tasks), or if a splitting strength is asked of several
+///         order has a cycle (names its tasks), or if a splitting mode is asked of several
 ///         ranks.
 /// Cost    O(rows log rows).
-[[nodiscard]] ReplayModel make_replay(std::span<const ReplayRank> ranks, ReplayStrength strength);
+[[nodiscard]] ReplayModel make_replay(std::span<const ReplayRank> ranks, ReplayMode mode);
 
 /// Percentiles of absolute errors over the tasks whose start is predicted.
 struct ReplayErrors {

@@ -26,8 +26,8 @@ TaskKind kind_of(const ImportedTrace& trace, const DeviceRow& row) {
 
 class GraphMaker {
  public:
-  GraphMaker(std::vector<RankParts>& ranks, ReplayStrength strength, ReplayModel& model)
-      : ranks_(ranks), strength_(strength), model_(model) {}
+  GraphMaker(std::vector<RankParts>& ranks, ReplayMode mode, ReplayModel& model)
+      : ranks_(ranks), mode_(mode), model_(model) {}
 
   void run() {
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -59,7 +59,7 @@ class GraphMaker {
   void add_tasks(std::uint32_t rank) {
     RankParts& parts = ranks_[rank];
     std::optional<KnownDurations> known;
-    if (strength_ == ReplayStrength::calibrated) known.emplace(parts.trace, parts.from);
+    if (mode_ == ReplayMode::calibrated) known.emplace(parts.trace, parts.from);
     parts.task_of.assign(parts.trace.device_rows.size(), TaskId::none());
     std::vector<bool> used(parts.trace.device_rows.size(), false);
     for (const StreamItemId item : parts.order.items.ids()) {
@@ -130,7 +130,7 @@ class GraphMaker {
         add_node_pauses(rank, graph, node);
       }
     }
-    if (strength_ == ReplayStrength::copied_launches) return;  // its host waits for nothing
+    if (mode_ == ReplayMode::copied_launches) return;  // its host waits for nothing
     for (std::size_t step = 0; step < parts.order.host.size(); ++step) {
       const CallRow& call = trace.calls[parts.order.host[step].call];
       const Duration length = parts.pauses.after(step);
@@ -375,7 +375,7 @@ class GraphMaker {
   }
 
   std::vector<RankParts>& ranks_;
-  ReplayStrength strength_;
+  ReplayMode mode_;
   ReplayModel& model_;
   TaskGraphBuilder builder_;
   std::map<std::pair<std::string, TaskKind>, OperationId> operations_;
@@ -386,8 +386,8 @@ class GraphMaker {
 
 }  // namespace
 
-void make_graph(std::vector<RankParts>& ranks, ReplayStrength strength, ReplayModel& model) {
-  GraphMaker(ranks, strength, model).run();
+void make_graph(std::vector<RankParts>& ranks, ReplayMode mode, ReplayModel& model) {
+  GraphMaker(ranks, mode, model).run();
 }
 
 }  // namespace schedlab::replaying

@@ -25,7 +25,7 @@ enum class Use : std::uint8_t {
 
 /// One rank while its model is made.
 struct RankParts {
-  RankParts(const ReplayRank& rank, ReplayStrength strength, Time until);
+  RankParts(const ReplayRank& rank, ReplayMode mode, Time until);
 
   const ImportedTrace& trace;
   const ReconstructedTrace& order;
@@ -74,8 +74,8 @@ class KnownDurations {
 };
 
 /// Fills in graph, costs, origins and what was measured.
-void make_graph(std::vector<RankParts>& ranks, ReplayStrength strength, ReplayModel& model);
+void make_graph(std::vector<RankParts>& ranks, ReplayMode mode, ReplayModel& model);
 /// Fills in the plan and what is given. The graph must be there.
-void make_plan(std::vector<RankParts>& ranks, ReplayStrength strength, ReplayModel& model);
+void make_plan(std::vector<RankParts>& ranks, ReplayMode mode, ReplayModel& model);
 
 }  // namespace schedlab::replaying

@@ -169,8 +169,8 @@ void not_before(Departure& item, const Departure& before) {
 
 class PlanMaker {
  public:
-  PlanMaker(std::vector<RankParts>& ranks, ReplayStrength strength, ReplayModel& model)
-      : ranks_(ranks), strength_(strength), model_(model) {}
+  PlanMaker(std::vector<RankParts>& ranks, ReplayMode mode, ReplayModel& model)
+      : ranks_(ranks), mode_(mode), model_(model) {}
 
   void run() {
     model_.plan.policy = "as_recorded";
@@ -181,7 +181,7 @@ class PlanMaker {
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       HostProgram& program = model_.plan.hosts[HostId{rank}];
       program.name = ranks_.size() > 1 ? fmt::format("rank {}", rank) : "host";
-      if (strength_ == ReplayStrength::copied_launches) {
+      if (mode_ == ReplayMode::copied_launches) {
         copy_launches(ranks_[rank], program);
       } else {
         follow_host(ranks_[rank], program);
@@ -254,7 +254,7 @@ class PlanMaker {
       writer.launch(item);
     }
     auto unlaunched = given_before(parts);
-    const bool learned = splits(strength_);
+    const bool learned = splits(mode_);
     if (learned) parts.host.learn(parts.from);
     bool begun = false;
     for (std::size_t i = 0; i < parts.order.host.size(); ++i) {
@@ -357,7 +357,7 @@ class PlanMaker {
   }
 
   std::vector<RankParts>& ranks_;
-  ReplayStrength strength_;
+  ReplayMode mode_;
   ReplayModel& model_;
 };
 
@@ -368,8 +368,8 @@ bool RankParts::whole_graph(StreamItemId item) const {
          (use[item] != Use::backlog || order.items[item].started >= from);
 }
 
-void make_plan(std::vector<RankParts>& ranks, ReplayStrength strength, ReplayModel& model) {
-  PlanMaker(ranks, strength, model).run();
+void make_plan(std::vector<RankParts>& ranks, ReplayMode mode, ReplayModel& model) {
+  PlanMaker(ranks, mode, model).run();
 }
 
 }  // namespace schedlab::replaying

@@ -36,7 +36,7 @@ struct Session : testing::VerbSession {
 TEST_CASE("replay writes what it simulated, and every change as a trace of its own") {
   Session session;
   ReplayOptions options = session.options();
-  options.strength = "copied_host_work";
+  options.mode = "copied_host_work";
   options.what_if = {
       "scale:gemm=0.5", "host=0.5", "streams=1", "policy=single_stream", "machine=a100,h100"};
   options.out = (session.folder.path() / "out").string();
@@ -173,10 +173,10 @@ TEST_CASE("a change that is none is refused with the list of changes") {
   refused("graph_launch:nothing", "--what-if: found \"nothing\"");
 }
 
-TEST_CASE("a strength that is none is refused") {
+TEST_CASE("a mode that is none is refused") {
   Session session;
   ReplayOptions options = session.options();
-  options.strength = "copied";
+  options.mode = "copied";
   CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options)),
                        doctest::Contains("found copied, expected copied_launches"),
                        InputError);

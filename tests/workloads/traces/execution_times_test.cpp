@@ -188,7 +188,7 @@ TEST_CASE("with the buffers' dependencies what one stream ran in order may chang
   const ImportedTrace trace = imported(profile(rows(true), with_own));
   const ReconstructedTrace order = reconstruct(trace);
   const ReplayRank rank{trace, order};
-  const ReplayModel model = make_replay({&rank, 1}, ReplayStrength::copied_host_work);
+  const ReplayModel model = make_replay({&rank, 1}, ReplayMode::copied_host_work);
   const TimedExecutionTrace joined = join_execution_trace(execution_trace(nodes), "et.json", trace);
   const TaskGraph graph = with_data_dependencies(model, joined);
   REQUIRE(graph.task_count() == 6);

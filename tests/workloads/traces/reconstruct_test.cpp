@@ -173,7 +173,7 @@ TEST_CASE("streams that wait for each other are refused, and the message names t
   const ReplayRank rank{trace, order};
   std::string message;
   try {
-    (void)make_replay({&rank, 1}, ReplayStrength::copied_launches);
+    (void)make_replay({&rank, 1}, ReplayMode::copied_launches);
   } catch (const InputError& error) {
     message = error.what();
   }

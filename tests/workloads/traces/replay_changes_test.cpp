@@ -25,7 +25,7 @@ ReplayModel four_kernels() {
   const ImportedTrace trace = std::move(maker).done();
   const ReconstructedTrace order = reconstruct(trace);
   const ReplayRank rank{trace, order};
-  return make_replay({&rank, 1}, ReplayStrength::copied_host_work);
+  return make_replay({&rank, 1}, ReplayMode::copied_host_work);
 }
 
 Time end_of(const Problem& problem, const Plan& plan) {
@@ -94,7 +94,7 @@ TEST_CASE("what is launched at once costs the host as much as graphs do in the s
   const ImportedTrace trace = std::move(maker).done();
   const ReconstructedTrace order = reconstruct(trace);
   const ReplayRank rank{trace, order};
-  const ReplayModel model = make_replay({&rank, 1}, ReplayStrength::copied_host_work);
+  const ReplayModel model = make_replay({&rank, 1}, ReplayMode::copied_host_work);
   CHECK(model.delays[0].launch_call == 5us);
   CHECK(model.delays[0].graph_call == 12us);
   const ChangedReplay changed =

@@ -17,11 +17,10 @@ namespace {
 using testing::ImportedTraceMaker;
 
 struct Replayed {
-  explicit Replayed(ImportedTraceMaker maker,
-                    ReplayStrength strength = ReplayStrength::copied_host_work)
+  explicit Replayed(ImportedTraceMaker maker, ReplayMode mode = ReplayMode::copied_host_work)
       : imported(std::move(maker).done()), order(reconstruct(imported)) {
     const ReplayRank rank{imported, order};
-    model = make_replay({&rank, 1}, strength);
+    model = make_replay({&rank, 1}, mode);
     CHECK(check(model.graph, model.platform, model.plan).empty());
     trace = simulate(model.problem(), model.plan);
     errors = replay_errors(model, trace);
@@ -60,9 +59,9 @@ TEST_CASE("an idle device that does not start what it has been given goes on to 
   ImportedTraceMaker maker = idle_kernels();
   maker.kernel("late", 7, 100, 5000, 5010);
   maker.kernel("behind", 7, 120, 5010, 5020);
-  for (const auto strength : {ReplayStrength::copied_launches, ReplayStrength::copied_host_work}) {
-    CAPTURE(to_string(strength));
-    const Replayed run(maker, strength);
+  for (const auto mode : {ReplayMode::copied_launches, ReplayMode::copied_host_work}) {
+    CAPTURE(to_string(mode));
+    const Replayed run(maker, mode);
     CHECK(run.errors.pauses == 1);
     CHECK(run.errors.paused == 4893us);  // from 100 + 5 + 2, when it had arrived, to 5000
     CHECK(run.span("late").started == ImportedTraceMaker::at(5000));
@@ -132,9 +131,9 @@ TEST_CASE("a graph that begins before its launch call returns is launched at the
   maker.activity("node", 7, 107, 500, graph);
   maker.activity("node", 7, 500, 900, graph);
   maker.kernel("behind", 7, 1620, 1627, 1700);
-  for (const auto strength : {ReplayStrength::copied_launches, ReplayStrength::copied_host_work}) {
-    CAPTURE(to_string(strength));
-    const Replayed run(maker, strength);
+  for (const auto mode : {ReplayMode::copied_launches, ReplayMode::copied_host_work}) {
+    CAPTURE(to_string(mode));
+    const Replayed run(maker, mode);
     CHECK(run.order.items[StreamItemId{5}].early);
     // A call of 5 us and a latency of 2 us, as of the kernels: one graph says nothing of its own.
     CHECK(run.errors.start_max == 0us);

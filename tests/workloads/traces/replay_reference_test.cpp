@@ -114,7 +114,7 @@ TEST_CASE("copied launches: never worse than the naive replay, half of it where 
     const ImportedTrace trace = read_kineto(*data / which.file);
     const ReconstructedTrace order = reconstruct(trace);
     const ReplayRank rank{trace, order};
-    const ReplayModel model = make_replay({&rank, 1}, ReplayStrength::copied_launches);
+    const ReplayModel model = make_replay({&rank, 1}, ReplayMode::copied_launches);
     const ReplayErrors ours = replay_errors(model, simulate(model.problem(), model.plan));
     const Quantiles naive = naive_errors(trace, model);
     MESSAGE(fmt::format("{}: {} predicted, naive {:.2f} / {:.2f} us, replay {:.2f} / {:.2f} us",
@@ -138,12 +138,12 @@ TEST_CASE("no replay of a published trace is further off than it was") {
     const ImportedTrace trace = read_kineto(*data / known.file);
     const ReconstructedTrace order = reconstruct(trace);
     const ReplayRank rank{trace, order};
-    const auto errors = [&](ReplayStrength strength) {
-      const ReplayModel model = make_replay({&rank, 1}, strength);
+    const auto errors = [&](ReplayMode mode) {
+      const ReplayModel model = make_replay({&rank, 1}, mode);
       return replay_errors(model, simulate(model.problem(), model.plan));
     };
-    const ReplayErrors starts = errors(ReplayStrength::copied_launches);
-    const ReplayErrors spans = errors(ReplayStrength::copied_host_work);
+    const ReplayErrors starts = errors(ReplayMode::copied_launches);
+    const ReplayErrors spans = errors(ReplayMode::copied_host_work);
     MESSAGE(fmt::format("{}: starts {:.1f} / {:.1f} us, span {:+.2f} %, {} waits of {:.0f} us kept",
                         known.file,
                         to_us(starts.start_p50),
@@ -169,7 +169,7 @@ TEST_CASE(
     const ImportedTrace trace = read_kineto(*data / file);
     const ReconstructedTrace order = reconstruct(trace);
     const ReplayRank rank{trace, order};
-    const ReplayModel model = make_replay({&rank, 1}, ReplayStrength::generated_host);
+    const ReplayModel model = make_replay({&rank, 1}, ReplayMode::generated_host);
     CHECK(model.split.iterations >= 3);
     const ReplayErrors errors = replay_errors(model, simulate(model.problem(), model.plan));
     MESSAGE(fmt::format("{}: {:.1f} us, error {:+.2f} %",
@@ -215,7 +215,7 @@ TEST_CASE(
   for (const ImportedTrace& trace : traces) orders.push_back(reconstruct(trace));
   std::vector<ReplayRank> ranks;
   for (std::size_t i = 0; i < 4; ++i) ranks.push_back({traces[i], orders[i]});
-  const ReplayModel model = make_replay(ranks, ReplayStrength::copied_launches);
+  const ReplayModel model = make_replay(ranks, ReplayMode::copied_launches);
   const CollectiveSpread spread = collective_spread(model, simulate(model.problem(), model.plan));
   CHECK(spread.collectives == 8);
   CHECK(spread.measured == 7us);  // the traces' own, which the data's notes give as 1 to 7 us

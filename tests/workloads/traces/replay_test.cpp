@@ -31,22 +31,22 @@ struct Replayed {
   }
 };
 
-Replayed replayed(const std::vector<ImportedTrace>& traces, ReplayStrength strength) {
+Replayed replayed(const std::vector<ImportedTrace>& traces, ReplayMode mode) {
   std::vector<ReconstructedTrace> orders;
   for (const ImportedTrace& trace : traces) orders.push_back(reconstruct(trace));
   std::vector<ReplayRank> ranks;
   for (std::size_t i = 0; i < traces.size(); ++i) ranks.push_back({traces[i], orders[i]});
-  Replayed result{.model = make_replay(ranks, strength), .trace = {}, .errors = {}};
+  Replayed result{.model = make_replay(ranks, mode), .trace = {}, .errors = {}};
   CHECK(check(result.model.graph, result.model.platform, result.model.plan).empty());
   result.trace = simulate(result.model.problem(), result.model.plan);
   result.errors = replay_errors(result.model, result.trace);
   return result;
 }
 
-Replayed replayed(ImportedTraceMaker maker, ReplayStrength strength) {
+Replayed replayed(ImportedTraceMaker maker, ReplayMode mode) {
   std::vector<ImportedTrace> traces;
   traces.push_back(std::move(maker).done());
-  return replayed(traces, strength);
+  return replayed(traces, mode);
 }
 
 /// Launches that return 5 us after they are called and start 2 us later.
@@ -61,7 +61,7 @@ TEST_CASE("with copied launches a queue starts its items one gap after the other
   add_idle_kernels(maker, 0, 5);
   maker.kernel("long", 7, 100, 107, 300);
   maker.kernel("behind", 7, 120, 301, 310);  // the only gap of the trace: 1 us
-  const Replayed run = replayed(std::move(maker), ReplayStrength::copied_launches);
+  const Replayed run = replayed(std::move(maker), ReplayMode::copied_launches);
   CHECK(run.model.delays[0].launch_latency == 2us);
   CHECK(run.model.delays[0].stream_gap == 1us);
   CHECK(run.errors.given == 1);  // what ran before the first one is not known
@@ -76,7 +76,7 @@ TEST_CASE("an item waits for the event of another stream, and its error is what 
   maker.kernel("producer", 20, 110, 117, 400);
   maker.wait(130);
   maker.kernel("consumer", 7, 140, 404, 410);
-  const Replayed run = replayed(std::move(maker), ReplayStrength::copied_launches);
+  const Replayed run = replayed(std::move(maker), ReplayMode::copied_launches);
   CHECK(run.model.delays[0].event_latency == 4us);
   CHECK(run.span("consumer").started == ImportedTraceMaker::at(404));
   CHECK(run.model.graph.edge_count() == 6);  // 1 in stream 20, 4 in stream 7, 1 between them
@@ -87,9 +87,9 @@ TEST_CASE("what was launched before the recording keeps its stream busy as long 
   maker.activity("earlier", 7, 5, 50);
   maker.activity("earlier", 7, 60, 100);  // nobody knows what it waited for
   maker.kernel("behind", 7, 10, 102, 110);
-  for (const auto strength : {ReplayStrength::copied_launches, ReplayStrength::copied_host_work}) {
-    CAPTURE(to_string(strength));
-    const Replayed run = replayed(maker, strength);
+  for (const auto mode : {ReplayMode::copied_launches, ReplayMode::copied_host_work}) {
+    CAPTURE(to_string(mode));
+    const Replayed run = replayed(maker, mode);
     CHECK(run.errors.given == 2);
     CHECK(run.span("earlier", 1).ended == ImportedTraceMaker::at(100));
     CHECK(run.span("behind").started == ImportedTraceMaker::at(102));
@@ -102,7 +102,7 @@ TEST_CASE("a host that waits goes on when the device is done") {
   maker.kernel("long", 7, 100, 107, 300);
   maker.call(CallKind::synchronize_stream, "cudaStreamSynchronize", 110, 304);
   maker.kernel("next", 7, 310, 317, 320);
-  const Replayed run = replayed(std::move(maker), ReplayStrength::copied_host_work);
+  const Replayed run = replayed(std::move(maker), ReplayMode::copied_host_work);
   CHECK(run.model.delays[0].wake_up == 4us);
   // 300 + 4 to wake up, 11 of its own until the launch returns, 2 of latency.
   CHECK(run.span("next").started == ImportedTraceMaker::at(317));
@@ -123,7 +123,7 @@ ImportedTraceMaker iterations(int count, int period, int slow_from = 1000, int s
 }
 
 TEST_CASE("a generated host repeats what it did in the first half") {
-  const Replayed run = replayed(iterations(4, 500), ReplayStrength::generated_host);
+  const Replayed run = replayed(iterations(4, 500), ReplayMode::generated_host);
   CHECK(run.model.split.iterations == 4);
   CHECK(run.model.split.annotated);
   // Half of the iterations: from 100 + 2 * 500 - 1 to 100 + 3 * 500 + 300 on the trace's clock.
@@ -133,9 +133,9 @@ TEST_CASE("a generated host repeats what it did in the first half") {
 }
 
 TEST_CASE("calibrated durations are those of the first half, so what changes later is missed") {
-  const Replayed copied = replayed(iterations(4, 500, 2, 20), ReplayStrength::generated_host);
+  const Replayed copied = replayed(iterations(4, 500, 2, 20), ReplayMode::generated_host);
   CHECK(copied.errors.duration_p90 == 0.0);
-  const Replayed run = replayed(iterations(4, 500, 2, 20), ReplayStrength::calibrated);
+  const Replayed run = replayed(iterations(4, 500, 2, 20), ReplayMode::calibrated);
   CHECK(run.span("long").duration() == 53us);  // 300 - 247; 73 was measured
   CHECK(run.errors.measured_span == 821us);
   CHECK(run.errors.replayed_span == 801us);
@@ -168,7 +168,7 @@ ImportedTrace rank_trace(int arrives, std::string_view collective = "ncclKernel_
 }
 
 TEST_CASE("ranks end their collectives together, as long after the last as it took that one") {
-  const Replayed run = replayed({rank_trace(60), rank_trace(150)}, ReplayStrength::copied_launches);
+  const Replayed run = replayed({rank_trace(60), rank_trace(150)}, ReplayMode::copied_launches);
   const CollectiveSpread spread = collective_spread(run.model, run.trace);
   CHECK(spread.collectives == 1);
   CHECK(spread.replayed == 0us);
@@ -179,29 +179,29 @@ TEST_CASE("ranks end their collectives together, as long after the last as it to
 TEST_CASE("ranks of different programs are refused, and the message names the collective") {
   CHECK_THROWS_WITH_AS(
       replayed({rank_trace(60), rank_trace(60, "ncclKernel_Broadcast")},
-               ReplayStrength::copied_launches),
+               ReplayMode::copied_launches),
       doctest::Contains("collective 0: found ncclKernel_Broadcast, expected ncclKernel_AllReduce"),
       InputError);
-  CHECK_THROWS_WITH_AS(replayed({rank_trace(60), rank_trace(60)}, ReplayStrength::calibrated),
+  CHECK_THROWS_WITH_AS(replayed({rank_trace(60), rank_trace(60)}, ReplayMode::calibrated),
                        doctest::Contains("calibrated for 2 ranks"),
                        InputError);
 }
 
 TEST_CASE("a trace without device work says so") {
   ImportedTraceMaker maker;
-  CHECK_THROWS_WITH_AS(replayed(std::move(maker), ReplayStrength::copied_launches),
+  CHECK_THROWS_WITH_AS(replayed(std::move(maker), ReplayMode::copied_launches),
                        doctest::Contains("no activity of a device"),
                        InputError);
 }
 
-TEST_CASE("a word for each strength") {
-  for (const auto strength : {ReplayStrength::copied_launches,
-                              ReplayStrength::copied_host_work,
-                              ReplayStrength::generated_host,
-                              ReplayStrength::calibrated}) {
-    CHECK(replay_strength_from(to_string(strength)) == strength);
+TEST_CASE("a word for each mode") {
+  for (const auto mode : {ReplayMode::copied_launches,
+                          ReplayMode::copied_host_work,
+                          ReplayMode::generated_host,
+                          ReplayMode::calibrated}) {
+    CHECK(replay_mode_from(to_string(mode)) == mode);
   }
-  CHECK_FALSE(replay_strength_from("copied").has_value());
+  CHECK_FALSE(replay_mode_from("copied").has_value());
 }
 
 }  // namespace

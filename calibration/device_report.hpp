@@ -47,7 +47,7 @@ struct MeasuredRule {
   friend bool operator==(const MeasuredRule&, const MeasuredRule&) = default;
 };
 
-struct RuleSheet {
+struct DeviceReport {
   std::string device;    ///< that was measured
   std::string software;  ///< its driver and toolkit
   std::string date;
@@ -56,7 +56,7 @@ struct RuleSheet {
 
   /// nullptr if there is none of the name.
   [[nodiscard]] const MeasuredRule* find(std::string_view name) const;
-  friend bool operator==(const RuleSheet&, const RuleSheet&) = default;
+  friend bool operator==(const DeviceReport&, const DeviceReport&) = default;
 };
 
 /// Called before each experiment: its name, how many are done and how many there are.
@@ -64,17 +64,17 @@ using RuleProgress = std::function<void(std::string_view, std::size_t, std::size
 
 /// Runs all experiments on `device`, and each once more on the simulator of the machine that the
 /// device is believed to be; where its sharing model gives no answer, under the model `blocks`.
-[[nodiscard]] RuleSheet make_rule_sheet(DeviceBench& device,
-                                        const Platform& believed,
-                                        const ProbeEffort& effort,
-                                        const RuleProgress& progress);
+[[nodiscard]] DeviceReport make_device_report(DeviceBench& device,
+                                              const Platform& believed,
+                                              const ProbeEffort& effort,
+                                              const RuleProgress& progress);
 
-/// rule_sheet.json; schema: `schedlab schema rule_sheet`.
-[[nodiscard]] std::string rule_sheet_json(const RuleSheet& sheet);
-[[nodiscard]] std::string rule_sheet_schema();
+/// device_report.json; schema: `schedlab schema device_report`.
+[[nodiscard]] std::string device_report_json(const DeviceReport& sheet);
+[[nodiscard]] std::string device_report_schema();
 /// A table for a terminal.
-[[nodiscard]] std::string rule_sheet_text(const RuleSheet& sheet);
+[[nodiscard]] std::string device_report_text(const DeviceReport& sheet);
 /// The same, with questions and notes, in Markdown.
-[[nodiscard]] std::string rule_sheet_markdown(const RuleSheet& sheet);
+[[nodiscard]] std::string device_report_markdown(const DeviceReport& sheet);
 
 }  // namespace schedlab

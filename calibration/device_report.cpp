@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/rule_sheet.hpp"
+#include "calibration/device_report.hpp"
 
 #include "calibration/simulated_device_bench.hpp"
 #include "sim/base/error.hpp"
@@ -117,8 +117,8 @@ Fields<MeasuredRule> rule_fields() {
           {"note", &M::note, unless_empty}};
 }
 
-Fields<RuleSheet> sheet_fields() {
-  using S = RuleSheet;
+Fields<DeviceReport> device_report_fields() {
+  using S = DeviceReport;
   return {{"device", &S::device},
           {"software", &S::software},
           {"date", &S::date},
@@ -128,22 +128,22 @@ Fields<RuleSheet> sheet_fields() {
 
 }  // namespace
 
-const MeasuredRule* RuleSheet::find(std::string_view name) const {
+const MeasuredRule* DeviceReport::find(std::string_view name) const {
   const auto found = std::find_if(
       rules.begin(), rules.end(), [&](const MeasuredRule& rule) { return rule.name == name; });
   return found == rules.end() ? nullptr : &*found;
 }
 
-RuleSheet make_rule_sheet(DeviceBench& device,
-                          const Platform& believed,
-                          const ProbeEffort& effort,
-                          const RuleProgress& progress) {
+DeviceReport make_device_report(DeviceBench& device,
+                                const Platform& believed,
+                                const ProbeEffort& effort,
+                                const RuleProgress& progress) {
   const DeviceFacts facts = device.facts();
-  RuleSheet sheet{.device = facts.name,
-                  .software = facts.software,
-                  .date = facts.date,
-                  .machine = believed.name,
-                  .rules = {}};
+  DeviceReport sheet{.device = facts.name,
+                     .software = facts.software,
+                     .date = facts.date,
+                     .machine = believed.name,
+                     .rules = {}};
   SimulatedDeviceBench simulator{believed};
   Platform by_block = believed;
   by_block.sharing = SharingModel::blocks;
@@ -163,18 +163,18 @@ RuleSheet make_rule_sheet(DeviceBench& device,
   return sheet;
 }
 
-std::string rule_sheet_json(const RuleSheet& sheet) {
-  Json root{{"schedlab", "rule_sheet"}, {"version", 1}};
-  sheet_fields().add_to(root, sheet);
+std::string device_report_json(const DeviceReport& sheet) {
+  Json root{{"schedlab", "device_report"}, {"version", 1}};
+  device_report_fields().add_to(root, sheet);
   return root.dump(2) + "\n";
 }
 
-std::string rule_sheet_schema() {
-  return schema::file("SchedLab rule sheet of a device", "rule_sheet", sheet_fields().schema())
+std::string device_report_schema() {
+  return schema::file("SchedLab device report", "device_report", device_report_fields().schema())
       .dump(2);
 }
 
-std::string rule_sheet_text(const RuleSheet& sheet) {
+std::string device_report_text(const DeviceReport& sheet) {
   std::string text = fmt::format("{}, compared with the machine {}\n", sheet.device, sheet.machine);
   text += fmt::format("  {:<28} {:>14} {:>20} {:>5} {:>14}   {}\n",
                       "rule",
@@ -195,7 +195,7 @@ std::string rule_sheet_text(const RuleSheet& sheet) {
   return text;
 }
 
-std::string rule_sheet_markdown(const RuleSheet& sheet) {
+std::string device_report_markdown(const DeviceReport& sheet) {
   std::string text = fmt::format("# Rules of {}\n\n", sheet.device);
   text += fmt::format(
       "{}, {}. Assumed: what the same experiment gives on the simulated machine `{}`.\n\n",
