@@ -34,7 +34,7 @@ class CacheSweeps {
 
   /// Once at every distance.
   void measure(CalibrationBench& bench, const Effort& effort);
-  /// Of lower quartiles over all that was measured: what disturbs only adds.
+  /// The curve through lower quartiles of all measurements: disturbances only add time.
   [[nodiscard]] std::vector<CacheShare> curve() const;
 
  private:

@@ -84,7 +84,7 @@ class ProbeMaker {
 
 /// The launch of the device graph of a graph_chain().
 [[nodiscard]] const HostSpan& graph_launch_span(const ProbeRun& run);
-/// Of a graph_chain(), from the return of its launch: the host takes no part in it.
+/// Time of a graph_chain() from the return of its launch: the host takes no part in it.
 [[nodiscard]] double after_graph_launch_us(const ProbeRun& run);
 
 /// When the task ended, microseconds; the trace must have it.

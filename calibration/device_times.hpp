@@ -21,11 +21,11 @@ struct MeasuredNumber {
 };
 
 /// Which of a case's runs are kept: the first is not, then until `seconds` are over, but at least
-/// `fewest` and at most `most`.
+/// `min_runs` and at most `max_runs`.
 struct Effort {
   double seconds = 1.0;
-  std::size_t fewest = 5;
-  std::size_t most = 15;
+  std::size_t min_runs = 5;
+  std::size_t max_runs = 15;
 };
 /// Calls `use` with each run that is kept.
 void repeat(CalibrationBench& bench,

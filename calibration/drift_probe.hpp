@@ -27,7 +27,7 @@ struct ProbeCases {
   BenchCase all_units;
 };
 
-/// Of each case the faster of two runs, after one that finds cold caches: what disturbs a run for
+/// Times each case: the faster of two runs after a warm-up, since what disturbs a run for
 /// less than its length is not how fast the machine is. Throws what the bench throws.
 [[nodiscard]] ProbeTimes measure_probe(CalibrationBench& bench, const ProbeCases& cases);
 

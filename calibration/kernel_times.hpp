@@ -38,7 +38,7 @@ class KernelTimes {
   /// What one worker waits for the other at a kernel's end is in them: with work in another stream
   /// that time is not lost.
   [[nodiscard]] const std::vector<StreamPause>& pauses() const { return pauses_; }
-  /// Of the whole runs, seconds.
+  /// Makespans of the whole runs, seconds.
   [[nodiscard]] const std::vector<double>& makespans() const { return makespans_; }
 
  private:

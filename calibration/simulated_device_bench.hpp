@@ -13,7 +13,7 @@ namespace schedlab {
 
 /// The platform with kernels that spin on the units of point-wise kernels, where they have none.
 [[nodiscard]] Platform with_spinning_units(Platform platform);
-/// Of the tasks of a probe: kernels that spin last what they are told, all others what the cost
+/// Durations of a probe's tasks: kernels that spin last what they are told, others what the cost
 /// model `tiled_gemm` says.
 [[nodiscard]] CostTable probe_costs(const TaskGraph& graph, const Platform& platform);
 

@@ -13,7 +13,7 @@ struct SystemCaches {
   Bytes unit{};  ///< of the level below it: a core's own
 };
 
-/// Of core 0, data and unified ones.
+/// The data and unified caches of core 0.
 /// `folder`: as /sys/devices/system/cpu/cpu0/cache, with a folder index0, index1, ... for each
 /// cache and in it files `level`, `type` and `size` ("32768K"). Source: Linux,
 /// Documentation/ABI/testing/sysfs-devices-system-cpu.

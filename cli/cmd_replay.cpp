@@ -20,6 +20,7 @@ CLI::App* add_to(CLI::App& app, ReplayOptions& options) {
   verb->add_option(
           "--mode", options.mode, "copied_launches, copied_host_work, generated_host, calibrated")
       ->capture_default_str();
+  verb->add_option("--strength", options.mode)->group("");  // the former name of --mode
   std::string forms =
       "A change to simulate, or several at once with commas between them; may be repeated:";
   for (const ChangeForm& form : change_forms()) forms += fmt::format(" {};", form.form);

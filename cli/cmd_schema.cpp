@@ -69,6 +69,13 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"training", training_spec_schema},
                              Schema{"training_results", training_results_schema}};
 
+/// Former names, which are read for one version.
+std::string current_name(std::string name) {
+  if (name == "rule_sheet") return "device_report";
+  if (name == "executed_passes") return "executed_epochs";
+  return name;
+}
+
 }  // namespace
 
 CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
@@ -77,6 +84,7 @@ CLI::App* add_to(CLI::App& app, SchemaOptions& options) {
   names.reserve(schemas.size());
   for (const Schema& schema : schemas) names.emplace_back(schema.name);
   verb->add_option("WHICH", options.which, fmt::format("{}", fmt::join(names, ", ")))
+      ->transform(current_name)
       ->check(CLI::IsMember(names))
       ->capture_default_str();
   verb->add_flag("--json", options.json, "No effect: a schema is JSON");

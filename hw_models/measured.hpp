@@ -14,7 +14,7 @@ namespace schedlab {
 /// How well the duration of an operation is known.
 struct PredictionQuality {
   /// Sorted: measured over predicted of left-out shapes, from which prediction intervals are made.
-  /// Of several kernels: the sum of those of the same rank, weighted by duration, as if all erred
+  /// With several kernels the sum of those of the same rank, weighted by duration, as if all erred
   /// together, which is the careful side. Empty: the operation has no kernels, its duration is
   /// given.
   std::vector<double> ratios;

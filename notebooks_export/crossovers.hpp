@@ -27,7 +27,7 @@ struct Crossovers {
   std::size_t turning = 0;       ///< of these: with a crossover
 };
 
-/// Of every two policies, each by its shortest run of a case, along every numeric axis of the
+/// Crossovers of every two policies, each by its shortest run of a case, along numeric axes of the
 /// cases. Equal makespans decide nothing. Cost   O(cases * policies^2) for each axis.
 [[nodiscard]] Crossovers crossovers(const SweepView& view);
 

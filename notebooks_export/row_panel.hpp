@@ -19,7 +19,7 @@ struct RowTexts {
 /// Named rows beneath each other over one value axis: what bars, parts and spans are drawn in.
 class RowPanel {
  public:
-  /// Of `rows` rows, between `corner` and the bottom of its axis. Names take at most two fifths of
+  /// `rows` rows from `corner` to the bottom of their axis. Names take at most two fifths of
   /// the width.
   RowPanel(Point corner, double width, const RowTexts& texts, std::size_t rows);
 

@@ -51,7 +51,7 @@ class TrackRows {
   [[nodiscard]] double top() const;
   /// Where the rows of hosts and streams end.
   [[nodiscard]] double bottom() const { return stream_top(rows_); }
-  /// Of the row of a shown stream; nullopt for others.
+  /// Upper and lower edge of a shown stream's row; nullopt for others.
   struct Edges {
     double top;
     double bottom;

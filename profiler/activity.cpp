@@ -10,8 +10,8 @@ namespace {
 template <class Activity>
 void sort_by_time(std::vector<Activity>& activities) {
   std::stable_sort(activities.begin(), activities.end(), [](const Activity& a, const Activity& b) {
-    return std::dependency(a.started, a.ended, a.correlation) <
-           std::dependency(b.started, b.ended, b.correlation);
+    return std::tie(a.started, a.ended, a.correlation) <
+           std::tie(b.started, b.ended, b.correlation);
   });
 }
 
@@ -26,13 +26,13 @@ void ActivityLog::sort() {
   sort_by_time(graph_launches);
   sort_by_time(overheads);
   std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
-    return std::dependency(a.sync, a.correlation) < std::dependency(b.sync, b.correlation);
+    return std::tie(a.sync, a.correlation) < std::tie(b.sync, b.correlation);
   });
   std::stable_sort(correlations.begin(), correlations.end(), [](const auto& a, const auto& b) {
     return a.correlation < b.correlation;
   });
   std::stable_sort(streams.begin(), streams.end(), [](const auto& a, const auto& b) {
-    return std::dependency(a.context, a.stream) < std::dependency(b.context, b.stream);
+    return std::tie(a.context, a.stream) < std::tie(b.context, b.stream);
   });
   std::stable_sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
     return a.device < b.device;

@@ -14,12 +14,12 @@ struct KernelsInFlight {
   std::size_t streams = 0;  ///< that any of them ran in
   Duration busy{0};         ///< time with at least one
   double mean = 0;          ///< over that time
-  std::size_t most = 0;
+  std::size_t max = 0;
 
   friend bool operator==(const KernelsInFlight&, const KernelsInFlight&) = default;
 };
 
-/// Of the kernels that start in [from, to) on the host's clock. A kernel that starts when another
+/// Counts kernels that start in [from, to) on the host's clock. A kernel that starts when another
 /// ends does not run beside it.
 [[nodiscard]] KernelsInFlight kernels_in_flight(const ActivityLog& log, Time from, Time to);
 

@@ -11,7 +11,7 @@ namespace schedlab {
 
 struct KinetoOptions {
   std::string process_name = "schedlab";
-  /// Of a WorkId, e.g. the task's name: becomes a span of category cpu_op around its calls.
+  /// Name of a WorkId, e.g. the task's: becomes a span of category cpu_op around its calls.
   /// Without, there are none.
   std::function<std::string(WorkId)> name_of{};
 };

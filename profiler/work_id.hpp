@@ -37,7 +37,7 @@ class WorkId {
   [[nodiscard]] constexpr std::uint32_t graph() const {
     return static_cast<std::uint32_t>(bits_ >> 32U) & graph_mask;
   }
-  /// Of the task, the launch or the node.
+  /// Index of the task, the launch or the node.
   [[nodiscard]] constexpr std::uint32_t index() const { return static_cast<std::uint32_t>(bits_); }
   friend constexpr auto operator<=>(WorkId, WorkId) = default;
 

@@ -12,7 +12,7 @@ namespace schedlab::detail {
 /// out is a DeviceError too.
 void check_cuda(cudaError_t status, std::string_view call);
 
-/// Of a kernel that was just launched with <<<>>>.
+/// Throws DeviceError if the kernel that was just launched with <<<>>> could not be.
 void check_launch(std::string_view kernel);
 
 }  // namespace schedlab::detail

@@ -134,7 +134,7 @@ class CudaProxyWork final : public CudaWork {
   void launch(TaskId task, const detail::CudaLaunch& to) override;
   void reset() override;
 
-  /// Of the latest run, by task and block; empty without record_blocks.
+  /// Blocks of the latest run, by task and block; empty without record_blocks.
   [[nodiscard]] std::vector<CudaBlockRecord> block_records() const;
 
  private:

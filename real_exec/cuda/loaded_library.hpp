@@ -10,7 +10,7 @@ namespace schedlab::detail {
 /// open: what it holds in the device's context may go later than anything here.
 class LoadedLibrary {
  public:
-  /// Of the major version that this program was built for, as the loader finds it, else in the
+  /// Opens the major version that this program was built for, as the loader finds it, else in the
   /// toolkit's folder at the time of the build. `what`: the name people know, for messages; `name`:
   /// of lib<name>.so. Throws DeviceError.
   LoadedLibrary(std::string what, std::string_view name, int major_version);

@@ -42,7 +42,7 @@ class LtProducts {
                 cudaStream_t stream,
                 bool measuring);
 
-  /// Of shapes that were met.
+  /// The algorithm chosen for a shape that was met.
   struct Choice {
     std::int64_t m = 0;
     std::int64_t n = 0;

@@ -66,7 +66,7 @@ class RecurrentArrays {
   /// From now on reset() keeps what the forward pass has left: pass backward starts from it.
   void keep_forward() { forward_kept_ = true; }
   [[nodiscard]] RecurrentResults<float> results() const;
-  /// Of the last run; pass training.
+  /// Loss of the last run; pass training.
   [[nodiscard]] float loss_value() const;
 
   [[nodiscard]] bool low() const { return precision == CudaPrecision::bf16; }

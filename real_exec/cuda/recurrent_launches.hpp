@@ -122,7 +122,7 @@ class RecurrentLaunches {
                                        std::int64_t step,
                                        std::int64_t first_gate) const;
   [[nodiscard]] float* dx(const DeviceChain& chain, TaskId task, std::int64_t step) const;
-  /// Of all steps.
+  /// The gradient of the outputs of all steps.
   [[nodiscard]] float* dy(TaskId task) const;
   void multiply(const Size& size,
                 const Operand& a,

@@ -35,7 +35,7 @@ class DeviceRun {
   /// `plan`: streams that exist from the start, graphs and events; the calls come from `calls`.
   /// Fills out.trace but for its tasks, also if it throws.
   void execute(const Plan& plan, const CallSource& calls, Execution& out);
-  /// Of the tasks, with TaskTiming::events.
+  /// Start and end of the tasks, with TaskTiming::events.
   [[nodiscard]] const std::vector<TaskTime>& times() const { return times_; }
 
  private:

@@ -101,8 +101,8 @@ class LaunchedMemory {
   /// Before and after the kernels of a task are launched; tasks that it needs were launched before.
   void enter(TaskId task, std::optional<std::uint32_t> stream);
   void leave(TaskId task);
-  /// Of a tensor that lies in itself, between enter() and leave() of a task that uses it or one
-  /// that lies in it.
+  /// Address of a tensor that lies in itself, between enter() and leave() of a task that uses it or
+  /// one that lies in it.
   [[nodiscard]] float* at(TensorId tensor) const { return address_[tensor]; }
 
   /// Before each run, with the device idle: no tensor has memory.

@@ -30,7 +30,7 @@ class DeviceWork {
   /// Called before each run, by one thread and with the device idle: what tasks add into starts at
   /// its first value again. Returns when the device has done it.
   virtual void reset() {}
-  /// Of the last run; nothing if the work does not count it.
+  /// Memory that the last run allocated; nullopt if the work does not count it.
   [[nodiscard]] virtual std::optional<AllocatedMemory> memory() const { return std::nullopt; }
 };
 

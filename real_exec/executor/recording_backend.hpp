@@ -42,10 +42,10 @@ class RecordingBackend final : public DeviceBackend {
   /// What task_times() returns.
   std::vector<TaskTime> times;
 
-  /// Of the latest run, in order: what of a plan's calls reaches a device, the streams that are
+  /// Calls of the latest run, in order: what of a plan's calls reaches a device; streams that are
   /// there from the start created first. Queries hold their answers.
   [[nodiscard]] const std::vector<HostCall>& calls() const { return calls_; }
-  /// Of those, the calls before the clock was started.
+  /// How many of them came before the clock was started.
   [[nodiscard]] std::size_t calls_before_start() const { return before_start_; }
   [[nodiscard]] const IdVector<StreamId, Stream>& streams() const { return streams_; }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }

@@ -67,7 +67,7 @@ class StreamMachine {
   /// Blocks that may be taken now.
   [[nodiscard]] std::size_t ready_blocks() const { return ready_; }
   [[nodiscard]] std::optional<BlockOfWork> take(std::uint32_t worker = 0);
-  /// Of a block that was taken.
+  /// Notes the end of a block that was taken.
   void finish(const BlockOfWork& block, Time started, Time ended);
   /// Taken and not finished.
   [[nodiscard]] std::uint32_t running() const { return running_; }

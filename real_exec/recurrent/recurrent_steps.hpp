@@ -81,7 +81,7 @@ class RecurrentSteps {
   [[nodiscard]] const float* input(const ChainState& chain,
                                    const Portion& portion,
                                    std::int64_t step) const;
-  /// Of all steps.
+  /// The gradient of the outputs of all steps.
   [[nodiscard]] float* dy(const Portion& portion);
   [[nodiscard]] float* dx(ChainState& chain, const Portion& portion) const;
   [[nodiscard]] float* own(StepTensor kind,

@@ -35,8 +35,8 @@ class TensorMemory {
   /// Around every block of a task, by any thread.
   void enter(TaskId task);
   void leave(TaskId task);
-  /// Of a tensor that lies in itself, between enter() and leave() of a task that uses it or one
-  /// that lies in it.
+  /// Address of a tensor that lies in itself, between enter() and leave() of a task that uses it or
+  /// one that lies in it.
   [[nodiscard]] float* at(TensorId tensor) const { return memory_[tensor]; }
 
   /// Before each run, by one thread: nothing is held, the peak starts again.

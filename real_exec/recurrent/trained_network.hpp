@@ -25,7 +25,7 @@ class TrainedNetwork {
   /// networks may differ in steps, not in layers; they are on the same device. Throws
   /// InfeasibleError for another optimizer than sgd: the kernels have the first step of adam only.
   virtual void continue_from(const TrainedNetwork& other) = 0;
-  /// Of the last run; pass training.
+  /// Loss of the last run; pass training.
   [[nodiscard]] virtual float loss() const = 0;
   /// Held between runs: arrays of tensors that have no memory of their own, and work space.
   [[nodiscard]] virtual Bytes kept_memory() const = 0;

@@ -29,7 +29,7 @@ struct PipelineRunResult {
   Duration clock_error{0};  ///< times of other ranks in the trace may be off by this
   std::vector<float> parameters;              ///< of the whole net, trained
   std::vector<std::int64_t> peak_kept_bytes;  ///< by stage, of replica 0
-  /// Of the first iteration, largest of any layer; compared with the unsplit net.
+  /// Largest difference of a layer's gradients in the first iteration from the unsplit net's.
   double gradient_difference = 0;
   /// Largest |loss - unsplit loss| / unsplit loss of the verified iterations.
   double loss_difference = 0;

@@ -50,7 +50,7 @@ struct PipelineTraining {
 /// What a stage takes for a micro-batch of the training.
 struct StageCosts {
   StageProfile whole{};  ///< its times; all else is 0
-  /// Of its layers in the order in which the pass visits them, where passes go by layer:
+  /// Times of its layers in the order in which the pass visits them, where passes go by layer:
   /// backward passes from the last to the first, of the weight gradient the trained layers.
   std::vector<Duration> forward{};
   std::vector<Duration> backward_data{};
@@ -94,7 +94,7 @@ class UnsplitTraining {
   explicit UnsplitTraining(const PipelineTraining& training);
   /// One iteration; returns the mean loss of its samples.
   double step();
-  /// Of the last iteration, in the order of TrainingStage::parameters() of the whole net.
+  /// Gradients of the last iteration, in the order of TrainingStage::parameters() of the whole net.
   [[nodiscard]] const std::vector<float>& gradients() const { return gradients_; }
   [[nodiscard]] TrainingStage& stage() { return stage_; }
 

@@ -59,7 +59,7 @@ class TrainingStage {
     return under_way_.contains(microbatch);
   }
   void forward(std::int64_t microbatch);
-  /// Of layers in rising order; behind the last one of the net comes the loss.
+  /// Call for layers in rising order; behind the last one of the net comes the loss.
   void forward_layer(std::int64_t microbatch, std::size_t layer);
   [[nodiscard]] std::span<const float> output(std::int64_t microbatch) const;
   [[nodiscard]] std::span<float> output_gradient(std::int64_t microbatch);
@@ -67,18 +67,18 @@ class TrainingStage {
   void recompute(std::int64_t microbatch);
   void recompute_layer(std::int64_t microbatch, std::size_t layer);
   void backward_data(std::int64_t microbatch);
-  /// Of layers in falling order.
+  /// Call for layers in falling order.
   void backward_data_layer(std::int64_t microbatch, std::size_t layer);
   /// After backward_data; not of the first stage.
   [[nodiscard]] std::span<const float> input_gradient(std::int64_t microbatch) const;
   /// Adds to gradients(), and forgets the micro-batch.
   void backward_weight(std::int64_t microbatch);
-  /// Of trained_layers(), in falling order.
+  /// Call for trained_layers(), in falling order.
   void backward_weight_layer(std::int64_t microbatch, std::size_t layer);
   /// Those that have parameters, counted from the stage's first.
   [[nodiscard]] const std::vector<std::size_t>& trained_layers() const { return trained_; }
 
-  /// Of the last stage, since the last update: sum over samples.
+  /// Loss of the last stage since the last update: sum over samples.
   [[nodiscard]] ClassLoss loss() const { return loss_; }
   /// The optimizer's step; clears gradients and loss.
   void update();

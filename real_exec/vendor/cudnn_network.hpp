@@ -39,7 +39,7 @@ using TensorDescriptor =
     CudnnOwned<cudnnTensorDescriptor_t, &CudnnLibrary::cudnnDestroyTensorDescriptor>;
 using DropoutDescriptor =
     CudnnOwned<cudnnDropoutDescriptor_t, &CudnnLibrary::cudnnDestroyDropoutDescriptor>;
-/// Of the device.
+/// Device memory.
 using Memory = DeviceArray<std::byte>;
 
 /// The type of sequences, states and weights, and what cuDNN may compute with.

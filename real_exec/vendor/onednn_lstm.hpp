@@ -27,7 +27,7 @@ class OnednnLstm {
   [[nodiscard]] static bool available();
   /// "oneDNN 2.6.0"; what it was built with where it is not available.
   [[nodiscard]] static std::string version();
-  /// Of the calling thread, from which forward() and backward() are called.
+  /// Threads of the calling thread, from which forward() and backward() are called.
   static void set_threads(int threads);
 
   /// What backward() adds into becomes zero.

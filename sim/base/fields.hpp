@@ -62,7 +62,7 @@ struct Field {
   std::function<FieldValue(const void* object)> value;
 };
 
-/// Of the exact twin of a time.
+/// Doc text of the exact twin of a time.
 [[nodiscard]] constexpr std::string_view exact_doc(const FieldNotes& notes) {
   return notes.doc.empty() ? "" : "the same, exact";
 }

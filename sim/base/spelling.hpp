@@ -8,7 +8,7 @@
 namespace schedlab {
 
 /// The hint `did you mean "layers"?` for the candidate closest to `word`; empty if none is near.
-/// Of a long word only the first 60 letters count.
+/// Only the first 60 letters of a word count.
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        const std::vector<std::string>& candidates);
 

@@ -73,7 +73,7 @@ class CacheContents {
   /// For each kernel of each task, the share of its bytes_read that is in the caches when the task
   /// starts: in the order of tasks, first_kernel() apart. `order`: every task once.
   ///
-  /// Of several kernels in one task each has the operands that are as large as its sides say; what
+  /// With several kernels in a task each has the operands that are as large as its sides say; what
   /// is as large as no tensor is made in the task itself, and there.
   [[nodiscard]] std::vector<CachedShare> shares(std::span<const TaskId> order) const;
 

@@ -13,7 +13,7 @@ namespace schedlab {
 [[nodiscard]] std::string findings_text(const std::vector<Finding>& findings,
                                         const std::string& prefix);
 
-/// Of a plan that broke off a run: throws InfeasibleError with the checker's findings and `reason`,
+/// For a plan that broke off a run: throws InfeasibleError with the findings and with `reason`,
 /// what broke it off (may be empty). Does nothing without findings: then the plan is not at fault.
 void expect_runnable(const std::vector<Finding>& findings, const std::string& reason);
 

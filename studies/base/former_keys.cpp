@@ -107,7 +107,17 @@ class KeyRenamer {
 
 std::span<const FormerKey> former_keys() {
   static const std::vector<FormerKey> keys{
-      // kind, old pointer, new name
+      {"spec", "/workload/groups", "replicas"},
+      {"spec", "/workload/*/groups", "replicas"},
+      {"spec", "/workload/chunks", "virtual_stages"},
+      {"spec", "/workload/*/chunks", "virtual_stages"},
+      {"training", "/groups", "replicas"},
+      {"training", "/chunks", "virtual_stages"},
+      {"training", "/rounds", "iterations"},
+      {"training", "/verified_rounds", "verified_iterations"},
+      {"partition", "/most_replicas", "max_replicas"},
+      {"partition", "/most_down_sets", "max_down_sets"},
+      {"baseline", "/workloads/*/variants/*/kernels_in_flight/most", "max"},
   };
   return keys;
 }

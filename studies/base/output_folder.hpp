@@ -72,7 +72,7 @@ class OutputFolder {
   /// Gives the files their place. `complete`: false if there is more to do for --resume.
   /// Throws InputError, and changes nothing, if somebody else's file has come in between.
   void publish(bool complete = true);
-  /// Of a run that failed: publishes path() where that replaces nothing. False: it would have.
+  /// After a run that failed: publishes path() where that replaces nothing. False: it would have.
   [[nodiscard]] bool publish_remains();
 
  private:

@@ -33,7 +33,7 @@ class StepSimulation {
                  StudyProgress* kept = nullptr);
 
   /// The makespan of the scenario with that many steps; what is recomputed are tasks of its graph.
-  /// Of lstm and gru with `classes` in the spec's network the output layer comes on top, one
+  /// For lstm and gru with `classes` in the spec's network the output layer comes on top, one
   /// simulation of the workload output_layer: it needs all outputs, and the backward pass all of
   /// its gradients.
   /// Throws InfeasibleError with what the simulation says.
@@ -43,7 +43,7 @@ class StepSimulation {
 
   /// Does its workload have the option `recompute`?
   [[nodiscard]] bool recomputes() const { return recomputes_; }
-  /// Of one device of the scenario's machine; 0: unlimited.
+  /// Memory of one device of the scenario's machine; 0: unlimited.
   [[nodiscard]] Bytes capacity() const { return capacity_; }
   /// For memory: the workload's sizes, and what the spec adds.
   [[nodiscard]] const RecurrentNetwork& network() const { return network_; }

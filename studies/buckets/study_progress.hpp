@@ -35,16 +35,16 @@ class StudyProgress {
  public:
   /// Kept in memory alone.
   StudyProgress() = default;
-  /// Of nothing yet. `request` is what else decides the results, such as options.
+  /// Holds nothing yet. `request` is what else decides the results, such as options.
   StudyProgress(std::filesystem::path file, const BucketSpec& spec, std::string request);
   /// Reads what is there; a missing file is one of nothing. Throws InputError if it is of another
   /// spec, request or version, or none at all.
   void resume();
 
-  /// Of setups that differ in sorting alone the same.
+  /// The step's time if it is known; setups that differ in sorting alone share it.
   [[nodiscard]] std::optional<Duration> step(const TrainingSetup& setup, std::int64_t length) const;
   void add_step(const TrainingSetup& setup, std::int64_t length, Duration time);
-  /// Of a row of the study.
+  /// A run of a row of the study, if it is known.
   [[nodiscard]] std::optional<EpochRun> epoch(std::size_t row, std::uint32_t repetition) const;
   void add_epoch(std::size_t row, std::uint32_t repetition, const EpochRun& run);
 

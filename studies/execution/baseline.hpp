@@ -26,7 +26,7 @@ struct BaselineRequest {
   /// Compare all outputs with the double-precision reference, which is slow: about a second for ten
   /// GFLOP.
   bool check = false;
-  /// Of a library for CUDA devices: one recorded round after the warm-up instead of timed ones.
+  /// For a library on CUDA devices: one recorded round after the warm-up instead of timed ones.
   bool profile = false;
   const StopFlag* stop = nullptr;
   /// Called after each variant, with the number of those that are done.

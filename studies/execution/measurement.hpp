@@ -28,7 +28,7 @@ struct MeasureRequest {
 struct MeasuredRun {
   Trace trace;               ///< from the start of the run at time 0, host calls and flows too
   std::optional<Plan> plan;  ///< what ran, if an online policy decided it
-  /// Of another run of the same, in which tasks were not timed, where timing them costs time;
+  /// Makespan of a second run, in which tasks were not timed, where timing them costs time;
   /// nullopt: the trace's.
   std::optional<Duration> makespan{};
   std::optional<Bytes> tensors_peak{};  ///< allocated at most, where that was counted

@@ -31,7 +31,7 @@ struct ExplainedRun {
   bool measured = false;         ///< costs are the trace's own: durations, host calls, latencies
   bool sleeps_are_work = false;  ///< what the host does between its calls is in the plan's sleeps
   bool front_end_known = true;   ///< the framework's part of a launch is told from the driver's
-  /// Of a profile: its plan with everything launched at once, as launch_at_once() makes it, and
+  /// A profile's plan with everything launched at once, as launch_at_once() makes it, and
   /// what that assumes.
   std::optional<Plan> at_once{};
   std::string at_once_note{};

@@ -40,7 +40,7 @@ struct WhatIfTable {
   Duration trace{0};   ///< makespan of the run itself
   Duration replay{0};  ///< simulated again, unchanged: what gains refer to
   std::vector<WhatIf> changes;
-  /// Of one device and one host, if operators of any size meet the host's time.
+  /// For one device and one host, if operators of any size meet the host's time.
   std::optional<BreakEven> break_even;
   std::string note;  ///< why nothing was simulated; empty: it was
   /// Who decides in the replay, if shares of its critical path are more than 5 points from those of

@@ -12,7 +12,7 @@ namespace schedlab {
 /// Published times of one network's training step on one core group.
 struct PublishedNetwork {
   std::string workload;
-  /// Of the classes of EngineStudySpec::classes, in their order.
+  /// Times of the classes of EngineStudySpec::classes, in their order.
   std::vector<double> array_ms;
   std::vector<double> management_ms;
   double array_step_s = 0;
@@ -33,7 +33,7 @@ struct EngineStudySpec {
   std::int64_t batch = 32;
   std::vector<TimedClass> classes;
   std::vector<PublishedNetwork> networks;  ///< at least three, so that a pair leaves one
-  /// Of the time that no timed class accounts for the share that each operator takes whatever its
+  /// Share of the time that no timed class accounts for which each operator takes whatever its
   /// size, which totals do not say.
   std::vector<double> operator_shares;
   std::vector<std::int64_t> splits;

@@ -25,7 +25,7 @@ struct ClaimSamples {
 
 /// Works a measure out of the rows of a grid, as far as they are there. Runs are compared where all
 /// axes agree that both have; the knobs of one policy alone, and what the selectors name, need not.
-/// Of an order each place is taken by its shortest run. Cost O(rows log rows + samples).
+/// In an order each place is taken by its shortest run. Cost O(rows log rows + samples).
 /// Throws ContractViolation for a metric or axis the table has not (see check_claim).
 [[nodiscard]] ClaimSamples collect_samples(const Table& table,
                                            const Measure& measure,

@@ -54,10 +54,10 @@ class Components {
   [[nodiscard]] TaskGraph graph(std::uint64_t workload,
                                 Granularity granularity,
                                 std::int64_t slices = 1) const;
-  /// Of a workload whose tasks can be computed and not only timed: what its graph was made from.
+  /// What the graph was made from, for a workload whose tasks can be computed and not only timed.
   [[nodiscard]] std::optional<RecurrentSpec> recurrent_spec(std::uint64_t workload,
                                                             Granularity granularity) const;
-  /// Of a workload that is one rank's part of a divided model: how the parts are joined.
+  /// How the parts are joined, for a workload that is one rank's part of a divided model.
   [[nodiscard]] std::optional<TensorParallel::Options> tensor_parallel(
       std::uint64_t workload) const;
   [[nodiscard]] MachineSpec machine(std::uint64_t index) const;

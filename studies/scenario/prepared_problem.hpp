@@ -25,7 +25,7 @@ struct PreparedProblem {
   /// What a policy plans, where that is a part of it: one of several ranks, one of several runs, a
   /// sunk model without the copies of its inputs. nullptr: all of it.
   std::shared_ptr<const PreparedProblem> planned;
-  /// Of several ranks that one plan is copied to: all of them, one run, without copies of inputs.
+  /// All ranks that one plan is copied to, as one run without copies of inputs.
   std::shared_ptr<const TaskGraph> divided;
   bool overlap = true;  ///< of these ranks: collectives run beside other tasks
   /// Tasks kernel by kernel, as a device runs them; nullptr: none has several kernels.

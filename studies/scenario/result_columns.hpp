@@ -17,7 +17,7 @@ namespace schedlab {
 struct LikeForLike {
   std::string granularity;          ///< of the tasks; empty: the workload leaves no choice
   std::vector<Duration> makespans;  ///< at each granularity that is compared; 0: no valid run
-  /// Of every schedule at any of them: the bounds where the larger of the two is least. host_issue
+  /// Bounds of every schedule at any of them, where the larger of the two is least. host_issue
   /// is 0, as it belongs to a plan.
   LowerBounds bounds;
 };

@@ -22,7 +22,7 @@ class Baseline {
 
   /// How the results call the baseline policy.
   [[nodiscard]] const std::string& label() const { return label_; }
-  /// Of its runs in the case of `scenario` the shortest; 0: none has a makespan there.
+  /// Its shortest run in the case of `scenario`; 0: none has a makespan there.
   [[nodiscard]] std::int64_t shortest(const std::vector<std::int64_t>& makespan_ps,
                                       std::uint64_t scenario) const;
 

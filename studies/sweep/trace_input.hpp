@@ -8,7 +8,7 @@
 
 namespace schedlab {
 
-/// Of a validation, whose trace.json shows two runs side by side: the measured one.
+/// The measured run of a validation, whose trace.json shows two runs side by side.
 inline constexpr std::string_view measured_trace_name = "measured_trace.json";
 
 /// The trace in the folder of a run or of a validation (the measured one), or a trace.json itself,

@@ -32,7 +32,7 @@ struct LibraryRow {
 };
 
 /// Rows of each network, all policies together first. Networks that only one side has are left out.
-/// Of a training step the library's time is that of forward and backward; it has no loss and no
+/// The library's time of a training step is that of forward and backward; it has no loss and no
 /// update.
 [[nodiscard]] std::vector<LibraryRow> compare_with_library(const ScenarioSpace& space,
                                                            const Validation& validation,

@@ -20,7 +20,7 @@ struct OperationCalibration {
   /// Measured over predicted durations at points of the same class that the fit did not see; an
   /// operation without any is taken as exact. Empty: the machine is not calibrated.
   IdVector<OperationId, std::vector<double>> residuals;
-  /// Of each residual: in which model of the calibration it was measured. Those of one model are
+  /// The model of the calibration in which each residual was measured. Those of one model are
   /// drawn together. Empty: each is drawn by itself.
   IdVector<OperationId, std::vector<std::uint64_t>> models{};
   /// How the machine's speed changed during the calibration; one of them is drawn for all

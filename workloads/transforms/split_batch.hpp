@@ -39,7 +39,7 @@ using MakeForBatch = std::function<TaskGraph(std::int64_t batch)>;
 /// A loss that every slice divides by the size of the whole batch weighs slices by their size, and
 /// sums to that of the whole batch: no task is needed for it.
 ///
-/// Of T tasks, U of them updates or of parameters alone, with G merged tensors, n slices make
+/// n slices of T tasks, U of them updates or of parameters alone, with G merged tensors, make
 /// n (T - U) + U + G. Work that
 /// is linear in the batch is kept; merges add n - 1 FLOP per element. Tasks carry their slice in
 /// the tag `microbatch` and are called "NAME/SLICE".

@@ -58,4 +58,33 @@ TEST_CASE("former keys: the same text elsewhere is left alone") {
   CHECK(Read{R"({"turns": 3})", "training"}.result == R"({"iterations": 3})");
 }
 
+TEST_CASE("former keys: each that is still read becomes the present one") {
+  struct Case {
+    const char* kind;
+    const char* before;
+    const char* now;
+  };
+  for (const Case& one :
+       {Case{"spec",
+             R"({"workload": {"groups": 2, "chunks": 3}})",
+             R"({"workload": {"replicas": 2, "virtual_stages": 3}})"},
+        Case{"spec",
+             R"({"workload": [{"kind": "a"}, {"groups": [1, 2], "chunks": 3}]})",
+             R"({"workload": [{"kind": "a"}, {"replicas": [1, 2], "virtual_stages": 3}]})"},
+        Case{"training",
+             R"({"groups": 2, "chunks": 1, "rounds": 9, "verified_rounds": 3})",
+             R"({"replicas": 2, "virtual_stages": 1, "iterations": 9, "verified_iterations": 3})"},
+        Case{"partition",
+             R"({"most_replicas": 2, "most_down_sets": 5})",
+             R"({"max_replicas": 2, "max_down_sets": 5})"},
+        Case{"baseline",
+             R"({"workloads": [{"variants": [{"kernels_in_flight": {"most": 4}}]}]})",
+             R"({"workloads": [{"variants": [{"kernels_in_flight": {"max": 4}}]}]})"}}) {
+    CAPTURE(one.before);
+    std::ostringstream notes;
+    CHECK(with_new_keys(one.before, one.kind, "f.json", &notes) == one.now);
+    CHECK(notes.str().find("is now called") != std::string::npos);
+  }
+}
+
 }  // namespace schedlab
