@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/recurrent/recurrent_state.hpp"
 
+#include "real_exec/recurrent/initial_gradients.hpp"
 #include "real_exec/recurrent/pointwise.hpp"
 #include "real_exec/recurrent/recurrent_binding.hpp"
+#include "real_exec/recurrent/recurrent_checks.hpp"
+#include "sim/base/error.hpp"
 
-#ifdef __linux__
+#include <fmt/format.h>
 #include <sys/mman.h>
-#endif
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <numeric>
 
@@ -289,6 +292,160 @@ float* RecurrentState::h(const ChainState& chain, std::int64_t step) {
 
 std::ptrdiff_t RecurrentState::h_step(const ChainState& chain) const {
   return y_step(chain.layer);
+}
+
+namespace {
+
+std::vector<float> unpack(const PanelMap& map, const PanelArray& panels) {
+  std::vector<float> plain(static_cast<std::size_t>(map.rows * map.block) * map.places.size());
+  if (!panels.empty()) map.unpack(panels.data(), plain.data());
+  return plain;
+}
+
+}  // namespace
+
+Bytes RecurrentState::tensor_bytes() const {
+  std::size_t floats = x.size() + dy.size() + target.size();
+  for (const PanelArray& layer : y) floats += layer.size();
+  for (const ChainState& chain : chains) {
+    for (const auto* array : {&chain.wx,
+                              &chain.wh,
+                              &chain.bias,
+                              &chain.wx_moments,
+                              &chain.wh_moments,
+                              &chain.bias_moments,
+                              &chain.gates,
+                              &chain.c,
+                              &chain.reset,
+                              &chain.gate_gradients,
+                              &chain.dh,
+                              &chain.carry,
+                              &chain.dx}) {
+      floats += array->size();
+    }
+    for (const auto* buffers : {&chain.gradients.wx, &chain.gradients.wh, &chain.gradients.bias}) {
+      for (const PanelArray& buffer : *buffers) floats += buffer.size();
+    }
+  }
+  return Bytes{static_cast<std::int64_t>(floats * sizeof(float))};
+}
+
+Bytes RecurrentState::workspace_bytes() const {
+  std::size_t floats =
+      loss_parts.size() + inputs.x.size() + inputs.dy.size() + inputs.target.size();
+  for (const ChainState& chain : chains) {
+    for (const auto* array : {&chain.wx_transposed,
+                              &chain.wh_transposed,
+                              &chain.wx_first,
+                              &chain.wh_first,
+                              &chain.bias_first,
+                              &chain.zh,
+                              &chain.reset_gradient,
+                              &chain.dh_last,
+                              &chain.carry_last}) {
+      floats += array->size();
+    }
+  }
+  for (const RecurrentChainInputs<float>& given : inputs.chains) {
+    for (const auto* array : {&given.wx,
+                              &given.wh,
+                              &given.bias,
+                              &given.h0,
+                              &given.c0,
+                              &given.dh_last,
+                              &given.dc_last}) {
+      floats += array->size();
+    }
+  }
+  return Bytes{static_cast<std::int64_t>(floats * sizeof(float))};
+}
+
+RecurrentChainResults<float> RecurrentState::chain_results(const ChainState& chain) const {
+  RecurrentChainResults<float> results;
+  results.wx = unpack(chain.wx_map, chain.wx);
+  results.wh = unpack(chain.wh_map, chain.wh);
+  results.bias = unpack(chain.bias_map, chain.bias);
+  if (spec.pass == RecurrentPass::forward) return results;
+  results.dwx = unpack(chain.wx_map, chain.gradients.wx.front());
+  results.dwh = unpack(chain.wh_map, chain.gradients.wh.front());
+  results.dbias = unpack(chain.bias_map, chain.gradients.bias.front());
+  const PanelMap map{.rows = spec.batch, .block = spec.hidden, .places = {0}};
+  set_initial_gradients(results, unpack(map, chain.dh), unpack(map, chain.carry), shape.cell_state);
+  return results;
+}
+
+RecurrentResults<float> RecurrentState::results() const {
+  RecurrentResults<float> results;
+  results.loss = spec.transfers ? returned_loss : loss;
+  for (const ChainState& chain : chains) results.chains.push_back(chain_results(chain));
+
+  const std::int64_t top = spec.layers - 1;
+  const PanelMap map = output_map(*this, top);
+  const auto step_elements = static_cast<std::size_t>(spec.batch * spec.hidden * directions(top));
+  results.y.resize(static_cast<std::size_t>(spec.steps) * step_elements);
+  for (std::int64_t t = 0; t < spec.steps && !by_tensor; ++t) {
+    map.unpack(y[static_cast<std::size_t>(top)].data() + (t + 1) * y_step(top),
+               results.y.data() + static_cast<std::size_t>(t) * step_elements);
+  }
+  if (spec.pass == RecurrentPass::forward) return results;
+
+  const PanelMap input_map{.rows = spec.batch, .block = spec.input, .places = {0}};
+  const auto input_elements = static_cast<std::size_t>(spec.batch * spec.input);
+  results.dx.assign(static_cast<std::size_t>(spec.steps) * input_elements, 0.0F);
+  std::vector<float> part(input_elements);
+  for (const std::size_t index : layers.front()) {
+    const ChainState& chain = chains[index];
+    for (std::int64_t t = 0; t < spec.steps; ++t) {
+      input_map.unpack(chain.dx.data() + t * chain.width * spec.batch, part.data());
+      float* sum = results.dx.data() + static_cast<std::size_t>(t) * input_elements;
+      std::transform(part.begin(), part.end(), sum, sum, std::plus<>{});
+    }
+  }
+  return results;
+}
+
+namespace {
+
+/// In place: addresses of arrays do not change.
+void copy_in_place(const PanelArray& from, PanelArray& to) {
+  SCHEDLAB_EXPECTS(
+      from.size() == to.size(),
+      fmt::format("weights of {} elements for a network of {}", from.size(), to.size()));
+  std::copy(from.begin(), from.end(), to.begin());
+}
+
+}  // namespace
+
+void RecurrentState::train_on(const PaddedBatch& batch) {
+  expect_trained_on(spec, batch, inputs);
+  inputs.x = batch.x;
+  inputs.target = batch.target;
+  lengths = batch.lengths;
+  loss_scale = batch.scale;
+  loss_divisor = 1.0 / static_cast<double>(batch.scale);
+  pack_x();
+  pack_target();
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    ChainState& chain = chains[i];
+    const std::int64_t initial = before(chain, first_step(chain));
+    std::fill_n(h(chain, initial), cells(), 0.0F);
+    if (shape.cell_state) std::fill_n(c(chain, initial), cells(), 0.0F);
+    for (auto* state : {&inputs.chains[i].h0, &inputs.chains[i].c0}) {
+      std::fill(state->begin(), state->end(), 0.0F);
+    }
+  }
+}
+
+void RecurrentState::continue_from(const RecurrentState& other) {
+  expect_trained(spec);
+  SCHEDLAB_EXPECTS(
+      other.chains.size() == chains.size() && other.spec.cell == spec.cell,
+      fmt::format("weights of {} chains for a network of {}", other.chains.size(), chains.size()));
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    copy_in_place(other.chains[i].wx, chains[i].wx_first);
+    copy_in_place(other.chains[i].wh, chains[i].wh_first);
+    copy_in_place(other.chains[i].bias, chains[i].bias_first);
+  }
 }
 
 }  // namespace schedlab::detail

@@ -100,7 +100,7 @@ class RecurrentState {
   [[nodiscard]] Bytes tensor_bytes() const;
   [[nodiscard]] Bytes workspace_bytes() const;
 
-  /// As of RecurrentWork; recurrent_sequences.cpp.
+  /// As of RecurrentWork.
   void train_on(const PaddedBatch& batch);
   void continue_from(const RecurrentState& other);
 

@@ -27,8 +27,8 @@ struct ErrorSummary {
                                                 const std::vector<double>& b);
 
 /// What is lost by taking the predicted best: its measured time over the measured best, minus 1.
-/// How much slower the predicted best is than the measured best. Ties: the first prediction counts.
 /// Ties: the first prediction counts. Both of one length, not empty, above 0.
+[[nodiscard]] double regret_of(const std::vector<double>& predicted,
                                const std::vector<double>& measured);
 
 /// Predictions of one probability range, and how often they came true.

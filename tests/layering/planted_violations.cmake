@@ -57,6 +57,9 @@ must_be_found("line 1 must be the SPDX line" sim/base/x.cpp "#include <vector>\n
 must_be_found("#pragma once is missing" sim/base/x.hpp "${header}#include <vector>\n")
 string(REPEAT "\n" 500 long)
 must_be_found("501 lines, at most 500" sim/base/x.cpp "${header}${long}")
+must_pass(sim/engine/x.cpp "${header}${long}")
+string(REPEAT "\n" 700 long)
+must_be_found("701 lines, at most 700" sim/engine/x.cpp "${header}${long}")
 
 must_pass(cli/main.cpp "${header}#include \"studies/spec/spec.hpp\"\nint main() {\n  std::exit(1);\n}\n")
 must_pass(sim/plan/plan_json.cpp "${header}#include <nlohmann/json.hpp>\n// never calls exit(1)\nvoid on_exit(int);\n")

@@ -45,21 +45,21 @@ TEST_CASE("passes on a device learn what passes on the CPU learn, in the predict
   const ExecutedStudy device = executed_on(study, "cuda");
   const ExecutedStudy cpu = executed_on(study, "cpu");
   CHECK(device.device == "emulated, 4 multiprocessors");
-  REQUIRE(device.passes.size() == 4);
-  for (std::size_t i = 0; i < device.passes.size(); ++i) {
-    const ExecutedEpoch& pass = device.passes[i];
+  REQUIRE(device.epochs.size() == 4);
+  for (std::size_t i = 0; i < device.epochs.size(); ++i) {
+    const ExecutedEpoch& pass = device.epochs[i];
     CAPTURE(study.rows[pass.row].buckets);
     REQUIRE(pass.runs.size() == 1);
     CHECK(pass.runs[0].finite);
-    const EpochRun& expected = cpu.passes[i].runs.at(0);
+    const EpochRun& expected = cpu.epochs[i].runs.at(0);
     CHECK(pass.runs[0].first_error == doctest::Approx(expected.first_error).epsilon(1e-4));
     CHECK(pass.runs[0].last_error == doctest::Approx(expected.last_error).epsilon(1e-4));
     REQUIRE(pass.memory_error().has_value());
     CHECK(std::abs(*pass.memory_error()) < 0.05);
   }
   // Data drop holds less and changes nothing.
-  CHECK(device.passes[2].runs[0].tensors_peak < device.passes[0].runs[0].tensors_peak);
-  CHECK(device.passes[2].runs[0].last_error == device.passes[0].runs[0].last_error);
+  CHECK(device.epochs[2].runs[0].tensors_peak < device.epochs[0].runs[0].tensors_peak);
+  CHECK(device.epochs[2].runs[0].last_error == device.epochs[0].runs[0].last_error);
 }
 
 TEST_CASE("execute on a device says what tensors took that were allocated one by one") {

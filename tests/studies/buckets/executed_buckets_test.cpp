@@ -107,14 +107,14 @@ TEST_CASE("passes that are kept are not run again, and a stop keeps those that a
   const ExecutedStudy part = execute_epochs(
       study, one_worker, kept, &stop, [&](std::uint64_t, std::uint64_t) { stop = true; });
   CHECK_FALSE(part.complete);
-  CHECK(part.passes[0].runs.size() + part.passes[1].runs.size() == 1);
+  CHECK(part.epochs[0].runs.size() + part.epochs[1].runs.size() == 1);
   const EpochRun known{.training = Duration{7}, .total = Duration{8}};
-  kept.add_pass(0, 0, known);
-  kept.add_pass(1, 0, known);
+  kept.add_epoch(0, 0, known);
+  kept.add_epoch(1, 0, known);
   const ExecutedStudy all = execute_epochs(study, one_worker, kept, nullptr, nothing);
   CHECK(all.complete);
-  CHECK(all.passes[0].runs == std::vector<EpochRun>{known});
-  CHECK(all.passes[1].measured_speed_up == 1.0);
+  CHECK(all.epochs[0].runs == std::vector<EpochRun>{known});
+  CHECK(all.epochs[1].measured_speed_up == 1.0);
 }
 
 TEST_CASE("what cannot be executed is refused before anything is simulated") {

@@ -181,7 +181,6 @@ class RecurrentChain {
               std::int64_t step,
               const MakeKernels& kernels);
 
-  // recurrent_forward.cpp
   [[nodiscard]] std::int64_t input_group() const {
     const std::int64_t steps = spec_.cut.input_steps;
     return steps == 0 ? spec_.steps : std::min(steps, spec_.steps);
@@ -199,7 +198,6 @@ class RecurrentChain {
   void add_values(std::int64_t step, const ForwardNode& node);
   void add_state(std::int64_t step, const ForwardNode& node);
 
-  // recurrent_recompute.cpp
   void recompute(std::int64_t step, Recomputed what);
   void add_unfused(std::int64_t step, const ForwardNode& node);
   void read_unfused(std::int64_t step, TaskId first);
@@ -212,7 +210,6 @@ class RecurrentChain {
   void add_data_tensors(std::int64_t step, const Node& node);
   void read_incoming(std::int64_t step, TaskId first);
 
-  // recurrent_weights.cpp
   void add_weights(std::int64_t step, const Node& node);
   [[nodiscard]] Kernel weight_kernel(GradientIndex index, std::int64_t steps) const;
   void add_weight_task(std::int64_t step, GradientIndex index, TaskId task);
