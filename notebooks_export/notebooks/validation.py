@@ -27,7 +27,7 @@ pd.DataFrame([
     ("measured on", f"{summary['device']}, {summary['date']}"),
     ("calibrated machine", "yes" if summary["calibrated"] else "no: times come from a data sheet"),
     ("scenarios compared", f"{summary['compared']} of {summary['scenarios']}, {summary['repetitions']} runs each"),
-    ("error of the makespan", f"median {error['median']:.1%}, 90 % below {error['p90']:.1%}, most {error['most']:.1%}"),
+    ("error of the makespan", f"median {error['median']:.1%}, 90 % below {error['p90']:.1%}, most {error['max']:.1%}"),
     ("bias", f"{error['bias']:+.1%}"),
     ("scatter of equal runs", f"{summary['spread_of_runs']:.1%} between quartiles (median)"),
     ("pairs of policies told apart", f"{summary['decidable_pairs']} of {summary['pairs']}"),

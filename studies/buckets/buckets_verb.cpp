@@ -119,7 +119,7 @@ void execute(const BucketsOptions& options,
              BucketResults& results) {
   const EpochExecution request = execution_of(options);
   Progress progress(
-      terminal, executed_count(results.study) * request.repetitions, 0, "executed passes");
+      terminal, executed_count(results.study) * request.repetitions, 0, "executed epochs");
   results.executed = execute_epochs(
       results.study, request, kept, terminal.stop, [&](std::uint64_t done, std::uint64_t all) {
         progress.set_total(all);

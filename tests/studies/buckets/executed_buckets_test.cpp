@@ -150,7 +150,7 @@ TEST_CASE("buckets --execute writes what fits its schema, and goes on where it w
   };
   std::string said;
   CHECK(run_it(said) == exit_done);
-  CHECK(said.find("4 executed passes: median error") != std::string::npos);
+  CHECK(said.find("4 executed epochs: median error") != std::string::npos);
   const std::string text = read_file(std::filesystem::path{target} / "executed.json");
   read_checked_json(text, executed_epochs_schema(), "x");
   for (const char* name : {"executed.csv", "executed.svg", "report.html", "progress.json"}) {
