@@ -30,7 +30,7 @@ DeviceFacts CudaBench::facts() const {
           .date = now_utc().substr(0, day),
           .units = device.units,
           .priority_levels =
-              static_cast<std::uint32_t>(device.min_priority - device.greatest_priority + 1)};
+              static_cast<std::uint32_t>(device.least_priority - device.greatest_priority + 1)};
 }
 
 const SmLimits& CudaBench::limits() const {

@@ -30,7 +30,7 @@ CpuBackend::CpuBackend(const CpuExecutorOptions& options) : options_(options) {
   }
   properties_ = {.name = processor_name(),
                  .executor = "the CPU executor",
-                 .min_priority = 0,
+                 .least_priority = 0,
                  .greatest_priority = 1 - static_cast<int>(options.priority_levels),
                  .units = workers_,
                  .is_host = true};

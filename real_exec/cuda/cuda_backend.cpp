@@ -50,7 +50,7 @@ cudaEvent_t CudaBackend::event_of(EventId event) {
 /// stream is being captured, nor should within a run.
 void CudaBackend::warm_up() {
   const TaskGraph& graph = request_->graph;
-  const CudaStream stream = make_stream(context_->properties.min_priority);
+  const CudaStream stream = make_stream(context_->properties.least_priority);
   CudaBlas& blas = blas_of(StreamId{0});
   IdVector<OperationId, bool> met(graph.operations().size(), false);
   for (const TaskId task : graph.tasks()) {
@@ -112,7 +112,7 @@ std::vector<LoadedNode> CudaBackend::load_graph(const GraphRow& row, LaunchObser
 /// tries the closest. It is off by at most half of what lies between them.
 CpuClock CudaBackend::start_clock() {
   constexpr int tries = 5;  // assumed: the first is slow, one of the others is not disturbed
-  const CudaStream stream = make_stream(context_->properties.min_priority);
+  const CudaStream stream = make_stream(context_->properties.least_priority);
   const CpuClock measuring;
   Duration closest = Duration::max();
   for (int i = 0; i < tries; ++i) {

@@ -172,7 +172,7 @@ std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& 
   DeviceProperties& properties = context->properties;
   properties.name = found.reason;
   check_cuda(
-      cudaDeviceGetStreamPriorityRange(&properties.min_priority, &properties.greatest_priority),
+      cudaDeviceGetStreamPriorityRange(&properties.least_priority, &properties.greatest_priority),
       "cudaDeviceGetStreamPriorityRange");
   properties.units = static_cast<std::uint32_t>(attribute(cudaDevAttrMultiProcessorCount, device));
   std::size_t free = 0;

@@ -225,7 +225,7 @@ std::vector<LoadedNode> CudaGraphs::load(const GraphRow& row,
   if (row.shape.node_priorities) flags = cudaGraphInstantiateFlagUseNodePriority;
   check_cuda(cudaGraphInstantiate(&exec, made, flags), "cudaGraphInstantiate");
   executable.exec = CudaGraphExec(exec);
-  const cudaStream_t stream = capture_stream(context_.properties.min_priority);
+  const cudaStream_t stream = capture_stream(context_.properties.least_priority);
   check_cuda(cudaGraphUpload(exec, stream), "cudaGraphUpload");
   check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   if (row.shape.launch_count() > 1 && !done_[row.graph]) done_[row.graph] = make_event(false);

@@ -86,7 +86,7 @@ class CudaRecurrentWork::Implementation {
       launches.use(*map, *memory);
     }
     if (spec.pass != RecurrentPass::backward) return;
-    const detail::CudaStream stream = detail::make_stream(context->properties.min_priority);
+    const detail::CudaStream stream = detail::make_stream(context->properties.least_priority);
     detail::CudaBlas blas(*context->blas, context->lt.get(), context->workspace_bytes);
     launches.run_forward({.stream = stream.get(),
                           .blas = blas,

@@ -24,7 +24,7 @@ struct DeviceProperties {
   std::string name;
   std::string executor = "the device executor";  ///< who refuses a plan, in messages
   /// Priorities that its streams may have, as CUDA numbers them: lower is more urgent.
-  int min_priority = 0;
+  int least_priority = 0;
   int greatest_priority = 0;
   std::uint32_t units = 0;  ///< multiprocessors or cores; 0 = not known
   Bytes memory{};           ///< 0 = not known
@@ -34,7 +34,7 @@ struct DeviceProperties {
 
   /// The priority that a stream of a plan gets here: the plan's, clamped to the range.
   [[nodiscard]] int device_priority(int priority) const {
-    if (priority > min_priority) return min_priority;
+    if (priority > least_priority) return least_priority;
     return priority < greatest_priority ? greatest_priority : priority;
   }
 };

@@ -58,7 +58,7 @@ CpuClock RecordingBackend::start_clock() {
 
 void RecordingBackend::create_stream(StreamId stream, int priority, const StreamSpec& spec) {
   SCHEDLAB_EXPECTS(
-      priority >= properties_.greatest_priority && priority <= properties_.min_priority,
+      priority >= properties_.greatest_priority && priority <= properties_.least_priority,
       fmt::format("stream {} with priority {}", stream.value(), priority));
   note(HostCall::create_stream(stream));
   if (!streams_.contains(stream)) streams_.resize(stream.value() + 1);

@@ -43,7 +43,7 @@ class ExecutedCosts final : public CostModel {
 /// Units are not limited: what a task held of the workers is known, not to be computed.
 Platform executed_platform(const DeviceProperties& device, const std::string& name) {
   Platform platform = ideal_platform(
-      static_cast<std::uint32_t>(device.min_priority - device.greatest_priority + 1));
+      static_cast<std::uint32_t>(device.least_priority - device.greatest_priority + 1));
   platform.name = name;
   platform.devices[DeviceId{0}].name = platform.name;
   return platform;

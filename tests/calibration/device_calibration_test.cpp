@@ -289,7 +289,7 @@ class AskedOfADevice final : public DeviceBench {
  private:
   MachineSpec h200_ = load_machine("h200");
   RecordingBackend backend_{
-      {.name = "none", .min_priority = 0, .greatest_priority = -5, .units = 4, .memory = {}}};
+      {.name = "none", .least_priority = 0, .greatest_priority = -5, .units = 4, .memory = {}}};
 };
 
 }  // namespace

@@ -221,7 +221,7 @@ std::shared_ptr<const CudaContext> used_context(const CudaExecutor& executor) {
 std::shared_ptr<const CudaContext> make_cuda_context(const CudaExecutorOptions& options) {
   auto context = std::make_shared<CudaContext>();
   context->properties = {
-      .name = "emulated", .min_priority = 0, .greatest_priority = -5, .units = 4};
+      .name = "emulated", .least_priority = 0, .greatest_priority = -5, .units = 4};
   context->workspace_bytes = 256;
   context->blas = std::make_unique<BlasLibrary>();
   if (options.products == CudaProducts::cublaslt) {

@@ -17,7 +17,7 @@ using schedlab::testing::Scene;
 namespace {
 
 DeviceProperties two_levels() {
-  return {.name = "recorded", .min_priority = 0, .greatest_priority = -1};
+  return {.name = "recorded", .least_priority = 0, .greatest_priority = -1};
 }
 
 Scene grid() {

@@ -23,7 +23,7 @@ namespace {
 
 /// Six levels, as large devices have them.
 DeviceProperties six_levels() {
-  return {.name = "recorded", .min_priority = 0, .greatest_priority = -5};
+  return {.name = "recorded", .least_priority = 0, .greatest_priority = -5};
 }
 
 TaskGraph training(Granularity granularity) {
