@@ -2,11 +2,10 @@
 #include "studies/reproduction/outcome.hpp"
 
 #include "notebooks_export/sweep_view.hpp"
-#include "studies/reproduction/cause.hpp"
+#include "studies/reproduction/row_statistics.hpp"
 #include "studies/spec/axis_label.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -18,19 +17,23 @@ double middle(std::vector<double> values) {
   return spread_of(std::move(values)).median;
 }
 
-/// Relative distance of a value from the range; 0 inside.
+/// Relative distance of a value from what is printed; 0 inside a range.
 double distance(const PublishedPoint& point, double value) {
-  const auto over = [&](const std::optional<double>& limit) {
-    return limit && value > *limit && *limit != 0 ? value / *limit - 1 : 0.0;
-  };
-  const auto under = [&](const std::optional<double>& limit) {
-    return limit && value < *limit && *limit != 0 ? value / *limit - 1 : 0.0;
-  };
-  for (const double part :
-       {over(point.high), over(point.below), under(point.low), under(point.above)}) {
-    if (part != 0) return part;
-  }
+  if (point.value) return *point.value != 0 ? value / *point.value - 1 : value;
+  if (point.low && value < *point.low) return value / *point.low - 1;
+  if (point.high && value > *point.high) return value / *point.high - 1;
   return 0;
+}
+
+/// Error of a row; none where nothing but words is printed.
+std::optional<double> error_of(const PublishedPoint& point,
+                               JudgedBy judged_by,
+                               const Spread& simulated) {
+  if (point.above || point.below) return std::nullopt;
+  if (judged_by == JudgedBy::median) return distance(point, simulated.median);
+  const double low = distance(point, simulated.min);
+  const double high = distance(point, simulated.max);
+  return std::abs(low) > std::abs(high) ? low : high;
 }
 
 std::vector<AxisEffect> effects_of(const Table& table,
@@ -66,7 +69,11 @@ std::vector<AxisEffect> effects_of(const Table& table,
   return effects;
 }
 
-ClaimStatus status_of(const PublishedPoint& point, const Outcome& outcome) {
+ClaimStatus status_of(const PublishedPoint& point, JudgedBy judged_by, const Outcome& outcome) {
+  if (judged_by == JudgedBy::all) {
+    if (outcome.share_met == 1) return ClaimStatus::within;
+    return outcome.share_met > 0 ? ClaimStatus::in_part : ClaimStatus::missed;
+  }
   if (is_met(point, outcome.simulated.median)) return ClaimStatus::within;
   const bool straddled =
       point.value && outcome.simulated.min <= *point.value && *point.value <= outcome.simulated.max;
@@ -74,12 +81,6 @@ ClaimStatus status_of(const PublishedPoint& point, const Outcome& outcome) {
 }
 
 }  // namespace
-
-std::string_view to_string(ClaimStatus status) {
-  constexpr std::array<std::string_view, 5> words{
-      "within", "in_part", "missed", "not_run", "not_covered"};
-  return words[static_cast<std::size_t>(status)];
-}
 
 Spread spread_of(std::vector<double> values) {
   Spread spread;
@@ -99,11 +100,10 @@ Spread spread_of(std::vector<double> values) {
 }
 
 bool is_met(const PublishedPoint& point, double value) {
-  const bool ranged = point.low || point.high || point.above || point.below;
-  if (!ranged) {
-    return point.value && std::abs(value - *point.value) <= equal_within * std::abs(*point.value);
-  }
-  return (!point.low || value >= *point.low) && (!point.high || value <= *point.high) &&
+  const auto slack = [](double printed) { return equal_within * std::abs(printed); };
+  if (point.value) return std::abs(value - *point.value) <= slack(*point.value);
+  return (!point.low || value >= *point.low - slack(*point.low)) &&
+         (!point.high || value <= *point.high + slack(*point.high)) &&
          (!point.above || value > *point.above) && (!point.below || value < *point.below);
 }
 
@@ -113,10 +113,10 @@ Outcome compare(const Claim& claim, const PublishedPoint& point, const Table& ta
   outcome.point = &point;
   if (!claim.no_answer.empty()) {
     outcome.status = ClaimStatus::not_covered;
-    outcome.cause = claim.no_answer;
     return outcome;
   }
-  const ClaimSamples found = collect_samples(table, claim.measure, point.at);
+  const Measure measure = measure_at(claim, point);
+  const ClaimSamples found = collect_samples(table, measure, point.at);
   outcome.missing = found.missing;
   if (found.samples.empty()) return outcome;
   std::vector<double> values;
@@ -125,12 +125,11 @@ Outcome compare(const Claim& claim, const PublishedPoint& point, const Table& ta
       values.begin(), values.end(), [&](double value) { return is_met(point, value); });
   outcome.share_met = static_cast<double>(met) / static_cast<double>(values.size());
   outcome.simulated = spread_of(std::move(values));
-  outcome.error = point.value && *point.value != 0 ? outcome.simulated.median / *point.value - 1
-                                                   : distance(point, outcome.simulated.median);
-  outcome.status = status_of(point, outcome);
+  outcome.error = error_of(point, claim.judged_by, outcome.simulated);
+  outcome.status = status_of(point, claim.judged_by, outcome);
   outcome.effects = effects_of(table, found, point);
   if (outcome.status != ClaimStatus::within) {
-    outcome.cause = cause_of(table, claim.measure, point, found, outcome.effects);
+    outcome.statistics = statistics_of(table, measure, point, found, outcome.effects);
   }
   return outcome;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/sweep/table.hpp"
 #include "studies/reproduction/published_system.hpp"
 #include "studies/reproduction/samples.hpp"
@@ -9,20 +10,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace schedlab {
 
 /// How a published point and the simulated samples stand to each other.
 enum class ClaimStatus : std::uint8_t {
-  within,       ///< the median of the samples meets it
-  in_part,      ///< some samples meet it or lie on both sides of it, the median does not meet it
+  within,       ///< what it is judged by meets it: the median of the samples, or all of them
+  in_part,      ///< some samples meet it, or the median is judged and they lie on both sides of it
   missed,       ///< none
   not_run,      ///< there are no samples (yet)
   not_covered,  ///< nothing is simulated; the claim says why
 };
-[[nodiscard]] std::string_view to_string(ClaimStatus status);
+template <>
+struct EnumNames<ClaimStatus> {
+  static constexpr auto names = name_list("within", "in_part", "missed", "not_run", "not_covered");
+};
 
 /// Quartiles are samples (nearest rank); the median is the lower of the middle two.
 struct Spread {
@@ -55,11 +58,12 @@ struct Outcome {
   ClaimStatus status = ClaimStatus::not_run;
   Spread simulated;
   double share_met = 0;  ///< of the samples
-  /// Median over the published value, less 1; of a range the relative distance to it, 0 inside.
+  /// Relative distance of the median, or of the worst sample where all are judged, from the printed
+  /// number or range; 0 inside. None where words are printed.
   std::optional<double> error;
   std::size_t missing = 0;          ///< runs without a result
   std::vector<AxisEffect> effects;  ///< by falling effect
-  std::string cause;                ///< of what is not met: worked out of the runs
+  std::string statistics;           ///< of what is not met: what moves it, what bounds the runs
 };
 
 [[nodiscard]] bool is_met(const PublishedPoint& point, double value);

@@ -56,13 +56,8 @@ AxisFormula formula_of(const Json& list) {
 }
 
 Measure measure_of(const Json& object) {
-  using Kind = Measure::Kind;
   Measure measure;
-  const auto word = object.at("kind").get<std::string>();
-  measure.kind = word == "value"   ? Kind::value
-                 : word == "ratio" ? Kind::ratio
-                 : word == "trend" ? Kind::trend
-                                   : Kind::order;
+  measure.kind = enum_value<Measure::Kind>(object.at("kind").get<std::string>());
   measure.metric = object.value("metric", measure.metric);
   measure.along = object.value("along", "");
   if (object.contains("per")) measure.per = formula_of(object.at("per"));
@@ -75,7 +70,12 @@ Measure measure_of(const Json& object) {
   return measure;
 }
 
-PublishedPoint point_of(const Json& object) {
+/// Of a key that a point has of its claim unless it says otherwise.
+std::string text_of(const Json& point, const Json& claim, const char* key) {
+  return point.value(key, claim.value(key, ""));
+}
+
+PublishedPoint point_of(const Json& object, const Json& claim) {
   PublishedPoint point;
   const auto number = [&](const char* key) {
     return object.contains(key) ? std::optional{object.at(key).get<double>()} : std::nullopt;
@@ -88,6 +88,12 @@ PublishedPoint point_of(const Json& object) {
   point.text = object.at("text").get<std::string>();
   point.reading = object.value("reading", "");
   if (object.contains("at")) point.at = selector_of(object.at("at"));
+  if (object.contains("over")) point.over = selector_of(object.at("over"));
+  const std::string evidence = text_of(object, claim, "evidence");
+  if (!evidence.empty()) point.evidence = enum_value<Evidence>(evidence);
+  point.basis = text_of(object, claim, "basis");
+  point.repeats = text_of(object, claim, "repeats");
+  point.why = text_of(object, claim, "why");
   return point;
 }
 
@@ -100,11 +106,14 @@ Claim claim_of(const Json& object, std::string pointer) {
   claim.unit = object.value("unit", "");
   claim.open = object.value("open", "");
   claim.grid = object.value("grid", "");
-  claim.evidence = object.value("evidence", "predicted");
+  claim.judged_by = enum_value<JudgedBy>(object.value("judged_by", "median"));
+  claim.by = object.value("by", "");
   claim.remark = object.value("remark", "");
   claim.no_answer = object.value("not_covered", "");
   if (object.contains("measure")) claim.measure = measure_of(object.at("measure"));
-  for (const Json& point : object.at("published")) claim.published.push_back(point_of(point));
+  for (const Json& point : object.at("published")) {
+    claim.published.push_back(point_of(point, object));
+  }
   return claim;
 }
 
@@ -132,6 +141,43 @@ SystemGrid grid_of(const Json& object, std::string pointer) {
       {.file = system.file, .pointer = pointer, .found = found, .expected = expected, .hint = {}});
 }
 
+void expect_sound_point(const PublishedSystem& system,
+                        const Claim& claim,
+                        const PublishedPoint& point,
+                        const std::string& pointer) {
+  const bool range = point.low || point.high;
+  const bool words = point.above || point.below;
+  if (int{point.value.has_value()} + int{range} + int{words} > 1) {
+    wrong(system,
+          pointer,
+          "more than one of a value, printed limits (low, high) and limits of words",
+          "one of them: printed numbers have one tolerance, no range of their own");
+  }
+  if (point.evidence != Evidence::predicted && point.basis.empty()) {
+    wrong(system,
+          pointer,
+          fmt::format(R"(evidence "{}" without a basis)", to_string(point.evidence)),
+          R"("basis": fitted on what, derived how, which reading)");
+  }
+  if (point.repeats.empty()) return;
+  const auto other = std::find_if(system.claims.begin(),
+                                  system.claims.end(),
+                                  [&](const Claim& each) { return each.id == point.repeats; });
+  if (other == system.claims.end() || other->id == claim.id) {
+    wrong(system, pointer, fmt::format("it repeats \"{}\"", point.repeats), "another claim's id");
+  }
+  const bool counts = std::any_of(
+      other->published.begin(), other->published.end(), [&](const PublishedPoint& each) {
+        return each.repeats.empty() && each.evidence <= point.evidence;
+      });
+  if (!counts) {
+    wrong(system,
+          pointer,
+          fmt::format("it repeats {}, which repeats another or has weaker evidence", other->id),
+          "the claim with the strongest evidence to be the one that counts");
+  }
+}
+
 /// What a schema cannot say.
 void expect_consistent(const PublishedSystem& system) {
   std::set<std::string> names;
@@ -144,6 +190,10 @@ void expect_consistent(const PublishedSystem& system) {
   for (const Claim& claim : system.claims) {
     if (!ids.insert(claim.id).second) {
       wrong(system, claim.pointer, fmt::format("a second claim \"{}\"", claim.id), "another id");
+    }
+    for (std::size_t i = 0; i < claim.published.size(); ++i) {
+      expect_sound_point(
+          system, claim, claim.published[i], fmt::format("{}/published/{}", claim.pointer, i));
     }
     if (!claim.no_answer.empty()) continue;
     if (!names.contains(claim.grid)) {
@@ -164,6 +214,14 @@ void expect_consistent(const PublishedSystem& system) {
 }
 
 }  // namespace
+
+Measure measure_at(const Claim& claim, const PublishedPoint& point) {
+  Measure measure = claim.measure;
+  if (!measure.runs.empty()) {
+    for (const auto& [axis, values] : point.over.axes) measure.runs.back().axes[axis] = values;
+  }
+  return measure;
+}
 
 PublishedSystem parse_system(const std::string& text, const std::string& file) {
   read_checked_json(text, system_schema(), file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
 #include "sim/sweep/table.hpp"
 
 #include <cstdint>
@@ -25,7 +26,7 @@ using AxisFormula = std::vector<std::vector<std::variant<double, std::string>>>;
 struct Measure {
   enum class Kind : std::uint8_t {
     value,  ///< metric of one run (divided by `per`)
-    ratio,  ///< metric of a run of runs[0] over that of runs[1], all other axes equal
+    ratio,  ///< value of a run of runs[0] over that of runs[1], all other axes equal
     trend,  ///< value or ratio at the largest value of the axis `along` over that at the smallest
     order,  ///< runs from slow to fast: the smallest of slower / faster over neighbours
   };
@@ -36,19 +37,54 @@ struct Measure {
   AxisFormula per;
 };
 
+/// What a row's simulated value rests on. A row has the last of those that apply.
+enum class Evidence : std::uint8_t {
+  predicted,           ///< nothing published of this system went into any model
+  derived,             ///< predicted; the published side is worked out from printed numbers
+  predicted_from_fit,  ///< other numbers of the publication were fitted
+  reading_chosen,      ///< a reading of the publication, chosen after its number was known
+  fitted,              ///< on this number
+  by_construction,     ///< what the model or the publication's own tables say anyway
+};
+template <>
+struct EnumNames<Evidence> {
+  static constexpr auto names = name_list(
+      "predicted", "derived", "predicted_from_fit", "reading_chosen", "fitted", "by_construction");
+};
+
+/// Which samples decide whether a number is met.
+enum class JudgedBy : std::uint8_t {
+  median,  ///< a number, or what holds mostly
+  all,     ///< what the publication says of every case: each sample must meet it
+};
+template <>
+struct EnumNames<JudgedBy> {
+  static constexpr auto names = name_list("median", "all");
+};
+
+template <>
+struct EnumNames<Measure::Kind> {
+  static constexpr auto names = name_list("value", "ratio", "trend", "order");
+};
+
 /// One published number, range or tendency.
 struct PublishedPoint {
   std::string text;  ///< as a reader finds it: "x 0.75", "mostly below 30 %"
-  std::optional<double> value;
-  /// What counts as equal. low and high include the limit, above and below do not. Without any of
-  /// them a value is met within `equal_within` of it.
-  std::optional<double> low, high, above, below;
+  /// A number, or the limits of a range, as printed: met within `equal_within`.
+  std::optional<double> value, low, high;
+  /// Limits that words became ("faster", "mostly below 30 %"): met beyond them, without tolerance.
+  std::optional<double> above, below;
   RunSelector at;       ///< conditions the publication states
-  std::string reading;  ///< where words had to become a range: how they were read
+  RunSelector over;     ///< conditions on the last of the measure's runs alone
+  std::string reading;  ///< where words had to become a limit: how they were read
+  // Of the claim, unless the point says otherwise:
+  Evidence evidence = Evidence::predicted;
+  std::string basis;    ///< fitted on what, derived how, which reading
+  std::string repeats;  ///< the claim that already counts this number
+  std::string why;      ///< of a miss: what an experiment shows
 };
 
-/// Relative difference up to which a simulated time counts as a published one, in every claim that
-/// prints a number alone.
+/// Relative difference up to which a simulated value counts as a printed one: one for all rows.
 inline constexpr double equal_within = 0.05;  // assumed: printing and run-to-run noise
 
 /// What a publication says, and which runs answer it.
@@ -57,10 +93,11 @@ struct Claim {
   std::string text;
   std::string where;  ///< section, table or figure
   std::string unit;
-  std::string open;       ///< what the publication leaves open; an axis of the grid
-  std::string grid;       ///< empty where nothing is simulated
-  std::string evidence;   ///< "predicted", "by construction", "fitted on ..."
-  std::string remark;     ///< what we read off timelines
+  std::string open;  ///< what the publication leaves open; an axis of the grid
+  std::string grid;  ///< empty where nothing is simulated
+  JudgedBy judged_by = JudgedBy::median;
+  std::string by;         ///< the axis that a claim about all cases speaks of
+  std::string remark;     ///< what else a reader of the row needs
   std::string no_answer;  ///< why nothing can be simulated; empty otherwise
   std::string pointer;    ///< where it stands in its file
   Measure measure;
@@ -94,6 +131,9 @@ struct PublishedSystem {
   std::vector<SystemGrid> grids;
   std::vector<Claim> claims;
 };
+
+/// The measure of a claim with the conditions of one of its points.
+[[nodiscard]] Measure measure_at(const Claim& claim, const PublishedPoint& point);
 
 /// Reads a system file. Throws InputError with file, pointer, found and expected: what the schema
 /// forbids, claims about unknown grids, ids given twice.

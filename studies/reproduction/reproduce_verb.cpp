@@ -55,13 +55,9 @@ RunFiles write_files(const Reproduction& result, const std::filesystem::path& ou
 
 std::string status_names(const Reproduction& result) {
   std::vector<std::string> words;
-  for (const auto status : {ClaimStatus::within,
-                            ClaimStatus::in_part,
-                            ClaimStatus::missed,
-                            ClaimStatus::not_run,
-                            ClaimStatus::not_covered}) {
-    const std::size_t count = result.count(status);
-    if (count > 0) words.push_back(fmt::format("{} {}", count, to_string(status)));
+  for (const std::string& word : enum_names<ClaimStatus>()) {
+    const std::size_t count = result.count(enum_value<ClaimStatus>(word));
+    if (count > 0) words.push_back(fmt::format("{} {}", count, word));
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -73,12 +69,8 @@ nlohmann::ordered_json summary_json(const Reproduction& result,
                                  {"out", out.string()},
                                  {"files", files.files},
                                  {"interrupted", result.interrupted}};
-  for (const auto status : {ClaimStatus::within,
-                            ClaimStatus::in_part,
-                            ClaimStatus::missed,
-                            ClaimStatus::not_run,
-                            ClaimStatus::not_covered}) {
-    summary[std::string{to_string(status)}] = result.count(status);
+  for (const std::string& word : enum_names<ClaimStatus>()) {
+    summary[word] = result.count(enum_value<ClaimStatus>(word));
   }
   return summary;
 }

@@ -203,6 +203,14 @@ std::size_t Reproduction::count(ClaimStatus status) const {
       }));
 }
 
+std::size_t Reproduction::count(Evidence evidence, ClaimStatus status) const {
+  return static_cast<std::size_t>(
+      std::count_if(outcomes.begin(), outcomes.end(), [&](const Outcome& outcome) {
+        return outcome.status == status && outcome.point->evidence == evidence &&
+               outcome.point->repeats.empty();
+      }));
+}
+
 void check_system(const PublishedSystem& system) {
   for (const SystemGrid& source : system.grids) {
     static_cast<void>(GridJob{system, source, true});

@@ -44,6 +44,8 @@ struct Reproduction {
   std::vector<Outcome> outcomes;  ///< one per published point, in the order of the system
 
   [[nodiscard]] std::size_t count(ClaimStatus status) const;
+  /// Published numbers of one class of evidence; rows that repeat another's number do not count.
+  [[nodiscard]] std::size_t count(Evidence evidence, ClaimStatus status) const;
 };
 
 /// Called with the number of finished scenarios of all grids together and how many there are.

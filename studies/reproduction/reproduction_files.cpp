@@ -20,14 +20,6 @@ namespace {
 
 using Json = schema::Json;
 
-constexpr std::array statuses{ClaimStatus::within,
-                              ClaimStatus::in_part,
-                              ClaimStatus::missed,
-                              ClaimStatus::not_run,
-                              ClaimStatus::not_covered};
-constexpr std::array<std::string_view, 5> status_names{
-    "within", "in_part", "missed", "not_run", "not_covered"};
-
 Fields<PublishedPoint> published_fields() {
   using P = PublishedPoint;
   return {{"text", &P::text},
@@ -64,12 +56,24 @@ auto of_claim(std::string Claim::*text) {
   return [text](const Outcome& o) { return o.claim->*text; };
 }
 
+auto of_point(std::string PublishedPoint::*text) {
+  return [text](const Outcome& o) { return o.point->*text; };
+}
+
 std::string status_word(const Outcome& outcome) {
   return std::string{to_string(outcome.status)};
 }
 
+std::string evidence_word(const Outcome& outcome) {
+  return std::string{to_string(outcome.point->evidence)};
+}
+
+std::string judged_by_word(const Outcome& outcome) {
+  return std::string{to_string(outcome.claim->judged_by)};
+}
+
 std::string conditions(const Outcome& outcome) {
-  return conditions_text(outcome.point->at);
+  return conditions_text(*outcome.point);
 }
 
 bool has_samples(const Outcome& outcome) {
@@ -85,15 +89,20 @@ Fields<Outcome> row_fields() {
           {"unit", of_claim(&Claim::unit), unless_empty},
           {"open", of_claim(&Claim::open), unless_empty},
           {"grid", of_claim(&Claim::grid), unless_empty},
-          {"evidence", of_claim(&Claim::evidence)},
+          {"evidence", evidence_word, {.words = EnumNames<Evidence>::names}},
+          {"basis", of_point(&PublishedPoint::basis), unless_empty},
+          {"repeats", of_point(&PublishedPoint::repeats), unless_empty},
+          {"judged_by", judged_by_word, {.words = EnumNames<JudgedBy>::names}},
           {"published", [](const O& o) { return *o.point; }, published_fields()},
           when<O>(has_samples,
                   {{"simulated", &O::simulated, spread_fields()},
                    {"share_met", &O::share_met},
                    {"error", &O::error}}),
           when<O>([](const O& o) { return o.missing > 0; }, {"runs_without_result", &O::missing}),
-          {"status", status_word, {.words = status_names}},
-          {"cause", &O::cause, unless_empty},
+          {"status", status_word, {.words = EnumNames<ClaimStatus>::names}},
+          {"why", of_point(&PublishedPoint::why), unless_empty},
+          {"statistics", &O::statistics, unless_empty},
+          {"not_covered", of_claim(&Claim::no_answer), unless_empty},
           {"remark", of_claim(&Claim::remark), unless_empty},
           {"axes", &O::effects, effect_fields(), unless_empty}};
 }
@@ -117,9 +126,12 @@ Fields<Outcome> column_fields() {
           when<O>(has_samples, inlined<O>(&O::simulated, spread)),
           when<O>(has_samples, {"share_met", &O::share_met}),
           {"error", &O::error},
-          {"evidence", of_claim(&Claim::evidence)},
+          {"evidence", evidence_word},
+          {"basis", of_point(&PublishedPoint::basis), unless_empty},
+          {"repeats", of_point(&PublishedPoint::repeats), unless_empty},
+          {"judged_by", judged_by_word},
           {"status", status_word},
-          {"cause", &O::cause, unless_empty},
+          {"why", of_point(&PublishedPoint::why), unless_empty},
           {"claim", of_claim(&Claim::text)}};
 }
 
@@ -133,9 +145,22 @@ Fields<Reproduction> reproduction_fields() {
                        {"with_findings", &G::with_findings},
                        {"first_note", &G::first_note, unless_empty}};
   Fields<R> counts{};
-  for (const ClaimStatus status : statuses) {
-    const auto count = [status](const R& r) { return r.count(status); };
-    counts = Fields<R>{counts, Fields<R>{std::string{to_string(status)}, count}};
+  for (const std::string& word : enum_names<ClaimStatus>()) {
+    const auto count = [status = enum_value<ClaimStatus>(word)](const R& r) {
+      return r.count(status);
+    };
+    counts = Fields<R>{counts, Fields<R>{word, count}};
+  }
+  Fields<R> by_evidence{};
+  for (const std::string& word : enum_names<Evidence>()) {
+    Fields<R> of_class{};
+    for (const ClaimStatus status : judged_statuses) {
+      const auto count = [evidence = enum_value<Evidence>(word), status](const R& r) {
+        return r.count(evidence, status);
+      };
+      of_class = Fields<R>{of_class, Fields<R>{std::string{to_string(status)}, count}};
+    }
+    by_evidence = Fields<R>{by_evidence, Fields<R>{word, itself, of_class}};
   }
   return {{"system", [](const R& r) { return r.system->name; }},
           {"title", [](const R& r) { return r.system->title; }},
@@ -144,6 +169,7 @@ Fields<Reproduction> reproduction_fields() {
           {"complete", [](const R& r) { return !r.interrupted; }},
           {"equal_within", [](const R&) { return equal_within; }},
           {"counts", itself, counts},
+          {"by_evidence", itself, by_evidence},
           {"rows", &R::outcomes, row_fields()},
           {"grids", &R::grids, grid}};
 }
@@ -154,14 +180,42 @@ std::string short_number(double value) {
 
 }  // namespace
 
-std::string conditions_text(const RunSelector& at) {
+std::string conditions_text(const PublishedPoint& point) {
   std::vector<std::string> parts;
-  for (const auto& [axis, values] : at.axes) {
-    std::vector<std::string> words;
-    for (const Cell& value : values) words.push_back(to_string(value));
-    parts.push_back(fmt::format("{} = {}", axis, fmt::join(words, " or ")));
-  }
+  const auto add = [&](const RunSelector& selector, std::string_view side) {
+    for (const auto& [axis, values] : selector.axes) {
+      std::vector<std::string> words;
+      for (const Cell& value : values) words.push_back(to_string(value));
+      parts.push_back(fmt::format("{}{} = {}", side, axis, fmt::join(words, " or ")));
+    }
+  };
+  add(point.at, "");
+  add(point.over, "over ");
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string met_text(const Outcome& outcome) {
+  if (!has_samples(outcome)) return {};
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
+  std::string text = percent(outcome.share_met);
+  for (const AxisEffect& effect : outcome.effects) {
+    if (effect.axis != outcome.claim->by) continue;
+    std::vector<std::string> parts;
+    for (const AxisEffect::At& at : effect.values) {
+      parts.push_back(fmt::format("{}: {}", to_string(at.value), percent(at.share_met)));
+    }
+    text += fmt::format(" ({} {})", effect.axis, fmt::join(parts, ", "));
+  }
+  return text;
+}
+
+std::string why_text(const Outcome& outcome) {
+  return outcome.point->why.empty() ? std::string{"Cause unknown."} : outcome.point->why;
+}
+
+std::string row_name(const Outcome& outcome) {
+  const std::string at = conditions(outcome);
+  return at.empty() ? outcome.claim->id : fmt::format("{}, {}", outcome.claim->id, at);
 }
 
 std::string reproduction_json(const Reproduction& reproduction) {
@@ -184,31 +238,31 @@ std::string reproduction_csv(const Reproduction& reproduction) {
 }
 
 std::string reproduction_text(const Reproduction& reproduction) {
-  std::string text = fmt::format("{:<34} {:<24} {:>9} {:>19} {:>7} {:>5}  {}\n",
+  std::string text = fmt::format("{:<34} {:<24} {:>9} {:>19} {:>7} {:>5}  {:<18} {}\n",
                                  "claim",
                                  "published",
                                  "simulated",
                                  "least .. most",
                                  "error",
                                  "met",
+                                 "evidence",
                                  "status");
   for (const Outcome& outcome : reproduction.outcomes) {
-    const std::string at = conditions_text(outcome.point->at);
-    std::string name =
-        at.empty() ? outcome.claim->id : fmt::format("{}, {}", outcome.claim->id, at);
+    std::string name = row_name(outcome);
     if (name.size() > 34) name = name.substr(0, 31) + "...";
     std::string published = outcome.point->text;
     if (published.size() > 24) published = published.substr(0, 21) + "...";
     const Spread& spread = outcome.simulated;
     const bool ran = spread.count > 0;
     text += fmt::format(
-        "{:<34} {:<24} {:>9} {:>19} {:>7} {:>5}  {}\n",
+        "{:<34} {:<24} {:>9} {:>19} {:>7} {:>5}  {:<18} {}\n",
         name,
         published,
         ran ? short_number(spread.median) : "",
         ran ? fmt::format("{} .. {}", short_number(spread.min), short_number(spread.max)) : "",
         ran && outcome.error ? fmt::format("{:+.0f} %", 100 * *outcome.error) : "",
         ran ? fmt::format("{:.0f} %", 100 * outcome.share_met) : "",
+        to_string(outcome.point->evidence),
         to_string(outcome.status));
   }
   return text;

@@ -3,12 +3,17 @@
 
 #include "studies/reproduction/reproduction.hpp"
 
+#include <array>
 #include <string>
 
 namespace schedlab {
 
-/// reproduction.json: system, what ran, every row with its spread, error, status, cause and the
-/// effect of each open axis.
+/// Statuses of rows that were simulated, for counts by evidence.
+inline constexpr std::array judged_statuses{
+    ClaimStatus::within, ClaimStatus::in_part, ClaimStatus::missed};
+
+/// reproduction.json: system, what ran, every row with its spread, error, evidence, status, why and
+/// the effect of each open axis.
 [[nodiscard]] std::string reproduction_json(const Reproduction& reproduction);
 /// JSON Schema (draft 7) of it.
 [[nodiscard]] std::string reproduction_schema();
@@ -26,6 +31,12 @@ namespace schedlab {
                                             const std::string& program);
 
 /// "layers = 4, batch = 16"; empty for no conditions.
-[[nodiscard]] std::string conditions_text(const RunSelector& at);
+[[nodiscard]] std::string conditions_text(const PublishedPoint& point);
+/// The claim's id and the conditions.
+[[nodiscard]] std::string row_name(const Outcome& outcome);
+/// Share of the samples that meet it, by the axis that the claim speaks of; empty without samples.
+[[nodiscard]] std::string met_text(const Outcome& outcome);
+/// Why a row is missed, or that it is not known.
+[[nodiscard]] std::string why_text(const Outcome& outcome);
 
 }  // namespace schedlab

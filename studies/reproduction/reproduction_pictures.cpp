@@ -36,8 +36,7 @@ std::string_view color_of(ClaimStatus status) {
 
 SpanRow row_of(const Outcome& outcome, double unit) {
   const Spread& spread = outcome.simulated;
-  const std::string at = conditions_text(outcome.point->at);
-  return {.name = at.empty() ? outcome.claim->id : fmt::format("{}, {}", outcome.claim->id, at),
+  return {.name = row_name(outcome),
           .note = fmt::format("{}, {:.0f} %", to_string(outcome.status), 100 * outcome.share_met),
           .color = std::string{color_of(outcome.status)},
           .low = spread.min / unit,
@@ -112,7 +111,8 @@ std::string ranges_picture(const Reproduction& reproduction) {
 
 std::optional<std::string> sample_map(const Outcome& outcome, const Table& table) {
   if (outcome.simulated.count == 0) return std::nullopt;
-  const ClaimSamples found = collect_samples(table, outcome.claim->measure, outcome.point->at);
+  const ClaimSamples found =
+      collect_samples(table, measure_at(*outcome.claim, *outcome.point), outcome.point->at);
   const std::vector<std::size_t> axes = numeric_axes(outcome, found, table);
   if (axes.size() < 2) return std::nullopt;
   const std::size_t x = axes[0];

@@ -74,10 +74,10 @@ class Report {
         "p",
         fmt::format(
             "What the publication leaves open is an axis here, so a row has many samples. within: "
-            "their median meets the published number (within {:.0f} %) or range; in_part: some "
-            "samples meet it or lie on both sides of it; missed: none. Met: share of samples that "
-            "meet it. No published number was used to make or tune a model unless the column "
-            "evidence says so.",
+            "their median meets the printed number or range (within {:.0f} %), or all do where the "
+            "publication speaks of every case; in_part: some samples meet it or lie on both sides "
+            "of it; missed: none. Met: share of samples that meet it. Evidence says what the "
+            "simulated value rests on.",
             100 * equal_within));
     for (const std::string& note : all_.system->notes) element("p", note);
   }
@@ -97,29 +97,24 @@ class Report {
     }
   }
 
-  [[nodiscard]] static std::string title_of(const Outcome& outcome) {
-    const std::string at = conditions_text(outcome.point->at);
-    return at.empty() ? outcome.claim->id : fmt::format("{}, {}", outcome.claim->id, at);
-  }
-
   void write_row(const Outcome& outcome) {
     const Spread& spread = outcome.simulated;
     const bool ran = spread.count > 0;
     out_ << "<tr>";
-    element("td", title_of(outcome));
+    element("td", row_name(outcome));
     element("td", outcome.point->text);
     element("td", ran ? number(spread.median) : "", "n");
     element("td", ran ? fmt::format("{} .. {}", number(spread.min), number(spread.max)) : "", "n");
     element("td", ran && outcome.error ? fmt::format("{:+.1f} %", 100 * *outcome.error) : "", "n");
-    element("td", ran ? percent(outcome.share_met) : "", "n");
-    element("td", outcome.claim->evidence);
+    element("td", met_text(outcome), "n");
+    element("td", to_string(outcome.point->evidence));
     element("td", to_string(outcome.status));
     out_ << "</tr>\n";
   }
 
   void write_detail(const Outcome& outcome) {
     const Claim& claim = *outcome.claim;
-    element("h3", title_of(outcome));
+    element("h3", row_name(outcome));
     element("p",
             fmt::format("{} ({}; {}){}",
                         claim.text,
@@ -140,8 +135,15 @@ class Report {
                       number(outcome.simulated.upper_quartile),
                       percent(outcome.share_met)));
     }
-    if (!outcome.cause.empty()) element("p", fmt::format("Cause: {}", outcome.cause));
-    if (!claim.remark.empty()) element("p", fmt::format("Read off timelines: {}", claim.remark));
+    if (!outcome.point->basis.empty()) {
+      element("p", fmt::format("Rests on: {}", outcome.point->basis));
+    }
+    if (outcome.status == ClaimStatus::missed || !outcome.point->why.empty()) {
+      element("p", fmt::format("Why: {}", why_text(outcome)));
+    }
+    for (const std::string* text : {&outcome.statistics, &claim.no_answer, &claim.remark}) {
+      if (!text->empty()) element("p", *text);
+    }
     write_effects(outcome);
     const Table* table = grid_table(all_, claim.grid);
     const auto map = table == nullptr ? std::nullopt : sample_map(outcome, *table);

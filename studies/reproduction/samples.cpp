@@ -189,7 +189,9 @@ class Collector {
       const auto found = others.find(key_of(row, axes));
       if (found == others.end()) continue;
       for (const std::size_t other : found->second) {
-        if (metric(other) > 0) samples.push_back(sample(metric(row) / metric(other), {row, other}));
+        if (metric(other) <= 0) continue;
+        const double value = metric(row) / divisor(row) / (metric(other) / divisor(other));
+        samples.push_back(sample(value, {row, other}));
       }
     }
     return samples;
@@ -283,7 +285,11 @@ class ClaimCheck {
   void run() const {
     const Measure& measure = claim_.measure;
     for (const RunSelector& selector : measure.runs) expect_selector(selector);
-    for (const PublishedPoint& point : claim_.published) expect_selector(point.at);
+    for (const PublishedPoint& point : claim_.published) {
+      expect_selector(point.at);
+      expect_selector(point.over);
+    }
+    if (!claim_.by.empty()) static_cast<void>(expect_axis(claim_.by));
     if (!measure.along.empty()) static_cast<void>(expect_axis(measure.along));
     for (const auto& factors : measure.per) {
       for (const auto& factor : factors) {

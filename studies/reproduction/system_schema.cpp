@@ -31,7 +31,7 @@ Json measure() {
   Json kind = schema::text(
       "value: of one run; ratio: of over over; trend: last over first along an axis; "
       "order: slower over faster, the smallest of neighbours");
-  kind["enum"] = {"value", "ratio", "trend", "order"};
+  kind["enum"] = enum_names<Measure::Kind>();
   const Json factor{{"type", {"string", "number"}}};
   return schema::object(
       {{"kind", kind},
@@ -47,34 +47,51 @@ Json measure() {
       "what is worked out of the runs");
 }
 
+template <NamedEnum Enum>
+Json one_of(const char* doc) {
+  Json text = schema::text(doc);
+  text["enum"] = enum_names<Enum>();
+  return text;
+}
+
+/// What a claim says of all its points unless one says otherwise.
+void add_grounds(Json& properties) {
+  properties["evidence"] = one_of<Evidence>("what the row rests on, predicted if left out");
+  properties["basis"] = schema::text("fitted on what, derived how, which reading");
+  properties["repeats"] = schema::text("id of the claim that counts this number");
+  properties["why"] = schema::text("of a miss: what an experiment shows");
+}
+
 Json published() {
-  return schema::object({{"text", schema::text("as it is published")},
-                         {"value", number("the number")},
-                         {"low", number("met from here on, limit included")},
-                         {"high", number("met up to here, limit included")},
-                         {"above", number("met above this, limit excluded")},
-                         {"below", number("met below this, limit excluded")},
-                         {"at", selector("conditions the publication states")},
-                         {"reading", schema::text("how words became limits")}},
-                        {"text"},
-                        "one published number, range or tendency");
+  Json properties{{"text", schema::text("as it is published")},
+                  {"value", number("the number; met within 5 %")},
+                  {"low", number("printed lower limit; met within 5 %")},
+                  {"high", number("printed upper limit; met within 5 %")},
+                  {"above", number("what words became: met above this")},
+                  {"below", number("what words became: met below this")},
+                  {"at", selector("conditions the publication states")},
+                  {"over", selector("conditions on the last of the measure's runs alone")},
+                  {"reading", schema::text("how words became limits")}};
+  add_grounds(properties);
+  return schema::object(std::move(properties), {"text"}, "one published number, range or tendency");
 }
 
 Json claim() {
-  return schema::object(
-      {{"id", schema::text("short name, unique")},
-       {"claim", schema::text("what the publication says, in our words")},
-       {"where", schema::text("section, table or figure")},
-       {"unit", schema::text("unit of the numbers")},
-       {"open", schema::text("what it leaves open, so that it is an axis here")},
-       {"grid", schema::text("the grid that answers it")},
-       {"evidence", schema::text("predicted (the default), by construction, or fitted on what")},
-       {"remark", schema::text("what was read off timelines")},
-       {"not_covered", schema::text("why nothing is simulated")},
-       {"measure", measure()},
-       {"published", list_of(published(), "the numbers")}},
-      {"id", "claim", "where", "published"},
-      "one claim");
+  Json properties{
+      {"id", schema::text("short name, unique")},
+      {"claim", schema::text("what the publication says, in our words")},
+      {"where", schema::text("section, table or figure")},
+      {"unit", schema::text("unit of the numbers")},
+      {"open", schema::text("what it leaves open, so that it is an axis here")},
+      {"grid", schema::text("the grid that answers it")},
+      {"judged_by", one_of<JudgedBy>("all: what is said of every case; median if left out")},
+      {"by", schema::text("axis that a claim about all cases speaks of")},
+      {"remark", schema::text("what else a reader of the row needs")},
+      {"not_covered", schema::text("why nothing is simulated")},
+      {"measure", measure()},
+      {"published", list_of(published(), "the numbers")}};
+  add_grounds(properties);
+  return schema::object(std::move(properties), {"id", "claim", "where", "published"}, "one claim");
 }
 
 }  // namespace

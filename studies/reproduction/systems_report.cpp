@@ -8,40 +8,43 @@
 #include "studies/reproduction/reproduction_pictures.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
-constexpr std::array statuses{ClaimStatus::within,
-                              ClaimStatus::in_part,
-                              ClaimStatus::missed,
-                              ClaimStatus::not_run,
-                              ClaimStatus::not_covered};
-
 /// What both reports say first.
 std::string reading() {
   return fmt::format(
-      "Every number that the publications print, and what comes out of a simulation of what they "
-      "describe. What a publication leaves open is an axis, so a number has as many samples as "
-      "there are readings of it: simulated is their median, and least and most. within: the median "
-      "meets the published number (within {:.0f} %) or range; in_part: some samples meet it or lie "
-      "on both sides of it; missed: none; not_covered: it cannot be derived from what is "
-      "published. "
-      "predicted means that no published number went into any model.",
+      "Numbers, ranges, orders and tendencies that the publications print, and what comes out of a "
+      "simulation of what they describe. What is open and swept is an axis, so a number has as "
+      "many samples as there are readings of it: simulated is their median, and least and most. "
+      "within: the median meets the printed number or range (within {:.0f} %); where the "
+      "publication speaks of every case, all samples do. in_part: some samples meet it or lie on "
+      "both sides of it; missed: none; not_covered: nothing is simulated. Error: of the median, or "
+      "of the worst sample where all are judged, from what is printed. Met: share of the samples "
+      "that meet it.",
       100 * equal_within);
 }
+
+/// What the words of the column evidence mean.
+constexpr std::string_view evidence_reading =
+    "Evidence, each row the last that applies: predicted: nothing published of this system went "
+    "into any model; derived: likewise, but the published side is worked out from printed numbers; "
+    "predicted_from_fit: other numbers of the publication were fitted; reading_chosen: a reading "
+    "that was chosen after the number was known; fitted: on this number; by_construction: what the "
+    "model or the publication's own tables say anyway.";
 
 /// One row as a reader sees it, in plain words.
 struct ReportRow {
   const Outcome* outcome;
 
   [[nodiscard]] std::string what() const { return outcome->claim->text; }
-  [[nodiscard]] std::string at() const { return conditions_text(outcome->point->at); }
+  [[nodiscard]] std::string at() const { return conditions_text(*outcome->point); }
   [[nodiscard]] std::string simulated() const {
     const Spread& spread = outcome->simulated;
     if (spread.count == 0) return "";
@@ -56,15 +59,29 @@ struct ReportRow {
   }
   /// What the simulated value rests on.
   [[nodiscard]] std::string evidence() const {
-    return outcome->simulated.count > 0 ? outcome->claim->evidence : "";
+    if (outcome->simulated.count == 0) return "";
+    const std::string& basis = outcome->point->basis;
+    return fmt::format(
+        "{}{}{}", to_string(outcome->point->evidence), basis.empty() ? "" : ": ", basis);
   }
-  [[nodiscard]] std::string status() const { return std::string{to_string(outcome->status)}; }
-  /// Why it is not met; empty where nothing is known.
-  [[nodiscard]] std::string cause() const {
-    std::string text = outcome->cause;
-    if (!outcome->claim->remark.empty()) {
-      text += fmt::format("{}{}", text.empty() ? "" : " ", outcome->claim->remark);
-    }
+  [[nodiscard]] std::string met() const { return met_text(*outcome); }
+  [[nodiscard]] std::string status() const {
+    const std::string& other = outcome->point->repeats;
+    return fmt::format(
+        "{}{}", to_string(outcome->status), other.empty() ? "" : fmt::format(" (as {})", other));
+  }
+  /// Why it is not met, what else there is to say of it, and what moves it.
+  [[nodiscard]] std::string explanation() const {
+    const Claim& claim = *outcome->claim;
+    if (outcome->status == ClaimStatus::not_covered) return claim.no_answer;
+    std::string text;
+    const auto add = [&](const std::string& part) {
+      if (!part.empty()) text += (text.empty() ? "" : " ") + part;
+    };
+    const bool missed = outcome->status == ClaimStatus::missed;
+    add(missed ? why_text(*outcome) : outcome->point->why);
+    add(claim.remark);
+    add(outcome->statistics);
     return text;
   }
 };
@@ -77,17 +94,68 @@ std::vector<ReportRow> rows_with(const Reproduction& reproduction, ClaimStatus s
   return rows;
 }
 
-/// Statuses that some system has.
-std::vector<ClaimStatus> statuses_in(const std::vector<Reproduction>& reproductions) {
-  std::vector<ClaimStatus> found;
-  for (const ClaimStatus status : statuses) {
-    if (std::any_of(reproductions.begin(), reproductions.end(), [&](const Reproduction& each) {
-          return each.count(status) > 0;
-        })) {
-      found.push_back(status);
-    }
+constexpr std::string_view counts_reading =
+    "Counts: met / in part / missed, each published number once, in the class of its strongest "
+    "row; rows that end in (as ...) repeat a number under other assumptions.";
+
+using Shown = std::vector<const Reproduction*>;
+
+Shown pointers(const std::vector<Reproduction>& reproductions) {
+  Shown all;
+  for (const Reproduction& each : reproductions) all.push_back(&each);
+  return all;
+}
+
+std::size_t numbers_of(const Shown& shown, Evidence evidence, ClaimStatus status) {
+  std::size_t sum = 0;
+  for (const Reproduction* each : shown) sum += each->count(evidence, status);
+  return sum;
+}
+
+/// Classes that some number has.
+std::vector<Evidence> classes_in(const std::vector<Reproduction>& reproductions) {
+  std::vector<Evidence> found;
+  for (const std::string& word : enum_names<Evidence>()) {
+    const auto evidence = enum_value<Evidence>(word);
+    const bool there =
+        std::any_of(judged_statuses.begin(), judged_statuses.end(), [&](ClaimStatus status) {
+          return numbers_of(pointers(reproductions), evidence, status) > 0;
+        });
+    if (there) found.push_back(evidence);
   }
   return found;
+}
+
+std::vector<std::string> count_heads(const std::vector<Reproduction>& reproductions) {
+  std::vector<std::string> heads;
+  for (const Evidence evidence : classes_in(reproductions)) {
+    heads.emplace_back(to_string(evidence));
+  }
+  heads.insert(heads.end(), {"not simulated", "rows"});
+  return heads;
+}
+
+/// A row of counts over the systems shown, below the heads of all.
+std::vector<std::string> count_cells(const std::vector<Reproduction>& reproductions,
+                                     const Shown& shown) {
+  std::vector<std::string> cells;
+  for (const Evidence evidence : classes_in(reproductions)) {
+    std::vector<std::size_t> counts;
+    for (const ClaimStatus status : judged_statuses) {
+      counts.push_back(numbers_of(shown, evidence, status));
+    }
+    const bool none = std::all_of(counts.begin(), counts.end(), [](auto n) { return n == 0; });
+    cells.push_back(none ? "" : fmt::format("{}", fmt::join(counts, " / ")));
+  }
+  std::size_t absent = 0;
+  std::size_t rows = 0;
+  for (const Reproduction* each : shown) {
+    absent += each->count(ClaimStatus::not_covered) + each->count(ClaimStatus::not_run);
+    rows += each->outcomes.size();
+  }
+  cells.push_back(fmt::format("{}", absent));
+  cells.push_back(fmt::format("{}", rows));
+  return cells;
 }
 
 bool stopped(const std::vector<Reproduction>& reproductions) {
@@ -106,23 +174,25 @@ std::string cell(std::string text) {
 }
 
 std::string markdown_counts(const std::vector<Reproduction>& reproductions) {
-  const std::vector<ClaimStatus> columns = statuses_in(reproductions);
-  std::string text = "| system | numbers |";
-  std::string rule = "|---|---|";
-  for (const ClaimStatus status : columns) {
-    text += fmt::format(" {} |", to_string(status));
+  std::string text = "| |";
+  std::string rule = "\n|---|";
+  for (const std::string& word : count_heads(reproductions)) {
+    text += fmt::format(" {} |", word);
     rule += "---|";
   }
-  text += "\n" + rule + "\n";
+  text += rule + "\n";
   for (const Reproduction& each : reproductions) {
-    text += fmt::format("| [{0}](#{0}) {1} | {2} |",
-                        each.system->name,
-                        cell(each.system->title),
-                        each.outcomes.size());
-    for (const ClaimStatus status : columns) text += fmt::format(" {} |", each.count(status));
+    text += fmt::format("| [{0}](#{0}) {1} |", each.system->name, cell(each.system->title));
+    for (const std::string& word : count_cells(reproductions, {&each})) {
+      text += fmt::format(" {} |", word);
+    }
     text += "\n";
   }
-  return text;
+  text += "| all |";
+  for (const std::string& word : count_cells(reproductions, pointers(reproductions))) {
+    text += fmt::format(" {} |", word);
+  }
+  return text + "\n";
 }
 
 std::string markdown_reasons(const Reproduction& reproduction,
@@ -133,12 +203,11 @@ std::string markdown_reasons(const Reproduction& reproduction,
   std::string text = fmt::format("\n**{}**\n\n", heading);
   for (const ReportRow& row : rows) {
     const std::string at = row.at();
-    const std::string cause = row.cause();
     text += fmt::format("* `{}`{}, {}: {}\n",
                         row.outcome->claim->id,
                         at.empty() ? "" : fmt::format(" ({})", at),
                         row.outcome->point->text,
-                        cause.empty() ? "cause not known." : cause);
+                        row.explanation());
   }
   return text;
 }
@@ -149,25 +218,25 @@ std::string markdown_section(const Reproduction& reproduction) {
       fmt::format("\n## {}\n\n{}. Source: {}.\n", system.name, system.title, system.source);
   for (const std::string& note : system.notes) text += fmt::format("\n{}\n", note);
   text +=
-      "\n| id | what | published | simulated | error | evidence | status |\n"
-      "|---|---|---|---|---|---|---|\n";
+      "\n| id | what | published | simulated | error | met | evidence | status |\n"
+      "|---|---|---|---|---|---|---|---|\n";
   for (const Outcome& outcome : reproduction.outcomes) {
     const ReportRow row{&outcome};
     const std::string at = row.at();
-    text += fmt::format("| `{}` | {}{} | {} | {} | {} | {} | {} |\n",
+    text += fmt::format("| `{}` | {}{} | {} | {} | {} | {} | {} | {} |\n",
                         outcome.claim->id,
                         cell(row.what()),
                         at.empty() ? "" : cell(fmt::format(" ({})", at)),
                         cell(outcome.point->text),
                         row.simulated(),
                         row.error(),
+                        row.met(),
                         cell(row.evidence()),
                         row.status());
   }
   return text + markdown_reasons(reproduction, ClaimStatus::missed, "Missed, and why") +
-         markdown_reasons(reproduction, ClaimStatus::in_part, "Met in part, and what decides") +
-         markdown_reasons(
-             reproduction, ClaimStatus::not_covered, "Cannot be derived from what is published");
+         markdown_reasons(reproduction, ClaimStatus::in_part, "Met in part, and what moves it") +
+         markdown_reasons(reproduction, ClaimStatus::not_covered, "Not simulated, and why");
 }
 
 // HTML.
@@ -182,6 +251,8 @@ class SystemsPage {
             fmt::format("Simulated by {}{}.", program, all.front().quick ? ", small grids" : ""),
             "lead");
     element("p", reading());
+    element("p", evidence_reading);
+    element("p", counts_reading);
     if (stopped(all)) element("p", "Stopped: rows show what was finished.", "warning");
     write_counts();
     for (const Reproduction& each : all) write_section(each);
@@ -196,18 +267,16 @@ class SystemsPage {
   }
 
   void write_counts() {
-    const std::vector<ClaimStatus> columns = statuses_in(all_);
-    out_ << "<table>\n<tr><th>system</th><th></th><th class=\"n\">numbers</th>";
-    for (const ClaimStatus status : columns) html_element(out_, "th", to_string(status), "n");
+    out_ << "<table>\n<tr><th>system</th><th></th>";
+    for (const std::string& word : count_heads(all_)) html_element(out_, "th", word, "n");
     out_ << "</tr>\n";
     for (const Reproduction& each : all_) {
       out_ << "<tr><td><a href=\"#";
       out_.xml(each.system->name) << "\">";
       out_.xml(each.system->name) << "</a></td>";
       html_element(out_, "td", each.system->title);
-      html_element(out_, "td", fmt::format("{}", each.outcomes.size()), "n");
-      for (const ClaimStatus status : columns) {
-        html_element(out_, "td", fmt::format("{}", each.count(status)), "n");
+      for (const std::string& word : count_cells(all_, {&each})) {
+        html_element(out_, "td", word, "n");
       }
       out_ << "</tr>\n";
     }
@@ -224,7 +293,7 @@ class SystemsPage {
     for (const std::string& note : system.notes) element("p", note, "note");
     out_ << "<div class=\"scroll\"><table class=\"all\">\n<tr>";
     for (const char* head :
-         {"what", "at", "published", "simulated", "error", "evidence", "status", "cause"}) {
+         {"what", "at", "published", "simulated", "error", "met", "evidence", "status", "why"}) {
       element("th", head);
     }
     out_ << "</tr>\n";
@@ -240,9 +309,10 @@ class SystemsPage {
     element("td", row.outcome->point->text);
     element("td", row.simulated(), "n");
     element("td", row.error(), "n");
+    element("td", row.met(), "n");
     element("td", row.evidence());
     element(met ? "td" : "th", row.status());
-    element("td", met ? std::string{} : row.cause());
+    element("td", met ? std::string{} : row.explanation());
     out_ << "</tr>\n";
   }
 
@@ -256,9 +326,10 @@ std::string systems_markdown(const std::vector<Reproduction>& reproductions) {
   std::string text = "# What can be reproduced, and what cannot\n\n";
   text += fmt::format("Made by `schedlab reproduce{}`; not edited by hand.\n\n",
                       reproductions.front().quick ? " --quick" : "");
-  text += reading() + "\n\n";
+  text += fmt::format("{}\n\n{}\n\n", reading(), evidence_reading);
   if (stopped(reproductions)) text += "Stopped: rows show what was finished.\n\n";
   text += markdown_counts(reproductions);
+  text += fmt::format("\n{}\n", counts_reading);
   for (const Reproduction& each : reproductions) text += markdown_section(each);
   return text;
 }

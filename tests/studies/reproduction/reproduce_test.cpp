@@ -35,13 +35,16 @@ const std::string example = R"({
   "claims": [
     {"id": "series", "claim": "L T node times", "where": "here", "grid": "grid", "unit": "us per L T",
      "measure": {"kind": "value", "per": [["layers", "steps"]], "of": {"policy": "single_stream"}},
-     "published": [{"text": "LT", "value": 1, "low": 1, "high": 1}]},
+     "evidence": "by_construction", "basis": "a chain", "published": [{"text": "LT", "value": 1}]},
     {"id": "diagonals", "claim": "L + T - 1 node times", "where": "here", "grid": "grid",
      "measure": {"kind": "value", "per": [["layers"], ["steps"], [-1]], "of": {"policy": "diagonal"}},
-     "published": [{"text": "L + T - 1", "value": 1, "low": 1, "high": 1}]},
+     "published": [{"text": "L + T - 1", "value": 1}]},
     {"id": "half", "claim": "half the time", "where": "there", "grid": "grid",
      "measure": {"kind": "ratio", "of": {"policy": "diagonal"}, "over": {"policy": "single_stream"}},
      "published": [{"text": "x 0.9", "value": 0.9}, {"text": "x 0.4 with 4 layers", "value": 0.4, "at": {"layers": 4}}]},
+    {"id": "again", "claim": "half the time", "where": "there", "grid": "grid", "repeats": "half", "judged_by": "all", "by": "layers",
+     "measure": {"kind": "ratio", "of": {"policy": "diagonal"}, "over": {"policy": "single_stream"}},
+     "published": [{"text": "faster than x 0.4", "below": 0.4}]},
     {"id": "unknown", "claim": "something else", "where": "there", "not_covered": "no model of it",
      "published": [{"text": "3 s"}]}
   ]})";
@@ -81,11 +84,19 @@ TEST_CASE("reproduce: closed forms come out, wrong claims are missed, and the ex
   CHECK(half.at("simulated").at("max") == doctest::Approx(0.4));
   CHECK(half.at("simulated").at("min") == doctest::Approx(17.0 / 80));
   CHECK(half.at("simulated").at("median") == doctest::Approx(0.3));
-  CHECK(half.at("cause").get<std::string>().find("Decided by") == 0);
+  CHECK(half.at("statistics").get<std::string>().find("Moved most by") == 0);
+  CHECK(!half.contains("why"));
   CHECK(row(file, "half", 1).at("status") == "in_part");
   CHECK(row(file, "half", 1).at("share_met") == 0.5);
   CHECK(row(file, "unknown").at("status") == "not_covered");
   CHECK(file.at("counts").at("missed") == 1);
+  // All but 8/20, which is not below 0.4; the row repeats a number and does not count again.
+  CHECK(row(file, "again").at("status") == "in_part");
+  CHECK(row(file, "again").at("share_met") == 0.75);
+  CHECK(row(file, "again").at("repeats") == "half");
+  const json& by_evidence = file.at("by_evidence");
+  CHECK(by_evidence.at("predicted") == json{{"within", 1}, {"in_part", 1}, {"missed", 1}});
+  CHECK(by_evidence.at("by_construction").at("within") == 1);
 
   const std::string html = read_file(out / "report.html");
   CHECK(html.find("an &lt;example&gt;") != std::string::npos);
@@ -96,7 +107,7 @@ TEST_CASE("reproduce: closed forms come out, wrong claims are missed, and the ex
   CHECK(testing::xml_problem(read_file(out / "numbers.svg")) == "");
   CHECK(testing::xml_problem(read_file(out / "ranges.svg")) == "");
   CHECK(fs::exists(out / "grids" / "grid" / "results.csv"));
-  CHECK(session.out.str().find("2 within, 1 in_part, 1 missed, 1 not_covered") !=
+  CHECK(session.out.str().find("2 within, 2 in_part, 1 missed, 1 not_covered") !=
         std::string::npos);
 }
 
@@ -192,6 +203,17 @@ TEST_CASE("A wrong system file is reported by place, and nothing runs") {
             .find("layers = 5, which grid grid has not") != std::string::npos);
   CHECK(problem(replaced(example, R"("id": "diagonals")", R"("id": "series")"))
             .find("/claims/1: found a second claim \"series\"") != std::string::npos);
+  CHECK(problem(replaced(example, R"("basis": "a chain", )", ""))
+            .find("/claims/0/published/0: found evidence \"by_construction\" without a basis") !=
+        std::string::npos);
+  CHECK(problem(replaced(example, R"("value": 0.9)", R"("value": 0.9, "low": 0.8)"))
+            .find("/claims/2/published/0: found more than one of a value") != std::string::npos);
+  CHECK(problem(replaced(example, R"("repeats": "half")", R"("repeats": "halve")"))
+            .find("it repeats \"halve\"") != std::string::npos);
+  CHECK(problem(replaced(example, R"("repeats": "half")", R"("repeats": "again")"))
+            .find("expected another claim's id") != std::string::npos);
+  CHECK(problem(replaced(example, R"("by": "layers")", R"("by": "layer")"))
+            .find("did you mean \"layers\"") != std::string::npos);
   CHECK(problem(replaced(example, R"("machine": "ideal")", R"("machine": "idea")"))
             .find("did you mean \"ideal\"") != std::string::npos);
   CHECK(problem(replaced(example, R"(["layers"], ["steps"])", R"(["layers"], ["step"])"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/reproduction/cause.hpp"
+#include "studies/reproduction/row_statistics.hpp"
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/sweep_view.hpp"
@@ -99,18 +99,18 @@ std::string side_name(const Table& table, const RunSelector& selector, std::size
 
 }  // namespace
 
-std::string cause_of(const Table& table,
-                     const Measure& measure,
-                     const PublishedPoint& point,
-                     const ClaimSamples& found,
-                     const std::vector<AxisEffect>& effects) {
+std::string statistics_of(const Table& table,
+                          const Measure& measure,
+                          const PublishedPoint& point,
+                          const ClaimSamples& found,
+                          const std::vector<AxisEffect>& effects) {
   std::vector<std::string> sentences;
   std::vector<std::string> axes;
   for (const AxisEffect& effect : effects) {
     if (effect.effect < visible_effect || axes.size() == max_axes) break;
     axes.push_back(axis_words(effect));
   }
-  if (!axes.empty()) sentences.push_back(fmt::format("Decided by {}.", fmt::join(axes, ", ")));
+  if (!axes.empty()) sentences.push_back(fmt::format("Moved most by {}.", fmt::join(axes, ", ")));
 
   std::map<std::string, std::set<std::size_t>> sides;
   for (const ClaimSample& sample : found.samples) {
