@@ -22,7 +22,7 @@ set(folders ${allowed_tests} tests)
 set(cli_headers "sim/base/(error|file|gzip|interrupt|spelling)\\.hpp|sim/trace/text_direction\\.hpp|notebooks_export/csv\\.hpp")
 
 # A subfolder of these may include itself and those before it.
-set(order_of_sim base graph machine pipeline plan launch trace engine sweep)
+set(order_of_sim base graph machine pipeline plan launch bounds trace engine sweep)
 set(order_of_studies base spec scenario execution sweep buckets partition training validation reproduction explanation)
 
 # Third-party header => files that may include it, both as regular expressions; each package has one owner and stays

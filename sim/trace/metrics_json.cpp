@@ -132,13 +132,24 @@ const Fields<Heading>& heading_fields() {
 
 const Fields<Summary>& bound_fields() {
   using S = Summary;
-  static constexpr std::array<std::string_view, 3> words{"critical_path", "work", "host_issue"};
-  static const Fields<S> fields{
-      time_fields<S>("critical_path", [](const S& s) { return s.bounds.critical_path; }),
-      time_fields<S>("work", [](const S& s) { return s.bounds.work; }),
-      time_fields<S>("host_issue", [](const S& s) { return s.bounds.host_issue; }),
-      {"largest", [](const S& s) { return s.bounds.largest_name(); }, {.words = words}},
-      {"gap", &S::gap}};
+  static const auto words = [] {
+    std::vector<std::string_view> names;
+    for (const NamedBound& bound : named_bounds()) names.push_back(bound.name);
+    return names;
+  }();
+  static const Fields<S> fields = [] {
+    Fields<S> all{};
+    for (const NamedBound& bound : named_bounds()) {
+      const auto value = bound.value;
+      all = Fields<S>{all, time_fields<S>(std::string{bound.name}, [value](const S& s) {
+                        return s.bounds.*value;
+                      })};
+    }
+    return Fields<S>{
+        all,
+        {"largest", [](const S& s) { return s.bounds.largest_name(); }, {.words = words}},
+        {"gap", &S::gap}};
+  }();
   return fields;
 }
 

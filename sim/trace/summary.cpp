@@ -64,7 +64,7 @@ Summary Summarizer::summarize(const Problem& problem,
                               const LowerBounds& graph_bounds) {
   Summary summary;
   summary.makespan = trace.makespan();
-  summary.bounds = graph_bounds;
+  summary.bounds = graph_bounds.of_plan(plan);
   collect_facts(problem);
   count_calls(problem, plan, summary);
   copy_times(trace);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/bounds/demands.hpp"
+#include "sim/bounds/witness.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace schedlab {
+
+struct LadderOptions {
+  /// Tasks times windows that energetic bounds may look at, for each resource; 0: none.
+  std::size_t energetic_work = 0;
+};
+
+/// The largest bound of each kind that the problem has, in the order of BoundKind, each with its
+/// witness; empty for a graph without tasks.
+/// Cost  O((tasks + edges) + pools * tasks log tasks), and the energetic work.
+[[nodiscard]] std::vector<BoundWitness> bound_ladder(const BoundProblem& on,
+                                                     const LadderOptions& options = {});
+
+/// The largest of them; the first among equals. Shapes  not empty.
+[[nodiscard]] const BoundWitness& largest(const std::vector<BoundWitness>& ladder);
+
+}  // namespace schedlab

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Internal to the ladder: bounds of one resource from what tasks take of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace schedlab::bounds {
+
+/// A task that takes some of a resource; times in picoseconds.
+struct Use {
+  std::int64_t head = 0;      ///< no earlier start
+  std::int64_t tail = 0;      ///< least time after its end
+  std::int64_t amount = 0;    ///< in all, above 0
+  std::int64_t duration = 0;  ///< least time from start to end
+};
+
+/// Tasks with heads and tails from these on show this bound.
+struct SubsetBound {
+  std::int64_t bound = 0;
+  std::int64_t head = 0;
+  std::int64_t tail = 0;
+};
+/// max over (r, q) of r + ceil(amount of {head >= r, tail >= q} / capacity) + q, exactly for up to
+/// 4096 different tails and else for so many of them, refined. Reorders `uses`. Cost  O(n log n).
+[[nodiscard]] SubsetBound subset_bound(std::vector<Use>& uses, std::int64_t capacity);
+
+struct WindowBound {
+  std::int64_t bound = 0;
+  std::int64_t deadline = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+/// Raises `known`, a lower bound, by windows that a plan no longer than it would overfill. Tasks
+/// take amount / duration all the time. At most `work` / n begins of windows are looked at, and
+/// none if that is below 4. nullopt: none is overfilled. Cost  O(work log n) a raise, up to 16.
+[[nodiscard]] std::optional<WindowBound> energetic_bound(const std::vector<Use>& uses,
+                                                         std::int64_t capacity,
+                                                         std::int64_t known,
+                                                         std::size_t work);
+
+}  // namespace schedlab::bounds
