@@ -2,6 +2,7 @@
 #include "studies/scenario/problem_assembly.hpp"
 
 #include "sim/base/error.hpp"
+#include "studies/scenario/problem_bounds.hpp"
 #include "studies/scenario/problem_costs.hpp"
 #include "workloads/transforms/copied_inputs.hpp"
 #include "workloads/transforms/cut_kernels.hpp"
@@ -99,10 +100,15 @@ PreparedProblem assemble_problem(const ProblemParts& parts) {
     TaskGraph graph = with_sunk_copies(*made.graph, launch.sink, made.machine->platform);
     made = grown(std::move(made), std::move(graph), *parts.costs);
   }
+  LowerBounds one_run_bounds;
+  add_ladder(one_run_bounds, BoundedProblem{made, launch.mode}, launch.runs);
   if (launch.runs > 1) {
     TaskGraph graph = RepeatRuns{launch.runs}.apply(*made.graph);
     made = grown(std::move(made), std::move(graph), *parts.costs);
   }
+  one_run_bounds.critical_path = made.bounds.critical_path;
+  one_run_bounds.work = made.bounds.work;
+  made.bounds = one_run_bounds;
   return made;
 }
 

@@ -7,6 +7,7 @@
 #include "sim/trace/memory_use.hpp"
 #include "studies/base/findings_text.hpp"
 #include "studies/scenario/host_range.hpp"
+#include "studies/scenario/problem_bounds.hpp"
 #include "studies/scenario/problem_costs.hpp"
 
 #include <fmt/format.h>
@@ -131,6 +132,11 @@ void ScenarioRunner::converge_costs(const Scenario& scenario,
   if (steps != nullptr) {
     const Problem by_step{nominal.graph, nominal.platform, converged->simulated};
     converged->bounds.work = graph_lower_bounds(by_step).work;
+  }
+  if (scenario.launch.runs == 1) {
+    const Problem by_step{nominal.graph, nominal.platform, converged->simulated};
+    add_ladder(converged->bounds,
+               BoundedProblem{*prepared.graph, {steps, by_step}, scenario.launch.mode});
   }
   converged_ = std::move(converged);
 }

@@ -110,7 +110,8 @@ std::shared_ptr<const CostModel> ScenarioSpace::cost_model(std::uint64_t index,
 std::shared_ptr<const PreparedProblem> ScenarioSpace::problem(const Scenario& scenario,
                                                               std::int64_t slices) {
   const LaunchChoice& launch = scenario.launch;
-  const bool plain = launch.mode == LaunchMode::eager || launch.mode == LaunchMode::graph_launch;
+  // A mode that changes nothing about the machine still has bounds of its own.
+  const bool plain = launch.mode == LaunchMode::eager;
   // The granularity is part of the key even where the workload fixes it: then equal graphs are held
   // twice at most, which is cheaper than resolving the workload's options for every scenario.
   const ProblemKey key{scenario.part(Part::workload),

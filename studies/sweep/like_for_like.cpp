@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::uint64_t max_examined = 10'000;  // alternatives, as in Components::check_all()
 
-LowerBounds of_graph(LowerBounds bounds) {
-  bounds.host_issue = {};
-  return bounds;
-}
-
 bool valid(const ScenarioResult& result) {
   return !result.failed && result.findings == 0;
 }
@@ -52,7 +47,7 @@ void LikeForLikeRuns::read_workload(std::uint64_t workload) {
 
 /// Whether or not this policy can run there: another one of the case may.
 LowerBounds LikeForLikeRuns::graph_bounds(std::uint64_t scenario, Granularity granularity) {
-  return of_graph(space_.scenario(scenario, {.granularity = granularity}).problem->bounds);
+  return space_.scenario(scenario, {.granularity = granularity}).problem->bounds;
 }
 
 void LikeForLikeRuns::add_to(ScenarioResult& result,
@@ -61,7 +56,7 @@ void LikeForLikeRuns::add_to(ScenarioResult& result,
                              bool check) {
   if (result.failed) return;
   LikeForLike& like = result.like_for_like;
-  like.bounds = of_graph(result.summary.bounds);
+  like.bounds = result.summary.bounds.of_problem();
   like.makespans.assign(layout_.granularities.size(), Duration{0});
   read_workload(space_.grid().part_index(scenario, Part::workload));
   like.granularity = left_open_ ? std::string{granularity_name(result.granularity)} : fixed_;
@@ -76,7 +71,7 @@ void LikeForLikeRuns::add_to(ScenarioResult& result,
       const ScenarioResult other = runner.run(scenario, check, {.granularity = granularity}, false);
       if (valid(other)) like.makespans[i] = other.summary.makespan;
       const LowerBounds bounds =
-          other.failed ? graph_bounds(scenario, granularity) : of_graph(other.summary.bounds);
+          other.failed ? graph_bounds(scenario, granularity) : other.summary.bounds.of_problem();
       if (bounds.largest() < like.bounds.largest()) like.bounds = bounds;
     } catch (const Interrupted&) {
       throw;

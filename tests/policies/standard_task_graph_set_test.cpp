@@ -3,6 +3,7 @@
 // tasks), whose best known makespans are mostly proven optimal. Skipped without the reference data.
 #include "policies/registry.hpp"
 #include "sim/base/file.hpp"
+#include "sim/bounds/ladder.hpp"
 #include "sim/engine/simulator.hpp"
 #include "tests/comparisons/reference_data.hpp"
 #include "tests/policies/list_makespan.hpp"
@@ -13,6 +14,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -130,6 +132,34 @@ TEST_CASE("bottom_level makes the makespans of another critical-path list schedu
   CHECK(rows == 720);
   CHECK(ours / rows == doctest::Approx(theirs / rows).epsilon(0.001));
   CHECK(equal == rows);
+}
+
+TEST_CASE("bounds are never above a best known makespan, and equal it for nine graphs of ten") {
+  const auto set = unpacked_set();
+  if (set == nullptr) return;
+  constexpr LadderOptions options{.energetic_work = 2'000'000};
+  std::map<std::string, Scene> scenes;
+  int rows = 0;
+  int equal = 0;
+  for (auto& row : testing::read_csv(set->tables / "optimal.csv")) {
+    const std::string& file = row["file"];
+    const auto scene = scenes.try_emplace(file, set->graph(row["tasks"], file)).first;
+    CAPTURE(file);
+    const auto processors = static_cast<std::uint32_t>(std::stoul(row["procs"]));
+    CAPTURE(processors);
+    const BoundProblem on{.problem = scene->second.problem(), .plans = {.streams = processors}};
+    const auto ladder = bound_ladder(on, options);
+    for (const BoundWitness& witness : ladder) CHECK(!refuse_witness(on, witness));
+    // Durations are whole microseconds, and so is every makespan.
+    const double bound = std::ceil(to_us(largest(ladder).bound));
+    const double best = std::stod(row["best_known"]);
+    CHECK(bound <= best);
+    ++rows;
+    equal += bound == best ? 1 : 0;
+  }
+  MESSAGE("the bound is the best known makespan in " << equal << " of " << rows);
+  CHECK(rows == 720);
+  CHECK(equal >= rows * 9 / 10);
 }
 
 }  // namespace
