@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_sweep.hpp"
 
+#include "cli/percent_flag.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <set>
@@ -20,6 +22,12 @@ CLI::App* add_to(CLI::App& app, SweepOptions& options) {
   verb->add_option("--timelines", options.timelines, "Timelines to draw: best, all or none")
       ->check(CLI::IsMember(std::set<std::string>{"best", "all", "none"}))
       ->capture_default_str();
+  verb->add_option("--max-gap",
+                   options.max_gap,
+                   "Exit code 1 if the fastest policy of some case is more than this many percent "
+                   "over its certified bound")
+      ->transform(&without_percent_sign)
+      ->check(CLI::NonNegativeNumber);
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "Writes results.sqlite, results.csv, plots and report.html. Finished scenarios are kept "

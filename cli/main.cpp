@@ -14,6 +14,7 @@
 #include "cli/cmd_replay.hpp"
 #include "cli/cmd_reproduce.hpp"
 #include "cli/cmd_schema.hpp"
+#include "cli/cmd_search.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
 #include "cli/cmd_validate.hpp"
@@ -48,6 +49,7 @@ struct Verbs {
   ImportOptions import_files;
   CalibrateOptions calibrate;
   SimulateOptions simulate;
+  SearchVerbOptions search;
   SweepOptions sweep;
   ExecuteOptions execute;
   ValidateOptions validate;
@@ -137,6 +139,7 @@ int run_program(int argc, char** argv) {
   add_verb(app, verbs.graph, terminal, chosen);
   add_verb(app, verbs.import_files, terminal, chosen);
   add_verb(app, verbs.simulate, terminal, chosen);
+  add_verb(app, verbs.search, terminal, chosen, Interrupt::keeps);
   add_verb(app, verbs.sweep, terminal, chosen, Interrupt::keeps);
   add_verb(app, verbs.execute, terminal, chosen, Interrupt::keeps);
   add_verb(app, verbs.validate, terminal, chosen, Interrupt::keeps);

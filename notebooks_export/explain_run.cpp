@@ -15,6 +15,10 @@ constexpr double clearly_different = 0.05;  // of shares
 [[nodiscard]] std::string bound_in_words(const std::string& bound) {
   if (bound == "critical_path") return "the critical path of the graph";
   if (bound == "work") return "the work of all tasks on all units";
+  if (bound == "latency_path") return "the critical path with its launch and delays";
+  if (bound == "host_launch") return "the time the host needs to launch the tasks";
+  if (bound == "subset") return "the work between long heads and tails";
+  if (bound == "memory") return "the memory traffic between heads and tails";
   if (bound == "host_issue") return "the time the host needs to issue its calls";
   return "its lower bound";
 }

@@ -3,6 +3,7 @@
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/crossovers.hpp"
+#include "notebooks_export/gap_text.hpp"
 #include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/report_document.hpp"
 #include "notebooks_export/sweep_plot.hpp"
@@ -84,6 +85,7 @@ class SweepReport {
                                 options_.program.empty() ? "" : ". Made by ",
                                 options_.program),
                     Tone::lead);
+    page_.paragraph(gap_text(view_), Tone::lead);
     page_.paragraph(options_.description);
     for (const std::string& warning : options_.warnings) page_.paragraph(warning, Tone::warning);
     if (const std::size_t failed = view_.failed_count(); failed > 0) {

@@ -2,6 +2,7 @@
 #include "notebooks_export/sweep_plot.hpp"
 
 #include "notebooks_export/chart.hpp"
+#include "notebooks_export/gap_text.hpp"
 #include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/sweep_bars.hpp"
 #include "notebooks_export/sweep_heat.hpp"
@@ -97,6 +98,7 @@ class Plots {
   [[nodiscard]] std::vector<SweepPlot> all() {
     if (view_.cases().empty()) return {};
     if (view_.policies().size() > 1) plots_.push_back(speed_up_bars(view_));
+    if (auto bars = gap_bars(view_)) plots_.push_back(std::move(*bars));
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (is_numeric(values_[i])) add_lines_over(i);
     }

@@ -22,6 +22,8 @@ constexpr std::array examples{
     Example{"import", "schedlab import rank0.json.gz rank1.json.gz"},
     Example{"import", "schedlab import trace.json.gz --out out/mine"},
     Example{"simulate", "schedlab simulate experiments/quickstart_timeline.json --out out/one"},
+    Example{"search",
+            "schedlab search experiments/quickstart_timeline.json --seconds 10 --out out/best"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart --resume"},
     Example{"sweep", "mpirun -n 4 schedlab sweep experiments/quickstart.json --out out/quickstart"},

@@ -47,17 +47,15 @@ BoundedProblem::BoundedProblem(const TaskGraph& graph,
   }
 }
 
-BoundProblem BoundedProblem::problem() const {
-  const Problem& problem = simulated_.problem;
-  return {.problem = {kernels_ ? *kernels_ : problem.graph, problem.platform, problem.costs},
+BoundProblem BoundedProblem::on(const Platform& platform, const CostTable& costs) const {
+  return {.problem = {kernels_ ? *kernels_ : simulated_.problem.graph, platform, costs},
           .plans = plans_,
           .task_of = kernels_ ? &task_of_ : nullptr,
           .units = units_};
 }
 
-void add_ladder(LowerBounds& bounds, const BoundedProblem& on, std::uint32_t runs) {
-  const BoundProblem problem = on.problem();
-  set_ladder(bounds, problem, bound_ladder(problem));
+void add_ladder(LowerBounds& bounds, const BoundProblem& on, std::uint32_t runs) {
+  set_ladder(bounds, on, bound_ladder(on));
   for (Duration LowerBounds::*bound : {&LowerBounds::latency_path,
                                        &LowerBounds::host_launch,
                                        &LowerBounds::subset,

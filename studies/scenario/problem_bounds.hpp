@@ -20,7 +20,11 @@ class BoundedProblem {
   BoundedProblem(const PreparedProblem& prepared, LaunchMode mode)
       : BoundedProblem(*prepared.graph, prepared.simulated(), mode) {}
 
-  [[nodiscard]] BoundProblem problem() const;
+  [[nodiscard]] BoundProblem problem() const {
+    return on(simulated_.problem.platform, simulated_.problem.costs);
+  }
+  /// The same tasks with other costs; both must outlive the result.
+  [[nodiscard]] BoundProblem on(const Platform& platform, const CostTable& costs) const;
 
  private:
   SimulatedProblem simulated_;
@@ -32,6 +36,6 @@ class BoundedProblem {
 
 /// Adds the ladder to bounds of the same problem. `runs` one after another, of each of which the
 /// host waits for the end, take so many times as long.
-void add_ladder(LowerBounds& bounds, const BoundedProblem& on, std::uint32_t runs = 1);
+void add_ladder(LowerBounds& bounds, const BoundProblem& on, std::uint32_t runs = 1);
 
 }  // namespace schedlab

@@ -32,12 +32,18 @@ const Fields<ScenarioResult>& result_fields() {
                            "of its policies was given"}},
                   {"case_bound",
                    [](const R& r) { return r.like_for_like.bounds.largest_name(); },
-                   {.doc = "which bound that is: critical_path or work"}},
+                   {.doc = "which bound that is, a word of the column bound"}},
                   {"case_gap",
                    [](const R& r) {
                      return ratio(r.summary.makespan, r.like_for_like.bounds.largest());
                    },
-                   {.doc = "makespan over the bound of the case"}}})
+                   {.doc = "makespan over the bound of the case"}},
+                  {"proven_optimal",
+                   [](const R& r) {
+                     const Duration bound = r.like_for_like.bounds.largest();
+                     return std::int64_t{bound > Duration{0} && r.summary.makespan <= bound};
+                   },
+                   {.doc = "1: the makespan is the bound of the case; 0: not proven"}}})
           .after("stage_peak_memory_bytes",
                  {"task_granularity",
                   [](const R& r) { return r.like_for_like.granularity; },

@@ -135,8 +135,8 @@ void ScenarioRunner::converge_costs(const Scenario& scenario,
   }
   if (scenario.launch.runs == 1) {
     const Problem by_step{nominal.graph, nominal.platform, converged->simulated};
-    add_ladder(converged->bounds,
-               BoundedProblem{*prepared.graph, {steps, by_step}, scenario.launch.mode});
+    const BoundedProblem bounded{*prepared.graph, {steps, by_step}, scenario.launch.mode};
+    add_ladder(converged->bounds, bounded.problem());
   }
   converged_ = std::move(converged);
 }
@@ -182,6 +182,7 @@ Samples ScenarioRunner::draw(const FullRun& run) {
   const bool decided_before = scenario.planned_ahead() || prepared.divided != nullptr;
   const bool decides = !decided_before && scenario.online(prepared.problem()) != nullptr;
   const auto [steps, nominal] = run.simulated(decides ? nullptr : plan_);
+  const BoundedProblem bounded{*prepared.graph, {steps, nominal}, scenario.launch.mode};
   for (std::uint64_t i = 0; i < sampling.samples; ++i) {
     const Platform platform = vary_platform(sampling.variability, i, nominal.platform);
     vary_costs(
@@ -197,16 +198,17 @@ Samples ScenarioRunner::draw(const FullRun& run) {
     } else {
       run_by_kernel(simulator_, steps, varied, *plan, options, sample_.trace);
     }
+    LowerBounds bounds = graph_lower_bounds(varied);
+    add_ladder(bounds, bounded.on(platform, varied_costs_));
     if (steps == nullptr) {
-      samples.add(summarizer_.summarize(varied, *plan, sample_.trace, graph_lower_bounds(varied)));
+      samples.add(summarizer_.summarize(varied, *plan, sample_.trace, bounds));
       continue;
     }
     CostTable of_tasks = prepared.costs;
     of_tasks.set_task_durations(
         steps->folded(varied_costs_.durations(), steps->gap(*plan, platform)));
     const Problem tasks{*prepared.graph, platform, of_tasks};
-    LowerBounds bounds = graph_lower_bounds(tasks);
-    bounds.work = graph_lower_bounds(varied).work;
+    bounds.critical_path = graph_lower_bounds(tasks).critical_path;
     samples.add(summarizer_.summarize(tasks, *plan, sample_.trace, bounds));
   }
   return samples;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/sweep/sweep_pictures.hpp"
 
+#include "notebooks_export/gap_text.hpp"
 #include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/report.hpp"
 #include "notebooks_export/sweep_plot.hpp"
@@ -39,12 +40,14 @@ std::size_t noted(const Table& table, std::string_view beginning) {
       }));
 }
 
-SweepViewOptions view_options(const SweepPictures& sweep, const Table& table) {
+SweepViewOptions view_options(const Grid& grid,
+                              const std::optional<Baseline>& baseline,
+                              const Table& table) {
   SweepViewOptions options;
   options.same_durations =
       !table.rows.empty() && noted(table, all_durations_given) == table.rows.size();
-  if (sweep.baseline) options.baseline = sweep.baseline->label();
-  for (const AxisColumn& axis : sweep.space.grid().axes()) {
+  if (baseline) options.baseline = baseline->label();
+  for (const AxisColumn& axis : grid.axes()) {
     if (axis.path.starts_with("/policy/")) options.policy_axes.push_back(axis.name);
   }
   return options;
@@ -190,7 +193,7 @@ std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files)
     return {};
   }
   const Table table = results_table(sweep.store, sweep.baseline, max_drawn_rows);
-  const SweepViewOptions view_of = view_options(sweep, table);
+  const SweepViewOptions view_of = view_options(sweep.space.grid(), sweep.baseline, table);
   const SweepView view(table, view_of);
   const std::vector<SweepPlot> plots = sweep_plots(view);
   if (!plots.empty()) make_folder(sweep.folder / "plots");
@@ -216,7 +219,17 @@ std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files)
   }
   write_file_atomically(sweep.folder / "report.html", report_html(table, options));
   files.files.emplace_back("report.html");
-  return comparison_text(view);
+  std::vector<std::string> sentences = comparison_text(view);
+  if (std::string gaps = gap_text(view); !gaps.empty()) sentences.push_back(std::move(gaps));
+  return sentences;
+}
+
+std::optional<double> largest_gap(const Grid& grid,
+                                  const ResultsStore& store,
+                                  const std::optional<Baseline>& baseline) {
+  const Table table = results_table(store, baseline, store.row_count());
+  const auto gap = largest_best_gap(SweepView(table, view_options(grid, baseline, table)));
+  return gap ? std::optional{*gap - 1} : std::nullopt;
 }
 
 }  // namespace schedlab

@@ -30,4 +30,10 @@ struct SweepPictures {
 /// notice instead of plots: nobody can read them.
 [[nodiscard]] std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files);
 
+/// Of the case that is furthest from it: its shortest makespan over its certified bound, less 1;
+/// nullopt: no case has a bound.
+[[nodiscard]] std::optional<double> largest_gap(const Grid& grid,
+                                                const ResultsStore& store,
+                                                const std::optional<Baseline>& baseline);
+
 }  // namespace schedlab

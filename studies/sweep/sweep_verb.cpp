@@ -157,8 +157,20 @@ int finish(const SweepOptions& options,
   } else {
     print_text(terminal, options, sweep.grid, outcome);
   }
-  const bool good =
-      !counts.interrupted && outcome.digest.failed == 0 && outcome.digest.with_findings == 0;
+  bool near = true;
+  if (options.max_gap && !counts.interrupted) {
+    const auto gap = largest_gap(sweep.grid, store, sweep.baseline);
+    near = gap && 100 * *gap <= *options.max_gap;
+    if (!near) {
+      terminal.err << (gap ? fmt::format("error: the fastest policy of some case is {:.2f} % over "
+                                         "its bound, more than {} %\n",
+                                         100 * *gap,
+                                         *options.max_gap)
+                           : std::string{"error: no case has a bound\n"});
+    }
+  }
+  const bool good = near && !counts.interrupted && outcome.digest.failed == 0 &&
+                    outcome.digest.with_findings == 0;
   return good ? exit_done : exit_failed;
 }
 

@@ -43,6 +43,7 @@ const std::map<std::string, std::string>& option_axes() {
   static const std::map<std::string, std::string> axes{
       {"barrier", R"(["host", "events"])"},
       {"drain_streams", R"(["all", "secondary"])"},
+      {"evaluations", "[0, 300]"},
       {"fill_while_critical", "[true, false]"},
       {"layers_in_flight", "[2, 1]"},
       {"look_ahead", "[16, 1]"},

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "notebooks_export/gap_text.hpp"
+
+#include "notebooks_export/chart.hpp"
+#include "notebooks_export/like_for_like.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+constexpr double little = 0.03;  // of the makespan
+
+/// What is left at most of a makespan that is so many times its bound.
+double share_left(double gap) {
+  return gap > 1 ? 1 - 1 / gap : 0;
+}
+
+std::string percent_text(double share) {
+  return fmt::format("{:.2g} %", 100 * share);
+}
+
+/// "work 12, host launch 5": the bounds of cases that are further from them than `little`.
+std::string deciding_bounds(const SweepView& view) {
+  std::map<std::string, std::size_t> counts;
+  for (const SweepCase& one : view.cases()) {
+    const auto gap = best_gap(view, one);
+    if (!gap || share_left(*gap) <= little) continue;
+    std::string bound = view.text(one.runs[*one.best].row, "case_bound");
+    std::replace(bound.begin(), bound.end(), '_', ' ');
+    ++counts[bound];
+  }
+  std::vector<std::pair<std::size_t, std::string>> sorted;
+  for (const auto& [bound, count] : counts) sorted.emplace_back(count, bound);
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::vector<std::string> parts;
+  for (const auto& [count, bound] : sorted) parts.push_back(fmt::format("{} {}", bound, count));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::optional<double> best_gap(const SweepView& view, const SweepCase& one) {
+  if (!one.best) return std::nullopt;
+  return view.number(one.runs[*one.best].row, "case_gap");
+}
+
+std::optional<double> largest_best_gap(const SweepView& view) {
+  std::optional<double> largest;
+  for (const SweepCase& one : view.cases()) {
+    if (const auto gap = best_gap(view, one)) largest = std::max(largest.value_or(0), *gap);
+  }
+  return largest;
+}
+
+std::string gap_text(const SweepView& view) {
+  std::size_t bounded = 0;
+  std::size_t near = 0;
+  std::size_t optimal = 0;
+  for (const SweepCase& one : view.cases()) {
+    const auto gap = best_gap(view, one);
+    if (!gap) continue;
+    ++bounded;
+    if (share_left(*gap) <= little) ++near;
+    if (view.number(one.runs[*one.best].row, "proven_optimal").value_or(0) > 0) ++optimal;
+  }
+  if (bounded == 0) return {};
+  std::string text = fmt::format(
+      "No schedule can be more than {} shorter than the best one here in {} of {} cases, nor more "
+      "than {} in any; {} proven optimal.",
+      percent_text(little),
+      near,
+      bounded,
+      percent_text(share_left(*largest_best_gap(view))),
+      optimal == 0 ? "none is" : fmt::format("{} {}", optimal, optimal == 1 ? "is" : "are"));
+  const std::string left = deciding_bounds(view);
+  if (!left.empty()) text += fmt::format(" Bounds of the others: {}.", left);
+  return view.policies().size() < 2 ? text : fmt::format("Fastest: {}. {}", wins_text(view), text);
+}
+
+std::optional<SweepPlot> gap_bars(const SweepView& view) {
+  BarFigure figure{.title = "Distance from the lower bounds",
+                   .subtitle =
+                       "makespan over the bound of the case, which no schedule beats: "
+                       "geometric mean over all cases; the line spans the smallest and "
+                       "the largest",
+                   .x_label = "makespan / certified lower bound",
+                   .panels = {BarPanel{}},
+                   .reference = 1};
+  std::vector<NamedBar>& bars = figure.panels.front().bars;
+  for (std::size_t policy = 0; policy < view.policies().size(); ++policy) {
+    RatioSpread gaps;
+    for (const SweepCase& one : view.cases()) {
+      const SweepRun* run = SweepView::shortest(one, policy);
+      if (run != nullptr) gaps.add(view.number(run->row, "case_gap"));
+    }
+    if (gaps.count == 0) continue;
+    bars.push_back({.name = view.policies()[policy],
+                    .value = gaps.mean(),
+                    .low = gaps.range.low,
+                    .high = gaps.range.high,
+                    .emphasized = false});
+  }
+  if (bars.empty()) return std::nullopt;
+  std::min_element(bars.begin(), bars.end(), [](const NamedBar& a, const NamedBar& b) {
+    return a.value < b.value;
+  })->emphasized = true;
+  return SweepPlot{"gap", figure.title, bar_figure_svg(figure)};
+}
+
+}  // namespace schedlab

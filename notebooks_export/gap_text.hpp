@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "notebooks_export/sweep_plot.hpp"
+#include "notebooks_export/sweep_view.hpp"
+
+#include <optional>
+#include <string>
+
+namespace schedlab {
+
+/// Shortest makespan of a case over its certified bound; nullopt without one.
+[[nodiscard]] std::optional<double> best_gap(const SweepView& view, const SweepCase& one);
+/// The largest of all cases; nullopt if no case has one.
+[[nodiscard]] std::optional<double> largest_best_gap(const SweepView& view);
+
+/// Who wins how often, and how much any schedule could still win. Empty without bounds.
+[[nodiscard]] std::string gap_text(const SweepView& view);
+
+/// Bars of each policy's makespan over the bound of the case, each by its shortest run; nullopt
+/// without bounds.
+[[nodiscard]] std::optional<SweepPlot> gap_bars(const SweepView& view);
+
+}  // namespace schedlab

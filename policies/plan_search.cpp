@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policies/plan_search.hpp"
+
+#include "policies/list_schedule.hpp"
+#include "sim/base/error.hpp"
+#include "sim/graph/levels.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::size_t late_steps = 40;           // of the history; assumed
+constexpr std::uint64_t least_patience = 400;    // evaluations without progress; assumed
+constexpr std::uint64_t most_patience = 20'000;  // assumed
+constexpr double awaited_share = 0.7;            // of moves; assumed
+constexpr std::uint64_t most_segment = 8;        // tasks that change their stream together; assumed
+
+/// Where each task is launched.
+IdVector<TaskId, std::uint32_t> positions(const Placement& placement) {
+  IdVector<TaskId, std::uint32_t> position(placement.stream_of.size(), 0);
+  for (std::uint32_t i = 0; i < placement.order.size(); ++i) position[placement.order[i]] = i;
+  return position;
+}
+
+std::uint32_t used_streams(const Placement& placement) {
+  IdVector<StreamId, bool> used(placement.streams.size(), false);
+  for (const StreamId stream : placement.stream_of) used[stream] = true;
+  return static_cast<std::uint32_t>(std::count(used.begin(), used.end(), true));
+}
+
+}  // namespace
+
+std::optional<Placement> placement_of(const Problem& problem, const Plan& plan) {
+  if (plan.hosts.size() != 1 || !plan.graphs.empty()) return std::nullopt;
+  Placement placement;
+  placement.stream_of.resize(problem.graph.task_count());
+  for (const StreamSpec& spec : plan.streams) {
+    if (spec.device != DeviceId{0}) return std::nullopt;
+    placement.streams.push_back({.device = DeviceId{0}, .priority = spec.priority});
+  }
+  placement.created.assign(plan.streams.size(), false);
+  for (const HostCall call : plan.hosts[HostId{0}].calls) {
+    if (call.kind() != HostCallKind::launch) continue;
+    placement.stream_of[call.task()] = call.stream();
+    placement.order.push_back(call.task());
+  }
+  // A host that has seen the end of a task may launch its successor before it in this order.
+  const auto position = positions(placement);
+  for (const TaskId task : placement.order) {
+    for (const TaskId before : problem.graph.predecessors(task)) {
+      if (position[before] > position[task]) return std::nullopt;
+    }
+  }
+  if (placement.order.size() != problem.graph.task_count()) return std::nullopt;
+  return placement;
+}
+
+void PlanSearch::Late::restart(Duration makespan) {
+  history.assign(late_steps, makespan);
+  next = 0;
+  current = makespan;
+}
+
+bool PlanSearch::Late::accepts(Duration makespan) {
+  Duration& before = history[next];
+  next = (next + 1) % history.size();
+  const bool accepted = makespan <= before || makespan <= current;
+  if (accepted) current = makespan;
+  before = std::min(before, current);
+  return accepted;
+}
+
+PlanSearch::PlanSearch(const Problem& problem,
+                       std::span<const ScoredPlan> starts,
+                       PlanRun run,
+                       const PlanSearchOptions& options)
+    : problem_(problem), run_(std::move(run)), options_(options), rng_(options.seed) {
+  SCHEDLAB_EXPECTS(!starts.empty(), "a search without a plan to begin with");
+  const std::uint64_t tasks = problem.graph.task_count();
+  patience_ = std::clamp(10 * tasks, least_patience, most_patience);
+  best_ = starts.front();
+  for (const ScoredPlan& start : starts) {
+    if (start.makespan < best_.makespan) best_ = start;
+  }
+  list_.urgency = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
+  list_.streams = std::clamp(4U, 1U, options_.max_streams);
+  begin_from(best_.plan, best_.makespan);
+  list_late_.restart(Duration::max());
+  if (placement_.order.empty()) {  // no start can be taken apart: some list can
+    placement_ = decoded(list_).placement();
+    placement_late_.restart(Duration::max());
+  }
+}
+
+/// Both searches go on from a plan, as far as they can.
+void PlanSearch::begin_from(const Plan& plan, Duration makespan) {
+  auto placement = placement_of(problem_, plan);
+  if (!placement) return;
+  placement_ = std::move(*placement);
+  placement_late_.restart(makespan);
+  list_.streams = std::clamp(used_streams(placement_), 1U, options_.max_streams);
+  const auto position = positions(placement_);
+  const auto tasks = static_cast<std::int64_t>(position.size());
+  // Apart, so that a task can go between two others.
+  for (const TaskId task : problem_.graph.tasks()) {
+    list_.urgency[task] = 2 * (tasks - std::int64_t{position[task]});
+  }
+  list_late_.restart(Duration::max());
+}
+
+void PlanSearch::offer(const ScoredPlan& plan) {
+  if (plan.makespan >= best_.makespan) return;
+  best_ = plan;
+  last_progress_ = evaluations_;
+  begin_from(best_.plan, best_.makespan);
+}
+
+std::optional<Duration> PlanSearch::score(Plan plan) {
+  ++evaluations_;
+  try {
+    const Trace& trace = run_(plan);
+    const Duration makespan = trace.makespan();
+    if (makespan < best_.makespan) {
+      best_ = {std::move(plan), makespan};
+      improvements_.push_back({evaluations_, makespan});
+      last_progress_ = evaluations_;
+    }
+    if (evaluations_ % 16 == 0) find_awaited(trace);
+    return makespan;
+  } catch (const InfeasibleError&) {
+    return std::nullopt;
+  }
+}
+
+/// From the last end back to the task, before it in its stream or in the graph, that ended last.
+void PlanSearch::find_awaited(const Trace& trace) {
+  const std::size_t tasks = problem_.graph.task_count();
+  IdVector<TaskId, const TaskSpan*> span(tasks, nullptr);
+  IdVector<TaskId, TaskId> in_stream(tasks);
+  IdVector<StreamId, TaskId> last_on;
+  TaskId at;
+  for (const TaskSpan& each : trace.tasks) {
+    span[each.task] = &each;
+    if (!last_on.contains(each.stream)) last_on.resize(each.stream.value() + 1);
+    in_stream[each.task] = last_on[each.stream];
+    last_on[each.stream] = each.task;
+    if (!at.valid() || each.ended > span[at]->ended) at = each.task;
+  }
+  awaited_.clear();
+  while (at.valid() && awaited_.size() <= tasks) {
+    awaited_.push_back(at);
+    TaskId before = in_stream[at];
+    for (const TaskId other : problem_.graph.predecessors(at)) {
+      if (span[other] == nullptr) continue;
+      if (!before.valid() || span[other]->ended > span[before]->ended) before = other;
+    }
+    at = before;
+  }
+}
+
+TaskId PlanSearch::some_task() {
+  if (!awaited_.empty() && rng_.uniform() < awaited_share) {
+    return awaited_[rng_.below(awaited_.size())];
+  }
+  return TaskId{static_cast<std::uint32_t>(rng_.below(problem_.graph.task_count()))};
+}
+
+PlanBuilder PlanSearch::decoded(const List& list) const {
+  if (list.decoder == Decoder::dispatch) {
+    return dispatch_when_idle(problem_, list.streams, list.urgency);
+  }
+  return place_on_earliest_finish(problem_, list.streams, list.urgency, Insertion::idle_gaps);
+}
+
+PlanBuilder PlanSearch::built(const Placement& placement) const {
+  PlanBuilder builder{problem_};
+  for (const StreamSpec& spec : placement.streams) builder.add_stream(spec);
+  for (const TaskId task : placement.order) builder.place(task, placement.stream_of[task]);
+  return builder;
+}
+
+PlanSearch::List PlanSearch::changed(const List& list) {
+  List next = list;
+  constexpr std::uint64_t kinds = 20;
+  const std::uint64_t kind = rng_.below(kinds);
+  if (kind == 0) {
+    const bool more = rng_.below(2) == 0;
+    next.streams = std::clamp(more ? next.streams + 1 : next.streams - 1, 1U, options_.max_streams);
+    return next;
+  }
+  if (kind == 1) {
+    next.decoder = next.decoder == Decoder::dispatch ? Decoder::insertion : Decoder::dispatch;
+    return next;
+  }
+  const TaskId task = some_task();
+  const TaskId other = some_task();
+  if (kind < kinds / 2) {
+    std::swap(next.urgency[task], next.urgency[other]);
+  } else {
+    next.urgency[task] = next.urgency[other] + (rng_.below(2) == 0 ? 1 : -1);
+  }
+  return next;
+}
+
+void PlanSearch::step_list() {
+  List next = changed(list_);
+  PlanBuilder builder = decoded(next);
+  const Duration best = best_.makespan;
+  Placement placement = builder.placement();
+  const auto makespan = score(std::move(builder).build("search"));
+  if (!makespan) return;
+  if (list_late_.accepts(*makespan)) list_ = std::move(next);
+  if (*makespan >= best) return;
+  ++list_gain_;
+  placement_ = std::move(placement);
+  placement_late_.restart(*makespan);
+}
+
+void PlanSearch::move_stream(Placement& placement) {
+  const TaskId task = some_task();
+  const StreamId from = placement.stream_of[task];
+  const bool opens = placement.streams.size() < options_.max_streams && rng_.below(16) == 0;
+  if (opens) {
+    placement.streams.push_back(placement.streams[from]);
+    placement.created.push_back(false);
+  }
+  if (placement.streams.size() < 2) return;
+  StreamId to{static_cast<std::uint32_t>(rng_.below(placement.streams.size() - 1))};
+  if (to >= from) ++to;
+  if (opens) to = StreamId{static_cast<std::uint32_t>(placement.streams.size() - 1)};
+  std::uint64_t left = rng_.below(3) == 0 ? 1 + rng_.below(most_segment) : 1;
+  bool begun = false;
+  for (const TaskId next : placement.order) {
+    begun = begun || next == task;
+    if (!begun || placement.stream_of[next] != from) continue;
+    placement.stream_of[next] = to;
+    if (--left == 0) break;
+  }
+}
+
+/// Anywhere between what the task depends on and what depends on it, mostly near.
+void PlanSearch::move_order(Placement& placement) {
+  const TaskId task = some_task();
+  const auto position = positions(placement);
+  std::uint32_t low = 0;
+  auto high = static_cast<std::uint32_t>(placement.order.size() - 1);
+  for (const TaskId before : problem_.graph.predecessors(task)) {
+    low = std::max(low, position[before] + 1);
+  }
+  for (const TaskId after : problem_.graph.successors(task)) {
+    high = std::min(high, position[after] - 1);
+  }
+  const std::uint32_t at = position[task];
+  if (rng_.below(4) != 0) {
+    constexpr std::uint32_t near = 16;
+    low = std::max(low, at > near ? at - near : 0U);
+    high = std::min(high, at + near);
+  }
+  const auto to = low + static_cast<std::uint32_t>(rng_.below(high - low + 1));
+  const auto first = placement.order.begin();
+  if (to < at) {
+    std::rotate(first + to, first + at, first + at + 1);
+  } else {
+    std::rotate(first + at, first + at + 1, first + to + 1);
+  }
+}
+
+bool PlanSearch::move_priority(Placement& placement) {
+  const std::uint32_t levels = problem_.platform.devices[DeviceId{0}].priority_levels;
+  if (levels < 2) return false;
+  const StreamId stream{static_cast<std::uint32_t>(rng_.below(placement.streams.size()))};
+  placement.streams[stream].priority = -static_cast<int>(rng_.below(levels));
+  return true;
+}
+
+std::optional<Placement> PlanSearch::changed(const Placement& from) {
+  Placement next = from;
+  const std::uint64_t kind = rng_.below(16);
+  if (kind == 0 && move_priority(next)) return next;
+  if (kind < 8) {
+    move_stream(next);
+  } else {
+    move_order(next);
+  }
+  if (next == from) return std::nullopt;
+  return next;
+}
+
+void PlanSearch::step_placement() {
+  auto next = changed(placement_);
+  if (!next) {
+    ++evaluations_;  // so that a graph without moves comes to an end
+    return;
+  }
+  const Duration best = best_.makespan;
+  const auto makespan = score(built(*next).build("search"));
+  if (!makespan) return;
+  if (*makespan < best) ++placement_gain_;
+  if (placement_late_.accepts(*makespan)) placement_ = std::move(*next);
+}
+
+void PlanSearch::restart() {
+  last_progress_ = evaluations_;
+  begin_from(best_.plan, best_.makespan);
+  const std::uint64_t changes = 2 + rng_.below(8);
+  for (std::uint64_t i = 0; i < changes; ++i) {
+    if (auto next = changed(placement_)) placement_ = std::move(*next);
+  }
+  placement_late_.restart(Duration::max());
+  if (rng_.below(2) == 0) return;
+  // The list begins with the longest paths, each up to a fifth longer.
+  const auto rank = upward_rank(problem_.graph, problem_.costs.durations());
+  for (const TaskId task : problem_.graph.tasks()) {
+    const double longer = 1.0 + 0.2 * rng_.uniform();
+    list_.urgency[task] =
+        static_cast<std::int64_t>(static_cast<double>(rank[task].count()) * longer);
+  }
+}
+
+void PlanSearch::advance(std::uint64_t evaluations) {
+  if (problem_.graph.task_count() == 0) return;
+  const std::uint64_t end = evaluations_ + evaluations;
+  while (evaluations_ < end && !reached()) {
+    if (evaluations_ - last_progress_ > patience_) restart();
+    const std::uint64_t gains = list_gain_ + placement_gain_;
+    // Either has at least a fifth of the turns.
+    const double lists = 0.2 + 0.6 * static_cast<double>(list_gain_) / static_cast<double>(gains);
+    if (rng_.uniform() < lists) {
+      step_list();
+    } else {
+      step_placement();
+    }
+  }
+}
+
+}  // namespace schedlab

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/base/rng.hpp"
+#include "sim/plan/plan_builder.hpp"
+#include "sim/plan/policy.hpp"
+#include "sim/trace/trace.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+/// Runs a plan; the trace stands until the next call. Throws InfeasibleError for a plan that cannot
+/// run, which the search then leaves alone.
+using PlanRun = std::function<const Trace&(const Plan&)>;
+
+/// A plan with its makespan.
+struct ScoredPlan {
+  Plan plan;
+  Duration makespan = Duration::max();
+};
+
+/// A better plan was found.
+struct Improvement {
+  std::uint64_t evaluations = 0;
+  Duration makespan{0};
+};
+
+struct PlanSearchOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t max_streams = 32;
+  Duration target{0};  ///< the search is over once a plan takes no longer
+};
+
+/// Local search over the plans of one problem on one device and one host thread, scored by whole
+/// runs. Two searches alternate, each with late acceptance (Burke, Bykov, European Journal of
+/// Operational Research 258(1), 2017, doi 10.1016/j.ejor.2016.07.012):
+///   lists       urgencies of tasks and a number of streams, decoded by dispatch_when_idle() or
+///               place_on_earliest_finish() with insertion
+///   placements  order of launches, stream of each task, priorities of streams
+/// Moves prefer tasks that the end of the last accepted run waited for. What one finds the other
+/// goes on with; without progress both begin again from the best plan, disturbed.
+/// Deterministic: the same seed and number of evaluations give the same plan, in one step or many.
+class PlanSearch {
+ public:
+  /// `starts`: plans to begin with, at least one, best first. What the problem refers to must
+  /// outlive this.
+  PlanSearch(const Problem& problem,
+             std::span<const ScoredPlan> starts,
+             PlanRun run,
+             const PlanSearchOptions& options);
+
+  /// Makes so many more evaluations, fewer once the target is reached.
+  void advance(std::uint64_t evaluations);
+  /// Goes on from this plan if it is better: another search found it.
+  void offer(const ScoredPlan& plan);
+
+  [[nodiscard]] const ScoredPlan& best() const { return best_; }
+  [[nodiscard]] bool reached() const { return best_.makespan <= options_.target; }
+  [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
+  [[nodiscard]] const std::vector<Improvement>& improvements() const { return improvements_; }
+
+ private:
+  enum class Decoder : std::uint8_t { dispatch, insertion };
+  struct List {
+    Decoder decoder = Decoder::dispatch;
+    std::uint32_t streams = 1;
+    IdVector<TaskId, std::int64_t> urgency;
+  };
+  /// Late acceptance: a makespan is compared with that of some steps ago.
+  struct Late {
+    std::vector<Duration> history;
+    std::size_t next = 0;
+    Duration current = Duration::max();
+    void restart(Duration makespan);
+    [[nodiscard]] bool accepts(Duration makespan);
+  };
+
+  [[nodiscard]] std::optional<Duration> score(Plan plan);
+  void find_awaited(const Trace& trace);
+  [[nodiscard]] TaskId some_task();
+  void step_list();
+  void step_placement();
+  void restart();
+  void begin_from(const Plan& plan, Duration makespan);
+  [[nodiscard]] List changed(const List& list);
+  [[nodiscard]] std::optional<Placement> changed(const Placement& from);
+  void move_stream(Placement& placement);
+  void move_order(Placement& placement);
+  [[nodiscard]] bool move_priority(Placement& placement);
+  [[nodiscard]] PlanBuilder decoded(const List& list) const;
+  [[nodiscard]] PlanBuilder built(const Placement& placement) const;
+
+  Problem problem_;
+  PlanRun run_;
+  PlanSearchOptions options_;
+  Rng rng_;
+  ScoredPlan best_;
+  std::uint64_t evaluations_ = 0;
+  std::uint64_t last_progress_ = 0;
+  std::uint64_t patience_ = 0;
+  std::vector<Improvement> improvements_;
+  List list_;
+  Late list_late_;
+  Placement placement_;
+  Late placement_late_;
+  std::vector<TaskId> awaited_;  // of the last accepted run
+  std::uint64_t list_gain_ = 1;  // improvements, so that the better search has more turns
+  std::uint64_t placement_gain_ = 1;
+};
+
+/// The stream of each task and the order of launches of a plan of one host thread, whose streams
+/// exist from the start; nullopt for others and for device graphs.
+[[nodiscard]] std::optional<Placement> placement_of(const Problem& problem, const Plan& plan);
+
+}  // namespace schedlab

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "policies/plan_search.hpp"
+
+#include <vector>
+
+namespace schedlab {
+
+/// The plans of all registered policies with their default options that can plan the problem,
+/// shortest first, in the order of the registry among equals. Not among them: ready-made plans and
+/// policies of several ranks. Never empty.
+[[nodiscard]] std::vector<ScoredPlan> plans_of_policies(const Problem& problem, const PlanRun& run);
+
+}  // namespace schedlab
