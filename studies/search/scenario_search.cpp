@@ -177,7 +177,8 @@ class Islands {
       std::uint64_t step = step_;
       if (limits.evaluations != 0) {
         if (evaluations() >= limits.evaluations) break;
-        step = std::min(step, (limits.evaluations - evaluations()) / islands_.size() + 1);
+        const std::uint64_t left = limits.evaluations - evaluations();
+        step = std::min(step, (left + islands_.size() - 1) / islands_.size());
       }
       advance(step);
       const ScoredPlan found = best().best();

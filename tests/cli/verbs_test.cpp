@@ -107,7 +107,25 @@ TEST_CASE("sweep, export and plot work on each other's files") {
   CHECK(
       session.printed().at("comparison") ==
       json::array({"All policies of a case were given the same tasks: shortest diagonal in 2 of 2 "
-                   "cases."}));
+                   "cases.",
+                   "Fastest: diagonal in 2 of 2 cases. No schedule can be more than 3 % shorter "
+                   "than the best one here in 2 of 2 cases, nor more than 0 % in any; 2 are proven "
+                   "optimal."}));
+
+  // The diagonal's makespan is the critical path of 80 us; one stream takes 200.
+  const std::string slow = write_spec(
+      folder,
+      "slow.json",
+      R"({"workload": {"kind": "grid", "layers": 4, "steps": 5, "duration_us": 10}, "machine": "ideal",
+          "cost_model": "fixed", "policy": "single_stream"})");
+  const auto with_limit = [&](const std::string& of, const std::string& name, double limit) {
+    return session.call(
+        SweepOptions{.spec = of, .out = (folder.path() / name).string(), .max_gap = limit});
+  };
+  CHECK(with_limit(spec, "near", 0) == exit_done);
+  CHECK(with_limit(slow, "far", 149) == exit_failed);
+  CHECK(session.err.str().find("150.00 % over its bound, more than 149 %") != std::string::npos);
+  CHECK(with_limit(slow, "wide", 150) == exit_done);
 
   const fs::path csv = folder.path() / "again.csv";
   CHECK(session.call(ExportOptions{.format = "csv", .input = out.string(), .out = csv.string()}) ==
