@@ -40,18 +40,16 @@ Reach reach(const BoundProblem& on) {
 }
 
 Duration of_path(const BoundProblem& on, const std::vector<TaskId>& path) {
-  if (path.empty() || !std::ranges::all_of(path, [&](TaskId task) {
-        return task.value() < on.problem.graph.task_count();
-      })) {
-    return Duration{-1};
-  }
-  Duration length = min_start(on, path.front());
+  const TaskGraph& graph = on.problem.graph;
+  Duration length{path.empty() ? -1 : 0};
   for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i].value() >= graph.task_count()) return Duration{-1};
     length += min_duration(on.problem, path[i]);
-    if (i + 1 == path.size()) break;
-    const auto after = on.problem.graph.successors(path[i]);
-    if (std::ranges::find(after, path[i + 1]) == after.end()) return Duration{-1};
-    length += delay(on, path[i], path[i + 1]);
+    if (i == 0) length += min_start(on, path[i]);
+    if (i == 0) continue;
+    const auto before = graph.predecessors(path[i]);
+    if (std::ranges::find(before, path[i - 1]) == before.end()) return Duration{-1};
+    length += delay(on, path[i - 1], path[i]);
   }
   return length;
 }
