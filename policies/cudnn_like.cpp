@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "policies/critical_lanes.hpp"
 #include "policies/option_specs.hpp"
 #include "policies/policy_info.hpp"
 #include "policies/wavefront.hpp"
@@ -17,12 +18,14 @@ namespace schedlab {
 namespace {
 
 struct CudnnLikeOptions {
-  std::uint32_t layers_in_flight = 2;  ///< layers worked on at once; 0 = all; // assumed
+  std::uint32_t layers_in_flight = 0;  ///< layers worked on at once; 0 = all
   bool streams_per_iteration = true;   ///< the plan creates and destroys its streams
   std::uint32_t weight_streams = 1;    ///< streams of the weight-gradient phase; 0 = all
-  /// false: a node is one task, which holds the units of its widest kernel from beginning to end;
-  /// true: its kernels are tasks that follow each other on the layer's stream.
-  bool separate_kernels = false;
+  std::uint32_t streams_per_layer =
+      2;  ///< 2: products with the input's weights have one of their own
+  /// false: a node is one task, which holds the units of its widest kernel from beginning to end,
+  /// on one stream per layer; true: its kernels are tasks.
+  bool separate_kernels = true;
 };
 
 /// Two library calls after each other: first a wavefront over the data gradients with a bounded
@@ -30,11 +33,18 @@ struct CudnnLikeOptions {
 /// join, the weight gradients, meant to be one large matrix product each; then whatever needed
 /// those. An L x T grid of equal nodes with k layers in flight takes (L / k) T + k - 1 node times
 /// in the first phase, if k divides L and k <= T. Cost: O(tasks log tasks + edges + events *
-/// streams). Ties: lower task id first. Source: the separate calls cudnnRNNBackwardData_v8 and
-/// cudnnRNNBackwardWeights_v8 of NVIDIA's cuDNN API reference; wavefront of Appleyard, Kocisky,
-/// Blunsom, arXiv 1604.01946, 2016; streams made anew in every iteration as TurboLSTM (section 2.2)
-/// observes. The bound on layers in flight is a parameter because the library does not state it;
-/// its default is // assumed.
+/// streams). Ties: lower task id first.
+///
+/// Sources. The two calls: cudnnRNNBackwardData_v8 and cudnnRNNBackwardWeights_v8 of NVIDIA's cuDNN
+/// API reference. Streams made anew in every iteration: TurboLSTM, section 2.2, which also observes
+/// that weight gradients are computed after the hidden gradients. Defaults are those of the program
+/// that Appleyard, Kocisky and Blunsom publish (arXiv 1604.01946, 2016): wavefront over all layers;
+/// two streams per layer, input and recurrent products apart, the recurrent stream at the next
+/// higher priority ("empirical"); kernels one by one. It also has one product of the inputs of 2
+/// steps, which is the workload's option `input_steps`. That program is a forward pass: that the
+/// library's backward pass does the same is an inference, as the library is closed. Fewer layers in
+/// flight and one stream per layer are open axes; a framework that calls the library layer by layer
+/// (GNMT v2 in PyTorch) has 1 in flight.
 class CudnnLike final : public PlacingPolicy {
  public:
   explicit CudnnLike(CudnnLikeOptions options = {}) : options_(options) {}
@@ -126,11 +136,19 @@ PlanBuilder CudnnLike::place(const Problem& problem) const {
   const std::uint32_t weight_streams =
       options_.weight_streams == 0 ? streams : std::min(options_.weight_streams, streams);
   PlanBuilder builder{problem};
-  for (std::uint32_t i = 0; i < streams; ++i) {
-    builder.add_stream(
-        {.device = DeviceId{0}, .priority = 0, .name = fmt::format("layer_stream_{}", i)},
-        options_.streams_per_iteration);
-  }
+  const bool two = options_.separate_kernels && options_.streams_per_layer == 2;
+  const auto add_streams = [&](const char* name, int priority) {
+    for (std::uint32_t i = 0; i < streams; ++i) {
+      builder.add_stream({.device = DeviceId{0},
+                          .priority = priority,
+                          .name = fmt::format("{}_stream_{}", name, i)},
+                         options_.streams_per_iteration);
+    }
+  };
+  add_streams("layer", two ? -1 : 0);
+  if (two) add_streams("input", 0);
+  const IdVector<TaskId, std::uint8_t> second =
+      two ? critical_lanes(graph).second : IdVector<TaskId, std::uint8_t>(graph.task_count(), 0);
   const IdVector<TaskId, Phase> phase = phases(graph);
   std::vector<TaskId> later;
   for (const TaskId task : order_by_key(graph, WavefrontKey{graph, phase, streams})) {
@@ -139,7 +157,8 @@ PlanBuilder CudnnLike::place(const Problem& problem) const {
       continue;
     }
     const int layer = graph.tags(task).layer;
-    builder.place(task, StreamId{layer < 0 ? 0U : static_cast<std::uint32_t>(layer) % streams});
+    const std::uint32_t stream = layer < 0 ? 0U : static_cast<std::uint32_t>(layer) % streams;
+    builder.place(task, StreamId{layer >= 0 && second[task] != 0 ? streams + stream : stream});
   }
   std::stable_partition(
       later.begin(), later.end(), [&](TaskId task) { return phase[task] == Phase::weights; });
@@ -161,19 +180,25 @@ PolicyInfo cudnn_like_info() {
       .summary = "Data-gradient wavefront with few layers in flight, then all weight gradients.",
       .source = "Appleyard, Kocisky, Blunsom, arXiv 1604.01946, 2016; TurboLSTM's baseline",
       .options = {{.name = "layers_in_flight",
-                   .default_value = std::int64_t{2},
-                   .doc = "Layers that are worked on at once; 0 = all.",
+                   .default_value = std::int64_t{0},
+                   .doc = "Layers that are worked on at once; 0 = all, as the published program.",
                    .minimum = 0,
                    .maximum = 32767},
+                  {.name = "streams_per_layer",
+                   .default_value = std::int64_t{2},
+                   .doc = "2: products with the input's weights run on a stream of their own, the "
+                          "recurrent one has the next higher priority; needs separate_kernels.",
+                   .minimum = 1,
+                   .maximum = 2},
                   {.name = "weight_streams",
                    .default_value = std::int64_t{1},
                    .doc = "Streams of the weight-gradient phase; 0 = as many as layers in flight.",
                    .minimum = 0,
                    .maximum = 32767},
                   {.name = "separate_kernels",
-                   .default_value = false,
-                   .doc = "The kernels of a node are tasks of their own, one after another; false: "
-                          "one task holds what the widest needs."},
+                   .default_value = true,
+                   .doc = "The kernels of a node are tasks of their own; false: one task holds "
+                          "what the widest needs, on one stream per layer."},
                   streams_per_iteration_option(true)},
       .make =
           [](const Options& options) {
@@ -181,6 +206,7 @@ PolicyInfo cudnn_like_info() {
                 CudnnLikeOptions{.layers_in_flight = count_of(options, "layers_in_flight"),
                                  .streams_per_iteration = options.flag("streams_per_iteration"),
                                  .weight_streams = count_of(options, "weight_streams"),
+                                 .streams_per_layer = count_of(options, "streams_per_layer"),
                                  .separate_kernels = options.flag("separate_kernels")});
           },
       .plans_by_durations = true};

@@ -26,19 +26,19 @@ map() {
 for baseline in cudnn_like_1 cudnn_like_2 cudnn_like_all; do
   for split in 16 1; do
     map "s1_p100_split_${split}_over_${baseline}" s1_map_p100 --policy critical_first --over "$baseline" \
-      --x batch --y hidden --panels layers --at "split_k=$split"
+      --x batch --y hidden --panels layers --at "split_k=$split,input_steps=2"
   done
   for machine in v100 h200; do
     map "s1_${machine}_over_${baseline}" "s1_map_$machine" --policy critical_first --over "$baseline" \
-      --x batch --y hidden --panels layers --at data_type=fp32
+      --x batch --y hidden --panels layers --at data_type=fp32,input_steps=2
   done
 done
-map s1_modes s1_map_modes --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels machine,split_k --at launch=eager
+map s1_modes s1_map_modes --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels machine,split_k --at launch=eager,input_steps=2
 map s1_modes_graph s1_map_modes --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels machine,split_k \
-  --at launch=graph_launch
+  --at launch=graph_launch,input_steps=2
 map s1_blocks s1_map_blocks --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels machine,sharing --at split_k=1
-map s1_p100_steps s1_map_p100 --policy critical_first --over cudnn_like_2 --x steps --y layers --panels hidden,split_k
-map s1_h200_fp16 s1_map_h200 --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels layers --at data_type=fp16
+map s1_p100_steps s1_map_p100 --policy critical_first --over cudnn_like_2 --x steps --y layers --panels hidden,split_k --at input_steps=2
+map s1_h200_fp16 s1_map_h200 --policy critical_first --over cudnn_like_2 --x batch --y hidden --panels layers --at data_type=fp16,input_steps=2
 map s1_ascend s1_map_ascend --policy critical_first --over cann_like --x batch --y hidden --panels data_type,layers
 map s1_accumulation s1_map_accumulation --policy critical_first --over cudnn_like_2 --x accumulation_steps --y hidden \
   --panels split_k,batch

@@ -5,7 +5,10 @@
 #include "sim/plan/final_synchronization.hpp"
 #include "sim/trace/measured_durations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace schedlab {
@@ -49,6 +52,16 @@ Platform executed_platform(const DeviceProperties& device, const std::string& na
   return platform;
 }
 
+/// The kernels that run for real multiply the inputs of one step at a time.
+void expect_single_steps(const RecurrentSpec& spec) {
+  if (spec.input_steps == 1) return;
+  throw InfeasibleError(
+      "kernels that run for real multiply the inputs of single steps; set \"input_steps\": 1",
+      "input_steps",
+      fmt::format("{}", spec.input_steps),
+      "1");
+}
+
 }  // namespace
 
 ScenarioExecutor::ScenarioExecutor(ScenarioSpace& space,
@@ -88,8 +101,10 @@ const ExecutionDevice::PreparedWork& ScenarioExecutor::work_of(const Scenario& s
   if (work.made.work == nullptr || work.problem->graph != scenario.problem->graph) {
     work = {};
     work.problem = scenario.problem;
-    work.made = device_->make_work(
-        *work.problem, space_.components().recurrent_spec(workload, scenario.granularity));
+    const std::optional<RecurrentSpec> recurrent =
+        space_.components().recurrent_spec(workload, scenario.granularity);
+    if (recurrent) expect_single_steps(*recurrent);
+    work.made = device_->make_work(*work.problem, recurrent);
   }
   return work.made;
 }

@@ -194,4 +194,68 @@ TEST_CASE("where the model would split k, measurements say whether the library d
   }
 }
 
+namespace {
+
+/// Rows in which one of two predictions is nearer to the measured time.
+struct Nearer {
+  Errors split, whole;
+  std::size_t without = 0;
+
+  void add(double with_us, double without_us, double measured) {
+    split.add(with_us, measured);
+    whole.add(without_us, measured);
+    // On a logarithmic scale, as twice too slow is no better than half of it.
+    without += std::abs(std::log(without_us / measured)) < std::abs(std::log(with_us / measured));
+  }
+  [[nodiscard]] std::string text() const {
+    return split.count() == 0
+               ? std::string{"no rows"}
+               : fmt::format("nearer without split-k in {} of {}; with it {}; without {}",
+                             without,
+                             split.count(),
+                             split.summary(),
+                             whole.summary());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("products of recurrent steps: is a data gradient nearer to its products with split-k?") {
+  if (!data_is_here()) return;
+  // No parameter of these products is fitted to recurrent rows. A rule would be read off the half
+  // of them that fits other models, and held against the rest.
+  constexpr std::int64_t widest_of_rule = 1024;
+  std::size_t held_out = 0;
+  for (const Target& target : targets) {
+    if (target.type != DataType::fp32) continue;
+    const Platform platform = load_machine(target.machine).platform;
+    std::map<std::int64_t, Nearer> by_hidden;
+    std::map<std::pair<bool, bool>, Nearer> groups;  // up to the widest of the rule; held out
+    for (const Layer& layer : layers_of(target)) {
+      if (layer.data_gradient_us <= 0 || layer.steps < 2) continue;
+      const TaskGraph graph = chain(layer, target.type, false);
+      const double with = simulated_us(graph, platform, {});
+      const double without = simulated_us(graph, platform, {.max_split = 1});
+      const bool narrow = layer.hidden <= widest_of_rule;
+      const bool report = layer.use != RowUse::fit;
+      if (!report) by_hidden[layer.hidden].add(with, without, layer.data_gradient_us);
+      groups[{narrow, report}].add(with, without, layer.data_gradient_us);
+    }
+    for (const auto& [hidden, nearer] : by_hidden) {
+      MESSAGE(fmt::format("{}, hidden {}: {}", target.machine, hidden, nearer.text()));
+    }
+    for (const auto& [key, nearer] : groups) {
+      MESSAGE(fmt::format("{}, hidden {} {}, {} rows: {}",
+                          target.machine,
+                          key.first ? "up to" : "above",
+                          widest_of_rule,
+                          key.second ? "held-out" : "other",
+                          nearer.text()));
+    }
+    held_out += groups[{true, true}].split.count();
+  }
+  // The split by shapes leaves no row on which a rule for narrow layers could be tested.
+  CHECK(held_out == 0);
+}
+
 }  // namespace schedlab

@@ -84,7 +84,8 @@ double largest_error(const std::string& who,
 /// Of an LSTM forward pass as the library runs it, from the machine file alone, in ms.
 double from_data_sheet(const Row& row, std::int64_t hidden, std::int64_t input_steps) {
   const Platform platform = load_machine("a100").platform;
-  const auto policy = make_policy("cudnn_like");
+  const auto policy = make_policy(
+      "cudnn_like", {{"layers_in_flight", std::int64_t{2}}, {"separate_kernels", false}});
   LstmSpec spec{.layers = std::int64_t{row.depth},
                 .steps = std::int64_t{row.length},
                 .batch = 256,

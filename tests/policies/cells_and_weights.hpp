@@ -92,7 +92,9 @@ struct Candidate {
 inline const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all{
       {"critical_first", {}},
-      {"cudnn_like", {{"separate_kernels", true}}, Granularity::kernel_and_weight},
+      {"cudnn_like",
+       {{"layers_in_flight", std::int64_t{2}}, {"streams_per_layer", std::int64_t{1}}},
+       Granularity::kernel_and_weight},
       {"eager_fifo", {}, Granularity::fine, false},
       {"heft_no_insertion", {}, Granularity::fine, false},
       {"single_stream", {}}};

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 namespace schedlab {
 namespace {
@@ -25,6 +27,12 @@ TaskGraph data_and_weight(std::int64_t layers, std::int64_t steps, LstmPass pass
   return lstm(spec);
 }
 
+/// Nodes as single tasks, a stream for each layer in flight.
+Plan node_plan(const Scene& scene, std::map<std::string, OptionValue> options) {
+  options.emplace("separate_kernels", false);
+  return testing::plan_by("cudnn_like", scene.problem(), std::move(options));
+}
+
 bool is_weight(const TaskGraph& graph, TaskId task) {
   return graph.operation(task).task_class == TaskClass::weight_gradient;
 }
@@ -33,12 +41,12 @@ TEST_CASE("k layers in flight take (L / k) T + k - 1 node times") {
   for (const std::uint32_t k : {1U, 2U, 3U, 6U}) {
     CAPTURE(k);
     const Scene scene{testing::gradient_grid(6, 9), 10us};
-    const Plan plan = testing::plan_by("cudnn_like", scene.problem(), {{"layers_in_flight", k}});
+    const Plan plan = node_plan(scene, {{"layers_in_flight", k}});
     CHECK(plan.streams.size() == k);
     CHECK(simulate(scene.problem(), plan).makespan() == (6 / k * 9 + k - 1) * 10us);
   }
   const Scene scene{testing::gradient_grid(6, 9), 10us};
-  const Plan plan = testing::plan_by("cudnn_like", scene.problem(), {{"layers_in_flight", 0}});
+  const Plan plan = node_plan(scene, {{"layers_in_flight", 0}});
   CHECK(simulate(scene.problem(), plan).makespan() == (6 + 9 - 1) * 10us);
 }
 
@@ -46,7 +54,7 @@ TEST_CASE("never more layers in flight than allowed, in both directions of a tra
   const Scene scene{data_and_weight(5, 6, LstmPass::training), Rng{4}};
   for (const std::uint32_t k : {1U, 2U, 3U}) {
     CAPTURE(k);
-    const Plan plan = testing::plan_by("cudnn_like", scene.problem(), {{"layers_in_flight", k}});
+    const Plan plan = node_plan(scene, {{"layers_in_flight", k}});
     // A layer is in flight from the start of its first node to the end of its last, per sweep.
     std::map<std::pair<bool, int>, std::pair<Time, Time>> flights;
     for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
@@ -72,7 +80,7 @@ TEST_CASE("weight gradients start after all data gradients have ended") {
   for (const std::uint32_t weight_streams : {0U, 1U}) {
     CAPTURE(weight_streams);
     const Plan plan =
-        testing::plan_by("cudnn_like", scene.problem(), {{"weight_streams", weight_streams}});
+        node_plan(scene, {{"weight_streams", weight_streams}, {"layers_in_flight", 2}});
     CHECK(check(scene.graph, scene.platform, plan).empty());
     Time data_end{};
     Time weights_start = Time::max();
@@ -97,12 +105,12 @@ TEST_CASE(
   spec.steps = 5;
   spec.batch = 2;
   spec.hidden = 4;
-  spec.granularity = make_policy("cudnn_like", {{"separate_kernels", true}})->granularity();
+  spec.granularity = make_policy("cudnn_like")->granularity();
   const Scene scene{lstm(spec), Rng{4}};
   for (const std::uint32_t k : {1U, 2U, 0U}) {
     CAPTURE(k);
     const Plan plan = testing::plan_by(
-        "cudnn_like", scene.problem(), {{"layers_in_flight", k}, {"separate_kernels", true}});
+        "cudnn_like", scene.problem(), {{"layers_in_flight", k}, {"streams_per_layer", 1}});
     CHECK(check(scene.graph, scene.platform, plan).empty());
     const std::uint32_t streams = k == 0 ? 4 : k;
     Time data_end{};
@@ -123,9 +131,48 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("two streams per layer: the products for the layer below leave the recurrent stream") {
+  LstmSpec spec{.layers = 1, .steps = 5, .batch = 2, .hidden = 4};
+  spec.granularity = make_policy("cudnn_like")->granularity();
+  const Scene one{lstm(spec), 10us};
+  const auto data_time = [&](const Scene& scene, std::int64_t streams_per_layer) {
+    const Plan plan =
+        testing::plan_by("cudnn_like", scene.problem(), {{"streams_per_layer", streams_per_layer}});
+    CHECK(check(scene.graph, scene.platform, plan).empty());
+    Time end{};
+    for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
+      if (!is_weight(scene.graph, span.task)) end = std::max(end, span.ended);
+    }
+    return end - Time{};
+  };
+  // On one stream cell, hidden_1 and hidden_2 of each step; on two hidden_2 runs beside hidden_1.
+  CHECK(data_time(one, 1) == 5 * 30us);
+  CHECK(data_time(one, 2) == 5 * 20us);
+
+  spec.layers = 3;
+  spec.steps = 4;
+  for (const std::int64_t input_steps : {1, 2, 0}) {
+    CAPTURE(input_steps);
+    spec.input_steps = input_steps;
+    const Scene scene{lstm(spec), 10us};
+    const Plan plan = testing::plan_by("cudnn_like", scene.problem(), {{"layers_in_flight", 2}});
+    CHECK(check(scene.graph, scene.platform, plan).empty());
+    REQUIRE(plan.streams.size() == 4);
+    for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
+      if (is_weight(scene.graph, span.task)) continue;
+      const auto layer = static_cast<std::uint32_t>(scene.graph.tags(span.task).layer);
+      const bool input = scene.graph.operation(span.task).name == "hidden_2";
+      CHECK(span.stream == StreamId{layer % 2 + (input ? 2 : 0)});
+    }
+    // The recurrent streams are at the next higher priority (-1), those of the inputs at 0.
+    CHECK(plan.streams[StreamId{0}].priority == -1);
+    CHECK(plan.streams[StreamId{2}].priority == 0);
+  }
+}
+
 TEST_CASE("one weight task per matrix and layer follows the join, and streams are made anew") {
   const Scene scene{data_and_weight(4, 5, LstmPass::backward), 10us};
-  const Plan plan = testing::plan_by("cudnn_like", scene.problem());
+  const Plan plan = node_plan(scene, {{"layers_in_flight", 2}});
   CHECK(plan.count(HostCallKind::create_stream) == 2);
   CHECK(plan.count(HostCallKind::destroy_stream) == 2);
   const auto& calls = plan.hosts[HostId{0}].calls;

@@ -112,7 +112,8 @@ TEST_CASE("variants of critical_first and cudnn_like make the plans that were re
                         lstm_plan(critical_first, {{"max_streams", std::int64_t{3}}}));
   testing::check_golden(
       "policies/cudnn_like.one_layer",
-      lstm_plan(find_policy("cudnn_like"), {{"layers_in_flight", std::int64_t{1}}}));
+      lstm_plan(find_policy("cudnn_like"),
+                {{"layers_in_flight", std::int64_t{1}}, {"separate_kernels", false}}));
 }
 
 }  // namespace

@@ -134,6 +134,12 @@ TEST_CASE("execute: what cannot run here is refused with what to do instead") {
   CHECK_THROWS_WITH_AS(
       static_cast<void>(session.call(options)), doctest::Contains("--device cuda"), InputError);
 
+  std::string batched = small_lstm + "\"cudnn_like\"}";
+  batched.insert(batched.find("\"kind\""), "\"input_steps\": 2, ");
+  CHECK_THROWS_WITH_AS(static_cast<void>(session.call(options_for(session, batched))),
+                       doctest::Contains("\"input_steps\": 1"),
+                       InfeasibleError);
+
   const std::string captured = small_lstm + R"("critical_first", "launch": "graph_launch"})";
   options = options_for(session, captured);
   options.host = "preloaded";

@@ -225,12 +225,12 @@ TEST_CASE("streams of an iteration are made anew by every run, other streams onc
     CHECK(run.findings.empty());
     return run.plan;
   };
-  // One stream per layer and run; two for cudnn_like, whose default they are.
+  // One stream per layer and run; two per layer for cudnn_like.
   const Plan anew = plan_of(R"({"name": "diagonal", "streams_per_iteration": true})");
   CHECK(anew.streams.size() == 4);
   CHECK(anew.count(HostCallKind::create_stream) == 3 * 4);
   CHECK(anew.count(HostCallKind::destroy_stream) == 3 * 4);
-  CHECK(plan_of(R"("cudnn_like")").count(HostCallKind::create_stream) == 3 * 2);
+  CHECK(plan_of(R"("cudnn_like")").count(HostCallKind::create_stream) == 3 * 8);
   // Created as the search reaches their layers and never destroyed: 2 L + 1.
   CHECK(plan_of(R"("critical_first")").count(HostCallKind::create_stream) == 9);
   CHECK(plan_of(R"("diagonal")").count(HostCallKind::create_stream) == 0);

@@ -345,6 +345,36 @@ TEST_CASE("one input product stands for those of several steps and waits for all
       static_cast<void>(lstm(spec)), doctest::Contains("input_steps"), InfeasibleError);
 }
 
+TEST_CASE("one product for the layer below stands for those of several steps, between kernels") {
+  LstmSpec spec = small(2, 5);
+  spec.granularity = Granularity::kernel_and_weight;
+  const TaskGraph single = lstm(spec);
+  spec.input_steps = 2;
+  const TaskGraph graph = lstm(spec);
+  CHECK(graph.topologically_numbered());
+  // Of each layer 5 cells, 5 hidden_1, hidden_2 of 2, 2 and 1 steps, two weight products.
+  CHECK(graph.task_count() == 2 * (5 + 5 + 3 + 2));
+  CHECK(total_flops(graph) == total_flops(single));
+  CHECK(predecessors(graph, "hidden_2(1,3)") == Names{"cell(1,3)", "cell(1,4)"});
+  CHECK(predecessors(graph, "hidden_2(1,0)") == Names{"cell(1,0)"});
+  // Both steps of the layer below wait for the one product.
+  CHECK(predecessors(graph, "cell(0,4)") == Names{"hidden_2(1,3)"});
+  const Names before = predecessors(graph, "cell(0,3)");
+  CHECK(std::find(before.begin(), before.end(), "hidden_2(1,3)") != before.end());
+  spec.input_steps = 0;
+  CHECK(lstm(spec).task_count() == 2 * (5 + 5 + 1 + 2));
+  // At other granularities the backward pass is as ever.
+  spec.granularity = Granularity::fine;
+  CHECK(lstm(spec).task_count() == 2 * 5 * 5);
+  // A training step: the update of a layer waits for the last product that reads its weights.
+  spec.granularity = Granularity::kernel_and_weight;
+  spec.pass = LstmPass::training;
+  const TaskGraph training = lstm(spec);
+  CHECK(training.topologically_numbered());
+  const Names readers = predecessors(training, "update(1)");
+  CHECK(std::find(readers.begin(), readers.end(), "hidden_2(1,0)") != readers.end());
+}
+
 TEST_CASE("training copies in, runs forward, loss and backward, updates and copies out") {
   LstmSpec spec = small(2, 3);
   spec.pass = LstmPass::training;

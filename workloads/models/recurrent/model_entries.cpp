@@ -51,7 +51,12 @@ WorkloadInfo gnmt_workload() {
                size_option("vocabulary", d.vocabulary, "words, of both languages"),
                attention_steps_option(
                    d.attention_steps,
-                   "target steps in one attention task; 0: all at once, as the published model")},
+                   "target steps in one attention task; 0: all at once, as the published model"),
+               size_option("input_steps",
+                           d.model.cut.input_steps,
+                           "steps of a layer whose input products are one product, as for lstm; 0: "
+                           "all",
+                           0)},
               d.model.optimizer),
           .make = [](const Options& o) {
             GnmtSpec spec;
@@ -63,6 +68,7 @@ WorkloadInfo gnmt_workload() {
             spec.vocabulary = o.integer("vocabulary");
             spec.attention_steps = o.integer("attention_steps");
             spec.model = model_from(o);
+            spec.model.cut.input_steps = o.integer("input_steps");
             return gnmt(spec);
           }};
 }

@@ -40,7 +40,9 @@ struct RecurrentCut {
   std::int64_t accumulation_steps = 8;  ///< k of `batched`
   std::int64_t partial_buffers = 2;     ///< p of `partial`
   BufferOrder buffer_order = BufferOrder::chained;
-  /// Forward steps of a layer whose input products are one product; 0: all.
+  /// Steps of a layer whose input products are one product; 0: all. Backward, where cell and
+  /// products are tasks that follow each other (`kernel_and_weight`), of the products for the layer
+  /// below.
   std::int64_t input_steps = 1;
 };
 
@@ -58,12 +60,11 @@ struct RecurrentSpec {
   std::int64_t accumulation_steps = 8;  ///< k of `batched`
   std::int64_t partial_buffers = 2;     ///< p of `partial`
   BufferOrder buffer_order = BufferOrder::chained;
-  /// Forward steps of a layer whose input products are one product; 0: all.
-  std::int64_t input_steps = 1;
-  bool transfers = true;     ///< of pass training: copy the batch in and the loss out
-  bool pageable = false;     ///< the host's side of these copies is pageable memory
-  bool tensors = true;       ///< false: dependencies only, for studies that need no memory
-  bool tensor_names = true;  ///< 10 bytes a task
+  std::int64_t input_steps = 1;  ///< as in RecurrentCut
+  bool transfers = true;         ///< of pass training: copy the batch in and the loss out
+  bool pageable = false;         ///< the host's side of these copies is pageable memory
+  bool tensors = true;           ///< false: dependencies only, for studies that need no memory
+  bool tensor_names = true;      ///< 10 bytes a task
   RecurrentCell cell = RecurrentCell::lstm;
   Bidirectional bidirectional = Bidirectional::none;
   Optimizer optimizer = Optimizer::sgd;            ///< of pass training
@@ -113,7 +114,9 @@ struct RecurrentSpec {
 /// Forward: input_gemm and recurrent_gemm (each [batch, G]), then cell_forward (of the second GRU
 /// gates_forward, candidate_gemm, cell_forward); one task `node_forward` when coarse. With
 /// `input_steps` k other than 1 one input_gemm[k * batch, G] stands for those of k steps, is a task
-/// of its own whatever the granularity, and waits for all k inputs. Training:
+/// of its own whatever the granularity, and waits for all k inputs; backward at `kernel_and_weight`
+/// one hidden_2[k * batch, width] waits for the k cells (the published program is a forward pass;
+/// that a library does the same backward is an inference). Training:
 /// transfer_in, forward, loss, backward, update(l) per chain, transfer_out. update(l) waits for all
 /// weight gradients of its chain (S1) and for all readers of the weights it overwrites (hidden_1,
 /// hidden_2 of the chain).

@@ -11,9 +11,12 @@ void RecurrentChain::backward(std::int64_t i) {
   if (spec_.recompute == Recompute::data_drop) recompute(step, Recomputed::values);
   const Node node = add_data_tasks(step);
   add_data_edges(step, node);
-  dx_[static_cast<std::size_t>(step)].task = node.hidden_2;
-  if (residual_ != nullptr) skip_[static_cast<std::size_t>(step)].task = node.residual;
+  if (!outputs_batched()) {
+    dx_[static_cast<std::size_t>(step)].task = node.hidden_2;
+    if (residual_ != nullptr) skip_[static_cast<std::size_t>(step)].task = node.residual;
+  }
   if (out_.with_tensors()) add_data_tensors(step, node);
+  if (outputs_batched()) gather_output(step, node);
   add_weights(step, node);
   node_ = node;
 }
@@ -40,6 +43,62 @@ std::vector<Kernel> RecurrentChain::node_kernels(std::int64_t upstream) const {
     for (const GradientIndex index : gradient_indices_) kernels.push_back(weight_kernel(index, 1));
   }
   return kernels;
+}
+
+void RecurrentChain::gather_output(std::int64_t step, const Node& node) {
+  output_group_.push_back({.step = step,
+                           .first = node.first,
+                           .cell = node.cell,
+                           .gate_gradient = gate_gradient_,
+                           .candidate_gradient = candidate_gradient_});
+  const auto gathered = static_cast<std::int64_t>(output_group_.size());
+  if (gathered == input_group() || is_first(step)) add_output_group();
+}
+
+/// The product of the steps gathered, and the paths around a residual layer that wait for it.
+void RecurrentChain::add_output_group() {
+  const RecurrentShape& s = spec_.shape;
+  const auto count = static_cast<std::int64_t>(output_group_.size());
+  const std::int64_t tag = output_group_.back().step;
+  const TaskId product = task(op_hidden_2, count, "hidden_2", TaskClass::critical_matmul, tag, [&] {
+    return std::vector<Kernel>{hidden_2_kernel(s, count)};
+  });
+  if (training()) weight_readers_.push_back(product);
+  if (out_.with_tensors()) out_.reads(product, input_weights_);
+  for (const GatheredNode& node : output_group_) {
+    Value& dx = dx_[static_cast<std::size_t>(node.step)];
+    out_.edge(node.cell, product);
+    if (has_candidate()) out_.edge(node.first, product);
+    dx.task = product;
+    if (!out_.with_tensors()) continue;
+    out_.reads(product, node.gate_gradient);
+    if (has_candidate()) out_.reads(product, node.candidate_gradient);
+    dx.tensor = tensor("dx", node.step, s.batch * s.width, spec_.returns_input_gradients);
+    out_.writes(product, dx.tensor);
+  }
+  if (residual_ != nullptr) {
+    for (const GatheredNode& node : output_group_) {
+      skip_[static_cast<std::size_t>(node.step)].task = add_skip(node.step, product);
+    }
+  }
+  output_group_.clear();
+}
+
+TaskId RecurrentChain::add_skip(std::int64_t step, TaskId product) {
+  const auto at = static_cast<std::size_t>(step);
+  const std::int64_t upstream = upstream_count(step);
+  const TaskId skip =
+      task(op_skip, upstream, "residual_gradient", TaskClass::critical_pointwise, step, [&] {
+        return std::vector<Kernel>{skip_kernel(upstream)};
+      });
+  for (const Steps* values : upstream_) out_.edge((*values)[at].task, skip);
+  out_.edge(product, skip);
+  if (!out_.with_tensors()) return skip;
+  for (const Steps* values : upstream_) out_.reads(skip, (*values)[at].tensor);
+  out_.reads(skip, dx_[at].tensor);
+  skip_[at].tensor = tensor("dy", step, spec_.shape.batch * spec_.shape.hidden, false);
+  out_.writes(skip, skip_[at].tensor);
+  return skip;
 }
 
 RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
@@ -77,6 +136,7 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
       single(op_cell, upstream, "cell", pointwise, [&] { return cell_kernel(s, upstream); });
   if (!has_candidate()) node.first = node.cell;
   node.hidden_1 = single(op_hidden_1, 0, "hidden_1", matmul, [&] { return hidden_1_kernel(s); });
+  if (outputs_batched()) return node;
   node.hidden_2 = single(op_hidden_2, 0, "hidden_2", matmul, [&] { return hidden_2_kernel(s); });
   if (residual_ != nullptr) {
     node.residual = single(
@@ -88,13 +148,13 @@ RecurrentChain::Node RecurrentChain::add_data_tasks(std::int64_t step) {
 void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
   const auto at = static_cast<std::size_t>(step);
   out_.edge(node.cell, node.hidden_1);
-  out_.edge(node.cell, node.hidden_2);
+  if (node.hidden_2.valid()) out_.edge(node.cell, node.hidden_2);
   if (has_candidate()) {
     out_.edge(node.first, node.candidate);
     out_.edge(node.candidate, node.cell);
     out_.edge(node.first, node.cell);
     out_.edge(node.first, node.hidden_1);
-    out_.edge(node.first, node.hidden_2);
+    if (node.hidden_2.valid()) out_.edge(node.first, node.hidden_2);
   }
   out_.edge(recomputed_by_[at], node.first);
   out_.edge(node_.hidden_1, node.first);  // dh(l, t)
@@ -105,7 +165,7 @@ void RecurrentChain::add_data_edges(std::int64_t step, const Node& node) {
   }
   if (node.residual.valid()) out_.edge(node.hidden_2, node.residual);
   if (training()) {
-    weight_readers_.push_back(node.hidden_2);
+    if (node.hidden_2.valid()) weight_readers_.push_back(node.hidden_2);
     if (is_first(step)) weight_readers_.push_back(node.hidden_1);  // after all earlier ones
   }
 }
@@ -151,21 +211,24 @@ void RecurrentChain::add_data_tensors(std::int64_t step, const Node& node) {
       out_.reads(node.cell, gates_[at]);
       out_.reads(node.cell, h_before(step));
       out_.reads(node.hidden_1, candidate_gradient_);
-      out_.reads(node.hidden_2, candidate_gradient_);
+      if (node.hidden_2.valid()) out_.reads(node.hidden_2, candidate_gradient_);
     }
   }
   carry_ = tensor(cells_.cell_state ? "dc" : "dcarry", before(step), cells, last);
   dh_ = tensor("dh", before(step), cells, last);
-  dx_[at].tensor = tensor("dx", step, s.batch * s.width, spec_.returns_input_gradients);
+  const bool own_output = node.hidden_2.valid();
+  if (own_output) {
+    dx_[at].tensor = tensor("dx", step, s.batch * s.width, spec_.returns_input_gradients);
+  }
   out_.writes(node.cell, gate_gradient_);
   out_.writes(node.cell, carry_);
   out_.writes(node.hidden_1, dh_);
-  out_.writes(node.hidden_2, dx_[at].tensor);
+  if (own_output) out_.writes(node.hidden_2, dx_[at].tensor);
   out_.reads(node.hidden_1, recurrent_weights_);
-  out_.reads(node.hidden_2, input_weights_);
+  if (own_output) out_.reads(node.hidden_2, input_weights_);
   if (node.hidden_1 != node.cell) {
     out_.reads(node.hidden_1, gate_gradient_);
-    out_.reads(node.hidden_2, gate_gradient_);
+    if (own_output) out_.reads(node.hidden_2, gate_gradient_);
   }
   if (!node.residual.valid()) return;
   for (const Steps* values : upstream_) out_.reads(node.residual, (*values)[at].tensor);

@@ -117,6 +117,14 @@ class RecurrentChain {
 
     void clear();
   };
+  /// A gradient node whose product for the layer below is yet to come.
+  struct GatheredNode {
+    std::int64_t step = 0;
+    TaskId first;
+    TaskId cell;
+    TensorId gate_gradient;
+    TensorId candidate_gradient;
+  };
   /// An operation that was used last with `key`.
   struct Cached {
     OperationId id;
@@ -186,6 +194,10 @@ class RecurrentChain {
     return steps == 0 ? spec_.steps : std::min(steps, spec_.steps);
   }
   [[nodiscard]] bool inputs_batched() const { return spec_.cut.input_steps != 1; }
+  /// The products dG * Wx^T, which lead to the layer below, of several steps are one.
+  [[nodiscard]] bool outputs_batched() const {
+    return inputs_batched() && spec_.cut.granularity == Granularity::kernel_and_weight;
+  }
   void add_input_group(std::int64_t i);
   [[nodiscard]] ForwardNode add_forward_tasks(std::int64_t step);
   [[nodiscard]] ForwardNode add_whole_forward_task(std::int64_t step);
@@ -206,6 +218,9 @@ class RecurrentChain {
   [[nodiscard]] Node add_data_tasks(std::int64_t step);
   [[nodiscard]] std::vector<Kernel> node_kernels(std::int64_t upstream) const;
   [[nodiscard]] Kernel skip_kernel(std::int64_t upstream) const;
+  void gather_output(std::int64_t step, const Node& node);
+  void add_output_group();
+  [[nodiscard]] TaskId add_skip(std::int64_t step, TaskId product);
   void add_data_edges(std::int64_t step, const Node& node);
   void add_data_tensors(std::int64_t step, const Node& node);
   void read_incoming(std::int64_t step, TaskId first);
@@ -251,6 +266,7 @@ class RecurrentChain {
   TensorId candidate_gradient_;
   Steps dx_;
   Steps skip_;
+  std::vector<GatheredNode> output_group_;
   Pending pending_;
   std::vector<GradientIndex> gradient_indices_;
   std::array<Gradient, 4> gradients_;

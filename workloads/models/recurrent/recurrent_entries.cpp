@@ -35,11 +35,12 @@ std::vector<OptionSpec> recurrent_options() {
        .doc = "part of a training step that is scheduled",
        .allowed = detail::allowed(pass_names)}};
   detail::add_cut_options(options);
-  options.push_back(
-      detail::size_option("input_steps",
-                          1,
-                          "forward steps of a layer whose input products are one product; 0: all",
-                          0));
+  options.push_back(detail::size_option(
+      "input_steps",
+      1,
+      "steps of a layer whose input products (backward, between kernels: those for "
+      "the layer below) are one product; 0: all",
+      0));
   detail::add_training_options(options, Optimizer::sgd, "of pass training: ");
   options.push_back({.name = "recompute",
                      .default_value = std::string{to_string(Recompute::keep_backward)},

@@ -129,8 +129,8 @@ Kernel hidden_1_kernel(const RecurrentShape& s) {
       s.batch, s.hidden, cell_shape(s.cell).recurrent_gates * s.hidden, s.type, false);
 }
 
-Kernel hidden_2_kernel(const RecurrentShape& s) {
-  return gemm_kernel(s.batch, s.width, s.gates(), s.type, false);
+Kernel hidden_2_kernel(const RecurrentShape& s, std::int64_t steps) {
+  return gemm_kernel(steps * s.batch, s.width, s.gates(), s.type, false);
 }
 
 Kernel weight_1_kernel(const RecurrentShape& s, std::int64_t steps) {

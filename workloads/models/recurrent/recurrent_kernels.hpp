@@ -82,8 +82,8 @@ struct RecurrentShape {
 [[nodiscard]] Kernel candidate_gradient_kernel(const RecurrentShape& shape);
 /// dh(t-1)[batch, hidden] = dG[batch, recurrent gates] * Wh^T
 [[nodiscard]] Kernel hidden_1_kernel(const RecurrentShape& shape);
-/// dx[batch, width] = dG[batch, gates] * Wx^T
-[[nodiscard]] Kernel hidden_2_kernel(const RecurrentShape& shape);
+/// dx[steps * batch, width] = dG[steps * batch, gates] * Wx^T
+[[nodiscard]] Kernel hidden_2_kernel(const RecurrentShape& shape, std::int64_t steps = 1);
 /// dWx[width, gates] += x^T[width, steps * batch] * dG
 [[nodiscard]] Kernel weight_1_kernel(const RecurrentShape& shape, std::int64_t steps);
 /// dWh[hidden, recurrent gates] += h(t-1)^T * dG; with `bias`, the column sums of dG are added to

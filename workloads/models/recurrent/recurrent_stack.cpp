@@ -14,7 +14,8 @@ RecurrentStack::RecurrentStack(GraphEmitter& out,
                                const Layers& layers,
                                const std::vector<const Steps*>& input)
     : steps_(chain.steps),
-      input_group_(chain.cut.input_steps == 0 ? chain.steps : chain.cut.input_steps) {
+      input_group_(chain.cut.input_steps == 0 ? chain.steps : chain.cut.input_steps),
+      output_group_(chain.cut.granularity == Granularity::kernel_and_weight ? input_group_ : 1) {
   std::vector<const Steps*> below = input;
   std::int64_t width = chain.shape.width;
   for (std::int64_t l = 0; l < layers.count; ++l) {
@@ -108,7 +109,12 @@ void RecurrentStack::forward() {
 
 void RecurrentStack::backward() {
   if (by_steps()) {
-    for (std::int64_t i = 0; i < steps_; ++i) backward_step(i);
+    for (std::int64_t i = 0; i < steps_; i += output_group_) {
+      const std::int64_t end = std::min(i + output_group_, steps_);
+      for (auto chain = chains_.rbegin(); chain != chains_.rend(); ++chain) {
+        for (std::int64_t j = i; j < end; ++j) (*chain)->backward(j);
+      }
+    }
   } else {
     for (std::int64_t l = layer_count(); l-- > 0;) backward_layer(l);
   }

@@ -61,7 +61,8 @@ class RecurrentStack {
   void connect_backward();
 
   std::int64_t steps_;
-  std::int64_t input_group_;  ///< steps whose input products are one
+  std::int64_t input_group_;   ///< steps whose input products are one
+  std::int64_t output_group_;  ///< steps whose products for the layer below are one
   std::vector<std::unique_ptr<RecurrentChain>> chains_;
   std::vector<std::vector<std::size_t>> layers_;  // indices of chains
 };
