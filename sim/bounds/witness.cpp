@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/bounds/witness.hpp"
 
+#include "sim/base/fields.hpp"
+
 namespace schedlab {
 
 const Fields<BoundWitness>& witness_fields() {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/base/enum_names.hpp"
-#include "sim/base/fields.hpp"
 #include "sim/base/units.hpp"
 #include "sim/bounds/demands.hpp"
 
@@ -12,6 +11,9 @@
 #include <vector>
 
 namespace schedlab {
+
+template <class T>
+class Fields;
 
 /// Why no plan is shorter. docs/bounds.md has the arguments.
 enum class BoundKind : std::uint8_t {
