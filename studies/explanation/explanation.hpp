@@ -7,10 +7,13 @@
 #include "studies/explanation/explained_run.hpp"
 #include "studies/explanation/what_if.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace schedlab {
+
+struct RunDifference;
 
 /// Why a run took as long as it did.
 struct Explanation {
@@ -18,6 +21,7 @@ struct Explanation {
   Metrics metrics;
   Attribution attribution;
   std::optional<WhatIfTable> what_if;  ///< nullopt: nobody asked
+  std::shared_ptr<const RunDifference> against;  ///< from another run; nullptr: likewise
 };
 
 /// `bins`: slices of the makespan.

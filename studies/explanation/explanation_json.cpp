@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/fields.hpp"
 #include "studies/explanation/explanation.hpp"
+#include "studies/explanation/run_difference.hpp"
 #include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
@@ -205,6 +206,13 @@ Fields<Explanation> explanation_fields() {
                {{"regions", &A::regions, region_fields()}, {"bins", &A::bins, bin_fields()}}),
 {
   "what_if", &E::what_if, what_if_fields()
+}
+, {
+  "against",
+      [](const E& e) {
+        return e.against != nullptr ? std::optional{*e.against} : std::optional<RunDifference>{};
+      },
+      run_difference_fields()
 }
 };  // namespace schedlab
 }
