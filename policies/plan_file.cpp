@@ -46,24 +46,23 @@ Plan PlanFile::plan(const Problem& problem) const {
 }  // namespace
 
 PolicyInfo plan_file_info() {
-  return {
-      .name = "plan_file",
-      .summary = "A plan that was written or saved before, for the graph it was made for.",
-      .source = "this project",
-      .options = {{.name = "path",
-                   .default_value = std::string{},
-                   .doc = "The plan file, relative to the spec.",
-                   .required = true},
-                  {.name = "granularity",
-                   .default_value = std::string{"fine"},
-                   .doc = "What the plan's tasks are, where the workload leaves that open.",
-                   .allowed = {granularity_words.begin(), granularity_words.end()}}},
-      .make =
-          [](const Options& options) {
-            return std::make_unique<PlanFile>(options.text("path"),
-                                              granularity_of(options.text("granularity")));
-          },
-      .ready_made = true};
+  return {.name = "plan_file",
+          .summary = "A plan that was written or saved before, for the graph it was made for.",
+          .source = "this project",
+          .options = {{.name = "path",
+                       .default_value = std::string{},
+                       .doc = "The plan file, relative to the spec.",
+                       .required = true},
+                      {.name = "granularity",
+                       .default_value = std::string{"fine"},
+                       .doc = "What the plan's tasks are, where the workload leaves that open.",
+                       .allowed = {granularity_words.begin(), granularity_words.end()}}},
+          .make =
+              [](const Options& options) {
+                return std::make_unique<PlanFile>(options.text("path"),
+                                                  granularity_of(options.text("granularity")));
+              },
+          .ready_made = true};
 }
 
 }  // namespace schedlab

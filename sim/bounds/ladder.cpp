@@ -198,15 +198,22 @@ struct PoolLadder {
 std::vector<BoundWitness> bound_ladder(const BoundProblem& on, const LadderOptions& options) {
   if (on.problem.graph.task_count() == 0) return {};
   Relaxation relaxed{on};
-  const BoundWitness path = relaxed.longest_path();
   const TaskGraph& graph = on.problem.graph;
   const std::size_t tasks = graph.task_count();
   const bool tightens =
       tasks * (tasks + graph.edge_count()) * (1 + pools_of(on).size()) <= options.tightening_work;
+  std::vector<BoundWitness> ladder{relaxed.longest_path(), host_launch_bound(on, relaxed)};
   if (tightens) relaxed.tighten();
-  std::vector<BoundWitness> ladder{path, host_launch_bound(on, relaxed)};
-  PoolLadder pools{on, relaxed, std::max(ladder[0].bound, ladder[1].bound), options.energetic_work};
-  if (tightens) raise(pools.subset, through_one_task(relaxed, graph));
+  const Duration known = std::max(ladder[0].bound, ladder[1].bound);
+  PoolLadder pools{on, relaxed, known, options.energetic_work};
+  if (tightens) {
+    raise(pools.subset, through_one_task(relaxed, graph));
+    // What is left after a task is mostly what a resource takes: that is then the better word.
+    BoundWitness calls = host_launch_bound(on, relaxed);
+    const Duration others =
+        std::max({pools.subset.bound, pools.memory.bound, pools.energetic.bound});
+    if (calls.bound > others) raise(ladder[1], std::move(calls));
+  }
   for (BoundWitness* witness : {&pools.subset, &pools.memory, &pools.energetic}) {
     if (witness->bound > Duration{0}) ladder.push_back(std::move(*witness));
   }

@@ -60,7 +60,8 @@ class Checker {
         times[task] = std::max(times[task], times[p] + least_[p] + delay(p, task));
       }
       for (const Tightening& claim : claims) {
-        if (claim.task == task) times[task] = std::max(times[task], of_claim(claim, times, forwards));
+        if (claim.task == task)
+          times[task] = std::max(times[task], of_claim(claim, times, forwards));
       }
     }
     std::ranges::reverse(order_);
@@ -147,7 +148,8 @@ class Checker {
   /// `taken` of the pool takes that long, which ends on a step where it is held.
   [[nodiscard]] Duration after(Duration time, const Pool& pool, Wide taken) const {
     const auto capacity = static_cast<std::int64_t>(pool.capacity);
-    const Duration shown = time + Duration{static_cast<std::int64_t>((taken + capacity - 1) / capacity)};
+    const Duration shown =
+        time + Duration{static_cast<std::int64_t>((taken + capacity - 1) / capacity)};
     const Duration step = held_throughout(on_, pool) ? time_step(on_) : Duration{1};
     return (shown + step - Duration{1}) / step * step;
   }

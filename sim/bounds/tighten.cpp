@@ -39,7 +39,8 @@ class Tightener {
     for (std::size_t place = 0; place < order.size(); ++place) {
       const TaskId task = order[place];
       for (const TaskId before : before_of(task)) {
-        least[task] = std::max(least[task], least[before] + duration_[before] + delay(before, task));
+        least[task] =
+            std::max(least[task], least[before] + duration_[before] + delay(before, task));
       }
       find_ways(order, place);
       for (std::size_t pool = 0; pool < pools_.size(); ++pool) raise_by_pool(task, pool, least);

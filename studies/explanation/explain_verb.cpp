@@ -90,8 +90,7 @@ int run(const ExplainOptions& options, const Terminal& terminal) {
   }
   if (!options.against.empty()) {
     const Explanation other = explain(load_explained_run(options.against), 1);
-    explanation.against =
-        std::make_shared<const RunDifference>(run_difference(explanation, other));
+    explanation.against = std::make_shared<const RunDifference>(run_difference(explanation, other));
   }
   RunFiles files;
   if (!options.out.empty()) {

@@ -20,7 +20,7 @@ struct Explanation {
   ExplainedRun run;
   Metrics metrics;
   Attribution attribution;
-  std::optional<WhatIfTable> what_if;  ///< nullopt: nobody asked
+  std::optional<WhatIfTable> what_if;            ///< nullopt: nobody asked
   std::shared_ptr<const RunDifference> against;  ///< from another run; nullptr: likewise
 };
 

@@ -187,6 +187,11 @@ Fields<Attribution> bound_fields() {
           {"idle_by_cause", itself, shares<WaitCause>(&A::idle_by_cause, idle)}};
 }
 
+std::optional<RunDifference> difference_of(const Explanation& explanation) {
+  if (explanation.against == nullptr) return std::nullopt;
+  return *explanation.against;
+}
+
 Fields<Explanation> explanation_fields() {
   using A = Attribution;
   using E = Explanation;
@@ -204,15 +209,8 @@ Fields<Explanation> explanation_fields() {
 , {"streams", streams_of, stream_fields()},
     inlined<E>(&E::attribution,
                {{"regions", &A::regions, region_fields()}, {"bins", &A::bins, bin_fields()}}),
-{
-  "what_if", &E::what_if, what_if_fields()
-}
-, {
-  "against",
-      [](const E& e) {
-        return e.against != nullptr ? std::optional{*e.against} : std::optional<RunDifference>{};
-      },
-      run_difference_fields()
+    {"what_if", &E::what_if, what_if_fields()}, {
+  "against", difference_of, run_difference_fields()
 }
 };  // namespace schedlab
 }

@@ -30,9 +30,8 @@ constexpr std::array<std::string_view, 6> class_names{"unclassified",
 bool same_tasks(const TaskGraph& a, const TaskGraph& b) {
   const auto tasks = a.tasks();
   return a.task_count() == b.task_count() &&
-         std::all_of(tasks.begin(), tasks.end(), [&](TaskId task) {
-           return a.name(task) == b.name(task);
-         });
+         std::all_of(
+             tasks.begin(), tasks.end(), [&](TaskId task) { return a.name(task) == b.name(task); });
 }
 
 /// Of each task its span and the task before it in its stream.
@@ -101,10 +100,9 @@ TaskDifference task_difference(const ExplainedRun& run, const ExplainedRun& othe
   const auto weight = [](const StartShift& shift) {
     return std::abs(to_us(shift.later)) * shift.count;
   };
-  std::stable_sort(
-      difference.shifts.begin(),
-      difference.shifts.end(),
-      [&](const StartShift& a, const StartShift& b) { return weight(a) > weight(b); });
+  std::stable_sort(difference.shifts.begin(),
+                   difference.shifts.end(),
+                   [&](const StartShift& a, const StartShift& b) { return weight(a) > weight(b); });
   const auto later = [&](double share) {
     return done_at(run, work, share) - done_at(other, work, share);
   };
@@ -138,8 +136,10 @@ std::string path_text(const Explanation& run, const Explanation& other) {
     const double here = run.attribution.path_share(which);
     const double there = other.attribution.path_share(which);
     if (std::abs(here - there) < telling_share) continue;
-    parts.push_back(fmt::format(
-        "{} {:.1f} % of the makespan instead of {:.1f} %", to_string(which), 100 * here, 100 * there));
+    parts.push_back(fmt::format("{} {:.1f} % of the makespan instead of {:.1f} %",
+                                to_string(which),
+                                100 * here,
+                                100 * there));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -171,17 +171,17 @@ std::vector<std::string> sentences_of(const Explanation& run,
   };
   say("has ", counts_text(run.metrics, other.metrics));
   say("who decides: ", path_text(run, other));
-  said.push_back(fmt::format("devices are busy {:.1f} % of the time instead of {:.1f} %, with {:.2f} "
-                             "tasks at once instead of {:.2f}",
-                             100 * run.metrics.busy_share,
-                             100 * other.metrics.busy_share,
-                             run.metrics.mean_concurrency,
-                             other.metrics.mean_concurrency));
+  said.push_back(
+      fmt::format("devices are busy {:.1f} % of the time instead of {:.1f} %, with {:.2f} "
+                  "tasks at once instead of {:.2f}",
+                  100 * run.metrics.busy_share,
+                  100 * other.metrics.busy_share,
+                  run.metrics.mean_concurrency,
+                  other.metrics.mean_concurrency));
   if (!difference.tasks) return said;
   const TaskDifference& tasks = *difference.tasks;
-  said.push_back(fmt::format("{} of {} tasks follow another task in their stream",
-                             tasks.other_before,
-                             tasks.tasks));
+  said.push_back(fmt::format(
+      "{} of {} tasks follow another task in their stream", tasks.other_before, tasks.tasks));
   say("starts on average: ", shifts_text(tasks, here));
   said.push_back(fmt::format("a quarter of the work is done {}, half of it {}, three quarters {}",
                              later_text(tasks.quarter),

@@ -22,9 +22,10 @@ const TaskGraph& planned_graph(const SearchChoice& choice) {
 }  // namespace
 
 const ScoredPlan& Islands::Lane::best() const {
-  return (*std::min_element(islands.begin(), islands.end(), [](const auto& a, const auto& b) {
-           return a->best().makespan < b->best().makespan;
-         }))
+  return (*std::min_element(
+              islands.begin(),
+              islands.end(),
+              [](const auto& a, const auto& b) { return a->best().makespan < b->best().makespan; }))
       ->best();
 }
 
@@ -47,16 +48,16 @@ Islands::Islands(const std::vector<SearchChoice>& choices, const SearchSettings&
     bound = std::min(bound, choice.target);
     Lane& lane = lanes_.emplace_back();
     lane.choice = i;
-    const std::uint64_t first = settings.seed + std::uint64_t{settings.islands} *
-                                                    static_cast<std::uint64_t>(rank());
+    const std::uint64_t first =
+        settings.seed + std::uint64_t{settings.islands} * static_cast<std::uint64_t>(rank());
     for (std::uint32_t island = 0; island < settings.islands; ++island) {
-      lane.islands.push_back(std::make_unique<PlanSearch>(
-          choice.scenario.problem->part_to_plan().problem(),
-          choice.plans,
-          scored_as(choice.scenario, settings.scatter),
-          PlanSearchOptions{.seed = first + island,
-                            .max_streams = settings.max_streams,
-                            .target = choice.target}));
+      lane.islands.push_back(
+          std::make_unique<PlanSearch>(choice.scenario.problem->part_to_plan().problem(),
+                                       choice.plans,
+                                       scored_as(choice.scenario, settings.scatter),
+                                       PlanSearchOptions{.seed = first + island,
+                                                         .max_streams = settings.max_streams,
+                                                         .target = choice.target}));
     }
     take(i, choice.plans.front());
   }
@@ -73,8 +74,8 @@ std::uint64_t Islands::step() const {
   const std::uint64_t step = std::max<std::uint64_t>(16, step_tasks / (tasks * runs));
   const std::uint64_t limit = settings_.limits.evaluations;
   if (limit == 0) return step;
-  const auto ranks = static_cast<std::uint64_t>(
-      settings_.link == nullptr ? 1 : settings_.link->size());
+  const auto ranks =
+      static_cast<std::uint64_t>(settings_.link == nullptr ? 1 : settings_.link->size());
   const std::uint64_t islands = settings_.islands * lanes_.size() * ranks;
   return std::min(step, (limit - evaluations_ + islands - 1) / islands);
 }
@@ -97,14 +98,14 @@ void Islands::take(std::size_t choice, const ScoredPlan& plan) {
 }
 
 Islands::Told Islands::told() const {
-  const Lane& lane = *std::min_element(
-      lanes_.begin(), lanes_.end(), [](const Lane& a, const Lane& b) {
+  const Lane& lane =
+      *std::min_element(lanes_.begin(), lanes_.end(), [](const Lane& a, const Lane& b) {
         return a.best().makespan < b.best().makespan;
       });
   Told told{.best = &lane.best(), .choice = lane.choice, .evaluations = dropped_evaluations_};
   told.stop = stop_requested(settings_.stop);
-  told.reached = std::all_of(
-      lanes_.begin(), lanes_.end(), [](const Lane& each) { return each.reached(); });
+  told.reached =
+      std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& each) { return each.reached(); });
   for (const Lane& each : lanes_) told.evaluations += each.evaluations();
   return told;
 }
@@ -146,8 +147,8 @@ Islands::Agreed Islands::exchange_with_ranks(const Told& own, const WallClock& c
     verdict["seconds"] = clock.seconds();
     for (std::size_t from = 1; from < all.size(); ++from) {
       const json other = json::parse(all[from]);
-      verdict["evaluations"] = verdict["evaluations"].get<std::uint64_t>() +
-                               other["evaluations"].get<std::uint64_t>();
+      verdict["evaluations"] =
+          verdict["evaluations"].get<std::uint64_t>() + other["evaluations"].get<std::uint64_t>();
       verdict["stop"] = verdict["stop"].get<bool>() || other["stop"].get<bool>();
       verdict["reached"] = verdict["reached"].get<bool>() && other["reached"].get<bool>();
       if (other["makespan_ps"] >= verdict["makespan_ps"]) continue;

@@ -27,8 +27,7 @@ class PlanScorer {
     const SimulatedProblem what = scenario_.problem->simulated(&launched);
     run_by_kernel(simulator_, what.steps, what.problem, launched, {}, trace_);
     if (scenario_.problem->caches != nullptr) converge_costs(what, launched);
-    const Duration makespan =
-        scatter_.samples == 0 ? trace_.makespan() : scattered(what, launched);
+    const Duration makespan = scatter_.samples == 0 ? trace_.makespan() : scattered(what, launched);
     return {whole_ ? &trace_ : nullptr, makespan};
   }
 

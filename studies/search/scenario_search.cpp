@@ -47,16 +47,14 @@ FoundSchedule search_case(ScenarioSpace& space,
         return a.bounds.largest() < b.bounds.largest();
       })->bounds;
   if (settings.scatter.samples != 0) {
-    found.scattered = {.objective = settings.scatter.objective,
-                       .samples = settings.scatter.samples,
-                       .found = islands.best().makespan,
-                       .policy = begun.plans.front().makespan,
-                       .bound = std::min_element(choices.begin(),
-                                                 choices.end(),
-                                                 [](const auto& a, const auto& b) {
-                                                   return a.target < b.target;
-                                                 })
-                                    ->target};
+    found.scattered = {
+        .objective = settings.scatter.objective,
+        .samples = settings.scatter.samples,
+        .found = islands.best().makespan,
+        .policy = begun.plans.front().makespan,
+        .bound = std::min_element(choices.begin(), choices.end(), [](const auto& a, const auto& b) {
+                   return a.target < b.target;
+                 })->target};
   }
   found.evaluations = islands.evaluations();
   found.improvements = islands.improvements();

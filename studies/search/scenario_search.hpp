@@ -26,12 +26,12 @@ struct ScatteredTimes {
 
 /// What a search of one case found.
 struct FoundSchedule {
-  Scenario scenario;       ///< the choice that the plan is for
-  std::size_t choices = 1; ///< of granularity, accumulation, slices and launch mode
-  Plan plan;               ///< before its capture into device graphs, if the launch mode does that
-  Duration makespan{0};    ///< nominal
-  std::string begun_with;            ///< the best policy of the beginning ...
-  Duration begun_at{0};              ///< ... and its nominal makespan
+  Scenario scenario;        ///< the choice that the plan is for
+  std::size_t choices = 1;  ///< of granularity, accumulation, slices and launch mode
+  Plan plan;                ///< before its capture into device graphs, if the launch mode does that
+  Duration makespan{0};     ///< nominal
+  std::string begun_with;   ///< the best policy of the beginning ...
+  Duration begun_at{0};     ///< ... and its nominal makespan
   std::vector<BoundWitness> bounds;  ///< the ladder of that choice
   LowerBounds case_bounds;           ///< hold for every choice
   std::optional<ScatteredTimes> scattered{};

@@ -63,12 +63,12 @@ void expect_searchable(const Scenario& scenario) {
 
 void expect_scatter(const Scenario& scenario, const Scatter& scatter) {
   if (scatter.samples == 0 || scenario.sampling) return;
-  throw InputError({.file = "--samples",
-                    .pointer = {},
-                    .found = fmt::format("{} samples of a machine that does not scatter",
-                                         scatter.samples),
-                    .expected = "a spec with \"variability\"",
-                    .hint = "add it, or leave out --samples"});
+  throw InputError(
+      {.file = "--samples",
+       .pointer = {},
+       .found = fmt::format("{} samples of a machine that does not scatter", scatter.samples),
+       .expected = "a spec with \"variability\"",
+       .hint = "add it, or leave out --samples"});
 }
 
 using ChoiceKey = std::tuple<Granularity, std::uint64_t, std::uint64_t>;
@@ -90,8 +90,8 @@ void set_bounds(SearchChoice& choice, const Scatter& scatter) {
     choice.ladder = bound_ladder(bounded.problem(), thorough);
     set_ladder(choice.bounds, bounded.problem(), choice.ladder);
   }
-  choice.target = scatter.samples == 0 ? choice.bounds.largest()
-                                       : scattered_bound(choice.scenario, scatter);
+  choice.target =
+      scatter.samples == 0 ? choice.bounds.largest() : scattered_bound(choice.scenario, scatter);
 }
 
 /// It is for one of the choices, by the names of its tasks.

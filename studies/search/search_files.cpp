@@ -53,15 +53,19 @@ std::string compared(Duration found, Duration policy) {
   return found == policy ? "no shorter" : fmt::format("{:.2f} % longer", -100 * saved);
 }
 
+const std::string& launch_name(const FoundSchedule& found) {
+  return launch_infos()[static_cast<std::size_t>(found.scenario.launch.mode)].name;
+}
+
 std::string bound_text(const FoundSchedule& found) {
   if (found.gap() == 0) return "no bound: what tasks take depends on what caches hold";
-  return fmt::format("{} (by {}, {:.3f} us)",
-                     found.proven_optimal()
-                         ? "proven optimal"
-                         : fmt::format("no schedule is more than {:.2f} % shorter",
-                                       100 * (1 - 1 / found.gap())),
-                     found.case_bounds.largest_name(),
-                     to_us(found.case_bounds.largest()));
+  return fmt::format(
+      "{} (by {}, {:.3f} us)",
+      found.proven_optimal()
+          ? "proven optimal"
+          : fmt::format("no schedule is more than {:.2f} % shorter", 100 * (1 - 1 / found.gap())),
+      found.case_bounds.largest_name(),
+      to_us(found.case_bounds.largest()));
 }
 
 std::string scattered_text(const ScatteredTimes& times) {
@@ -95,7 +99,7 @@ const Fields<FoundSchedule>& found_fields() {
       {"granularity",
        [](const F& f) { return granularity_name(f.scenario.granularity); },
        {.doc = "of the tasks of the plan, where the workload leaves that open"}},
-      {"launch", [](const F& f) { return f.scenario.launch.mode; }, {.doc = "of the plan found"}},
+      {"launch", &launch_name, {.doc = "of the plan found"}},
       {"choices", &F::choices, {.doc = "of launch and of how the workload is cut"}},
       {"scattered", &F::scattered, scattered_fields()},
       {"bounds", &F::bounds, witness_fields()},
@@ -120,15 +124,15 @@ std::string search_picture(const FoundSchedule& found) {
     subtitle = fmt::format("no schedule is below the bound; the plan found is {:.2f} % above it",
                            100 * (to_us(objective_found(found)) / bound - 1));
   }
-  return line_figure_svg(
-      {.title = "Best plan and bound",
-       .subtitle = subtitle,
-       .x_label = "evaluations",
-       .y_label = found.scattered ? fmt::format("{} of the makespans (us)",
-                                                to_string(found.scattered->objective))
-                                  : "makespan (us)",
-       .panels = {{.title = "", .series = std::move(series)}},
-       .continuous_x = true});
+  return line_figure_svg({.title = "Best plan and bound",
+                          .subtitle = subtitle,
+                          .x_label = "evaluations",
+                          .y_label = found.scattered
+                                         ? fmt::format("{} of the makespans (us)",
+                                                       to_string(found.scattered->objective))
+                                         : "makespan (us)",
+                          .panels = {{.title = "", .series = std::move(series)}},
+                          .continuous_x = true});
 }
 
 std::vector<std::string> write_search(const std::filesystem::path& folder,
@@ -145,13 +149,12 @@ std::vector<std::string> write_search(const std::filesystem::path& folder,
 std::string search_text(const FoundSchedule& found,
                         const std::string& folder,
                         const std::vector<std::string>& files) {
-  std::string text = fmt::format(
-      "makespan {:.3f} us, {} than {} ({:.3f} us)\n  {}\n",
-      to_us(found.makespan),
-      compared(found.makespan, found.begun_at),
-      found.begun_with,
-      to_us(found.begun_at),
-      bound_text(found));
+  std::string text = fmt::format("makespan {:.3f} us, {} than {} ({:.3f} us)\n  {}\n",
+                                 to_us(found.makespan),
+                                 compared(found.makespan, found.begun_at),
+                                 found.begun_with,
+                                 to_us(found.begun_at),
+                                 bound_text(found));
   if (found.scattered && found.scattered->bound > Duration{0}) {
     text += scattered_text(*found.scattered);
   }
@@ -161,8 +164,7 @@ std::string search_text(const FoundSchedule& found,
                       found.plan.streams.size(),
                       granularity_name(found.scenario.granularity));
   if (found.choices > 1) {
-    text += fmt::format(
-        ", launch {}: the best of {} choices", to_string(found.scenario.launch.mode), found.choices);
+    text += fmt::format(", launch {}: the best of {} choices", launch_name(found), found.choices);
   }
   return text + fmt::format("\n  {}: {}\n", folder, fmt::join(files, ", "));
 }

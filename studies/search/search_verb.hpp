@@ -20,9 +20,9 @@ struct SearchVerbOptions {
   std::uint64_t seed = 1;
   std::uint32_t max_streams = 32;
   std::uint32_t jobs = 1;
-  std::uint64_t samples = 0;  ///< of a machine that scatters; 0: its nominal makespan counts
+  std::uint64_t samples = 0;       ///< of a machine that scatters; 0: its nominal makespan counts
   std::string objective = "mean";  ///< over the samples: a word of Objective
-  std::string resume{};  ///< folder of an earlier search
+  std::string resume{};            ///< folder of an earlier search
   bool overwrite = false;
   bool json = false;
 };

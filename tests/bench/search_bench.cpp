@@ -2,7 +2,8 @@
 // The search for the best plan: how much of a set of graphs it solves, and how fast it evaluates.
 //   search_bench --stg=FOLDER [--names=A,B] [--processors=2,4,8,16] [--every=N] [--seconds=S]
 //                [--csv=FILE]
-//     all .stg files of a folder or those of these names, each on so many equal streams, from bottom_level, heft and peft
+//     all .stg files of a folder or those of these names, each on so many equal streams, from
+//     bottom_level, heft and peft
 //   search_bench [--tasks=N]
 //     evaluations a second on grids like a backward pass, by size and machine
 // Every witness is checked, and no plan may be shorter than its bound.
@@ -106,9 +107,9 @@ Row search_one(const testing::Scene& scene, std::uint32_t processors, double sec
 void search_set(const Flags& flags) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(flags.stg)) {
-    const bool wanted =
-        flags.names.empty() || ("," + flags.names + ",").find("," + entry.path().stem().string() +
-                                                              ",") != std::string::npos;
+    const bool wanted = flags.names.empty() ||
+                        ("," + flags.names + ",").find("," + entry.path().stem().string() + ",") !=
+                            std::string::npos;
     if (wanted && entry.path().extension() == ".stg") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -141,15 +142,16 @@ void search_set(const Flags& flags) {
                          row.evaluations,
                          row.seconds);
     }
-    fmt::print("{:>3} processors  {} graphs  start optimal {:.1f} %  proven optimal {:.1f} %  over "
-               "the bound {:.3f} % on average, {:.2f} % at most  {:.0f} evaluations/s\n",
-               processors,
-               graphs,
-               100.0 * begun / graphs,
-               100.0 * proven / graphs,
-               100 * over / graphs,
-               100 * worst,
-               static_cast<double>(evaluations) / std::max(seconds, 1e-9));
+    fmt::print(
+        "{:>3} processors  {} graphs  start optimal {:.1f} %  proven optimal {:.1f} %  over "
+        "the bound {:.3f} % on average, {:.2f} % at most  {:.0f} evaluations/s\n",
+        processors,
+        graphs,
+        100.0 * begun / graphs,
+        100.0 * proven / graphs,
+        100 * over / graphs,
+        100 * worst,
+        static_cast<double>(evaluations) / std::max(seconds, 1e-9));
     std::fflush(stdout);
   }
   if (!flags.csv.empty()) write_file_atomically(flags.csv, csv);

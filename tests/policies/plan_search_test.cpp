@@ -50,9 +50,8 @@ Duration shortest_of_all(const Problem& problem, std::uint32_t streams) {
     }
     for (const TaskId task : graph.tasks()) {
       const auto before = graph.predecessors(task);
-      const bool ready = !done[task] && std::ranges::all_of(before, [&](TaskId b) {
-        return bool{done[b]};
-      });
+      const bool ready =
+          !done[task] && std::ranges::all_of(before, [&](TaskId b) { return bool{done[b]}; });
       if (!ready) continue;
       done[task] = true;
       for (std::uint32_t stream = 0; stream < std::min(used + 1, streams); ++stream) {
@@ -147,7 +146,8 @@ TEST_CASE("a search reaches the optimum that a plan was made for") {
   CHECK(search.best().makespan == 60us);
 }
 
-TEST_CASE("on shared units the search reaches the shortest of all plans, and no bound is above it") {
+TEST_CASE(
+    "on shared units the search reaches the shortest of all plans, and no bound is above it") {
   int proven = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     CAPTURE(seed);

@@ -42,7 +42,7 @@ struct SearchSession : testing::VerbSession {
 
 std::string small_lstm(const std::string& more) {
   return R"({"workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 4, "batch": 32,
-    "hidden": 256, "granularity": "fine"}, "machine": "v100", )" +
+    "hidden": 256, "granularity": "fine"}, "machine": "h200", )" +
          more + "}";
 }
 constexpr const char* found_plan = R"("policy": {"name": "plan_file", "path": "best/plan.json"})";
@@ -109,7 +109,8 @@ TEST_CASE("search refuses several cases and no limit; a gap above the limit fail
 }
 
 TEST_CASE("launch modes and ways to cut a workload are chosen from") {
-  SearchSession session{small_lstm(R"("launch": ["eager", "graph_launch"], "policy": "heft")").c_str()};
+  SearchSession session{
+      small_lstm(R"("launch": ["eager", "graph_launch"], "policy": "heft")").c_str()};
   REQUIRE(session.call(session.options) == exit_done);
   const auto found = session.printed();
   CHECK(found["choices"] == 2);
@@ -130,7 +131,8 @@ TEST_CASE("launch modes and ways to cut a workload are chosen from") {
 }
 
 TEST_CASE("one plan is searched for all ranks, and for several runs") {
-  for (const char* more : {R"("ranks": 2, )", R"("launch": {"mode": "graph_launch", "runs": 3}, )"}) {
+  for (const char* more :
+       {R"("ranks": 2, )", R"("launch": {"mode": "graph_launch", "runs": 3}, )"}) {
     CAPTURE(more);
     SearchSession session{small_lstm(std::string{more} + R"("policy": "heft")").c_str()};
     REQUIRE(session.call(session.options) == exit_done);
@@ -150,7 +152,7 @@ TEST_CASE("one plan is searched for all ranks, and for several runs") {
 
 TEST_CASE("on a machine that scatters all plans meet the same draws, which bound them") {
   const std::string spec = small_lstm(
-      R"("variability": {"samples": 4, "cv": 0.2, "host_cv": 0.1, "seed": 3}, "policy": "heft")");
+      R"("variability": {"samples": 4, "duration_cv": 0.2, "host_call_cv": 0.1, "seed": 3}, "policy": "heft")");
   for (const char* objective : {"mean", "p90"}) {
     SearchSession session{spec.c_str()};
     session.options.samples = 8;
@@ -164,9 +166,8 @@ TEST_CASE("on a machine that scatters all plans meet the same draws, which bound
   }
   SearchSession still{small_lstm(R"("policy": "heft")").c_str()};
   still.options.samples = 8;
-  CHECK_THROWS_WITH_AS(static_cast<void>(still.call(still.options)),
-                       doctest::Contains("--samples"),
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(still.call(still.options)), doctest::Contains("--samples"), InputError);
 }
 
 TEST_CASE("the mean and the least that nine of ten do not exceed") {
