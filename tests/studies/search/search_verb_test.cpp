@@ -132,7 +132,7 @@ TEST_CASE("launch modes and ways to cut a workload are chosen from") {
 
 TEST_CASE("one plan is searched for all ranks, and for several runs") {
   for (const char* more :
-       {R"("ranks": 2, )", R"("launch": {"mode": "graph_launch", "runs": 3}, )"}) {
+       {R"("ranks": 2, )", R"("launch": {"name": "graph_launch", "runs": 3}, )"}) {
     CAPTURE(more);
     SearchSession session{small_lstm(std::string{more} + R"("policy": "heft")").c_str()};
     REQUIRE(session.call(session.options) == exit_done);
