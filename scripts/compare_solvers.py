@@ -21,7 +21,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MODEL = """include "globals.mzn";
+MODEL = """include "cumulative.mzn";
 int: n; int: m; int: horizon; array[1..n] of int: d; int: e; array[1..e] of int: a; array[1..e] of int: b;
 array[1..n] of var 0..horizon: s; var 0..horizon: makespan;
 constraint forall(i in 1..e)(s[a[i]] + d[a[i]] <= s[b[i]]);
