@@ -17,6 +17,9 @@ CLI::App* add_to(CLI::App& app, ExplainOptions& options) {
       ->required();
   verb->add_option("-o,--out", options.out, "Folder for tables, report and picture");
   verb->add_flag("--what-if", options.what_if, "Simulate the run again with changes");
+  verb->add_option("--against",
+                   options.against,
+                   "Another run of the same workload: what is different, in words");
   verb->add_option("--bins", options.bins, "Slices of the makespan")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

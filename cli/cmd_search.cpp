@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <set>
 #include <string>
 
 namespace schedlab {
@@ -12,7 +13,10 @@ namespace schedlab {
 CLI::App* add_to(CLI::App& app, SearchVerbOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "search", "Search for the best schedule, and bound how far it can be beaten");
-  verb->add_option("SPEC", options.spec, "JSON spec of one case; policies are where to begin")
+  verb->add_option("SPEC",
+                   options.spec,
+                   "JSON spec of one case; policies are where to begin, launch modes and "
+                   "ways to cut the workload are chosen from")
       ->required();
   verb->add_option("-o,--out", options.out, "Folder for the results")->required();
   verb->add_option("--seconds", options.seconds, "Stop after so long; 0: no limit")
@@ -38,17 +42,27 @@ CLI::App* add_to(CLI::App& app, SearchVerbOptions& options) {
   verb->add_option("-j,--jobs", options.jobs, "Searches side by side, which exchange plans")
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
+  verb->add_option("--samples",
+                   options.samples,
+                   "Score each plan on so many draws of a machine that scatters (the spec's "
+                   "variability); 0: on the nominal one")
+      ->check(CLI::Range(0U, 100000U))
+      ->capture_default_str();
+  verb->add_option(
+          "--objective", options.objective, "What to make small over the samples: mean or p90")
+      ->check(CLI::IsMember(std::set<std::string>{"mean", "p90"}))
+      ->capture_default_str();
   verb->add_option("--resume", options.resume, "Folder of an earlier search to go on from");
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "Begins with the plans of the spec's policies and of all that can plan its workload, and is "
-      "never\n"
-      "worse than the best of them. Writes plan.json (policy plan_file runs it), search.json with "
-      "the\n"
-      "bounds and their witnesses, and the files of simulate. Without --seconds the same seed and "
-      "number of\n"
-      "evaluations give the same plan.");
+      "never\nworse than the best of them. Writes plan.json (policy plan_file runs it), "
+      "search.json "
+      "with the\nbounds and their witnesses, improvements.csv and search.svg. Without --seconds "
+      "the "
+      "same seed and\nnumber of evaluations give the same plan.\nmpirun -n N schedlab search ... "
+      "searches on N processes, -j threads each, which exchange plans.");
   return verb;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/plan_search.hpp"
 
-#include "policies/list_schedule.hpp"
 #include "sim/base/error.hpp"
 #include "sim/graph/levels.hpp"
 
@@ -17,6 +16,8 @@ constexpr std::uint64_t least_patience = 400;    // evaluations without progress
 constexpr std::uint64_t most_patience = 20'000;  // assumed
 constexpr double awaited_share = 0.7;            // of moves; assumed
 constexpr std::uint64_t most_segment = 8;        // tasks that change their stream together; assumed
+constexpr std::uint64_t least_window = 4;        // tasks whose best order is found; assumed
+constexpr std::uint64_t most_window = 9;         // assumed
 
 /// Where each task is launched.
 IdVector<TaskId, std::uint32_t> positions(const Placement& placement) {
@@ -77,7 +78,11 @@ PlanSearch::PlanSearch(const Problem& problem,
                        std::span<const ScoredPlan> starts,
                        PlanRun run,
                        const PlanSearchOptions& options)
-    : problem_(problem), run_(std::move(run)), options_(options), rng_(options.seed) {
+    : problem_(problem),
+      run_(std::move(run)),
+      options_(options),
+      rng_(options.seed),
+      list_moves_(problem) {
   SCHEDLAB_EXPECTS(!starts.empty(), "a search without a plan to begin with");
   const std::uint64_t tasks = problem.graph.task_count();
   patience_ = std::clamp(10 * tasks, least_patience, most_patience);
@@ -109,6 +114,7 @@ void PlanSearch::begin_from(const Plan& plan, Duration makespan) {
     list_.urgency[task] = 2 * (tasks - std::int64_t{position[task]});
   }
   list_late_.restart(Duration::max());
+  list_ends_.clear();
 }
 
 void PlanSearch::offer(const ScoredPlan& plan) {
@@ -118,18 +124,17 @@ void PlanSearch::offer(const ScoredPlan& plan) {
   begin_from(best_.plan, best_.makespan);
 }
 
-std::optional<Duration> PlanSearch::score(Plan plan) {
+std::optional<PlanOutcome> PlanSearch::score(Plan plan) {
   ++evaluations_;
   try {
-    const Trace& trace = run_(plan);
-    const Duration makespan = trace.makespan();
-    if (makespan < best_.makespan) {
-      best_ = {std::move(plan), makespan};
-      improvements_.push_back({evaluations_, makespan});
+    const PlanOutcome outcome = run_(plan);
+    if (outcome.makespan < best_.makespan) {
+      best_ = {std::move(plan), outcome.makespan};
+      improvements_.push_back({evaluations_, outcome.makespan});
       last_progress_ = evaluations_;
     }
-    if (evaluations_ % 16 == 0) find_awaited(trace);
-    return makespan;
+    if (outcome.trace != nullptr && evaluations_ % 16 == 0) find_awaited(*outcome.trace);
+    return outcome;
   } catch (const InfeasibleError&) {
     return std::nullopt;
   }
@@ -182,26 +187,49 @@ PlanBuilder PlanSearch::built(const Placement& placement) const {
   return builder;
 }
 
-PlanSearch::List PlanSearch::changed(const List& list) {
+PlanSearch::List PlanSearch::swapped(const List& list) {
   List next = list;
+  const TaskId task = some_task();
+  const TaskId other = some_task();
+  if (rng_.below(2) == 0) {
+    std::swap(next.urgency[task], next.urgency[other]);
+  } else {
+    next.urgency[task] = next.urgency[other] + (rng_.below(2) == 0 ? 1 : -1);
+  }
+  return next;
+}
+
+/// From the schedule of the list, by durations alone.
+PlanSearch::List PlanSearch::improved(const List& list) {
+  List next = list;
+  next.decoder = Decoder::insertion;
+  if (rng_.below(2) == 0) {
+    // Of two tasks one takes the place of the other, or the list would only settle.
+    ListMoves::Ends ends = list_ends_;
+    const TaskId task = some_task();
+    ends[task] = ends[some_task()];
+    next.urgency = list_moves_.justified(ends, list.streams);
+  } else {
+    const std::uint64_t count = least_window + rng_.below(most_window - least_window + 1);
+    const std::uint64_t tasks = list_ends_.size();
+    const std::uint64_t first = tasks > count ? rng_.below(tasks - count + 1) : 0;
+    next.urgency = list_moves_.with_best_window(list_ends_, list.streams, first, count);
+  }
+  return next;
+}
+
+PlanSearch::List PlanSearch::changed(const List& list) {
   constexpr std::uint64_t kinds = 20;
   const std::uint64_t kind = rng_.below(kinds);
+  if (kind > kinds / 2 && !list_ends_.empty()) return improved(list);
+  if (kind > 1) return swapped(list);
+  List next = list;
   if (kind == 0) {
     const bool more = rng_.below(2) == 0;
     next.streams = std::clamp(more ? next.streams + 1 : next.streams - 1, 1U, options_.max_streams);
     return next;
   }
-  if (kind == 1) {
-    next.decoder = next.decoder == Decoder::dispatch ? Decoder::insertion : Decoder::dispatch;
-    return next;
-  }
-  const TaskId task = some_task();
-  const TaskId other = some_task();
-  if (kind < kinds / 2) {
-    std::swap(next.urgency[task], next.urgency[other]);
-  } else {
-    next.urgency[task] = next.urgency[other] + (rng_.below(2) == 0 ? 1 : -1);
-  }
+  next.decoder = next.decoder == Decoder::dispatch ? Decoder::insertion : Decoder::dispatch;
   return next;
 }
 
@@ -210,13 +238,20 @@ void PlanSearch::step_list() {
   PlanBuilder builder = decoded(next);
   const Duration best = best_.makespan;
   Placement placement = builder.placement();
-  const auto makespan = score(std::move(builder).build("search"));
-  if (!makespan) return;
-  if (list_late_.accepts(*makespan)) list_ = std::move(next);
-  if (*makespan >= best) return;
+  const auto outcome = score(std::move(builder).build("search"));
+  if (!outcome) return;
+  if (list_late_.accepts(outcome->makespan)) {
+    list_ = std::move(next);
+    list_ends_.clear();
+    if (outcome->trace != nullptr) {
+      list_ends_.resize(problem_.graph.task_count());
+      for (const TaskSpan& span : outcome->trace->tasks) list_ends_[span.task] = span.ended;
+    }
+  }
+  if (outcome->makespan >= best) return;
   ++list_gain_;
   placement_ = std::move(placement);
-  placement_late_.restart(*makespan);
+  placement_late_.restart(outcome->makespan);
 }
 
 void PlanSearch::move_stream(Placement& placement) {
@@ -296,10 +331,10 @@ void PlanSearch::step_placement() {
     return;
   }
   const Duration best = best_.makespan;
-  const auto makespan = score(built(*next).build("search"));
-  if (!makespan) return;
-  if (*makespan < best) ++placement_gain_;
-  if (placement_late_.accepts(*makespan)) placement_ = std::move(*next);
+  const auto outcome = score(built(*next).build("search"));
+  if (!outcome) return;
+  if (outcome->makespan < best) ++placement_gain_;
+  if (placement_late_.accepts(outcome->makespan)) placement_ = std::move(*next);
 }
 
 void PlanSearch::restart() {
@@ -311,6 +346,7 @@ void PlanSearch::restart() {
   }
   placement_late_.restart(Duration::max());
   if (rng_.below(2) == 0) return;
+  list_ends_.clear();
   // The list begins with the longest paths, each up to a fifth longer.
   const auto rank = upward_rank(problem_.graph, problem_.costs.durations());
   for (const TaskId task : problem_.graph.tasks()) {

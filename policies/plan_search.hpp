@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "policies/list_moves.hpp"
 #include "sim/base/rng.hpp"
 #include "sim/plan/plan_builder.hpp"
 #include "sim/plan/policy.hpp"
@@ -16,11 +17,19 @@
 
 namespace schedlab {
 
-/// Runs a plan; the trace stands until the next call. Throws InfeasibleError for a plan that cannot
-/// run, which the search then leaves alone.
-using PlanRun = std::function<const Trace&(const Plan&)>;
+/// What came of a plan.
+struct PlanOutcome {
+  /// Of the plan's tasks, until the next run; nullptr: what ran is more than this plan.
+  const Trace* trace = nullptr;
+  /// What a search makes small: the makespan, or what stands for it on a machine that scatters.
+  Duration makespan{0};
+};
 
-/// A plan with its makespan.
+/// Runs a plan. Throws InfeasibleError for a plan that cannot run, which the search then leaves
+/// alone.
+using PlanRun = std::function<PlanOutcome(const Plan&)>;
+
+/// A plan with its makespan, as PlanOutcome has it.
 struct ScoredPlan {
   Plan plan;
   Duration makespan = Duration::max();
@@ -42,7 +51,8 @@ struct PlanSearchOptions {
 /// runs. Two searches alternate, each with late acceptance (Burke, Bykov, European Journal of
 /// Operational Research 258(1), 2017, doi 10.1016/j.ejor.2016.07.012):
 ///   lists       urgencies of tasks and a number of streams, decoded by dispatch_when_idle() or
-///               place_on_earliest_finish() with insertion
+///               place_on_earliest_finish() with insertion; now and then forward-backward improved,
+///               or with some neighbouring tasks in their best order (ListMoves)
 ///   placements  order of launches, stream of each task, priorities of streams
 /// Moves prefer tasks that the end of the last accepted run waited for. What one finds the other
 /// goes on with; without progress both begin again from the best plan, disturbed.
@@ -82,7 +92,7 @@ class PlanSearch {
     [[nodiscard]] bool accepts(Duration makespan);
   };
 
-  [[nodiscard]] std::optional<Duration> score(Plan plan);
+  [[nodiscard]] std::optional<PlanOutcome> score(Plan plan);
   void find_awaited(const Trace& trace);
   [[nodiscard]] TaskId some_task();
   void step_list();
@@ -90,6 +100,8 @@ class PlanSearch {
   void restart();
   void begin_from(const Plan& plan, Duration makespan);
   [[nodiscard]] List changed(const List& list);
+  [[nodiscard]] List swapped(const List& list);
+  [[nodiscard]] List improved(const List& list);
   [[nodiscard]] std::optional<Placement> changed(const Placement& from);
   void move_stream(Placement& placement);
   void move_order(Placement& placement);
@@ -106,7 +118,9 @@ class PlanSearch {
   std::uint64_t last_progress_ = 0;
   std::uint64_t patience_ = 0;
   std::vector<Improvement> improvements_;
+  ListMoves list_moves_;
   List list_;
+  ListMoves::Ends list_ends_;  // in the last accepted run of a list; empty: not known
   Late list_late_;
   Placement placement_;
   Late placement_late_;

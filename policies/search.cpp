@@ -35,9 +35,9 @@ class Search final : public Policy {
 Plan Search::plan(const Problem& problem) const {
   Simulator simulator;
   Trace trace;
-  const PlanRun run = [&](const Plan& plan) -> const Trace& {
+  const PlanRun run = [&](const Plan& plan) -> PlanOutcome {
     simulator.run_into(problem, plan, {}, trace);
-    return trace;
+    return {&trace, trace.makespan()};
   };
   const auto starts = plans_of_policies(problem, run);
   PlanSearchOptions options = options_;
@@ -58,7 +58,7 @@ std::vector<ScoredPlan> plans_of_policies(const Problem& problem, const PlanRun&
     if (info.for_ranks || info.ready_made || info.name == search_name) continue;
     try {
       Plan plan = make_policy(info.name)->plan(problem);
-      const Duration makespan = run(plan).makespan();
+      const Duration makespan = run(plan).makespan;
       plans.push_back({std::move(plan), makespan});
     } catch (const std::runtime_error&) {
       // It cannot plan this graph.

@@ -5,6 +5,7 @@
 #include "sim/machine/residency.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace schedlab {
 
@@ -329,6 +330,17 @@ bool held_throughout(const BoundProblem& on, const Pool& pool) {
       return false;
   }
   return false;
+}
+
+Duration time_step(const BoundProblem& on) {
+  std::int64_t step = std::gcd(min_delay(on).count(), min_kernel_delay(on).count());
+  for (const TaskId task : on.problem.graph.tasks()) {
+    for (const Duration time : {min_duration(on.problem, task), min_start(on, task)}) {
+      if (step == 1) return Duration{1};
+      step = std::gcd(step, time.count());
+    }
+  }
+  return Duration{std::max<std::int64_t>(1, step)};
 }
 
 }  // namespace schedlab

@@ -89,4 +89,9 @@ struct Pool {
 /// a window is known (energetic bounds).
 [[nodiscard]] bool held_throughout(const BoundProblem& on, const Pool& pool);
 
+/// All durations, delays and earliest launches are multiples of it, at least 1 ps. Where pools are
+/// held throughout, all starts of a schedule may be rounded down to its multiples: bounds of such
+/// pools are rounded up to one. Cost  O(tasks).
+[[nodiscard]] Duration time_step(const BoundProblem& on);
+
 }  // namespace schedlab

@@ -3,15 +3,16 @@
 
 #include "sim/base/error.hpp"
 #include "sim/bounds/pool_bounds.hpp"
+#include "sim/bounds/tighten.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
 using bounds::Use;
+using Times = IdVector<TaskId, Duration>;
 
 /// Heads, tails and durations of all tasks.
 class Relaxation {
@@ -22,8 +23,9 @@ class Relaxation {
         delay_(min_delay(on)),
         kernel_delay_(min_kernel_delay(on)),
         duration_(graph_.task_count()),
-        head_(graph_.task_count()),
-        tail_(graph_.task_count()) {
+        least_{.head = Times(graph_.task_count()), .tail = Times(graph_.task_count())},
+        head_(least_.head),
+        tail_(least_.tail) {
     const std::vector<TaskId> order = graph_.topological_order();
     for (const TaskId task : order) {
       duration_[task] = min_duration(on.problem, task);
@@ -40,6 +42,16 @@ class Relaxation {
       }
       tail_[*it] = tail;
     }
+  }
+
+  Relaxation(const Relaxation&) = delete;
+  Relaxation& operator=(const Relaxation&) = delete;
+
+  void tighten() { bounds::tighten(on_, duration_, least_); }
+  [[nodiscard]] BoundWitness with_tightenings(BoundWitness witness) const {
+    witness.heads = least_.heads;
+    witness.tails = least_.tails;
+    return witness;
   }
 
   [[nodiscard]] Duration through(TaskId task) const {
@@ -86,45 +98,28 @@ class Relaxation {
   const TaskGraph& graph_;
   Duration delay_;
   Duration kernel_delay_;
-  IdVector<TaskId, Duration> duration_;
-  IdVector<TaskId, Duration> head_;
-  IdVector<TaskId, Duration> tail_;
+  Times duration_;
+  bounds::LeastTimes least_;
+  Times& head_;
+  Times& tail_;
 };
 
-/// The k tasks with the longest rests are launched by sum / hosts at the earliest; whichever is the
-/// last of them has the least of their rests still before it.
 BoundWitness host_launch_bound(const BoundProblem& on, const Relaxation& relaxed) {
-  const TaskGraph& graph = on.problem.graph;
-  std::vector<TaskId> by_rest(graph.task_count());
-  std::iota(by_rest.begin(), by_rest.end(), TaskId{0});
-  std::sort(by_rest.begin(), by_rest.end(), [&](TaskId a, TaskId b) {
-    return std::pair{-relaxed.rest(a), a} < std::pair{-relaxed.rest(b), b};
-  });
-  const std::int64_t hosts = host_threads(on);
-  const Duration latency = min_launch_latency(on.problem.platform);
-  BoundWitness best{.kind = BoundKind::host_launch};
-  Duration launches{0};
-  Duration preparations{0};
-  Duration least_launch = Duration::max();
-  Duration least_preparation = Duration::max();
-  for (std::size_t i = 0; i < by_rest.size(); ++i) {
-    const TaskId task = by_rest[i];
-    const Duration launch = launch_time(on, task);
-    const Duration preparation = preparation_time(on, task);
-    launches += launch;
-    preparations += preparation;
-    least_launch = std::min(least_launch, launch);
-    least_preparation = std::min(least_preparation, preparation);
-    const Duration rest = relaxed.rest(task);
-    if (i + 1 < by_rest.size() && relaxed.rest(by_rest[i + 1]) == rest) continue;
-    const Duration bound =
-        std::max(launches / hosts + least_preparation, preparations / hosts + least_launch) +
-        latency + rest;
-    if (bound <= best.bound) continue;
-    best.bound = bound;
-    best.tail = rest;
+  std::vector<std::pair<Duration, TaskId>> rests;
+  for (const TaskId task : on.problem.graph.tasks()) rests.emplace_back(relaxed.rest(task), task);
+  const bounds::HostBound found = bounds::host_bound(on, rests);
+  return relaxed.with_tightenings(
+      {.kind = BoundKind::host_launch, .bound = found.bound, .tail = found.rest});
+}
+
+/// One task from end to end; only what tightens it makes it more than a path.
+BoundWitness through_one_task(const Relaxation& relaxed, const TaskGraph& graph) {
+  TaskId task{0};
+  for (const TaskId other : graph.tasks()) {
+    if (relaxed.through(other) > relaxed.through(task)) task = other;
   }
-  return best;
+  return relaxed.with_tightenings(
+      {.kind = BoundKind::subset, .bound = relaxed.through(task), .path = {task}});
 }
 
 /// Tasks by the device that must run them, so that each pool looks only at those it may serve.
@@ -160,6 +155,7 @@ struct PoolLadder {
 
   PoolLadder(const BoundProblem& on, const Relaxation& relaxed, Duration known, std::size_t work) {
     const TasksByDevice tasks{on.problem.graph};
+    const std::int64_t step = time_step(on).count();
     std::vector<Use> uses;
     std::vector<std::pair<Pool, std::vector<Use>>> windows;
     for (const Pool& pool : pools_of(on)) {
@@ -170,26 +166,28 @@ struct PoolLadder {
       });
       if (uses.empty()) continue;
       const auto found = bounds::subset_bound(uses, static_cast<std::int64_t>(pool.capacity));
+      const bool held = held_throughout(on, pool);
       BoundWitness& best = pool.resource == BoundResource::memory ? memory : subset;
       raise(best,
-            {.kind = best.kind,
-             .bound = Duration{found.bound},
-             .pool = pool,
-             .head = Duration{found.head},
-             .tail = Duration{found.tail}});
-      if (work != 0 && held_throughout(on, pool)) windows.emplace_back(pool, uses);
+            relaxed.with_tightenings(
+                {.kind = best.kind,
+                 .bound = Duration{held ? bounds::rounded_up(found.bound, step) : found.bound},
+                 .pool = pool,
+                 .head = Duration{found.head},
+                 .tail = Duration{found.tail}}));
+      if (work != 0 && held) windows.emplace_back(pool, uses);
     }
     known = std::max({known, subset.bound, memory.bound});
     for (const auto& [pool, of_pool] : windows) {
       const auto found = bounds::energetic_bound(
-          of_pool, static_cast<std::int64_t>(pool.capacity), known.count(), work);
+          of_pool, static_cast<std::int64_t>(pool.capacity), known.count(), step, work);
       if (!found) continue;
-      energetic = {.kind = BoundKind::energetic,
-                   .bound = Duration{found->bound},
-                   .pool = pool,
-                   .deadline = Duration{found->deadline},
-                   .begin = Duration{found->begin},
-                   .end = Duration{found->end}};
+      energetic = relaxed.with_tightenings({.kind = BoundKind::energetic,
+                                            .bound = Duration{found->bound},
+                                            .pool = pool,
+                                            .deadline = Duration{found->deadline},
+                                            .begin = Duration{found->begin},
+                                            .end = Duration{found->end}});
       known = energetic.bound;
     }
   }
@@ -199,9 +197,23 @@ struct PoolLadder {
 
 std::vector<BoundWitness> bound_ladder(const BoundProblem& on, const LadderOptions& options) {
   if (on.problem.graph.task_count() == 0) return {};
-  const Relaxation relaxed{on};
+  Relaxation relaxed{on};
+  const TaskGraph& graph = on.problem.graph;
+  const std::size_t tasks = graph.task_count();
+  const bool tightens =
+      tasks * (tasks + graph.edge_count()) * (1 + pools_of(on).size()) <= options.tightening_work;
   std::vector<BoundWitness> ladder{relaxed.longest_path(), host_launch_bound(on, relaxed)};
-  PoolLadder pools{on, relaxed, std::max(ladder[0].bound, ladder[1].bound), options.energetic_work};
+  if (tightens) relaxed.tighten();
+  const Duration known = std::max(ladder[0].bound, ladder[1].bound);
+  PoolLadder pools{on, relaxed, known, options.energetic_work};
+  if (tightens) {
+    raise(pools.subset, through_one_task(relaxed, graph));
+    // What is left after a task is mostly what a resource takes: that is then the better word.
+    BoundWitness calls = host_launch_bound(on, relaxed);
+    const Duration others =
+        std::max({pools.subset.bound, pools.memory.bound, pools.energetic.bound});
+    if (calls.bound > others) raise(ladder[1], std::move(calls));
+  }
   for (BoundWitness* witness : {&pools.subset, &pools.memory, &pools.energetic}) {
     if (witness->bound > Duration{0}) ladder.push_back(std::move(*witness));
   }

@@ -12,6 +12,9 @@ namespace schedlab {
 struct LadderOptions {
   /// Tasks times windows that energetic bounds may look at, for each resource; 0: none.
   std::size_t energetic_work = 0;
+  /// Heads and tails are tightened by what the tasks before and after a task take if tasks times
+  /// tasks and edges, for each resource, are no more; 0: never.
+  std::size_t tightening_work = 0;
 };
 
 /// The largest bound of each kind that the problem has, in the order of BoundKind, each with its

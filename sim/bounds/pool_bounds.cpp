@@ -183,6 +183,7 @@ SubsetBound subset_bound(std::vector<Use>& uses, std::int64_t capacity) {
 std::optional<WindowBound> energetic_bound(const std::vector<Use>& uses,
                                            std::int64_t capacity,
                                            std::int64_t known,
+                                           std::int64_t step,
                                            std::size_t work) {
   constexpr int most_raises = 16;
   constexpr std::size_t fewest_begins = 4;
@@ -206,7 +207,7 @@ std::optional<WindowBound> energetic_bound(const std::vector<Use>& uses,
       if (window.excess > fullest.excess) fullest = window;
     }
     if (fullest.excess <= 0) break;
-    const std::int64_t bound = known + ceil_of(fullest.excess, capacity);
+    const std::int64_t bound = rounded_up(known + ceil_of(fullest.excess, capacity), step);
     found = {bound, known, fullest.begin, fullest.end};
     known = bound;
   }

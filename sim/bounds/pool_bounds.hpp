@@ -27,6 +27,11 @@ struct SubsetBound {
 /// 4096 different tails and else for so many of them, refined. Reorders `uses`. Cost  O(n log n).
 [[nodiscard]] SubsetBound subset_bound(std::vector<Use>& uses, std::int64_t capacity);
 
+/// The least multiple of `step` that is no less.
+[[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t time, std::int64_t step) {
+  return (time + step - 1) / step * step;
+}
+
 struct WindowBound {
   std::int64_t bound = 0;
   std::int64_t deadline = 0;
@@ -35,10 +40,12 @@ struct WindowBound {
 };
 /// Raises `known`, a lower bound, by windows that a plan no longer than it would overfill. Tasks
 /// take amount / duration all the time. At most `work` / n begins of windows are looked at, and
-/// none if that is below 4. nullopt: none is overfilled. Cost  O(work log n) a raise, up to 16.
+/// none if that is below 4. Bounds are rounded up to multiples of `step`. nullopt: none is
+/// overfilled. Cost  O(work log n) a raise, up to 16.
 [[nodiscard]] std::optional<WindowBound> energetic_bound(const std::vector<Use>& uses,
                                                          std::int64_t capacity,
                                                          std::int64_t known,
+                                                         std::int64_t step,
                                                          std::size_t work);
 
 }  // namespace schedlab::bounds

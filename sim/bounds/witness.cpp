@@ -5,6 +5,24 @@
 
 namespace schedlab {
 
+namespace {
+
+const Fields<Tightening>& tightening_fields() {
+  using T = Tightening;
+  static const Fields<T> fields{
+      {"task", [](const T& t) { return t.task.value(); }},
+      {"pool",
+       [](const T& t) {
+         return t.pool == host_pool ? std::nullopt : std::optional{std::uint64_t{t.pool}};
+       },
+       {.doc = "number of the resource; missing: host calls"}},
+      {"head_ps", [](const T& t) { return t.head.count(); }},
+      {"tail_ps", [](const T& t) { return t.tail.count(); }}};
+  return fields;
+}
+
+}  // namespace
+
 const Fields<BoundWitness>& witness_fields() {
   using W = BoundWitness;
   const auto used = [](const W& w) {
@@ -44,7 +62,16 @@ const Fields<BoundWitness>& witness_fields() {
          for (const TaskId task : w.path) tasks.push_back(task.value());
          return tasks;
        },
-       {.doc = "tasks by number, each depends on the one before", .unless_empty = true}}};
+       {.doc = "tasks by number, each depends on the one before; of subset: one from end to end",
+        .unless_empty = true}},
+      {"heads",
+       &W::heads,
+       tightening_fields(),
+       {.doc = "later starts than by paths", .unless_empty = true}},
+      {"tails",
+       &W::tails,
+       tightening_fields(),
+       {.doc = "more left than by paths", .unless_empty = true}}};
   return fields;
 }
 

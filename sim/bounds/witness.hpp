@@ -29,6 +29,19 @@ struct EnumNames<BoundKind> {
       name_list("latency_path", "host_launch", "subset", "memory", "energetic");
 };
 
+/// A task starts later than by any path, or more is left after it: tasks before it (after it) with
+/// such a head and such a way to it take that long. Of calls: all with such a way from their start
+/// on, and the task itself.
+struct Tightening {
+  TaskId task{};
+  std::uint32_t pool = 0;  ///< its place in pools_of(), or host_pool
+  Duration head{0};        ///< of a tail: with such a tail
+  Duration tail{0};        ///< the way
+
+  friend bool operator==(const Tightening&, const Tightening&) = default;
+};
+inline constexpr std::uint32_t host_pool = 0xffffffff;
+
 /// A lower bound with what is needed to verify it. Heads are earliest starts, tails the least time
 /// from the end of a task to the end of the run.
 struct BoundWitness {
@@ -40,7 +53,10 @@ struct BoundWitness {
   Duration deadline{0};        ///< energetic: a plan no longer than this ...
   Duration begin{0};           ///< ... must use more than there is from here ...
   Duration end{0};             ///< ... to here
-  std::vector<TaskId> path{};  ///< latency_path
+  std::vector<TaskId> path{};  ///< latency_path; of subset: only this task, from end to end
+  /// Of all but latency_path: heads in a topological order, tails in one of the reversed graph.
+  std::vector<Tightening> heads{};
+  std::vector<Tightening> tails{};
 
   friend bool operator==(const BoundWitness&, const BoundWitness&) = default;
 };

@@ -9,6 +9,7 @@
 #include "studies/explanation/explanation.hpp"
 #include "studies/explanation/imported_run.hpp"
 #include "studies/explanation/input_content.hpp"
+#include "studies/explanation/run_difference.hpp"
 #include "studies/explanation/top_kernels.hpp"
 #include "studies/scenario/run_files.hpp"
 
@@ -86,6 +87,10 @@ int run(const ExplainOptions& options, const Terminal& terminal) {
     explanation.what_if =
         what_if(explanation.run, terminal.stop, [&](std::uint32_t done) { progress.update(done); });
     progress.finish();
+  }
+  if (!options.against.empty()) {
+    const Explanation other = explain(load_explained_run(options.against), 1);
+    explanation.against = std::make_shared<const RunDifference>(run_difference(explanation, other));
   }
   RunFiles files;
   if (!options.out.empty()) {

@@ -10,7 +10,7 @@
 namespace schedlab {
 
 Explanation explain(ExplainedRun run, std::size_t bins) {
-  Explanation made{std::move(run), {}, {}, {}};
+  Explanation made{std::move(run), {}, {}, {}, {}};
   const Problem problem = made.run.problem();
   made.metrics = compute_metrics(problem, made.run.plan, made.run.trace);
   if (made.run.sleeps_are_work) {  // a profile: its machine has the gaps it shows, and no units

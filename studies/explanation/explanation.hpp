@@ -7,17 +7,21 @@
 #include "studies/explanation/explained_run.hpp"
 #include "studies/explanation/what_if.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace schedlab {
+
+struct RunDifference;
 
 /// Why a run took as long as it did.
 struct Explanation {
   ExplainedRun run;
   Metrics metrics;
   Attribution attribution;
-  std::optional<WhatIfTable> what_if;  ///< nullopt: nobody asked
+  std::optional<WhatIfTable> what_if;            ///< nullopt: nobody asked
+  std::shared_ptr<const RunDifference> against;  ///< from another run; nullptr: likewise
 };
 
 /// `bins`: slices of the makespan.

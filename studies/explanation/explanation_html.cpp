@@ -4,6 +4,7 @@
 #include "studies/base/printable.hpp"
 #include "studies/base/version.hpp"
 #include "studies/explanation/explanation.hpp"
+#include "studies/explanation/run_difference.hpp"
 #include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +49,7 @@ class ExplanationPage {
         "note");
     write_shares();
     if (all_.what_if) write_what_if(*all_.what_if);
+    if (all_.against != nullptr) write_difference(*all_.against);
     write_regions();
     end_html_page(out_);
     return std::move(out_).take();
@@ -67,6 +69,13 @@ class ExplanationPage {
     row("th", names, words);
   }
   void end() { out_ << "</table></div>\n"; }
+
+  void write_difference(const RunDifference& difference) {
+    element("h2", "Against " + difference.other);
+    out_ << "<ul>\n";
+    for (const std::string& said : difference.sentences) element("li", said);
+    out_ << "</ul>\n";
+  }
 
   template <class Word, class Times>
   void share_table(const char* title, const Times& times, Duration whole) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/base/fields.hpp"
 #include "studies/explanation/explanation.hpp"
+#include "studies/explanation/run_difference.hpp"
 #include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
@@ -186,6 +187,11 @@ Fields<Attribution> bound_fields() {
           {"idle_by_cause", itself, shares<WaitCause>(&A::idle_by_cause, idle)}};
 }
 
+std::optional<RunDifference> difference_of(const Explanation& explanation) {
+  if (explanation.against == nullptr) return std::nullopt;
+  return *explanation.against;
+}
+
 Fields<Explanation> explanation_fields() {
   using A = Attribution;
   using E = Explanation;
@@ -203,8 +209,8 @@ Fields<Explanation> explanation_fields() {
 , {"streams", streams_of, stream_fields()},
     inlined<E>(&E::attribution,
                {{"regions", &A::regions, region_fields()}, {"bins", &A::bins, bin_fields()}}),
-{
-  "what_if", &E::what_if, what_if_fields()
+    {"what_if", &E::what_if, what_if_fields()}, {
+  "against", difference_of, run_difference_fields()
 }
 };  // namespace schedlab
 }

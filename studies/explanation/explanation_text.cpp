@@ -2,6 +2,7 @@
 #include "notebooks_export/axis.hpp"
 #include "studies/base/printable.hpp"
 #include "studies/explanation/explanation.hpp"
+#include "studies/explanation/run_difference.hpp"
 #include "studies/scenario/decision.hpp"
 
 #include <fmt/format.h>
@@ -102,6 +103,10 @@ std::string explanation_text(const Explanation& explanation) {
   text += path_lines(explanation);
   text += share_lines<WaitCause>("idle time of streams, by cause", where.idle_by_cause, idle);
   if (explanation.what_if) text += what_if_lines(*explanation.what_if);
+  if (explanation.against != nullptr) {
+    text += fmt::format("against {}\n", explanation.against->other);
+    for (const std::string& said : explanation.against->sentences) text += "  " + said + '\n';
+  }
   return text;
 }
 

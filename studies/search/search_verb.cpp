@@ -1,88 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/search/search_verb.hpp"
 
-#include "notebooks_export/csv.hpp"
+#include "real_exec/ranks/mpi_link.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/fields.hpp"
-#include "sim/base/file.hpp"
 #include "sim/plan/plan_check.hpp"
-#include "sim/plan/plan_json.hpp"
-#include "sim/sweep/field_table.hpp"
 #include "studies/base/findings_text.hpp"
 #include "studies/base/output_folder.hpp"
+#include "studies/base/rank_process.hpp"
 #include "studies/scenario/components.hpp"
 #include "studies/search/scenario_search.hpp"
+#include "studies/search/search_files.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <ostream>
 
 namespace schedlab {
 namespace {
-
-constexpr const char* plan_file_name = "plan.json";
-constexpr const char* search_file_name = "search.json";
-constexpr const char* improvements_file_name = "improvements.csv";
-
-double share_saved(const FoundSchedule& found) {
-  return 1 - to_us(found.makespan) / to_us(found.begun_at);
-}
-
-const Fields<Improvement>& improvement_fields() {
-  static const Fields<Improvement> fields{
-      {"evaluations", &Improvement::evaluations, {.doc = "plans simulated until then"}},
-      time_fields<Improvement>("makespan", &Improvement::makespan)};
-  return fields;
-}
-
-/// search.json. Nothing in it depends on the clock.
-const Fields<FoundSchedule>& found_fields() {
-  using F = FoundSchedule;
-  static const Fields<F> fields{
-      time_fields<F>("makespan", &F::makespan, {.doc = "of the plan found"}),
-      {"policy", &F::begun_with, {.doc = "the best policy that the search began with"}},
-      time_fields<F>("policy_makespan", &F::begun_at),
-      time_fields<F>("case_bound",
-                     [](const F& f) { return f.case_bounds.largest(); },
-                     {.doc = "no schedule is shorter, at any granularity that was begun with"}),
-      {"case_bound", [](const F& f) { return f.case_bounds.largest_name(); }},
-      {"case_gap", &F::gap, {.doc = "makespan over that bound"}},
-      {"proven_optimal", &F::proven_optimal},
-      {"evaluations", &F::evaluations},
-      {"streams", [](const F& f) { return f.plan.streams.size(); }},
-      {"granularity",
-       [](const F& f) { return granularity_name(f.scenario.granularity); },
-       {.doc = "of the tasks of the plan, where the workload leaves that open"}},
-      {"bounds", &F::bounds, witness_fields()},
-      {"improvements", &F::improvements, improvement_fields()}};
-  return fields;
-}
-
-void print_text(const Terminal& terminal, const FoundSchedule& found, const std::string& folder) {
-  terminal.out << fmt::format(
-      "makespan {:.3f} us, {} than {} ({:.3f} us)\n  {} (by {}, {:.3f} us)\n  {} evaluations in "
-      "{:.1f} s, {} streams, granularity {}\n  {}: {}, {}, {}\n",
-      to_us(found.makespan),
-      found.makespan < found.begun_at ? fmt::format("{:.2f} % shorter", 100 * share_saved(found))
-                                      : "no shorter",
-      found.begun_with,
-      to_us(found.begun_at),
-      found.proven_optimal()
-          ? "proven optimal"
-          : fmt::format("no schedule is more than {:.2f} % shorter", 100 * (1 - 1 / found.gap())),
-      found.case_bounds.largest_name(),
-      to_us(found.case_bounds.largest()),
-      found.evaluations,
-      found.seconds,
-      found.plan.streams.size(),
-      granularity_name(found.scenario.granularity),
-      folder,
-      plan_file_name,
-      search_file_name,
-      improvements_file_name);
-}
 
 void expect_limit(const SearchVerbOptions& options) {
   if (options.seconds > 0 || options.evaluations > 0) return;
@@ -93,36 +30,47 @@ void expect_limit(const SearchVerbOptions& options) {
                     .hint = "give --seconds or --evaluations"});
 }
 
-}  // namespace
+/// A search as its options and spec say, checked.
+struct LoadedSearch {
+  LoadedSearch(const SearchVerbOptions& options, std::ostream* notes)
+      : spec(load_spec(options.spec, notes)), grid(spec), space(spec, grid) {
+    expect_limit(options);
+    space.components().check_all();
+  }
 
-int run(const SearchVerbOptions& options, const Terminal& terminal) {
-  expect_limit(options);
-  const Spec spec = load_spec(options.spec, &terminal.err);
-  OutputFolder folder(whole_folder(options.out, "search", options.overwrite), terminal.leftovers);
-  const Grid grid(spec);
-  ScenarioSpace space(spec, grid);
-  space.components().check_all();
-  const FoundSchedule found = search_case(
-      space,
-      spec.file,
-      {.limits = {.seconds = options.seconds,
-                  .evaluations = options.evaluations,
-                  .gap = options.gap / 100},
-       .seed = options.seed,
-       .max_streams = options.max_streams,
-       .islands = options.jobs,
-       .begin = options.resume.empty() ? std::string{} : options.resume + "/" + plan_file_name,
-       .stop = terminal.stop});
+  Spec spec;
+  Grid grid;
+  ScenarioSpace space;
+};
+
+SearchSettings settings_of(const SearchVerbOptions& options, const Terminal& terminal) {
+  return {.limits = {.seconds = options.seconds,
+                     .evaluations = options.evaluations,
+                     .gap = options.gap / 100},
+          .seed = options.seed,
+          .max_streams = options.max_streams,
+          .islands = options.jobs,
+          .begin = options.resume.empty() ? std::string{} : options.resume + "/" + plan_file_name,
+          .scatter = {.samples = options.samples,
+                      .objective = enum_value<Objective>(options.objective)},
+          .stop = terminal.stop};
+}
+
+FolderRequest folder_of(const SearchVerbOptions& options) {
+  return whole_folder(options.out, "search", options.overwrite);
+}
+
+/// Writes what was found, and says so.
+int finish(const SearchVerbOptions& options,
+           const FoundSchedule& found,
+           OutputFolder& folder,
+           const Terminal& terminal) {
   const PreparedProblem& prepared = *found.scenario.problem;
   const auto findings = check(prepared.problem().graph,
                               prepared.problem().platform,
                               as_launched(found.scenario, found.plan),
                               {.check_memory = found.scenario.checks_memory});
-  write_file_atomically(folder.path() / plan_file_name, plan_to_json(found.plan, *prepared.graph));
-  write_file_atomically(folder.path() / search_file_name,
-                        found_fields().json(found).dump(2) + "\n");
-  write_file_atomically(folder.path() / improvements_file_name,
-                        table_csv(table_of(improvement_fields(), found.improvements)));
+  const auto files = write_search(folder.path(), found);
   folder.publish();
   if (!findings.empty()) terminal.err << findings_text(findings, "finding: ") << '\n';
   if (options.json) {
@@ -131,7 +79,7 @@ int run(const SearchVerbOptions& options, const Terminal& terminal) {
     summary["seconds"] = found.seconds;
     terminal.out << summary.dump(2) << '\n';
   } else {
-    print_text(terminal, found, options.out);
+    terminal.out << search_text(found, options.out, files);
   }
   const bool near =
       !options.max_gap || (found.gap() > 0 && 100 * (found.gap() - 1) <= *options.max_gap);
@@ -141,6 +89,37 @@ int run(const SearchVerbOptions& options, const Terminal& terminal) {
                                 *options.max_gap);
   }
   return near && findings.empty() ? exit_done : exit_failed;
+}
+
+/// The same on all ranks of an MPI launcher; files and words are rank 0's.
+int search_on_ranks(const SearchVerbOptions& options, RankLink& link, const Terminal& terminal) {
+  std::optional<LoadedSearch> loaded;
+  std::optional<OutputFolder> folder;
+  const bool agreed = ranks_agree(link, terminal, [&] {
+    loaded.emplace(options, link.rank() == 0 ? &terminal.err : nullptr);
+    if (link.rank() == 0) folder.emplace(folder_of(options), terminal.leftovers);
+  });
+  if (!agreed) return exit_usage;
+  SearchSettings settings = settings_of(options, terminal);
+  settings.link = &link;
+  const FoundSchedule found = search_case(loaded->space, loaded->spec.file, settings);
+  const int code = link.rank() == 0 ? finish(options, found, *folder, terminal) : exit_done;
+  link.barrier();
+  return code;
+}
+
+}  // namespace
+
+int run(const SearchVerbOptions& options, const Terminal& terminal) {
+  if (launched_ranks().value_or(1) > 1) {
+    return run_as_rank(terminal,
+                       [&](RankLink& link) { return search_on_ranks(options, link, terminal); });
+  }
+  LoadedSearch loaded(options, &terminal.err);
+  OutputFolder folder(folder_of(options), terminal.leftovers);
+  const FoundSchedule found =
+      search_case(loaded.space, loaded.spec.file, settings_of(options, terminal));
+  return finish(options, found, folder, terminal);
 }
 
 }  // namespace schedlab

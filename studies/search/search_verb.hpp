@@ -2,6 +2,7 @@
 #pragma once
 
 #include "studies/base/terminal.hpp"
+#include "studies/search/plan_scorer.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -19,14 +20,17 @@ struct SearchVerbOptions {
   std::uint64_t seed = 1;
   std::uint32_t max_streams = 32;
   std::uint32_t jobs = 1;
-  std::string resume{};  ///< folder of an earlier search
+  std::uint64_t samples = 0;       ///< of a machine that scatters; 0: its nominal makespan counts
+  std::string objective = "mean";  ///< over the samples: a word of Objective
+  std::string resume{};            ///< folder of an earlier search
   bool overwrite = false;
   bool json = false;
 };
 
-/// A spec of one case -> the best plan found, with its certified gap, in a folder. Returns
-/// exit_failed if the gap is above max_gap or the plan checker found something; the files are
-/// written in any case. Throws InputError for a spec of several cases or without any limit.
+/// A spec of one case -> the best plan found, with its certified gap, in a folder. Under an MPI
+/// launcher all ranks search; the files are rank 0's. Returns exit_failed if the gap is above
+/// max_gap or the plan checker found something; the files are written in any case. Throws
+/// InputError for a spec of several cases or without any limit.
 [[nodiscard]] int run(const SearchVerbOptions& options, const Terminal& terminal);
 
 }  // namespace schedlab

@@ -7,7 +7,7 @@
 #include "sim/base/file.hpp"
 #include "studies/base/printable.hpp"
 #include "studies/base/progress.hpp"
-#include "studies/execution/rank_process.hpp"
+#include "studies/base/rank_process.hpp"
 #include "studies/spec/spec.hpp"
 #include "studies/sweep/policy_comparison.hpp"
 #include "studies/sweep/results_csv.hpp"

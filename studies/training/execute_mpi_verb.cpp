@@ -7,7 +7,7 @@
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
 #include "studies/base/output_folder.hpp"
-#include "studies/execution/rank_process.hpp"
+#include "studies/base/rank_process.hpp"
 #include "studies/training/mpi_launch.hpp"
 #include "studies/training/resolved_training.hpp"
 #include "studies/training/training_results.hpp"

@@ -20,7 +20,7 @@ using schedlab::testing::Scene;
 
 namespace {
 
-constexpr LadderOptions with_windows{.energetic_work = 100'000};
+constexpr LadderOptions with_windows{.energetic_work = 100'000, .tightening_work = 10'000'000};
 
 BoundWitness of_kind(const std::vector<BoundWitness>& ladder, BoundKind kind) {
   for (const BoundWitness& witness : ladder) {
@@ -197,6 +197,46 @@ TEST_CASE("a window that must take more than there is excludes a deadline") {
   CHECK(refuse_witness(on, window).has_value() == (window.bound == Duration{0}));
 }
 
+TEST_CASE("what all tasks before a task take raises its start") {
+  // Two streams, two layers of three tasks of 2 us, each layer after all of the last. Three tasks
+  // on two streams take 4 us, in steps of 2 us, so that the second layer ends at 8 us; paths and
+  // work alone show 6.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (std::uint32_t from = 0; from < 3; ++from) {
+    for (std::uint32_t to = 3; to < 6; ++to) edges.emplace_back(from, to);
+  }
+  const Scene scene{testing::graph_of(std::vector<Duration>(6, 2us), edges)};
+  const BoundProblem on{.problem = scene.problem(), .plans = {.streams = 2}};
+  CHECK(of_kind(bound_ladder(on), BoundKind::subset).bound == 6us);
+  const BoundWitness raised = of_kind(bound_ladder(on, with_windows), BoundKind::subset);
+  CHECK(raised.bound == 8us);
+  CHECK(shortest_plan(scene.problem(), 2) == 8us);
+  REQUIRE(!raised.heads.empty());
+  CHECK(refuse_witness(on, raised).value_or("") == "");
+  BoundWitness wrong = raised;
+  for (Tightening& claim : wrong.heads) claim.head = 4us;  // no task before starts so late
+  CHECK(refuse_witness(on, wrong).has_value());
+  wrong = raised;
+  wrong.heads.clear();
+  wrong.tails.clear();
+  CHECK(refuse_witness(on, wrong).has_value());
+  wrong.heads = {{.task = TaskId{6}, .pool = 0}};
+  CHECK(refuse_witness(on, wrong).has_value());
+}
+
+TEST_CASE("calls made before a task raise its start") {
+  // Task 4 starts after one launch and the longest task before it, at 3 + 8 us, after the four
+  // launches before it and the shortest task, at 12 + 1 us, and after all five at 15 us.
+  Scene scene{
+      testing::graph_of({1us, 1us, 1us, 8us, 1us, 10us}, {{0, 4}, {1, 4}, {2, 4}, {3, 4}, {4, 5}})};
+  scene.platform.hosts[HostId{0}].costs.launch = 3us;
+  const BoundProblem on{.problem = scene.problem()};
+  const auto through = of_kind(bound_ladder(on, with_windows), BoundKind::subset);
+  // Task 5 starts once all six are launched, at 18 us.
+  CHECK(through.bound == std::max(15us + 1us, 18us) + 10us);
+  CHECK(refuse_witness(on, through).value_or("") == "");
+}
+
 TEST_CASE("no run of any sharing model is shorter than its bounds, and every witness is verified") {
   for (const SharingModel sharing :
        {SharingModel::exclusive, SharingModel::fluid, SharingModel::blocks}) {
@@ -282,6 +322,28 @@ TEST_CASE("a witness that says something else is refused") {
         // What its kind does not use may change; a claim that passes is never above the truth.
         if (unused) CHECK(wrong.bound == witness.bound);
         refused += unused ? 0 : 1;
+      }
+      for (const bool head : {true, false}) {
+        BoundWitness other = witness;
+        auto& claims = head ? other.heads : other.tails;
+        if (claims.empty()) continue;
+        Tightening& claim = claims[rng.below(claims.size())];
+        switch (rng.below(4)) {
+          case 0:
+            claim.task = TaskId{static_cast<std::uint32_t>(rng.below(60))};
+            break;
+          case 1:
+            claim.pool = static_cast<std::uint32_t>(rng.below(8));
+            break;
+          case 2:
+            claim.head += Duration{static_cast<std::int64_t>(rng.below(20'000'000))};
+            break;
+          default:
+            claim.tail += Duration{static_cast<std::int64_t>(rng.below(20'000'000))};
+        }
+        // It may not matter; but never does a wrong claim show more than the right ones.
+        other.bound += Duration{1};
+        CHECK(refuse_witness(on, other).has_value());
       }
       BoundWitness wrong = witness;
       wrong.bound += Duration{1};

@@ -307,6 +307,43 @@ TEST_CASE(
   expect_fit(read_file(fs::path{session.path("run")} / "run.json"), "run");
 }
 
+TEST_CASE("explain: what a run does differently from another is said in words") {
+  ExplainSession session;
+  const auto simulate_as = [&](const char* policy, const char* folder) {
+    json spec = json::parse(two_layers);
+    spec["policy"] = policy;
+    write_file_atomically(session.path("spec.json"), spec.dump());
+    REQUIRE(session.call(SimulateOptions{.spec = session.path("spec.json"),
+                                         .out = session.path(folder)}) == exit_done);
+    return json::parse(read_file(fs::path{session.path(folder)} / "metrics.json"));
+  };
+  const json here = simulate_as("diagonal", "here");
+  const json there = simulate_as("single_stream", "there");
+  const auto against = [&](const char* other) {
+    const ExplainOptions options{.input = session.path("here"),
+                                 .out = session.path("why"),
+                                 .against = session.path(other),
+                                 .overwrite = true};
+    REQUIRE(session.call(options) == exit_done);
+    return json::parse(read_file(fs::path{session.path("why")} / "explain.json"));
+  };
+  const json explained = against("there");
+  CHECK(session.out.str().find("single_stream on v100\n  takes ") != std::string::npos);
+  const json& difference = explained.at("against");
+  CHECK(difference.at("makespan_ps") == here.at("makespan_ps"));
+  CHECK(difference.at("other_makespan_ps") == there.at("makespan_ps"));
+  CHECK(difference.at("tasks").at("tasks") == here.at("tasks"));
+  CHECK(difference.at("tasks").at("other_before") > 0);
+  CHECK(difference.at("sentences").size() >= 4);
+  static_cast<void>(session.call(SchemaOptions{.which = "explanation"}));
+  CHECK_NOTHROW(read_checked_json(explained.dump(), session.out.str(), "explanation"));
+
+  const json same = against("here").at("against").at("tasks");
+  CHECK(same.at("other_before") == 0);
+  CHECK(same.at("half_later_ps") == 0);
+  for (const json& shift : same.at("shifts")) CHECK(shift.at("later_ps") == 0);
+}
+
 TEST_CASE("explain: a folder whose run.json names another graph is refused by name") {
   ExplainSession session;
   write_file_atomically(session.path("spec.json"), two_layers);

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/search/search_verb.hpp"
 
+#include "real_exec/ranks/thread_ranks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/scenario/simulation.hpp"
+#include "studies/search/scenario_search.hpp"
 #include "studies/spec/spec.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/verb_session.hpp"
 
 #include <doctest/doctest.h>
+
+#include <vector>
 
 using namespace schedlab;
 
@@ -29,7 +33,19 @@ struct SearchSession : testing::VerbSession {
   explicit SearchSession(const char* spec = case_spec) {
     write_file_atomically(folder.path() / "spec.json", spec);
   }
+
+  /// The spec with the plan found as its policy.
+  [[nodiscard]] Simulation simulate_plan(const std::string& spec_with_policy) const {
+    return simulate(parse_spec(spec_with_policy, "spec", folder.path()));
+  }
 };
+
+std::string small_lstm(const std::string& more) {
+  return R"({"workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 4, "batch": 32,
+    "hidden": 256, "granularity": "fine"}, "machine": "h200", )" +
+         more + "}";
+}
+constexpr const char* found_plan = R"("policy": {"name": "plan_file", "path": "best/plan.json"})";
 
 }  // namespace
 
@@ -60,10 +76,12 @@ TEST_CASE("evaluations alone give the same files, on any number of islands; resu
     one.options.jobs = two.options.jobs = jobs;
     REQUIRE(one.call(one.options) == exit_done);
     REQUIRE(two.call(two.options) == exit_done);
-    for (const char* file : {"plan.json", "search.json", "improvements.csv"}) {
+    for (const char* file : {"plan.json", "search.json", "improvements.csv", "search.svg"}) {
       CHECK(read_file((one.folder.path() / "best" / file).string()) ==
             read_file((two.folder.path() / "best" / file).string()));
     }
+    CHECK(read_file((one.folder.path() / "best/search.svg").string()).find("certified bound") !=
+          std::string::npos);
     const auto before = one.printed();
     one.options.resume = one.options.out;
     one.options.out += "_again";
@@ -78,7 +96,7 @@ TEST_CASE("search refuses several cases and no limit; a gap above the limit fail
     "workload": {"kind": "lstm", "pass": "backward", "layers": [2, 3], "steps": 4, "batch": 32, "hidden": 256},
     "machine": "v100", "policy": "cudnn_like"})"};
   CHECK_THROWS_WITH_AS(static_cast<void>(several.call(several.options)),
-                       doctest::Contains("/workload: found several values"),
+                       doctest::Contains("/workload/layers: found several values"),
                        InputError);
   SearchSession session;
   session.options.max_gap = 0;
@@ -88,4 +106,96 @@ TEST_CASE("search refuses several cases and no limit; a gap above the limit fail
   session.options.evaluations = 0;
   CHECK_THROWS_WITH_AS(
       static_cast<void>(session.call(session.options)), doctest::Contains("--seconds"), InputError);
+}
+
+TEST_CASE("launch modes and ways to cut a workload are chosen from") {
+  SearchSession session{
+      small_lstm(R"("launch": ["eager", "graph_launch"], "policy": "heft")").c_str()};
+  REQUIRE(session.call(session.options) == exit_done);
+  const auto found = session.printed();
+  CHECK(found["choices"] == 2);
+  const auto launch = found["launch"].get<std::string>();
+  const Simulation again = session.simulate_plan(
+      small_lstm(R"("launch": ")" + launch + R"(", )" + std::string{found_plan}));
+  CHECK(again.metrics.makespan.count() == found["makespan_ps"]);
+  for (const char* mode : {"eager", "graph_launch"}) {
+    const Simulation alone = session.simulate_plan(
+        small_lstm(R"("launch": ")" + std::string{mode} + R"(", "policy": "heft")"));
+    CHECK(found["makespan_ps"] <= alone.metrics.makespan.count());
+  }
+  SearchSession summed{R"({"workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 4,
+    "batch": 32, "hidden": 256, "accumulation": ["ordered", "batched"]},
+    "machine": "v100", "policy": "heft"})"};
+  REQUIRE(summed.call(summed.options) == exit_done);
+  CHECK(summed.printed()["choices"] == 2);
+}
+
+TEST_CASE("one plan is searched for all ranks, and for several runs") {
+  for (const char* more :
+       {R"("ranks": 2, )", R"("launch": {"name": "graph_launch", "runs": 3}, )"}) {
+    CAPTURE(more);
+    SearchSession session{small_lstm(std::string{more} + R"("policy": "heft")").c_str()};
+    REQUIRE(session.call(session.options) == exit_done);
+    const auto found = session.printed();
+    CHECK(found["makespan_ps"] <= found["policy_makespan_ps"]);
+    CHECK(found["case_gap"] >= 1);
+    const Simulation again = session.simulate_plan(small_lstm(more + std::string{found_plan}));
+    CHECK(again.metrics.makespan.count() == found["makespan_ps"]);
+    CHECK(again.run.findings.empty());
+  }
+  SearchSession pipeline{R"({"workload": {"kind": "gpt_pipeline"}, "machine": "h200",
+    "policy": "pipeline_1f1b"})"};
+  CHECK_THROWS_WITH_AS(static_cast<void>(pipeline.call(pipeline.options)),
+                       doctest::Contains("a pipeline"),
+                       InfeasibleError);
+}
+
+TEST_CASE("on a machine that scatters all plans meet the same draws, which bound them") {
+  const std::string spec = small_lstm(
+      R"("variability": {"samples": 4, "duration_cv": 0.2, "host_call_cv": 0.1, "seed": 3}, "policy": "heft")");
+  for (const char* objective : {"mean", "p90"}) {
+    SearchSession session{spec.c_str()};
+    session.options.samples = 8;
+    session.options.objective = objective;
+    REQUIRE(session.call(session.options) == exit_done);
+    const auto scattered = session.printed()["scattered"];
+    CHECK(scattered["objective"] == objective);
+    CHECK(scattered["makespan_ps"] <= scattered["policy_makespan_ps"]);
+    CHECK(scattered["makespan_ps"] >= scattered["bound_ps"]);
+    CHECK(scattered["bound_ps"] > 0);
+  }
+  SearchSession still{small_lstm(R"("policy": "heft")").c_str()};
+  still.options.samples = 8;
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(still.call(still.options)), doctest::Contains("--samples"), InputError);
+}
+
+TEST_CASE("the mean and the least that nine of ten do not exceed") {
+  std::vector<Duration> times;
+  for (int i = 20; i > 0; --i) times.emplace_back(i);
+  CHECK(objective_of(times, Objective::p90) == Duration{18});
+  CHECK(objective_of(times, Objective::mean) == Duration{10});  // 10.5, rounded down
+}
+
+TEST_CASE("ranks exchange plans: all find the same, alike every time, and no worse than one") {
+  const auto search_on = [](int ranks) {
+    std::vector<FoundSchedule> found(static_cast<std::size_t>(ranks));
+    run_on_threads(ranks, [&](RankLink& link) {
+      const Spec spec = parse_spec(case_spec, "spec");
+      const Grid grid{spec};
+      ScenarioSpace space{spec, grid};
+      found[static_cast<std::size_t>(link.rank())] = search_case(
+          space, "spec", {.limits = {.evaluations = 3000}, .islands = 1, .link = &link});
+    });
+    for (const FoundSchedule& each : found) {
+      CHECK(each.plan == found.front().plan);
+      CHECK(each.makespan == found.front().makespan);
+      CHECK(each.evaluations == found.front().evaluations);
+    }
+    return found.front();
+  };
+  const FoundSchedule two = search_on(2);
+  CHECK(two.plan == search_on(2).plan);
+  CHECK(two.evaluations >= 3000);
+  CHECK(two.makespan < two.begun_at);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "studies/execution/rank_process.hpp"
+#include "studies/base/rank_process.hpp"
 
 #include "real_exec/ranks/mpi_link.hpp"
 #include "sim/base/error.hpp"

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/search/search_choices.hpp"
+
+#include "policies/registry.hpp"
+#include "policies/search.hpp"
+#include "sim/base/error.hpp"
+#include "sim/bounds/ladder.hpp"
+#include "studies/scenario/problem_bounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+constexpr std::uint64_t max_scenarios = 256;
+constexpr LadderOptions thorough{.energetic_work = 4'000'000, .tightening_work = 200'000'000};
+
+/// Keys of a workload that say how its work is cut, not what it is.
+constexpr std::array<std::string_view, 5> ways_to_cut{"/workload/granularity",
+                                                      "/workload/accumulation",
+                                                      "/workload/accumulation_steps",
+                                                      "/workload/partial_buffers",
+                                                      "/workload/split"};
+
+bool may_be_chosen(std::string_view path) {
+  return path.starts_with("/policy") || path.starts_with("/launch") ||
+         std::find(ways_to_cut.begin(), ways_to_cut.end(), path) != ways_to_cut.end();
+}
+
+void expect_one_case(const Grid& grid, const std::string& spec_file) {
+  if (grid.size() > max_scenarios) {
+    throw InputError({.file = spec_file,
+                      .pointer = {},
+                      .found = fmt::format("{} scenarios", grid.size()),
+                      .expected = fmt::format("one case with at most {} of them", max_scenarios),
+                      .hint = "leave out some"});
+  }
+  for (const AxisColumn& axis : grid.axes()) {
+    if (axis.values < 2 || may_be_chosen(axis.path)) continue;
+    throw InputError({.file = spec_file,
+                      .pointer = axis.path,
+                      .found = "several values",
+                      .expected = "one case: several policies, launch modes or ways to cut the "
+                                  "workload (granularity, accumulation, split) may be chosen from",
+                      .hint = "give this axis one value"});
+  }
+}
+
+void expect_searchable(const Scenario& scenario) {
+  if (!scenario.problem->part_to_plan().graph->has_ranks()) return;
+  throw InfeasibleError(
+      "a search plans one device, or the same on all ranks\n  a workload with stages of its own "
+      "(a pipeline) has no search yet: compare the policies pipeline_...");
+}
+
+void expect_scatter(const Scenario& scenario, const Scatter& scatter) {
+  if (scatter.samples == 0 || scenario.sampling) return;
+  throw InputError(
+      {.file = "--samples",
+       .pointer = {},
+       .found = fmt::format("{} samples of a machine that does not scatter", scatter.samples),
+       .expected = "a spec with \"variability\"",
+       .hint = "add it, or leave out --samples"});
+}
+
+using ChoiceKey = std::tuple<Granularity, std::uint64_t, std::uint64_t>;
+using Choices = std::map<ChoiceKey, SearchChoice>;
+
+void add_plan(SearchChoice& choice, const PlanRun& run, Plan plan) {
+  const Duration makespan = run(plan).makespan;
+  choice.plans.push_back({std::move(plan), makespan});
+}
+
+/// Of whatever ranks, runs and draws there are. None holds for all plans where what a task takes
+/// depends on what caches hold.
+void set_bounds(SearchChoice& choice, const Scatter& scatter) {
+  const PreparedProblem& prepared = *choice.scenario.problem;
+  if (prepared.caches != nullptr) return;
+  choice.bounds = prepared.bounds;
+  if (prepared.planned == nullptr) {
+    const BoundedProblem bounded{prepared, choice.scenario.launch.mode};
+    choice.ladder = bound_ladder(bounded.problem(), thorough);
+    set_ladder(choice.bounds, bounded.problem(), choice.ladder);
+  }
+  choice.target =
+      scatter.samples == 0 ? choice.bounds.largest() : scattered_bound(choice.scenario, scatter);
+}
+
+/// It is for one of the choices, by the names of its tasks.
+void add_plan_of_file(const std::string& file, const Scatter& scatter, Choices& choices) {
+  const auto policy = make_policy("plan_file", {{"path", file}});
+  std::optional<InputError> refused;
+  bool added = false;
+  for (auto& [key, choice] : choices) {
+    const Problem problem = choice.scenario.problem->part_to_plan().problem();
+    try {
+      Plan plan = policy->plan(problem);
+      if (plan.task_count() != problem.graph.task_count()) continue;
+      add_plan(choice, scored_as(choice.scenario, scatter), std::move(plan));
+      added = true;
+    } catch (const InputError& error) {
+      refused = error;
+    }
+  }
+  if (added) return;
+  if (refused) throw InputError{*refused};
+  throw InputError({.file = file,
+                    .pointer = {},
+                    .found = "a plan of another number of tasks",
+                    .expected = "a plan for the workload of the spec",
+                    .hint = "search without --resume"});
+}
+
+}  // namespace
+
+std::vector<SearchChoice> search_choices(ScenarioSpace& space,
+                                         const std::string& spec_file,
+                                         const std::string& begin,
+                                         const Scatter& scatter,
+                                         const StopFlag* stop) {
+  expect_one_case(space.grid(), spec_file);
+  Choices found;
+  for (std::uint64_t number = 0; number < space.grid().size(); ++number) {
+    Scenario scenario = space.scenario(number, {}, stop);
+    expect_searchable(scenario);
+    expect_scatter(scenario, scatter);
+    const auto [place, is_new] = found.try_emplace(
+        {scenario.granularity, scenario.part(Part::workload), scenario.part(Part::launch)});
+    SearchChoice& choice = place->second;
+    const Problem planned = scenario.problem->part_to_plan().problem();
+    if (is_new) choice.scenario = scenario;
+    const PlanRun run = scored_as(choice.scenario, scatter);
+    if (is_new) {
+      choice.plans = plans_of_policies(planned, run);
+      set_bounds(choice, scatter);
+    }
+    add_plan(choice, run, scenario.made_policy().plan(planned));
+  }
+  if (!begin.empty()) add_plan_of_file(begin, scatter, found);
+  std::vector<SearchChoice> choices;
+  for (auto& [key, choice] : found) {
+    std::stable_sort(
+        choice.plans.begin(), choice.plans.end(), [](const ScoredPlan& a, const ScoredPlan& b) {
+          return a.makespan < b.makespan;
+        });
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+}  // namespace schedlab
