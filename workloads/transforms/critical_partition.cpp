@@ -200,8 +200,12 @@ bool is_unrolled(const TaskGraph& graph) {
 
 TaskClass class_of(const Operation& operation, bool critical) {
   const TaskClass given = operation.task_class;
-  if (given == TaskClass::update || given == TaskClass::transfer) return given;
-  if (!critical) return TaskClass::weight_gradient;
+  // What a kernel computes stays, as cost models go by it; of what is declared critical but may be
+  // put off nothing else is known.
+  if (given != TaskClass::unclassified && !is_critical(given)) return given;
+  if (!critical) {
+    return is_critical(given) ? TaskClass::unclassified : TaskClass::weight_gradient;
+  }
   if (is_critical(given)) return given;
   const bool product = operation.kind == TaskKind::gemm ||
                        operation.kind == TaskKind::convolution || is_matmul(operation);

@@ -44,7 +44,8 @@ namespace schedlab {
 ///  3. Joined kernels become one, with the bytes between them saved and what both read read once,
 ///     where all but one are point-wise or reductions of one data type; else they are launched one
 ///     after the other.
-///  4. Classes say what is critical. Unless the graph has unrolled layers, the tag `layer` becomes
+///  4. Classes say what is critical; declared weight gradients, updates and transfers keep theirs.
+///  Unless the graph has unrolled layers, the tag `layer` becomes
 ///     the lane of a critical task, of as few lanes as an unlimited device needs: a task continues
 ///     the lane of the task it needs last. critical_first gives two streams to each.
 ///
