@@ -12,6 +12,7 @@ namespace {
 
 using Variant = CriticalFirstOptions::Variant;
 using DrainStreams = CriticalFirstOptions::DrainStreams;
+using QueueOrder = CriticalFirstOptions::QueueOrder;
 
 std::vector<OptionSpec> option_specs() {
   const CriticalFirstOptions defaults;
@@ -38,6 +39,11 @@ std::vector<OptionSpec> option_specs() {
        .default_value = std::string{"all"},
        .doc = "Streams that take tasks which are not critical.",
        .allowed = {"all", "secondary"}},
+      {.name = "queue_order",
+       .default_value = std::string{"in_order"},
+       .doc = "Tasks that are not critical: those first that became ready first, or that have the "
+              "longest path behind them.",
+       .allowed = {"in_order", "by_rank"}},
       {.name = "sleep_us",
        .default_value = to_us(defaults.sleep),
        .doc = "Sleep of the host after each round of queries.",
@@ -67,6 +73,8 @@ CriticalFirstOptions read(const Options& given) {
   options.fill_while_critical = given.flag("fill_while_critical");
   options.drain_streams =
       given.text("drain_streams") == "all" ? DrainStreams::all : DrainStreams::secondary;
+  options.queue_order =
+      given.text("queue_order") == "in_order" ? QueueOrder::in_order : QueueOrder::by_rank;
   options.sleep = from_us(given.number("sleep_us"));
   options.queries_per_level = count_of(given, "queries_per_level");
   options.max_queries = count_of(given, "max_queries");

@@ -14,6 +14,9 @@ struct CriticalFirstOptions {
   /// search.
   enum class Variant : std::uint8_t { interleaved, enqueue_all_first };
   enum class DrainStreams : std::uint8_t { all, secondary };
+  /// Which of the other tasks come first. in_order: those that became ready first. by_rank: those
+  /// with the longest path behind them, so that updates which a next iteration waits for are early.
+  enum class QueueOrder : std::uint8_t { in_order, by_rank };
 
   Variant variant = Variant::interleaved;
   bool priorities = true;         ///< primary streams above the secondary one
@@ -22,6 +25,7 @@ struct CriticalFirstOptions {
   bool fill_while_critical = true;
   /// Which streams take tasks that are not critical.
   DrainStreams drain_streams = DrainStreams::all;
+  QueueOrder queue_order = QueueOrder::in_order;
   Duration sleep = std::chrono::microseconds{20};  ///< after each round of queries; assumed
   /// For `interleaved`: queries per level of the search; 0: every stream once.
   std::uint32_t queries_per_level = 0;
@@ -41,7 +45,9 @@ struct CriticalFirstOptions {
 /// machine. Cost: O(tasks (streams + look_ahead) + edges) and the queries. Ties: lower task id;
 /// streams in the order of their creation, the secondary one last. Source: TurboLSTM, section 3 and
 /// algorithm 1, with the events its listing lacks; queue look-ahead, doubling sleeps and the
-/// treatment of reductions and updates are ours.
+/// treatment of reductions and updates are ours, as are iterations that overlap: critical tasks
+/// that need updates (OverlapIterations) wait until the drain has issued these, and the search goes
+/// on.
 class CriticalFirst final : public Policy {
  public:
   explicit CriticalFirst(CriticalFirstOptions options = {},

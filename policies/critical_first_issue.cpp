@@ -25,7 +25,7 @@ void CriticalFirstRun::issue(TaskId task, StreamId stream) {
     if (lanes_.critical[after] != 0) {
       next_level_.push_back(after);
     } else {
-      queue_.push_back(after);
+      enqueue(after);
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/critical_first_run.hpp"
 
+#include "sim/graph/levels.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,15 +41,27 @@ CriticalFirstRun::CriticalFirstRun(const Problem& problem, const CriticalFirstOp
       writers_left_[tensor] = static_cast<std::uint32_t>(tensors.writers(tensor).size());
     }
   }
+  if (options.queue_order == CriticalFirstOptions::QueueOrder::by_rank) {
+    rank_ = upward_rank(graph_, problem.costs.durations());
+  }
   for (const TaskId task : graph_.tasks()) {
     missing_[task] = static_cast<std::uint32_t>(graph_.predecessors(task).size());
     if (missing_[task] > 0) continue;
     if (lanes_.critical[task] != 0) {
       level_.push_back(task);
     } else {
-      queue_.push_back(task);
+      enqueue(task);
     }
   }
+}
+
+void CriticalFirstRun::enqueue(TaskId task) {
+  const auto place =
+      rank_.empty() ? queue_.end()
+                    : std::upper_bound(queue_.begin(), queue_.end(), task, [&](auto a, auto b) {
+                        return rank_[a] > rank_[b];
+                      });
+  queue_.insert(place, task);
 }
 
 std::optional<OnlineStep> CriticalFirstRun::next(const HostView& view) {
@@ -83,7 +97,7 @@ void CriticalFirstRun::made(std::size_t count) {
 /// Would advance() decide for a query or a sleep?
 bool CriticalFirstRun::asks_next() const {
   return (state_ == State::filling && !queue_.empty() && queries_left_in_round() > 0) ||
-         (state_ == State::draining && !queue_.empty());
+         (state_ == State::draining && !queue_.empty() && next_level_.empty());
 }
 
 /// Of the level that is being filled.
@@ -97,6 +111,7 @@ std::size_t CriticalFirstRun::queries_left_in_round() const {
 std::span<const HostCall> CriticalFirstRun::polls(const HostView& view) {
   const bool polling = state_ == State::filling || state_ == State::draining;
   if (!polling || next_call_ != calls_.size() || queue_.empty()) return {};
+  if (state_ == State::draining && !next_level_.empty()) return {};
   if (asked_.valid() && view.last_query.value_or(false)) return {};
   if (state_ == State::filling) {
     if (cursor_ >= walk_.size()) return {};
@@ -140,7 +155,9 @@ void CriticalFirstRun::advance() {
       }
       break;
     case State::draining:
-      if (queue_.empty()) {
+      if (!next_level_.empty()) {  // of the next iteration: its parameters are there
+        state_ = State::issuing;
+      } else if (queue_.empty()) {
         state_ = State::done;
       } else {
         ask_or_sleep();

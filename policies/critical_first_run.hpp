@@ -47,6 +47,7 @@ class CriticalFirstRun final : public PollingPolicy {
   [[nodiscard]] HostCall sleep_call() const;
   void take_answer(const HostView& view);
   void fill(StreamId stream);
+  void enqueue(TaskId task);
   [[nodiscard]] std::size_t choose(StreamId stream, bool may_block) const;
   [[nodiscard]] bool must_wait(TaskId task, StreamId stream) const;
 
@@ -88,7 +89,8 @@ class CriticalFirstRun final : public PollingPolicy {
   std::vector<TaskId> level_;  // of the search
   std::size_t next_in_level_ = 0;
   std::vector<TaskId> next_level_;
-  std::deque<TaskId> queue_;  // other tasks, all predecessors issued
+  std::deque<TaskId> queue_;         // other tasks, all predecessors issued
+  IdVector<TaskId, Duration> rank_;  // of queue_order by_rank, else empty
 
   std::vector<Lanes> layer_lanes_;  // by layer; first is none(): not reached
   std::vector<StreamId> primaries_;

@@ -16,9 +16,11 @@ void find_critical(const TaskGraph& graph, CriticalLanes& lanes) {
   std::size_t count = 0;
   std::for_each(order.rbegin(), order.rend(), [&](TaskId task) {
     const auto after = graph.successors(task);
+    const bool update = graph.operation(task).task_class == TaskClass::update;
     const bool critical =
-        graph.critical(task) ||
-        std::any_of(after.begin(), after.end(), [&](TaskId s) { return lanes.critical[s] != 0; });
+        graph.critical(task) || (!update && std::any_of(after.begin(), after.end(), [&](TaskId s) {
+          return lanes.critical[s] != 0;
+        }));
     lanes.critical[task] = critical ? 1 : 0;
     count += critical ? 1U : 0U;
   });

@@ -10,8 +10,9 @@ namespace schedlab {
 /// What critical_first knows of a graph before it starts; found from classes, tags and edges, never
 /// from names. Flags are 0 or 1.
 struct CriticalLanes {
-  /// Critical by class, or needed by such a task (a copy of the input, say). Where no task has a
-  /// critical class every task counts as critical.
+  /// Critical by class, or needed by such a task (a copy of the input, say). Updates never are, nor
+  /// what only they need: the next iteration's tasks, which do need them, can wait. Where no task
+  /// has a critical class every task counts as critical.
   IdVector<TaskId, std::uint8_t> critical;
   /// The layer on whose streams a critical task runs: its own or, without one, that of its first
   /// critical neighbour with a layer, else 0.

@@ -2,14 +2,29 @@
 #include "workloads/registry.hpp"
 
 #include "sim/base/spelling.hpp"
+#include "workloads/common_transforms.hpp"
 #include "workloads/workload_entries.hpp"
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace schedlab {
 
-const std::vector<WorkloadInfo>& workloads() {
-  static const std::vector<WorkloadInfo> all{
+namespace {
+
+/// The workload with the options that all have.
+WorkloadInfo with_common_options(WorkloadInfo info) {
+  const auto& common = common_transform_options();
+  info.options.insert(info.options.end(), common.begin(), common.end());
+  info.make = [make = std::move(info.make)](const Options& options) {
+    return with_common_transforms(make(options), options);
+  };
+  return info;
+}
+
+std::vector<WorkloadInfo> all_workloads() {
+  std::vector<WorkloadInfo> all{
       lstm_workload(),                  // lstm
       gru_workload(),                   // gru
       gnmt_workload(),                  // gnmt
@@ -38,6 +53,14 @@ const std::vector<WorkloadInfo>& workloads() {
       layer_file_pipeline_workload(),   // layer_file_pipeline
       file_workload(),                  // file
   };
+  for (WorkloadInfo& info : all) info = with_common_options(std::move(info));
+  return all;
+}
+
+}  // namespace
+
+const std::vector<WorkloadInfo>& workloads() {
+  static const std::vector<WorkloadInfo> all = all_workloads();
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_json.hpp"
 #include "sim/trace/chrome_json.hpp"
+#include "sim/trace/memory_plan.hpp"
 #include "sim/trace/metrics_json.hpp"
 
 #include <array>
@@ -60,6 +61,9 @@ RunFiles write_run_files(const std::filesystem::path& folder,
   write("operations.csv", operations_csv(run.problem, document.trace));
   if (!metrics.memory.empty())
     write("memory.csv", memory_csv(metrics.memory, document.trace.ended));
+  if (const auto memory = memory_plan(run.problem, run.plan, document.trace)) {
+    write("memory_plan.json", memory_plan_json(*memory));
+  }
   write_picture(folder, "timeline", run_timeline(document, metrics), files);
   return files;
 }

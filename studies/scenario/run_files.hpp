@@ -31,7 +31,8 @@ struct WrittenRun {
 
 /// trace.json, metrics.json, plan.json, run.json, timeline.svg (and .png, .pdf where a converter is
 /// found), utilization.csv and operations.csv of one run, memory.csv if its graph has tensors,
-/// written into `folder`, which will become `target`.
+/// memory_plan.json if its plan is one device graph, written into `folder`, which will become
+/// `target`.
 [[nodiscard]] RunFiles write_run_files(const std::filesystem::path& folder,
                                        const std::filesystem::path& target,
                                        const WrittenRun& run,

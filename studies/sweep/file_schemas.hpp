@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/trace/memory_plan.hpp"   // memory_plan_schema()
 #include "sim/trace/metrics_json.hpp"  // metrics_schema()
 
 #include <string>

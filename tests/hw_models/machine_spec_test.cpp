@@ -39,6 +39,8 @@ bool contains(const std::string& text, std::string_view part) {
 TEST_CASE("every machine that the library carries loads under its own name") {
   CHECK(machine_names() == std::vector<std::string>{"a100",
                                                     "a100_40gb",
+                                                    "ascend_310p",
+                                                    "ascend_910a",
                                                     "ascend_910b",
                                                     "h100",
                                                     "h200",

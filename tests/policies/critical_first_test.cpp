@@ -6,6 +6,7 @@
 #include "sim/plan/plan_check.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
+#include "workloads/transforms/overlap_iterations.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,6 +20,7 @@ using namespace std::chrono_literals;
 using testing::Scene;
 using Variant = CriticalFirstOptions::Variant;
 using DrainStreams = CriticalFirstOptions::DrainStreams;
+using QueueOrder = CriticalFirstOptions::QueueOrder;
 
 LstmSpec backward(std::int64_t layers,
                   std::int64_t steps,
@@ -97,6 +99,30 @@ TEST_CASE("without a cap the backward pass takes 2L + 1 streams and 2LT events o
         }
       }
     }
+  }
+}
+
+TEST_CASE("updates are put off beneath the next iteration, whose search goes on after them") {
+  LstmSpec spec = backward(3, 4, Accumulation::ordered);
+  spec.pass = RecurrentPass::training;
+  const TaskGraph graph = OverlapIterations{3}.apply(lstm(spec));
+  for (const auto order : {QueueOrder::in_order, QueueOrder::by_rank}) {
+    for (const Variant variant : {Variant::interleaved, Variant::enqueue_all_first}) {
+      CAPTURE(static_cast<int>(order));
+      CAPTURE(static_cast<int>(variant));
+      const Scene scene{graph, Rng{7}};
+      const Plan plan =
+          CriticalFirst{{.variant = variant, .queue_order = order}}.plan(scene.problem());
+      CHECK(plan.task_count() == graph.task_count());
+      CHECK(check(graph, scene.platform, plan).empty());
+    }
+  }
+  // No update is critical, though the next forward pass needs it.
+  const CriticalLanes lanes = critical_lanes(graph);
+  for (const TaskId task : graph.tasks()) {
+    const TaskClass task_class = graph.operation(task).task_class;
+    if (task_class == TaskClass::update) CHECK(lanes.critical[task] == 0);
+    if (task_class == TaskClass::weight_gradient) CHECK(lanes.critical[task] == 0);
   }
 }
 

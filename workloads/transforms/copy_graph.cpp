@@ -39,7 +39,8 @@ void copy_collectives(const TaskGraph& graph,
 
 void copy_edges_and_tensors(const TaskGraph& graph,
                             const IdVector<TaskId, TaskId>& new_id,
-                            TaskGraphBuilder& builder) {
+                            TaskGraphBuilder& builder,
+                            const IdVector<TensorId, std::uint8_t>* left_out) {
   for (const TaskId task : graph.tasks()) {
     for (const TaskId next : graph.successors(task)) {
       if (new_id[task] != new_id[next]) builder.add_edge(new_id[task], new_id[next]);
@@ -49,6 +50,7 @@ void copy_edges_and_tensors(const TaskGraph& graph,
   std::vector<TaskId> writers;
   std::vector<TaskId> readers;
   for (const TensorId id : tensors.ids()) {
+    if (left_out != nullptr && (*left_out)[id] != 0) continue;
     const TensorId copy = builder.add_tensor({.name = tensors.name(id),
                                               .bytes = tensors.bytes(id),
                                               .accumulate = tensors.accumulate(id),

@@ -4,6 +4,7 @@
 #include "sim/base/ids.hpp"
 #include "sim/graph/task_graph.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +25,11 @@ class OperationSet {
 
 /// Copies edges, tensors, ranks and collectives of `graph` into `builder`, whose tasks are already
 /// there: task t of `graph` has become `new_id[t]`. Several tasks may have become one: edges and
-/// reads inside it are dropped.
+/// reads inside it are dropped. Tensors of `left_out` (1) are not copied; nullptr: none.
 void copy_edges_and_tensors(const TaskGraph& graph,
                             const IdVector<TaskId, TaskId>& new_id,
-                            TaskGraphBuilder& builder);
+                            TaskGraphBuilder& builder,
+                            const IdVector<TensorId, std::uint8_t>* left_out = nullptr);
 
 /// Adds a copy of the task, under the name it has, as `operation`.
 TaskId copy_task(const TaskGraph& graph,

@@ -5,6 +5,7 @@
 #include "workloads/buckets/checkpoints.hpp"
 #include "workloads/models/model_limits.hpp"
 #include "workloads/models/recurrent/recurrent_stack.hpp"
+#include "workloads/models/recurrent/separate_gates.hpp"
 
 #include <fmt/format.h>
 
@@ -266,7 +267,15 @@ std::int64_t parameter_count(const RecurrentSpec& spec) {
 
 TaskGraph recurrent(const RecurrentSpec& spec) {
   check(spec);
-  return Generator{spec}.build();
+  if (!spec.separate_gates) return Generator{spec}.build();
+  const bool lstm = spec.cell == RecurrentCell::lstm;
+  if (!lstm || spec.pass != RecurrentPass::backward || !spec.tensors || !spec.tensor_names ||
+      spec.granularity != Granularity::matmul) {
+    throw InfeasibleError(
+        "separate_gates is for the backward pass of an LSTM at granularity matmul, with tensors; "
+        "set \"pass\": \"backward\", \"granularity\": \"matmul\"");
+  }
+  return detail::separate_gates(Generator{spec}.build(), spec.type);
 }
 
 }  // namespace schedlab

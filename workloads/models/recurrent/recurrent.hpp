@@ -61,10 +61,12 @@ struct RecurrentSpec {
   std::int64_t partial_buffers = 2;     ///< p of `partial`
   BufferOrder buffer_order = BufferOrder::chained;
   std::int64_t input_steps = 1;  ///< as in RecurrentCut
-  bool transfers = true;         ///< of pass training: copy the batch in and the loss out
-  bool pageable = false;         ///< the host's side of these copies is pageable memory
-  bool tensors = true;           ///< false: dependencies only, for studies that need no memory
-  bool tensor_names = true;      ///< 10 bytes a task
+  /// A task for each gradient of `matmul`'s cells (separate_gates.hpp); LSTMs, pass backward.
+  bool separate_gates = false;
+  bool transfers = true;     ///< of pass training: copy the batch in and the loss out
+  bool pageable = false;     ///< the host's side of these copies is pageable memory
+  bool tensors = true;       ///< false: dependencies only, for studies that need no memory
+  bool tensor_names = true;  ///< 10 bytes a task
   RecurrentCell cell = RecurrentCell::lstm;
   Bidirectional bidirectional = Bidirectional::none;
   Optimizer optimizer = Optimizer::sgd;            ///< of pass training
@@ -138,8 +140,9 @@ struct RecurrentSpec {
 /// of the initial states) is persistent.
 ///
 /// Errors  ContractViolation for a size below 1; InfeasibleError if the graph or a tensor would be
-/// too large, for recomputation in another pass than training or with input_steps other than 1, and
-/// for `sqrt` and `optimal` of bidirectional layers, which do not advance by steps.
+/// too large, for recomputation in another pass than training or with input_steps other than 1, for
+/// separate_gates of anything but an LSTM's backward pass at `matmul` with tensors, and for `sqrt`
+/// and `optimal` of bidirectional layers, which do not advance by steps.
 /// Cost    O(layers * steps); about 0.3 s for a million tasks with tensors.
 /// Source  TurboLSTM's partition and task classes; accumulation modes, granularities and borders
 /// are ours; input_steps: Appleyard, Kocisky, Blunsom, arXiv 1604.01946 (their program: 2); GRU:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/models/recurrent/recurrent_entries.hpp"
 
+#include "workloads/common_transforms.hpp"
 #include "workloads/entry_options.hpp"
 #include "workloads/workload_entries.hpp"
 
@@ -41,6 +42,10 @@ std::vector<OptionSpec> recurrent_options() {
       "steps of a layer whose input products (backward, between kernels: those for "
       "the layer below) are one product; 0: all",
       0));
+  options.push_back({.name = "separate_gates",
+                     .default_value = false,
+                     .doc = "of an LSTM's pass backward at granularity matmul: the gradients of "
+                            "cell state and gates are tasks of their own"});
   detail::add_training_options(options, Optimizer::sgd, "of pass training: ");
   options.push_back({.name = "recompute",
                      .default_value = std::string{to_string(Recompute::keep_backward)},
@@ -76,6 +81,7 @@ RecurrentSpec spec_from(const Options& o) {
   spec.partial_buffers = cut.partial_buffers;
   spec.buffer_order = cut.buffer_order;
   spec.input_steps = o.integer("input_steps");
+  spec.separate_gates = o.flag("separate_gates");
   spec.bidirectional =
       detail::name_to(bidirectional_names, o.text("bidirectional"), Bidirectional::none);
   spec.optimizer = detail::optimizer_from(o);
@@ -118,6 +124,9 @@ WorkloadInfo gru_workload() {
 }
 
 std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Options& options) {
+  if (workload != "lstm" && workload != "gru") return std::nullopt;
+  // Nobody computes tasks that are not the generator's.
+  if (options.flag("separate_gates") || changes_tasks(options)) return std::nullopt;
   if (workload == "lstm") return spec_from(options);
   if (workload == "gru") return gru_spec_from(options);
   return std::nullopt;

@@ -6,6 +6,7 @@
 #include "workloads/models/graph_emitter.hpp"
 #include "workloads/models/model_limits.hpp"
 #include "workloads/models/recurrent/model_parts.hpp"
+#include "workloads/transforms/add_backward.hpp"
 
 #include <fmt/format.h>
 
@@ -67,10 +68,15 @@ class Emission {
     x = norm("last_norm", x);
     // Only the last token of each sequence is asked what comes next.
     const std::int64_t words = shape_.vocabulary / spec_.tensor_parallel;  // of this rank
+    const std::int64_t asked = spec_.training ? rows_ : spec_.batch;
     const Value logits = emit("logits",
-                              gemm_kernel(spec_.batch, words, h, spec_.type, false),
+                              gemm_kernel(asked, words, h, spec_.type, false),
                               {x, weights("W_logits", words * h)},
-                              spec_.batch * words);
+                              asked * words);
+    if (spec_.training) {
+      emit("loss", softmax_kernel(rows_, words, DataType::fp32), {logits}, rows_);
+      return std::move(out_).build();
+    }
     emit("next_token",
          row_reduction_kernel(spec_.batch, shape_.vocabulary, spec_.type),
          {logits},
@@ -187,6 +193,7 @@ Value Emission::rotate(std::string_view name, const Value& x, std::int64_t eleme
 
 /// Writes the new tokens' keys or values into the cache; what it returns is the whole cache.
 Value Emission::append(std::string_view name, const Value& cache, const Value& fresh) {
+  if (spec_.training) return fresh;
   const TaskId task = emit_task(name, gather_kernel(rows_ * kv_width_), {fresh});
   out_.writes(task, cache.tensor);
   return {.task = task, .tensor = cache.tensor};
@@ -237,10 +244,17 @@ Value Emission::add_attention(const Value& x) {
   Value k = project("k_projection", "W_k", x, kv_width_, h);
   const Value v = project("v_projection", "W_v", x, kv_width_, h);
   const std::int64_t cached = spec_.batch * keys_ * kv_width_;
-  const Value keys = given("key_cache", cached);
-  const Value values = given("value_cache", cached);
+  const auto cache = [&](std::string_view name) {
+    return spec_.training ? Value{} : given(name, cached);
+  };
+  const Value keys = cache("key_cache");
+  const Value values = cache("value_cache");
   Value result;
-  if (fused()) {
+  if (fused() && spec_.training) {
+    const std::int64_t turned = rows_ * (q_width_ + kv_width_);
+    q = emit("rotary", pointwise_kernel(turned, 1, 3, spec_.type), {q, k}, turned);
+    result = attend(q, q, v);
+  } else if (fused()) {
     const std::int64_t turned = rows_ * (q_width_ + kv_width_);
     q = emit("rotary", pointwise_kernel(turned, 1, 3, spec_.type), {q, k}, turned);
     const TaskId done = emit_task("cache_append", gather_kernel(2 * rows_ * kv_width_), {q, v});
@@ -316,6 +330,10 @@ void check(const TransformerSpec& spec) {
         s.vocabulary,
         ranks));
   }
+  if (spec.training && (ranks != 1 || spec.context != 0 || !spec.tensors)) {
+    throw InfeasibleError(
+        "transformer: a training step has no context and one rank, and needs include_tensors");
+  }
   detail::check_nodes("transformer", s.layers, max_kernels_per_layer + spec.small_operators);
   const auto rows = static_cast<double>(spec.batch) * static_cast<double>(spec.tokens);
   const auto keys = static_cast<double>(spec.context + spec.tokens);
@@ -361,7 +379,9 @@ const std::vector<TransformerModel>& transformer_models() {
 
 TaskGraph transformer_forward(const TransformerSpec& spec) {
   check(spec);
-  return Emission{spec}.run();
+  TaskGraph forward = Emission{spec}.run();
+  if (!spec.training) return forward;
+  return add_backward(forward, [](std::string_view name) { return name.starts_with("W_"); });
 }
 
 std::vector<TensorParallel::Join> transformer_joins() {

@@ -55,6 +55,9 @@ struct TransformerSpec {
   /// feed-forward network's width and the vocabulary are divided; word vectors, norms and residuals
   /// are on each rank; fewer heads of keys and values than ranks are on several.
   std::int64_t tensor_parallel = 1;
+  /// A training step: no cache, logits and loss of all tokens, backward pass and gradient descent
+  /// (add_backward()). Without context and tensor parallelism, with tensors.
+  bool training = false;
 };
 
 /// Operations of such a part whose results have to be joined over the ranks: two sums a layer, and
@@ -64,7 +67,8 @@ struct TransformerSpec {
 /// Embedding, layers, last norm, logits and choice of the next token of each sequence. The cache is
 /// written in place. Attention of several new tokens: unfused over all keys with a mask, as eager
 /// code does, fused over those that a token may see.
-/// Throws InfeasibleError for sizes that cannot be counted or divided. ContractViolation for sizes
+/// Throws InfeasibleError for sizes that cannot be counted or divided, and for training otherwise
+/// than TransformerSpec says. ContractViolation for sizes
 /// below 1.
 [[nodiscard]] TaskGraph transformer_forward(const TransformerSpec& spec);
 

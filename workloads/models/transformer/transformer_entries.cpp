@@ -116,10 +116,16 @@ WorkloadInfo llama_prefill_workload() {
           .summary =
               "the prompts of all sequences through a transformer of LLaMA's form, which "
               "fills the cache of keys and values",
-          .options = transformer_options({size_option("prompt", 512, "tokens of each prompt")}),
+          .options = transformer_options(
+              {size_option("prompt", 512, "tokens of each prompt"),
+               {.name = "pass",
+                .default_value = std::string{"forward"},
+                .doc = "training: without a cache, the loss of all tokens, backward pass, updates",
+                .allowed = {"forward", "training"}}}),
           .make = [](const Options& o) {
             TransformerSpec spec = transformer_from(o);
             spec.tokens = o.integer("prompt");
+            spec.training = o.text("pass") == "training";
             return transformer_forward(spec);
           }};
 }
