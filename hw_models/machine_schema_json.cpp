@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hw_models/attention.hpp"
+#include "hw_models/expert_exchange.hpp"
+#include "hw_models/fitted_collective.hpp"
+#include "hw_models/fitted_json.hpp"
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_spec.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -124,12 +129,34 @@ Json device_properties() {
        {{"type", "array"},
         {"description", "How libraries run matrix kernels, fitted to published measurements."},
         {"items", library_schema()}}}};
+  properties["attention"] = object({{"context", fitted_schema(context_parameters())},
+                                    {"generation", fitted_schema(generation_parameters())}});
+  properties["attention"]["description"] =
+      "How a library runs attention: of sequences of new tokens (context), of one new token each "
+      "(generation).";
   properties["sharing"]["description"] =
       "How kernels share units: exclusive (whole units, start to end), fluid (block by block) or "
       "blocks (placed on single units).";
   properties["runs_on"]["description"] =
       "The class of units that each kind of task occupies; absent: none, it never waits for units.";
   return properties;
+}
+
+void add_fitted_network(Json& network) {
+  const Json protocols{{"type", "array"}, {"items", fitted_schema(protocol_parameters())}};
+  for (const auto& [key, what] : {std::pair{"ring_protocols", "rings"},
+                                  {"pairwise_protocols", "all-to-alls"}}) {
+    network[key] = protocols;
+    network[key]["description"] =
+        fmt::format("A library's protocols for {} inside a node, by rising from_bytes.", what);
+  }
+  network["in_switch"] = fitted_schema(switch_parameters());
+  network["in_switch"]["description"] = "All-reduces that the switch of a node adds up.";
+  for (const auto& [key, what] : {std::pair{"expert_dispatch", "sent to their experts"},
+                                  {"expert_combine", "fetched from their experts and added"}}) {
+    network[key] = fitted_schema(expert_parameters());
+    network[key]["description"] = fmt::format("Tokens {} inside a node.", what);
+  }
 }
 
 Json sample_schema() {
@@ -200,6 +227,7 @@ std::string machine_schema() {
                 {{"type", "string"},
                  {"enum", enum_names<Topology>()},
                  {"description", "How nodes are connected with each other; none: no network."}}}};
+  add_fitted_network(network);
   for (const MachineNumber& field : machine_numbers()) {
     Json& section = field.section == "host"      ? host
                     : field.section == "device"  ? device

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/tiled_gemm.hpp"
 
+#include "hw_models/attention.hpp"
 #include "hw_models/kernel_cost.hpp"
 #include "hw_models/recurrent_step.hpp"
 #include "sim/base/ceil_div.hpp"
@@ -383,7 +384,9 @@ Estimate TiledGemm::estimate(const Operation& operation, const Device& device) c
   KernelSum sum{operation, device, device.stream_gap};
   for (const Kernel& kernel : operation.kernels) {
     refuse_unmodelled(kernel, operation);
-    if (is_host_copy(kernel.kind)) {
+    if (options_.library != LibraryUse::none && attention_is_fitted(kernel, device)) {
+      sum.add(kernel, attention_cost(kernel, device));
+    } else if (is_host_copy(kernel.kind)) {
       sum.add(kernel, host_copy_cost(kernel, device));
     } else if (kernel.grid.blocks != 0) {
       sum.add(kernel, given_grid_cost(kernel, device));
