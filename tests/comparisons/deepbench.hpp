@@ -5,7 +5,7 @@
 #include "sim/graph/row_kernels.hpp"
 #include "sim/machine/kernel_profile.hpp"
 #include "tests/comparisons/reference_data.hpp"
-#include "tests/comparisons/row_split.hpp"
+#include "calibration/row_split.hpp"
 
 #include <algorithm>
 #include <string>
