@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/model_fit.hpp"
-#include "calibration/row_split.hpp"
+#include "calibration/table_fit.hpp"
 #include "hw_models/attention.hpp"
 
 #include <vector>
@@ -14,6 +14,7 @@ struct AttentionRow {
   AttentionShape shape;
   double us = 0;
   RowUse use = RowUse::fit;
+  bool prompt = false;  ///< the whole of a prompt; of one token: fits neither model
 };
 
 /// Parameters of a device from rows of RowUse::fit. Query and key tiles and the layout of the heads
@@ -23,6 +24,14 @@ struct AttentionRow {
                                            const AttentionDevice& device);
 [[nodiscard]] FittedParameters fit_generation(const std::vector<AttentionRow>& rows,
                                               const AttentionDevice& device);
+
+/// Fits both to a table and gives them to the machine. Columns: batch, heads, kv_heads, head_dim,
+/// step, input_length: of a row of more than one new token all of a prompt; else one new token with
+/// `step` in the cache before it, or a prompt of one.
+[[nodiscard]] OperatorFit calibrate_attention(const std::vector<TableRow>& rows,
+                                              DataType type,
+                                              const TableOptions& options,
+                                              MachineSpec& machine);
 
 /// What the parameters say of a row, us.
 [[nodiscard]] double attention_us(const FittedParameters& context,

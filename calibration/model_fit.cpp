@@ -21,7 +21,9 @@ double offset_of(const ParameterInfo& info) {
   return info.minimum > 0 ? 0.0 : 0.05 * (info.start > 0 ? info.start : 1.0);
 }
 
+/// Four digits; what is as good as nothing is 0.
 double rounded(double value) {
+  if (value < 1e-6) return 0.0;
   return std::stod(fmt::format("{:.4g}", value));
 }
 
@@ -55,7 +57,8 @@ class Scale {
     for (std::size_t j = 0; j < free_.size(); ++j) {
       FittedValue& one = parameters.values[free_[j]];
       one.value = inside(free_[j], rounded(one.value));
-      one.low = std::min(one.value, inside(free_[j], rounded(value_of(free_[j], intervals[j].first))));
+      one.low =
+          std::min(one.value, inside(free_[j], rounded(value_of(free_[j], intervals[j].first))));
       one.high =
           std::max(one.value, inside(free_[j], rounded(value_of(free_[j], intervals[j].second))));
     }
@@ -105,8 +108,8 @@ ModelFit fit_model(std::span<const ParameterInfo> infos,
         out[i] = std::log(predict(parameters, i) / measured[i]);
       }
     };
-    RobustFit fit = fit_robustly(
-        residuals, scale.fitted(start), scale.bounds(), residual_scale, iterations);
+    RobustFit fit =
+        fit_robustly(residuals, scale.fitted(start), scale.bounds(), residual_scale, iterations);
     fit = fit_robustly(residuals, fit.values, scale.bounds(), residual_scale, iterations);
     scale.set(fit.values, parameters);
     scale.set_intervals(fit.intervals, parameters);

@@ -282,7 +282,7 @@ std::optional<CollectiveTime> time_in_node(const CollectiveSpec& spec,
             : unlimited_units;
     best = fitted_time(protocols, one, network.device.bandwidth, units);
   }
-  if ((spec.algorithm == automatic || spec.algorithm == in_switch) &&
+  if ((spec.algorithm == automatic || spec.algorithm == in_switch) && costs.switch_reduces &&
       in_switch_applies(costs.in_switch, one)) {
     const CollectiveTime added = in_switch_time(costs.in_switch, one, network.device.bandwidth);
     if (!best || added.total() < best->total()) best = added;
@@ -324,10 +324,11 @@ CollectiveTime collective_time(const CollectiveSpec& spec,
   for (const CollectiveAlgorithm algorithm : {ring, tree, hierarchical, pairwise}) {
     if (spec.algorithm != automatic && spec.algorithm != algorithm) continue;
     if (!applies(algorithm, spec.op, group)) continue;
-    CollectiveTime time = algorithm == ring       ? ring_time(spec, group, costs.efficiency)
-                          : algorithm == tree     ? tree_time(spec, group, costs.efficiency)
-                          : algorithm == pairwise ? pairwise_time(spec, group, costs.efficiency)
-                                                  : hierarchical_time(spec, group, costs.efficiency);
+    CollectiveTime time = algorithm == ring   ? ring_time(spec, group, costs.efficiency)
+                          : algorithm == tree ? tree_time(spec, group, costs.efficiency)
+                          : algorithm == pairwise
+                              ? pairwise_time(spec, group, costs.efficiency)
+                              : hierarchical_time(spec, group, costs.efficiency);
     time.base = costs.base;
     if (!best || time.total() < best->total()) best = time;
   }

@@ -27,9 +27,9 @@ Json number_schema(const ParameterInfo& info) {
 
 }  // namespace
 
-FittedParameters read_fitted(MachineReader& reader,
-                             const std::string& at,
-                             std::span<const ParameterInfo> infos) {
+FittedParameters read_parameters(MachineReader& reader,
+                                 const std::string& at,
+                                 std::span<const ParameterInfo> infos) {
   FittedParameters fitted;
   if (reader.children(at).empty()) return fitted;
   const std::size_t first = reader.sources().size();
@@ -56,17 +56,17 @@ FittedParameters read_fitted(MachineReader& reader,
   return fitted;
 }
 
-std::vector<FittedParameters> read_fitted_list(MachineReader& reader,
-                                               const std::string& at,
-                                               std::span<const ParameterInfo> infos) {
+std::vector<FittedParameters> read_parameter_list(MachineReader& reader,
+                                                  const std::string& at,
+                                                  std::span<const ParameterInfo> infos) {
   std::vector<FittedParameters> list;
   for (const std::string& index : reader.children(at)) {
-    list.push_back(read_fitted(reader, fmt::format("{}/{}", at, index), infos));
+    list.push_back(read_parameters(reader, fmt::format("{}/{}", at, index), infos));
   }
   return list;
 }
 
-Json fitted_json(const FittedParameters& fitted, std::span<const ParameterInfo> infos) {
+Json parameters_json(const FittedParameters& fitted, std::span<const ParameterInfo> infos) {
   Json json = Json::object();
   for (std::size_t i = 0; i < infos.size(); ++i) {
     const FittedValue& value = fitted.values[i];
@@ -74,16 +74,15 @@ Json fitted_json(const FittedParameters& fitted, std::span<const ParameterInfo> 
     if (infos[i].integer) {
       entry = number(value.value);
     } else {
-      entry = {{"value", number(value.value)},
-               {"low", number(value.low)},
-               {"high", number(value.high)}};
+      entry = {
+          {"value", number(value.value)}, {"low", number(value.low)}, {"high", number(value.high)}};
     }
   }
   json["fitted"] = fitted.source;
   return json;
 }
 
-Json fitted_schema(std::span<const ParameterInfo> infos) {
+Json parameters_schema(std::span<const ParameterInfo> infos) {
   Json properties = Json::object();
   Json required = Json::array();
   for (const ParameterInfo& info : infos) {

@@ -16,15 +16,14 @@ namespace schedlab {
 // "fitted": "..."}, by their list of ParameterInfo; those of a model's form are bare numbers.
 
 /// None if the file has no such object.
-[[nodiscard]] FittedParameters read_fitted(MachineReader& reader,
-                                           const std::string& at,
-                                           std::span<const ParameterInfo> infos);
-[[nodiscard]] std::vector<FittedParameters> read_fitted_list(MachineReader& reader,
-                                                             const std::string& at,
-                                                             std::span<const ParameterInfo> infos);
+[[nodiscard]] FittedParameters read_parameters(MachineReader& reader,
+                                               const std::string& at,
+                                               std::span<const ParameterInfo> infos);
+[[nodiscard]] std::vector<FittedParameters> read_parameter_list(
+    MachineReader& reader, const std::string& at, std::span<const ParameterInfo> infos);
 
-[[nodiscard]] nlohmann::ordered_json fitted_json(const FittedParameters& fitted,
-                                                 std::span<const ParameterInfo> infos);
-[[nodiscard]] nlohmann::ordered_json fitted_schema(std::span<const ParameterInfo> infos);
+[[nodiscard]] nlohmann::ordered_json parameters_json(const FittedParameters& fitted,
+                                                     std::span<const ParameterInfo> infos);
+[[nodiscard]] nlohmann::ordered_json parameters_schema(std::span<const ParameterInfo> infos);
 
 }  // namespace schedlab

@@ -58,8 +58,13 @@ void add_number(const NumberSource& source, Json& root) {
   if (is_written_whole(source.pointer)) return;
   const std::string origin{to_string(source.origin)};
   if (!in_a_list(source.pointer)) {
-    root[Json::json_pointer{source.pointer}] = {{"value", number(source.value)},
-                                                {origin, source.text}};
+    Json& json = root[Json::json_pointer{source.pointer}];
+    json["value"] = number(source.value);
+    if (source.low != source.high) {
+      json["low"] = number(source.low);
+      json["high"] = number(source.high);
+    }
+    json[origin] = source.text;
     return;
   }
   const std::string parent = source.pointer.substr(0, source.pointer.rfind('/'));
@@ -102,10 +107,29 @@ Json weight_gradient_json(const WeightGradientCost& pass) {
           {"operand_moves", pass.operand_moves}};
 }
 
+Json fitted_json(const FittedValue& fitted) {
+  return {
+      {"value", number(fitted.value)}, {"low", number(fitted.low)}, {"high", number(fitted.high)}};
+}
+
 Json library_json(const MatrixLibrary& library) {
   Json json{{"name", library.name}, {"types", Json::array()}, {"tiles", Json::array()}};
   for (const DataType type : library.types) {
     json["types"].push_back(std::string{to_string(type)});
+  }
+  if (library.pipelined) {
+    for (std::size_t i = 0; i < library.tiles.size(); ++i) {
+      const GemmTile& tile = library.tiles[i];
+      json["tiles"].push_back({{"m", tile.m},
+                               {"n", tile.n},
+                               {"efficiency", fitted_json(library.pipelined->efficiencies[i])}});
+    }
+    for (std::size_t i = 0; i < product_parameter_count; ++i) {
+      json["pipelined"][std::string{to_string(static_cast<ProductParameter>(i))}] =
+          fitted_json(library.pipelined->values[i]);
+    }
+    json[library.assumed ? "assumed" : "fitted"] = library.source;
+    return json;
   }
   for (const GemmTile& tile : library.tiles) {
     json["tiles"].push_back({{"m", tile.m}, {"n", tile.n}, {"efficiency", tile.efficiency}});
@@ -132,15 +156,15 @@ void put_fitted(const FittedParameters& fitted,
                 std::span<const ParameterInfo> infos,
                 const char* pointer,
                 Json& root) {
-  if (fitted.known()) root[Json::json_pointer{pointer}] = fitted_json(fitted, infos);
+  if (fitted.known()) root[Json::json_pointer{pointer}] = parameters_json(fitted, infos);
 }
 
 void add_fitted_network(const CollectiveCosts& costs, Json& root) {
   for (const FittedParameters& one : costs.ring_protocols) {
-    root["network"]["ring_protocols"].push_back(fitted_json(one, protocol_parameters()));
+    root["network"]["ring_protocols"].push_back(parameters_json(one, protocol_parameters()));
   }
   for (const FittedParameters& one : costs.pairwise_protocols) {
-    root["network"]["pairwise_protocols"].push_back(fitted_json(one, protocol_parameters()));
+    root["network"]["pairwise_protocols"].push_back(parameters_json(one, protocol_parameters()));
   }
   put_fitted(costs.in_switch, switch_parameters(), "/network/in_switch", root);
   put_fitted(costs.dispatch, expert_parameters(), "/network/expert_dispatch", root);

@@ -125,18 +125,25 @@ std::vector<MachineNumber> collectives() {
        },
        0.01,
        1},
+      {"network",
+       "switch_reduces",
+       "1: the switch inside a node can add up all-reduces; absent: 0.",
+       [](Platform& p, double v) { p.network.collectives.switch_reduces = v > 0; },
+       0,
+       1,
+       true},
       us("collective_base_us",
          "Part of a collective's time that depends on nothing.",
          [](Platform& p, double v) {
-         forget_protocols(p.network.collectives);
-         p.network.collectives.base = from_us(v);
-       }),
+           forget_protocols(p.network.collectives);
+           p.network.collectives.base = from_us(v);
+         }),
       us("collective_step_in_node_us",
          "Per step between devices of one node, beyond the latency of the links.",
          [](Platform& p, double v) {
-         forget_protocols(p.network.collectives);
-         p.network.collectives.step_in_node = from_us(v);
-       }),
+           forget_protocols(p.network.collectives);
+           p.network.collectives.step_in_node = from_us(v);
+         }),
       us("collective_step_between_nodes_us",
          "Per step between nodes, beyond the latency of links and switches.",
          [](Platform& p, double v) { p.network.collectives.step_between_nodes = from_us(v); }),

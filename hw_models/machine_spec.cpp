@@ -136,12 +136,13 @@ void read_tiles(MachineReader& reader, const std::string& list, std::vector<Gemm
 }
 
 void read_protocols(MachineReader& reader, CollectiveCosts& costs) {
-  costs.ring_protocols = read_fitted_list(reader, "/network/ring_protocols", protocol_parameters());
+  costs.ring_protocols =
+      read_parameter_list(reader, "/network/ring_protocols", protocol_parameters());
   costs.pairwise_protocols =
-      read_fitted_list(reader, "/network/pairwise_protocols", protocol_parameters());
-  costs.in_switch = read_fitted(reader, "/network/in_switch", switch_parameters());
-  costs.dispatch = read_fitted(reader, "/network/expert_dispatch", expert_parameters());
-  costs.combine = read_fitted(reader, "/network/expert_combine", expert_parameters());
+      read_parameter_list(reader, "/network/pairwise_protocols", protocol_parameters());
+  costs.in_switch = read_parameters(reader, "/network/in_switch", switch_parameters());
+  costs.dispatch = read_parameters(reader, "/network/expert_dispatch", expert_parameters());
+  costs.combine = read_parameters(reader, "/network/expert_combine", expert_parameters());
 }
 
 /// Units of the class that runs `kind`, 0 if it is unlimited.
@@ -203,12 +204,11 @@ MachineSpec read_machine(std::string_view text, const std::string& file) {
   read_tiles(reader, "/device/gemm_tiles", device.rates.gemm_tiles);
   read_tiles(reader, "/device/conv_tiles", device.rates.conv_tiles);
   const std::string attention = "/device/attention";
-  device.profile =
-      read_profile(reader,
-                   {.libraries = read_matrix_libraries(reader, device.rates.gemm_tiles),
-                    .context = read_fitted(reader, attention + "/context", context_parameters()),
-                    .generation =
-                        read_fitted(reader, attention + "/generation", generation_parameters())});
+  device.profile = read_profile(
+      reader,
+      {.libraries = read_matrix_libraries(reader, device.rates.gemm_tiles),
+       .context = read_parameters(reader, attention + "/context", context_parameters()),
+       .generation = read_parameters(reader, attention + "/generation", generation_parameters())});
   read_protocols(reader, machine.platform.network.collectives);
   reader.refuse_the_rest();
   machine.sources = std::move(reader.sources());
