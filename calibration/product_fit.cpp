@@ -21,9 +21,10 @@ namespace {
 using Bounds = std::vector<std::pair<double, double>>;
 
 constexpr std::size_t fewest_rows = 200;
-constexpr std::size_t first_rows = 2500;   // that a fit starts with
+constexpr std::size_t first_rows = 2000;   // that a fit starts with
+constexpr std::size_t most_rows = 5000;    // that it ends with: more move no parameter by its interval
 constexpr int first_iterations = 40;
-constexpr int last_iterations = 12;        // on all rows
+constexpr int last_iterations = 8;
 constexpr double loss_scale = 0.04;        // residuals beyond count by size // assumed
 constexpr double least_efficiency = 0.05;
 constexpr double first_efficiency = 0.65;
@@ -146,6 +147,14 @@ void round_all(MatrixLibrary& library) {
     round(library.pipelined->efficiencies[i]);
     library.tiles[i].efficiency = library.pipelined->efficiencies[i].value;
   }
+}
+
+/// At most so many of the rows, evenly from all of the table.
+std::vector<MeasuredProduct> spread(const std::vector<MeasuredProduct>& rows, std::size_t most) {
+  if (rows.size() <= most) return rows;
+  std::vector<MeasuredProduct> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(rows[i * rows.size() / most]);
+  return some;
 }
 
 std::vector<MeasuredProduct> with_use(const std::vector<MeasuredProduct>& products, RowUse use) {
@@ -273,12 +282,9 @@ MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
   for (const auto& [m, n] : tile_sides) {
     library.tiles.push_back({.m = m, .n = n, .efficiency = first_efficiency});
   }
-  std::vector<MeasuredProduct> some;
-  const std::size_t stride = std::max<std::size_t>(1, rows.size() / first_rows);
-  for (std::size_t i = 0; i < rows.size(); i += stride) some.push_back(rows[i]);
-  fit_library(some, type, on, reading, first_iterations, library);
+  fit_library(spread(rows, first_rows), type, on, reading, first_iterations, library);
   drop_unused_tiles(rows, type, on, reading, library);
-  fit_library(rows, type, on, reading, last_iterations, library);
+  fit_library(spread(rows, most_rows), type, on, reading, last_iterations, library);
   round_all(library);
   return library;
 }

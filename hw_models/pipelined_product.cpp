@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace schedlab {
@@ -17,6 +18,7 @@ constexpr double step_bytes = 128;           // of k: one line of shared memory,
 constexpr double resident_area = 128 * 128;  // elements of the results that a unit keeps // assumed
 constexpr double most_residents = 4;         // assumed
 constexpr double weights_in_turn = 6;  // aiconfigurator, collect_gemm.py: outside_loop_count
+constexpr double most_waves = 4;       // with more of them k is not split // assumed
 constexpr double sum_bytes = 4;        // split-k adds in fp32
 constexpr double per_gb_per_s = 1e3;   // bytes per us
 
@@ -47,9 +49,15 @@ double missing_share(double bytes, double use, double cache) {
   return fourth / (1.0 + fourth);
 }
 
+/// std::ceil of a number from 0 to 2^62, without a call: a product has a hundred candidates.
+double whole(double value) {
+  const auto floor = static_cast<double>(static_cast<std::int64_t>(value));
+  return floor < value ? floor + 1.0 : floor;
+}
+
 double waves_of(double tiles, double places, double quantization) {
   const double filled = tiles / places;
-  return quantization * std::ceil(filled) + (1.0 - quantization) * std::max(1.0, filled);
+  return quantization * whole(filled) + (1.0 - quantization) * std::max(1.0, filled);
 }
 
 /// Of one tile and split, before compute, memory and cache are joined.
@@ -74,10 +82,10 @@ Parts parts_of(const PipelinedProducts& library,
                const PipelinedDevice& device) {
   const double quantization = library[P::wave_quantization];
   const double step = step_bytes / device.element_bytes;
-  const double steps = std::ceil(shape.k / split / step);
+  const double steps = whole(shape.k / split / step);
   Parts parts;
   PipelinedTime& time = parts.time;
-  time.tiles = std::ceil(shape.m / tile_m) * std::ceil(shape.n / tile_n) * split * shape.products;
+  time.tiles = whole(shape.m / tile_m) * whole(shape.n / tile_n) * split * shape.products;
   const double waves = waves_of(time.tiles, device.units, quantization);
   const double arithmetic = 2.0 * tile_m * tile_n * steps * step / device.unit_flop;
   const double loaded = (tile_m + tile_n) * steps * step_bytes;
@@ -191,8 +199,12 @@ PipelinedChoice choose_pipelined(const PipelinedProducts& library,
     const auto n = static_cast<double>(tiles[i].n);
     for (const bool turned : {false, true}) {
       if (turned && m == n) break;
+      const double waves = whole(shape.m / (turned ? n : m)) * whole(shape.n / (turned ? m : n)) *
+                           shape.products / device.units;
       for (const int split : pipelined_splits) {
-        if (split > max_split || (split > 1 && shape.k <= split * step)) break;
+        if (split > max_split || (split > 1 && (shape.k <= split * step || waves > most_waves))) {
+          break;
+        }
         const Parts parts = parts_of(library,
                                      turned ? n : m,
                                      turned ? m : n,
