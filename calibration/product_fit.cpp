@@ -21,13 +21,14 @@ namespace {
 using Bounds = std::vector<std::pair<double, double>>;
 
 constexpr std::size_t fewest_rows = 200;
-constexpr std::size_t first_rows = 2500;  // that a fit starts with
+constexpr std::size_t first_rows = 2000;   // that a fit starts with
+constexpr std::size_t most_rows = 5000;    // that it ends with: more move no parameter by its interval
 constexpr int first_iterations = 40;
-constexpr int last_iterations = 12;  // on all rows
-constexpr double loss_scale = 0.04;  // residuals beyond count by size // assumed
+constexpr int last_iterations = 8;
+constexpr double loss_scale = 0.04;        // residuals beyond count by size // assumed
 constexpr double least_efficiency = 0.05;
 constexpr double first_efficiency = 0.65;
-constexpr double chosen_share = 0.003;  // of the rows, below which a tile is left out
+constexpr double chosen_share = 0.003;     // of the rows, below which a tile is left out
 constexpr std::int64_t most_parts = 16;
 
 /// Tiles of public kernels for tensor cores (NVIDIA/cutlass, default tiles of its generators).
@@ -40,8 +41,8 @@ Kernel kernel_of(const MeasuredProduct& product, DataType type) {
 
 std::int64_t units_of(const Device& device) {
   if (device.rates.matrix_units == 0) {
-    throw InfeasibleError(
-        fmt::format("device \"{}\" has no count of the units that products run on", device.name));
+    throw InfeasibleError(fmt::format(
+        "device \"{}\" has no count of the units that products run on", device.name));
   }
   return device.rates.matrix_units;
 }
@@ -148,6 +149,14 @@ void round_all(MatrixLibrary& library) {
   }
 }
 
+/// At most so many of the rows, evenly from all of the table.
+std::vector<MeasuredProduct> spread(const std::vector<MeasuredProduct>& rows, std::size_t most) {
+  if (rows.size() <= most) return rows;
+  std::vector<MeasuredProduct> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(rows[i * rows.size() / most]);
+  return some;
+}
+
 std::vector<MeasuredProduct> with_use(const std::vector<MeasuredProduct>& products, RowUse use) {
   std::vector<MeasuredProduct> found;
   for (const MeasuredProduct& product : products) {
@@ -227,11 +236,8 @@ std::vector<MeasuredProduct> products_of(const std::vector<TableRow>& rows) {
       if (value == 0) table.reject(row.row, column, "0", "a side of at least 1");
       return value;
     };
-    MeasuredProduct product{.m = side("m"),
-                            .n = side("n"),
-                            .k = side("k"),
-                            .us = table.microseconds(row.row),
-                            .use = RowUse::fit};
+    MeasuredProduct product{.m = side("m"), .n = side("n"), .k = side("k"),
+                            .us = table.microseconds(row.row), .use = RowUse::fit};
     product.use = row_use(fmt::format("{}x{}x{}", product.m, product.n, product.k));
     products.push_back(product);
   }
@@ -243,8 +249,10 @@ double product_us(const MatrixLibrary& library,
                   DataType type,
                   const Device& device,
                   OperandReading reading) {
-  return us_of(
-      library, kernel_of(product, type), pipelined_device(device, type, units_of(device)), reading);
+  return us_of(library,
+               kernel_of(product, type),
+               pipelined_device(device, type, units_of(device)),
+               reading);
 }
 
 MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
@@ -253,8 +261,8 @@ MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
                            OperandReading reading) {
   const std::vector<MeasuredProduct> rows = with_use(products, RowUse::fit);
   if (rows.size() < fewest_rows) {
-    throw InfeasibleError(
-        fmt::format("{} products to fit, at least {} are needed", rows.size(), fewest_rows));
+    throw InfeasibleError(fmt::format(
+        "{} products to fit, at least {} are needed", rows.size(), fewest_rows));
   }
   const PipelinedDevice on = pipelined_device(device, type, units_of(device));
   MatrixLibrary library;
@@ -265,12 +273,9 @@ MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
   for (const auto& [m, n] : tile_sides) {
     library.tiles.push_back({.m = m, .n = n, .efficiency = first_efficiency});
   }
-  std::vector<MeasuredProduct> some;
-  const std::size_t stride = std::max<std::size_t>(1, rows.size() / first_rows);
-  for (std::size_t i = 0; i < rows.size(); i += stride) some.push_back(rows[i]);
-  fit_library(some, type, on, reading, first_iterations, library);
+  fit_library(spread(rows, first_rows), type, on, reading, first_iterations, library);
   drop_unused_tiles(rows, type, on, reading, library);
-  fit_library(rows, type, on, reading, last_iterations, library);
+  fit_library(spread(rows, most_rows), type, on, reading, last_iterations, library);
   round_all(library);
   return library;
 }

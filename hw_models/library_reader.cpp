@@ -71,9 +71,8 @@ WeightGradientCost read_weight_gradient(MachineReader& reader, const std::string
 }
 
 FittedValue read_fitted(MachineReader& reader, const std::string& at, const NumberRange& range) {
-  return {.value = reader.bare_number(at + "/value", range),
-          .low = reader.bare_number(at + "/low", range),
-          .high = reader.bare_number(at + "/high", range)};
+  const NumberSource number = reader.number_with_interval(at, range);
+  return {.value = number.value, .low = number.low, .high = number.high};
 }
 
 /// Tiles and parameters of pipelined kernels, where the file has them.

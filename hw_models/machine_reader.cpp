@@ -109,6 +109,16 @@ double MachineReader::bare_number(const std::string& pointer, const NumberRange&
   return sources_.back().value;
 }
 
+NumberSource MachineReader::number_with_interval(const std::string& pointer,
+                                                 const NumberRange& range) {
+  sources_.push_back({.pointer = pointer,
+                      .value = plain_number(pointer + "/value", range),
+                      .text = {},
+                      .low = plain_number(pointer + "/low", range),
+                      .high = plain_number(pointer + "/high", range)});
+  return sources_.back();
+}
+
 double MachineReader::plain_number(const std::string& pointer, const NumberRange& range) {
   const JsonLeaf* leaf = find(pointer);
   if (leaf == nullptr) reject(pointer, "nothing", expected_number(range));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace schedlab {
@@ -16,9 +17,10 @@ using P = ProductParameter;
 constexpr double step_bytes = 128;           // of k: one line of shared memory, as kernels load it
 constexpr double resident_area = 128 * 128;  // elements of the results that a unit keeps // assumed
 constexpr double most_residents = 4;         // assumed
-constexpr double weights_in_turn = 6;        // aiconfigurator, collect_gemm.py: outside_loop_count
-constexpr double sum_bytes = 4;              // split-k adds in fp32
-constexpr double per_gb_per_s = 1e3;         // bytes per us
+constexpr double weights_in_turn = 6;  // aiconfigurator, collect_gemm.py: outside_loop_count
+constexpr double most_waves = 4;       // with more of them k is not split // assumed
+constexpr double sum_bytes = 4;        // split-k adds in fp32
+constexpr double per_gb_per_s = 1e3;   // bytes per us
 
 constexpr std::array<ProductParameterInfo, product_parameter_count> infos{{
     {P::floor_us, 0.05, 50, 2, "shortest time from product to product in a captured graph"},
@@ -32,11 +34,7 @@ constexpr std::array<ProductParameterInfo, product_parameter_count> infos{{
     {P::split_us, 0.01, 100, 2, "second kernel of split-k"},
     {P::split_gb_per_s, 10, 1e6, 2000, "fp32 sums of split-k"},
     {P::epilogue_gb_per_s, 0.5, 1e5, 30, "what one unit writes of its results"},
-    {P::epilogue_overlap,
-     0.001,
-     1,
-     0.3,
-     "share of fill, drain and results behind the next tile's work"},
+    {P::epilogue_overlap, 0.001, 1, 0.3, "share of fill, drain and results behind the next tile's work"},
     {P::wave_quantization, 0.001, 1, 0.5, "1: whole waves; 0: the last wave is divided (stream-k)"},
     {P::overlap, 1, 20, 3, "exponent that joins arithmetic and traffic; large: full overlap"},
     {P::sustained_loss, 0.0001, 1, 0.03, "loss of clock rate per e-fold of a long product"},
@@ -51,9 +49,15 @@ double missing_share(double bytes, double use, double cache) {
   return fourth / (1.0 + fourth);
 }
 
+/// std::ceil of a number from 0 to 2^62, without a call: a product has a hundred candidates.
+double whole(double value) {
+  const auto floor = static_cast<double>(static_cast<std::int64_t>(value));
+  return floor < value ? floor + 1.0 : floor;
+}
+
 double waves_of(double tiles, double places, double quantization) {
   const double filled = tiles / places;
-  return quantization * std::ceil(filled) + (1.0 - quantization) * std::max(1.0, filled);
+  return quantization * whole(filled) + (1.0 - quantization) * std::max(1.0, filled);
 }
 
 /// Of one tile and split, before compute, memory and cache are joined.
@@ -78,10 +82,10 @@ Parts parts_of(const PipelinedProducts& library,
                const PipelinedDevice& device) {
   const double quantization = library[P::wave_quantization];
   const double step = step_bytes / device.element_bytes;
-  const double steps = std::ceil(shape.k / split / step);
+  const double steps = whole(shape.k / split / step);
   Parts parts;
   PipelinedTime& time = parts.time;
-  time.tiles = std::ceil(shape.m / tile_m) * std::ceil(shape.n / tile_n) * split * shape.products;
+  time.tiles = whole(shape.m / tile_m) * whole(shape.n / tile_n) * split * shape.products;
   const double waves = waves_of(time.tiles, device.units, quantization);
   const double arithmetic = 2.0 * tile_m * tile_n * steps * step / device.unit_flop;
   const double loaded = (tile_m + tile_n) * steps * step_bytes;
@@ -195,10 +199,19 @@ PipelinedChoice choose_pipelined(const PipelinedProducts& library,
     const auto n = static_cast<double>(tiles[i].n);
     for (const bool turned : {false, true}) {
       if (turned && m == n) break;
+      const double waves = whole(shape.m / (turned ? n : m)) * whole(shape.n / (turned ? m : n)) *
+                           shape.products / device.units;
       for (const int split : pipelined_splits) {
-        if (split > max_split || (split > 1 && shape.k <= split * step)) break;
-        const Parts parts = parts_of(
-            library, turned ? n : m, turned ? m : n, tiles[i].efficiency, split, shape, device);
+        if (split > max_split || (split > 1 && (shape.k <= split * step || waves > most_waves))) {
+          break;
+        }
+        const Parts parts = parts_of(library,
+                                     turned ? n : m,
+                                     turned ? m : n,
+                                     tiles[i].efficiency,
+                                     split,
+                                     shape,
+                                     device);
         if (parts.least_us() >= best.time.us) continue;
         const PipelinedTime time = joined(library, parts);
         if (time.us < best.time.us) best = {time, i, turned, split};
