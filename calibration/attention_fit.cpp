@@ -76,34 +76,6 @@ std::vector<AttentionRow> those(const std::vector<AttentionRow>& rows, bool one_
   return kept;
 }
 
-std::vector<AttentionRow> attention_rows(const std::vector<TableRow>& rows) {
-  std::vector<AttentionRow> all;
-  for (const auto& [table, row] : rows) {
-    const std::int64_t step = table->whole(row, "step");
-    const std::int64_t length = table->whole(row, "input_length");
-    AttentionRow one{.shape = {.sequences = table->whole(row, "batch"),
-                               .queries = step == 0 ? length : 1,
-                               .keys = length + step,
-                               .heads = table->whole(row, "heads"),
-                               .kv_heads = table->whole(row, "kv_heads"),
-                               .head = table->whole(row, "head_dim")},
-                     .us = table->microseconds(row)};
-    if (!is_valid(one.shape))
-      table->reject(row, "heads", "no attention", "a shape that one can have");
-    one.prompt = step == 0;
-    one.use = row_use(fmt::format("{} {} {} {} {} {} {}",
-                                  one.prompt ? "context" : "generation",
-                                  one.shape.sequences,
-                                  length,
-                                  step,
-                                  one.shape.heads,
-                                  one.shape.kv_heads,
-                                  one.shape.head));
-    all.push_back(one);
-  }
-  return all;
-}
-
 /// Errors on rows of some use that `belongs` takes; nothing added without rows.
 template <class Belongs>
 void add_errors(const std::vector<AttentionRow>& rows,
@@ -164,6 +136,34 @@ void set(std::vector<double>& values, Parameter parameter, double value) {
 }
 
 }  // namespace
+
+std::vector<AttentionRow> attention_rows(const std::vector<TableRow>& rows) {
+  std::vector<AttentionRow> all;
+  for (const auto& [table, row] : rows) {
+    const std::int64_t step = table->whole(row, "step");
+    const std::int64_t length = table->whole(row, "input_length");
+    AttentionRow one{.shape = {.sequences = table->whole(row, "batch"),
+                               .queries = step == 0 ? length : 1,
+                               .keys = length + step,
+                               .heads = table->whole(row, "heads"),
+                               .kv_heads = table->whole(row, "kv_heads"),
+                               .head = table->whole(row, "head_dim")},
+                     .us = table->microseconds(row)};
+    if (!is_valid(one.shape))
+      table->reject(row, "heads", "no attention", "a shape that one can have");
+    one.prompt = step == 0;
+    one.use = row_use(fmt::format("{} {} {} {} {} {} {}",
+                                  one.prompt ? "context" : "generation",
+                                  one.shape.sequences,
+                                  length,
+                                  step,
+                                  one.shape.heads,
+                                  one.shape.kv_heads,
+                                  one.shape.head));
+    all.push_back(one);
+  }
+  return all;
+}
 
 FittedParameters fit_context(const std::vector<AttentionRow>& rows, const AttentionDevice& device) {
   struct Form {

@@ -17,6 +17,9 @@ struct AttentionRow {
   bool prompt = false;  ///< the whole of a prompt; of one token: fits neither model
 };
 
+/// The rows of a table (calibrate_attention).
+[[nodiscard]] std::vector<AttentionRow> attention_rows(const std::vector<TableRow>& rows);
+
 /// Parameters of a device from rows of RowUse::fit. Query and key tiles and the layout of the heads
 /// of a group are those of a small list with which the rows of RowUse::choose err least. Rows of
 /// one new token belong to `generation`, others to `context`; fewer than 40 to fit: not known.

@@ -65,24 +65,6 @@ CollectiveOp op_of(const OperatorTable& table, std::size_t row) {
   return enum_value<CollectiveOp>(word);
 }
 
-std::vector<CollectiveRow> collective_rows(const std::vector<TableRow>& rows) {
-  std::vector<CollectiveRow> all;
-  for (const auto& [table, row] : rows) {
-    const double elements = table->number(row, "message_size");
-    const auto size = static_cast<double>(bytes_per_element(table->type(row)));
-    all.push_back({.collective = {.op = op_of(*table, row),
-                                  .bytes = elements * size,
-                                  .ranks = table->number(row, "gpus")},
-                   .us = table->microseconds(row),
-                   .use = row_use(fmt::format("{} {} {} {}",
-                                              table->text(row, "collective"),
-                                              table->text(row, "data_type"),
-                                              table->text(row, "gpus"),
-                                              table->text(row, "message_size")))});
-  }
-  return all;
-}
-
 struct Protocols {
   std::vector<FittedParameters> rings;
   std::vector<FittedParameters> pairs;
@@ -160,26 +142,6 @@ Bandwidth device_link(const MachineSpec& machine) {
 
 constexpr double ranks_of_node = 8;  // of the published measurements; their tables do not say
 
-std::vector<ExchangeRow> exchange_rows(const std::vector<TableRow>& rows, const std::string& what) {
-  std::vector<ExchangeRow> all;
-  for (const auto& [table, row] : rows) {
-    if (table->whole(row, "node_num") != 1) continue;  // between nodes: another model
-    all.push_back({.exchange = {.tokens = table->number(row, "num_token"),
-                                .hidden = table->number(row, "hidden_size"),
-                                .top_k = table->number(row, "num_topk"),
-                                .experts = table->number(row, "num_experts"),
-                                .ranks = ranks_of_node,
-                                .units = table->number(row, what + "_sms")},
-                   .us = table->number(row, what + "_transmit_us"),
-                   .use = row_use(fmt::format("{}/{}/{}/{}",
-                                              table->text(row, "hidden_size"),
-                                              table->text(row, "num_topk"),
-                                              table->text(row, "num_experts"),
-                                              table->text(row, "num_token")))});
-  }
-  return all;
-}
-
 void report_exchanges(const std::vector<ExchangeRow>& rows,
                       const std::string& what,
                       const FittedParameters& fitted,
@@ -203,6 +165,44 @@ void report_exchanges(const std::vector<ExchangeRow>& rows,
 }
 
 }  // namespace
+
+std::vector<CollectiveRow> collective_rows(const std::vector<TableRow>& rows) {
+  std::vector<CollectiveRow> all;
+  for (const auto& [table, row] : rows) {
+    const double elements = table->number(row, "message_size");
+    const auto size = static_cast<double>(bytes_per_element(table->type(row)));
+    all.push_back({.collective = {.op = op_of(*table, row),
+                                  .bytes = elements * size,
+                                  .ranks = table->number(row, "gpus")},
+                   .us = table->microseconds(row),
+                   .use = row_use(fmt::format("{} {} {} {}",
+                                              table->text(row, "collective"),
+                                              table->text(row, "data_type"),
+                                              table->text(row, "gpus"),
+                                              table->text(row, "message_size")))});
+  }
+  return all;
+}
+
+std::vector<ExchangeRow> exchange_rows(const std::vector<TableRow>& rows, const std::string& what) {
+  std::vector<ExchangeRow> all;
+  for (const auto& [table, row] : rows) {
+    if (table->whole(row, "node_num") != 1) continue;  // between nodes: another model
+    all.push_back({.exchange = {.tokens = table->number(row, "num_token"),
+                                .hidden = table->number(row, "hidden_size"),
+                                .top_k = table->number(row, "num_topk"),
+                                .experts = table->number(row, "num_experts"),
+                                .ranks = ranks_of_node,
+                                .units = table->number(row, what + "_sms")},
+                   .us = table->number(row, what + "_transmit_us"),
+                   .use = row_use(fmt::format("{}/{}/{}/{}",
+                                              table->text(row, "hidden_size"),
+                                              table->text(row, "num_topk"),
+                                              table->text(row, "num_experts"),
+                                              table->text(row, "num_token")))});
+  }
+  return all;
+}
 
 std::vector<FittedParameters> fit_protocols(const std::vector<CollectiveRow>& rows,
                                             bool pairwise,

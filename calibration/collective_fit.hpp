@@ -17,6 +17,9 @@ struct CollectiveRow {
   RowUse use = RowUse::fit;
 };
 
+/// The rows of a table (calibrate_collectives).
+[[nodiscard]] std::vector<CollectiveRow> collective_rows(const std::vector<TableRow>& rows);
+
 /// Three protocols, for small, middle and large sizes, from rows of RowUse::fit; `pairwise`: of
 /// all_to_all, else of the others. The sizes from which the second and third are used are those of
 /// a grid (powers of two) with which the fitted rows err least; their interval is one step of it
@@ -37,6 +40,9 @@ struct ExchangeRow {
   double us = 0;
   RowUse use = RowUse::fit;
 };
+/// The rows of a table (calibrate_exchanges): of its dispatches or combines, by their name there.
+[[nodiscard]] std::vector<ExchangeRow> exchange_rows(const std::vector<TableRow>& rows,
+                                                     const std::string& what);
 /// From rows of RowUse::fit; not known with fewer than 40.
 [[nodiscard]] FittedParameters fit_exchange(const std::vector<ExchangeRow>& rows, Bandwidth link);
 

@@ -29,7 +29,8 @@ CostEvidence cost_evidence(const Device& device) {
   const bool fitted = std::any_of(libraries.begin(), libraries.end(), [](const MatrixLibrary& one) {
     return !one.assumed;
   });
-  return fitted || !device.profile->samples.empty() ? CostEvidence::calibrated
+  const bool attention = device.profile->context.known() || device.profile->generation.known();
+  return fitted || attention || !device.profile->samples.empty() ? CostEvidence::calibrated
                                                     : CostEvidence::data_sheet;
 }
 
