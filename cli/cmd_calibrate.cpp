@@ -5,6 +5,7 @@
 #include "calibration/calibration_text.hpp"
 #include "calibration/device_calibration.hpp"
 #include "calibration/device_report.hpp"
+#include "calibration/table_calibration.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/output_folder.hpp"
@@ -82,6 +83,13 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
   verb->add_option(
           "--products", options.products, "cuda: what multiplies matrices; cublas if left out")
       ->check(CLI::IsMember(enum_names<CudaProducts>()));
+  verb->add_option("--from",
+                   options.from,
+                   "Tables of measured operators (CSV, plain or gzip), instead of a device: the "
+                   "cost models of --machine are fitted to them; a report is written beside FILE")
+      ->check(CLI::ExistingFile);
+  verb->add_option("--machine", options.machine, "With --from: the machine that is calibrated")
+      ->needs("--from");
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,
@@ -97,6 +105,7 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
 }
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
+  if (!options.from.empty()) return run_tables(options, terminal);
   expect_writable(options.out);
   const auto device = device_from(options.device);
   if (!device) {
@@ -122,6 +131,43 @@ int run(const CalibrateOptions& options, const Terminal& terminal) {
   const OpenedBench bench = device->kind->open_bench(device->number, request);
   return bench.device == nullptr ? run(options, *bench.cores, terminal)
                                  : run(options, *bench.device, bench.base, terminal);
+}
+
+int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
+  expect_writable(options.out);
+  if (options.machine.empty()) {
+    throw InputError({.file = "--machine",
+                      .pointer = {},
+                      .found = "nothing",
+                      .expected = "with --from the machine that is calibrated, or its file",
+                      .hint = {}});
+  }
+  std::vector<OperatorTable> tables;
+  for (const std::string& file : options.from) tables.push_back(OperatorTable::read(file));
+  const MachineSpec base = load_machine(options.machine);
+  constexpr std::size_t day = 10;
+  Progress progress{terminal, 0, 0, "stages"};
+  std::size_t stages = 0;
+  const TableCalibration made = calibrate_from_tables(
+      tables,
+      base,
+      {.name = options.name.empty() ? base.name : options.name,
+       .date = now_utc().substr(0, day),
+       .command = fmt::format("schedlab calibrate --from TABLES --machine {}", base.name),
+       .progress = [&](std::string_view) {
+         if (stop_requested(terminal.stop)) throw Interrupted("interrupted; nothing was written");
+         progress.update(++stages);
+       }});
+  progress.finish();
+  write_listed(options.out, write_machine(made.machine));
+  const auto beside = [&](const char* ending) {
+    return std::filesystem::path{options.out}.replace_extension(ending).string();
+  };
+  write_listed(beside("table_report.json"), table_calibration_json(made));
+  write_listed(beside("table_report.md"), table_calibration_markdown(made));
+  terminal.out << (options.json ? table_calibration_json(made)
+                                : table_calibration_text(made, options.out));
+  return exit_done;
 }
 
 int run(const CalibrateOptions& options, CalibrationBench& bench, const Terminal& terminal) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
 class App;
@@ -24,7 +25,9 @@ struct CalibrateOptions {
   std::uint32_t connections = 0;  ///< hardware connections; 0 = CUDA's choice
   std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
   bool quick = false;
-  double seconds = 0;  ///< cpu: that all kernels may take; 0 = what `quick` says
+  double seconds = 0;               ///< cpu: that all kernels may take; 0 = what `quick` says
+  std::vector<std::string> from{};  ///< tables of measured operators, instead of a device
+  std::string machine{};            ///< with tables: the machine that is calibrated
   bool json = false;
 };
 
@@ -32,6 +35,9 @@ struct CalibrateOptions {
 CLI::App* add_to(CLI::App& app, CalibrateOptions& options);
 /// Measures this computer and writes a machine file, all of it or nothing.
 [[nodiscard]] int run(const CalibrateOptions& options, const Terminal& terminal);
+/// Fits the cost models of a machine to tables of measured operators: its machine file, and beside
+/// it FILE.table_report.json and FILE.table_report.md.
+[[nodiscard]] int run_tables(const CalibrateOptions& options, const Terminal& terminal);
 /// The same on another bench.
 [[nodiscard]] int run(const CalibrateOptions& options,
                       CalibrationBench& bench,

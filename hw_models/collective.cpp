@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/collective.hpp"
 
+#include "hw_models/expert_exchange.hpp"
+#include "hw_models/fitted_collective.hpp"
 #include "hw_models/kernel_cost.hpp"
 #include "sim/base/error.hpp"
 
@@ -109,6 +111,19 @@ class Group {
     }
     if (nodes() == 1) loads.add(rank(0, in_node(0) - 1), rank(0, 0), 1.0);
   }
+  /// One flow from each rank to each other; those between two nodes as one over all their NICs.
+  void add_pairs(LinkLoads& loads) const {
+    for (std::uint32_t n = 0; n < nodes(); ++n) {
+      for (std::uint32_t i = 0; i < in_node(n); ++i) {
+        for (std::uint32_t j = 0; j < in_node(n); ++j) {
+          if (i != j) loads.add(rank(n, i), rank(n, j), 1.0);
+        }
+      }
+      for (std::uint32_t m = 0; m < nodes(); ++m) {
+        if (m != n) add_between(loads, n, m, double{1} * in_node(n) * in_node(m));
+      }
+    }
+  }
   /// Chains inside nodes; between nodes two binary trees with half the bytes each, the second with
   /// the nodes in reverse, so that (nearly) nobody is inside both. `up`: also towards the root.
   void add_trees(LinkLoads& loads, bool up) const {
@@ -174,6 +189,18 @@ CollectiveTime tree_time(const CollectiveSpec& spec, const Group& group, double 
           .bytes = round_up_seconds(loads.seconds(bytes, efficiency))};
 }
 
+/// Everybody's part to everybody else, one after another.
+CollectiveTime pairwise_time(const CollectiveSpec& spec, const Group& group, double efficiency) {
+  LinkLoads loads{group.routes()};
+  group.add_pairs(loads);
+  const std::int64_t inside = group.max_in_node() - 1;
+  const std::int64_t across = group.size() - group.max_in_node();
+  const double part = static_cast<double>(spec.bytes.count()) / group.size();
+  return {.algorithm = CollectiveAlgorithm::pairwise,
+          .latency = inside * group.step_in_node() + across * group.ring_step(),
+          .bytes = round_up_seconds(loads.seconds(part, efficiency))};
+}
+
 CollectiveTime hierarchical_time(const CollectiveSpec& spec,
                                  const Group& group,
                                  double efficiency) {
@@ -200,7 +227,11 @@ CollectiveTime hierarchical_time(const CollectiveSpec& spec,
 }
 
 bool applies(CollectiveAlgorithm algorithm, CollectiveOp op, const Group& group) {
+  if (op == CollectiveOp::all_to_all) return algorithm == CollectiveAlgorithm::pairwise;
   switch (algorithm) {
+    case CollectiveAlgorithm::pairwise:
+    case CollectiveAlgorithm::in_switch:
+      return false;
     case CollectiveAlgorithm::tree:
       return op == CollectiveOp::all_reduce || op == CollectiveOp::broadcast;
     case CollectiveAlgorithm::hierarchical:
@@ -227,6 +258,38 @@ void expect_network(std::span<const std::uint32_t> ranks, const Platform& platfo
   }
 }
 
+/// By what a library was fitted to take inside a node; nothing where that is not known, or another
+/// algorithm is asked for.
+std::optional<CollectiveTime> time_in_node(const CollectiveSpec& spec,
+                                           const Group& group,
+                                           const Network& network) {
+  using enum CollectiveAlgorithm;
+  const CollectiveCosts& costs = network.collectives;
+  const bool exchange = spec.op == CollectiveOp::all_to_all;
+  const auto& protocols = exchange ? costs.pairwise_protocols : costs.ring_protocols;
+  const CollectiveAlgorithm usual = exchange ? pairwise : ring;
+  if (group.nodes() > 1 || protocols.empty() || network.device.bandwidth <= Bandwidth{0.0}) {
+    return std::nullopt;
+  }
+  const NodeCollective one{.op = spec.op,
+                           .bytes = static_cast<double>(spec.bytes.count()),
+                           .ranks = static_cast<double>(group.size())};
+  std::optional<CollectiveTime> best;
+  if (spec.algorithm == automatic || spec.algorithm == usual) {
+    const Bandwidth units =
+        costs.combine.known()
+            ? Bandwidth{costs.units * costs.combine[ExpertParameter::unit_gb_per_s] * 1e9}
+            : unlimited_units;
+    best = fitted_time(protocols, one, network.device.bandwidth, units);
+  }
+  if ((spec.algorithm == automatic || spec.algorithm == in_switch) && costs.switch_reduces &&
+      in_switch_applies(costs.in_switch, one)) {
+    const CollectiveTime added = in_switch_time(costs.in_switch, one, network.device.bandwidth);
+    if (!best || added.total() < best->total()) best = added;
+  }
+  return best;
+}
+
 /// Memory traffic of one rank for each byte of the collective.
 double traffic_factor(CollectiveOp op, std::uint32_t ranks) {
   switch (op) {
@@ -238,6 +301,8 @@ double traffic_factor(CollectiveOp op, std::uint32_t ranks) {
       return 2 * fraction(ranks);
     case CollectiveOp::broadcast:
       return 2;
+    case CollectiveOp::all_to_all:
+      return 2 * fraction(ranks);
   }
   return 0;
 }
@@ -251,14 +316,19 @@ CollectiveTime collective_time(const CollectiveSpec& spec,
   expect_network(ranks, platform);
   const Group group{ranks, platform};
   const CollectiveCosts& costs = platform.network.collectives;
+  if (std::optional<CollectiveTime> fitted = time_in_node(spec, group, platform.network)) {
+    return *fitted;
+  }
   std::optional<CollectiveTime> best;
   using enum CollectiveAlgorithm;
-  for (const CollectiveAlgorithm algorithm : {ring, tree, hierarchical}) {
+  for (const CollectiveAlgorithm algorithm : {ring, tree, hierarchical, pairwise}) {
     if (spec.algorithm != automatic && spec.algorithm != algorithm) continue;
     if (!applies(algorithm, spec.op, group)) continue;
     CollectiveTime time = algorithm == ring   ? ring_time(spec, group, costs.efficiency)
                           : algorithm == tree ? tree_time(spec, group, costs.efficiency)
-                                              : hierarchical_time(spec, group, costs.efficiency);
+                          : algorithm == pairwise
+                              ? pairwise_time(spec, group, costs.efficiency)
+                              : hierarchical_time(spec, group, costs.efficiency);
     time.base = costs.base;
     if (!best || time.total() < best->total()) best = time;
   }

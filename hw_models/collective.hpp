@@ -33,6 +33,12 @@ struct CollectiveTime {
 ///   hierarchical  reduce-scatter inside nodes, the operation among equal ranks of all nodes with
 ///                 S/g bytes, all-gather inside nodes (needs equally filled nodes)
 ///
+///   pairwise      all_to_all: n - 1 steps, S/n from each rank to each other
+///   in_switch     all_reduce inside one node, where the machine has its parameters
+///
+/// Inside one node a ring or pairwise exchange is what the library's protocols take, where the
+/// machine has them (hw_models/fitted_collective.hpp); `automatic` is then these, or in_switch.
+///
 /// Between nodes a ring or tree spreads over all NICs of a node, as libraries do with several
 /// channels. The steps' latencies follow NCCL's tuning model (NVIDIA/nccl, src/graph/tuning.cc):
 /// counted along the way of one chunk.

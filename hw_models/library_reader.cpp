@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/library_reader.hpp"
 
+#include "hw_models/pipelined_product.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +30,15 @@ DataType read_type(MachineReader& reader, const std::string& at) {
                   fmt::format("one of {}", fmt::join(names, ", ")));
   }
   return enum_value<DataType>(word);
+}
+
+/// The thread block of the known tile of the same sides, else of one with the same area.
+void set_block(const std::vector<GemmTile>& known, GemmTile& tile) {
+  for (const GemmTile& other : known) {
+    if (other.m * other.n != tile.m * tile.n) continue;
+    tile.block = other.block;
+    if (std::max(other.m, other.n) == std::max(tile.m, tile.n)) return;
+  }
 }
 
 GemmTile read_tile(MachineReader& reader,
@@ -59,23 +70,42 @@ WeightGradientCost read_weight_gradient(MachineReader& reader, const std::string
           .operand_moves = reader.bare_number(at + "/operand_moves", moves)};
 }
 
-MatrixLibrary read_library(MachineReader& reader,
-                           const std::string& at,
-                           const std::vector<GemmTile>& known) {
+FittedValue read_fitted(MachineReader& reader, const std::string& at, const NumberRange& range) {
+  const NumberSource number = reader.number_with_interval(at, range);
+  return {.value = number.value, .low = number.low, .high = number.high};
+}
+
+/// Tiles and parameters of pipelined kernels, where the file has them.
+void read_pipelined(MachineReader& reader,
+                    const std::string& at,
+                    const std::vector<GemmTile>& known,
+                    MatrixLibrary& library) {
+  PipelinedProducts& made = library.pipelined.emplace();
+  for (const ProductParameterInfo& info : product_parameters()) {
+    made.of(info.parameter) = read_fitted(reader,
+                                          fmt::format("{}/pipelined/{}", at, to_string(info.parameter)),
+                                          {info.minimum, info.maximum, false});
+  }
+  for (const std::string& index : reader.children(at + "/tiles")) {
+    const std::string tile = fmt::format("{}/tiles/{}", at, index);
+    made.efficiencies.push_back(read_fitted(reader, tile + "/efficiency", share));
+    library.tiles.push_back({.m = static_cast<std::int64_t>(reader.bare_number(tile + "/m", side)),
+                             .n = static_cast<std::int64_t>(reader.bare_number(tile + "/n", side)),
+                             .efficiency = made.efficiencies.back().value});
+    set_block(known, library.tiles.back());
+  }
+}
+
+void read_single_stage(MachineReader& reader,
+                       const std::string& at,
+                       const std::vector<GemmTile>& known,
+                       MatrixLibrary& library) {
   const auto us = [&](const char* key) {
     return from_us(reader.bare_number(at + key, microseconds));
   };
-  const std::size_t first = reader.sources().size();
-  MatrixLibrary library;
-  library.name = reader.required_text(at + "/name", "the library and its version");
-  for (const std::string& index : reader.children(at + "/types")) {
-    library.types.push_back(read_type(reader, fmt::format("{}/types/{}", at, index)));
-  }
   for (const std::string& index : reader.children(at + "/tiles")) {
     library.tiles.push_back(read_tile(reader, fmt::format("{}/tiles/{}", at, index), known));
   }
-  if (library.types.empty()) reader.reject(at + "/types", "no type", "at least one data type");
-  if (library.tiles.empty()) reader.reject(at + "/tiles", "no tile", "at least one tile");
   library.call = us("/call_us");
   library.split = us("/split_us");
   library.tile_step = from_us(reader.bare_number(at + "/tile_step_ns", nanoseconds) / 1e3);
@@ -92,12 +122,32 @@ MatrixLibrary read_library(MachineReader& reader,
     library.data_gradient = read_pass(reader, at + "/recurrent/data_gradient");
     library.weight_gradient = read_weight_gradient(reader, at + "/recurrent/weight_gradient");
   }
+}
+
+MatrixLibrary read_library(MachineReader& reader,
+                           const std::string& at,
+                           const std::vector<GemmTile>& known) {
+  const std::size_t first = reader.sources().size();
+  MatrixLibrary library;
+  library.name = reader.required_text(at + "/name", "the library and its version");
+  for (const std::string& index : reader.children(at + "/types")) {
+    library.types.push_back(read_type(reader, fmt::format("{}/types/{}", at, index)));
+  }
+  if (library.types.empty()) reader.reject(at + "/types", "no type", "at least one data type");
+  if (reader.children(at + "/pipelined").empty()) {
+    read_single_stage(reader, at, known, library);
+  } else {
+    read_pipelined(reader, at, known, library);
+  }
+  if (library.tiles.empty()) reader.reject(at + "/tiles", "no tile", "at least one tile");
   reader.origin_for(at, first);
   const NumberSource& origin = reader.sources().at(first);
-  if (origin.origin != Origin::source) {
-    reader.reject(at, "numbers without a source", "\"source\": what they were fitted to");
+  if (origin.origin != Origin::source && origin.origin != Origin::fitted &&
+      !(library.pipelined && origin.origin == Origin::assumed)) {
+    reader.reject(at, "numbers without a source", "\"source\" or \"fitted\": to what");
   }
   library.source = origin.text;
+  library.assumed = origin.origin == Origin::assumed;
   return library;
 }
 

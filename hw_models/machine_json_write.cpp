@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hw_models/attention.hpp"
+#include "hw_models/expert_exchange.hpp"
+#include "hw_models/fitted_collective.hpp"
+#include "hw_models/fitted_json.hpp"
 #include "hw_models/json_leaves.hpp"
 #include "hw_models/machine_spec.hpp"
 #include "sim/base/error.hpp"
@@ -8,7 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,12 +41,30 @@ bool in_a_list(const std::string& pointer) {
   return pointer.starts_with("/device/gemm_tiles/") || pointer.starts_with("/device/conv_tiles/");
 }
 
+bool is_written_whole(const std::string& pointer) {
+  constexpr std::array<std::string_view, 7> objects{"/device/matrix_libraries/",
+                                                    "/device/attention/",
+                                                    "/network/ring_protocols/",
+                                                    "/network/pairwise_protocols/",
+                                                    "/network/in_switch/",
+                                                    "/network/expert_dispatch/",
+                                                    "/network/expert_combine/"};
+  return std::any_of(objects.begin(), objects.end(), [&](std::string_view object) {
+    return pointer.starts_with(object);
+  });
+}
+
 void add_number(const NumberSource& source, Json& root) {
-  if (source.pointer.starts_with("/device/matrix_libraries/")) return;  // written as a whole
+  if (is_written_whole(source.pointer)) return;
   const std::string origin{to_string(source.origin)};
   if (!in_a_list(source.pointer)) {
-    root[Json::json_pointer{source.pointer}] = {{"value", number(source.value)},
-                                                {origin, source.text}};
+    Json& json = root[Json::json_pointer{source.pointer}];
+    json["value"] = number(source.value);
+    if (source.low != source.high) {
+      json["low"] = number(source.low);
+      json["high"] = number(source.high);
+    }
+    json[origin] = source.text;
     return;
   }
   const std::string parent = source.pointer.substr(0, source.pointer.rfind('/'));
@@ -83,10 +107,29 @@ Json weight_gradient_json(const WeightGradientCost& pass) {
           {"operand_moves", pass.operand_moves}};
 }
 
+Json fitted_json(const FittedValue& fitted) {
+  return {
+      {"value", number(fitted.value)}, {"low", number(fitted.low)}, {"high", number(fitted.high)}};
+}
+
 Json library_json(const MatrixLibrary& library) {
   Json json{{"name", library.name}, {"types", Json::array()}, {"tiles", Json::array()}};
   for (const DataType type : library.types) {
     json["types"].push_back(std::string{to_string(type)});
+  }
+  if (library.pipelined) {
+    for (std::size_t i = 0; i < library.tiles.size(); ++i) {
+      const GemmTile& tile = library.tiles[i];
+      json["tiles"].push_back({{"m", tile.m},
+                               {"n", tile.n},
+                               {"efficiency", fitted_json(library.pipelined->efficiencies[i])}});
+    }
+    for (std::size_t i = 0; i < product_parameter_count; ++i) {
+      json["pipelined"][std::string{to_string(static_cast<ProductParameter>(i))}] =
+          fitted_json(library.pipelined->values[i]);
+    }
+    json[library.assumed ? "assumed" : "fitted"] = library.source;
+    return json;
   }
   for (const GemmTile& tile : library.tiles) {
     json["tiles"].push_back({{"m", tile.m}, {"n", tile.n}, {"efficiency", tile.efficiency}});
@@ -107,6 +150,25 @@ Json library_json(const MatrixLibrary& library) {
   }
   json["source"] = library.source;
   return json;
+}
+
+void put_fitted(const FittedParameters& fitted,
+                std::span<const ParameterInfo> infos,
+                const char* pointer,
+                Json& root) {
+  if (fitted.known()) root[Json::json_pointer{pointer}] = parameters_json(fitted, infos);
+}
+
+void add_fitted_network(const CollectiveCosts& costs, Json& root) {
+  for (const FittedParameters& one : costs.ring_protocols) {
+    root["network"]["ring_protocols"].push_back(parameters_json(one, protocol_parameters()));
+  }
+  for (const FittedParameters& one : costs.pairwise_protocols) {
+    root["network"]["pairwise_protocols"].push_back(parameters_json(one, protocol_parameters()));
+  }
+  put_fitted(costs.in_switch, switch_parameters(), "/network/in_switch", root);
+  put_fitted(costs.dispatch, expert_parameters(), "/network/expert_dispatch", root);
+  put_fitted(costs.combine, expert_parameters(), "/network/expert_combine", root);
 }
 
 Json sample_json(const KernelSample& sample) {
@@ -187,11 +249,14 @@ std::string write_machine(const MachineSpec& machine) {
   if (!machine.description.empty()) root["description"] = machine.description;
   add_texts(machine, root);
   for (const NumberSource& source : machine.sources) add_number(source, root);
+  add_fitted_network(machine.platform.network.collectives, root);
   const auto& profile = machine.platform.devices[DeviceId{0}].profile;
   if (profile == nullptr) return root.dump(2) + "\n";
   for (const MatrixLibrary& library : profile->libraries) {
     root["device"]["matrix_libraries"].push_back(library_json(library));
   }
+  put_fitted(profile->context, context_parameters(), "/device/attention/context", root);
+  put_fitted(profile->generation, generation_parameters(), "/device/attention/generation", root);
   if (!profile->calibrated()) return root.dump(2) + "\n";
   root["profile"] = profile_json(*profile);
   std::string text = root.dump(2) + "\n";

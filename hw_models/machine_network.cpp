@@ -102,6 +102,13 @@ std::vector<MachineNumber> links() {
   };
 }
 
+/// Numbers that a scenario sets hold in place of a library's fitted protocols.
+void forget_protocols(CollectiveCosts& costs) {
+  costs.ring_protocols.clear();
+  costs.pairwise_protocols.clear();
+  costs.in_switch = {};
+}
+
 std::vector<MachineNumber> collectives() {
   return {
       whole(
@@ -112,15 +119,31 @@ std::vector<MachineNumber> collectives() {
       {"network",
        "collective_efficiency",
        "Share of the links' bandwidth that collectives reach; absent: 1.",
-       [](Platform& p, double v) { p.network.collectives.efficiency = v; },
+       [](Platform& p, double v) {
+         forget_protocols(p.network.collectives);
+         p.network.collectives.efficiency = v;
+       },
        0.01,
        1},
+      {"network",
+       "switch_reduces",
+       "1: the switch inside a node can add up all-reduces; absent: 0.",
+       [](Platform& p, double v) { p.network.collectives.switch_reduces = v > 0; },
+       0,
+       1,
+       true},
       us("collective_base_us",
          "Part of a collective's time that depends on nothing.",
-         [](Platform& p, double v) { p.network.collectives.base = from_us(v); }),
+         [](Platform& p, double v) {
+           forget_protocols(p.network.collectives);
+           p.network.collectives.base = from_us(v);
+         }),
       us("collective_step_in_node_us",
          "Per step between devices of one node, beyond the latency of the links.",
-         [](Platform& p, double v) { p.network.collectives.step_in_node = from_us(v); }),
+         [](Platform& p, double v) {
+           forget_protocols(p.network.collectives);
+           p.network.collectives.step_in_node = from_us(v);
+         }),
       us("collective_step_between_nodes_us",
          "Per step between nodes, beyond the latency of links and switches.",
          [](Platform& p, double v) { p.network.collectives.step_between_nodes = from_us(v); }),

@@ -13,8 +13,11 @@
 namespace schedlab {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Origin>, 3> origins{
-    {{"source", Origin::source}, {"assumed", Origin::assumed}, {"measured", Origin::measured}}};
+constexpr std::array<std::pair<std::string_view, Origin>, 4> origins{
+    {{"source", Origin::source},
+     {"assumed", Origin::assumed},
+     {"measured", Origin::measured},
+     {"fitted", Origin::fitted}}};
 
 std::string shown(const JsonLeaf& leaf) {
   struct Show {
@@ -85,7 +88,7 @@ std::optional<double> MachineReader::number(const std::string& pointer, const Nu
     reject(
         pointer,
         fmt::format("{} without its source", shown(*bare)),
-        R"({"value": NUMBER, "source": "..."} or, instead of the source, "assumed" or "measured")",
+        R"({"value": NUMBER, "source": "..."} or, instead of the source, "assumed", "measured" or "fitted")",
         "every number of a machine says where it comes from");
   }
   if (children(pointer).empty()) return std::nullopt;
@@ -93,6 +96,8 @@ std::optional<double> MachineReader::number(const std::string& pointer, const Nu
   if (value == nullptr) reject(pointer, "no \"value\"", expected_number(range));
   const std::size_t first = sources_.size();
   sources_.push_back({.pointer = pointer, .value = checked(*value, range), .text = {}});
+  if (const JsonLeaf* low = find(pointer + "/low")) sources_[first].low = checked(*low, range);
+  if (const JsonLeaf* high = find(pointer + "/high")) sources_[first].high = checked(*high, range);
   origin_for(pointer, first);
   return sources_[first].value;
 }
@@ -102,6 +107,16 @@ double MachineReader::bare_number(const std::string& pointer, const NumberRange&
   if (leaf == nullptr) reject(pointer, "nothing", expected_number(range));
   sources_.push_back({.pointer = pointer, .value = checked(*leaf, range), .text = {}});
   return sources_.back().value;
+}
+
+NumberSource MachineReader::number_with_interval(const std::string& pointer,
+                                                 const NumberRange& range) {
+  sources_.push_back({.pointer = pointer,
+                      .value = plain_number(pointer + "/value", range),
+                      .text = {},
+                      .low = plain_number(pointer + "/low", range),
+                      .high = plain_number(pointer + "/high", range)});
+  return sources_.back();
 }
 
 double MachineReader::plain_number(const std::string& pointer, const NumberRange& range) {
@@ -128,7 +143,7 @@ void MachineReader::origin_for(const std::string& pointer, std::size_t first) {
   reject(pointer,
          given.empty() ? "a number without its source"
                        : fmt::format("{} together", fmt::join(given, " and ")),
-         R"(one of "source", "assumed" and "measured")",
+         R"(one of "source", "assumed", "measured" and "fitted")",
          "every number of a machine says where it comes from");
 }
 

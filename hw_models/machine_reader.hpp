@@ -26,10 +26,14 @@ class MachineReader {
  public:
   MachineReader(std::vector<JsonLeaf> leaves, std::string file);
 
-  /// {"value": number, "source" | "assumed" | "measured": text}; none if the file has no such key.
+  /// {"value": number, "source" | "assumed" | "measured" | "fitted": text}, optionally with "low"
+  /// and "high"; none if the file has no such key.
   [[nodiscard]] std::optional<double> number(const std::string& pointer, const NumberRange& range);
   /// A bare number inside an object that carries the origin of all its numbers.
   [[nodiscard]] double bare_number(const std::string& pointer, const NumberRange& range);
+  /// {"value", "low", "high"} inside an object that carries the origin of all its numbers.
+  [[nodiscard]] NumberSource number_with_interval(const std::string& pointer,
+                                                  const NumberRange& range);
   /// A number inside a section whose numbers all have one origin; not among sources().
   [[nodiscard]] double plain_number(const std::string& pointer, const NumberRange& range);
   /// Reads the origin in the object at `pointer` for the numbers noted since `first`.

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hw_models/attention.hpp"
+#include "hw_models/expert_exchange.hpp"
+#include "hw_models/fitted_collective.hpp"
+#include "hw_models/fitted_json.hpp"
 #include "hw_models/machine_numbers.hpp"
 #include "hw_models/machine_spec.hpp"
+#include "hw_models/pipelined_product.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -31,7 +37,7 @@ Json bare_number(double minimum, double maximum, bool integer) {
 /// `properties` of an object with numbers, plus exactly one key that says where they come from.
 Json with_origin(Json properties, const std::vector<std::string>& required) {
   Json one_of = Json::array();
-  for (const Origin origin : {Origin::source, Origin::assumed, Origin::measured}) {
+  for (const Origin origin : {Origin::source, Origin::assumed, Origin::measured, Origin::fitted}) {
     const std::string word{to_string(origin)};
     properties[word] = {{"type", "string"}, {"minLength", 1}};
     one_of.push_back({{"required", {word}}});
@@ -42,13 +48,42 @@ Json with_origin(Json properties, const std::vector<std::string>& required) {
 }
 
 Json number(double minimum, double maximum, bool integer) {
-  return with_origin({{"value", bare_number(minimum, maximum, integer)}}, {"value"});
+  const Json value = bare_number(minimum, maximum, integer);
+  return with_origin({{"value", value}, {"low", value}, {"high", value}}, {"value"});
 }
 
 Json rates_by_type() {
   Json properties = Json::object();
   for (const std::string& type : enum_names<DataType>()) properties[type] = number(0, 1e9, false);
   return object(std::move(properties));
+}
+
+/// Tiles and parameters with their intervals.
+Json pipelined_library_schema() {
+  const auto fitted = [](double minimum, double maximum) {
+    const Json value = bare_number(minimum, maximum, false);
+    return object({{"value", value}, {"low", value}, {"high", value}}, {"value", "low", "high"});
+  };
+  const Json text{{"type", "string"}, {"minLength", 1}};
+  const Json tile = object({{"m", bare_number(1, 65536, true)},
+                            {"n", bare_number(1, 65536, true)},
+                            {"efficiency", fitted(0.001, 1)}},
+                           {"m", "n", "efficiency"});
+  Json parameters = Json::object();
+  std::vector<std::string> all;
+  for (const ProductParameterInfo& info : product_parameters()) {
+    all.emplace_back(to_string(info.parameter));
+    parameters[all.back()] = fitted(info.minimum, info.maximum);
+    parameters[all.back()]["description"] = std::string{info.meaning};
+  }
+  Json types{{"type", "array"},
+             {"minItems", 1},
+             {"items", {{"type", "string"}, {"enum", enum_names<DataType>()}}}};
+  return with_origin({{"name", text},
+                      {"types", std::move(types)},
+                      {"tiles", {{"type", "array"}, {"minItems", 1}, {"items", tile}}},
+                      {"pipelined", object(std::move(parameters), all)}},
+                     {"name", "types", "tiles", "pipelined"});
 }
 
 Json library_schema() {
@@ -123,13 +158,35 @@ Json device_properties() {
       {"matrix_libraries",
        {{"type", "array"},
         {"description", "How libraries run matrix kernels, fitted to published measurements."},
-        {"items", library_schema()}}}};
+        {"items", {{"oneOf", {library_schema(), pipelined_library_schema()}}}}}}};
+  properties["attention"] = object({{"context", parameters_schema(context_parameters())},
+                                    {"generation", parameters_schema(generation_parameters())}});
+  properties["attention"]["description"] =
+      "How a library runs attention: of sequences of new tokens (context), of one new token each "
+      "(generation).";
   properties["sharing"]["description"] =
       "How kernels share units: exclusive (whole units, start to end), fluid (block by block) or "
       "blocks (placed on single units).";
   properties["runs_on"]["description"] =
       "The class of units that each kind of task occupies; absent: none, it never waits for units.";
   return properties;
+}
+
+void add_fitted_network(Json& network) {
+  const Json protocols{{"type", "array"}, {"items", parameters_schema(protocol_parameters())}};
+  for (const auto& [key, what] :
+       {std::pair{"ring_protocols", "rings"}, {"pairwise_protocols", "all-to-alls"}}) {
+    network[key] = protocols;
+    network[key]["description"] =
+        fmt::format("A library's protocols for {} inside a node, by rising from_bytes.", what);
+  }
+  network["in_switch"] = parameters_schema(switch_parameters());
+  network["in_switch"]["description"] = "All-reduces that the switch of a node adds up.";
+  for (const auto& [key, what] : {std::pair{"expert_dispatch", "sent to their experts"},
+                                  {"expert_combine", "fetched from their experts and added"}}) {
+    network[key] = parameters_schema(expert_parameters());
+    network[key]["description"] = fmt::format("Tokens {} inside a node.", what);
+  }
 }
 
 Json sample_schema() {
@@ -200,6 +257,7 @@ std::string machine_schema() {
                 {{"type", "string"},
                  {"enum", enum_names<Topology>()},
                  {"description", "How nodes are connected with each other; none: no network."}}}};
+  add_fitted_network(network);
   for (const MachineNumber& field : machine_numbers()) {
     Json& section = field.section == "host"      ? host
                     : field.section == "device"  ? device

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/machine_spec.hpp"
 
+#include "hw_models/attention.hpp"
+#include "hw_models/expert_exchange.hpp"
+#include "hw_models/fitted_collective.hpp"
+#include "hw_models/fitted_json.hpp"
 #include "hw_models/json_leaves.hpp"
 #include "hw_models/library_reader.hpp"
 #include "hw_models/machine_numbers.hpp"
@@ -131,6 +135,16 @@ void read_tiles(MachineReader& reader, const std::string& list, std::vector<Gemm
   }
 }
 
+void read_protocols(MachineReader& reader, CollectiveCosts& costs) {
+  costs.ring_protocols =
+      read_parameter_list(reader, "/network/ring_protocols", protocol_parameters());
+  costs.pairwise_protocols =
+      read_parameter_list(reader, "/network/pairwise_protocols", protocol_parameters());
+  costs.in_switch = read_parameters(reader, "/network/in_switch", switch_parameters());
+  costs.dispatch = read_parameters(reader, "/network/expert_dispatch", expert_parameters());
+  costs.combine = read_parameters(reader, "/network/expert_combine", expert_parameters());
+}
+
 /// Units of the class that runs `kind`, 0 if it is unlimited.
 std::uint32_t units_for(const Device& device, TaskKind kind) {
   const UnitClassId id = device.unit_class_of[static_cast<std::size_t>(kind)];
@@ -189,7 +203,13 @@ MachineSpec read_machine(std::string_view text, const std::string& file) {
   read_rates(reader, "/device/vector_tflop_per_s", device.rates.vector);
   read_tiles(reader, "/device/gemm_tiles", device.rates.gemm_tiles);
   read_tiles(reader, "/device/conv_tiles", device.rates.conv_tiles);
-  device.profile = read_profile(reader, read_matrix_libraries(reader, device.rates.gemm_tiles));
+  const std::string attention = "/device/attention";
+  device.profile = read_profile(
+      reader,
+      {.libraries = read_matrix_libraries(reader, device.rates.gemm_tiles),
+       .context = read_parameters(reader, attention + "/context", context_parameters()),
+       .generation = read_parameters(reader, attention + "/generation", generation_parameters())});
+  read_protocols(reader, machine.platform.network.collectives);
   reader.refuse_the_rest();
   machine.sources = std::move(reader.sources());
   return machine;

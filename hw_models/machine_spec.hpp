@@ -14,10 +14,10 @@
 namespace schedlab {
 
 /// Where a number of a machine comes from; the same words as in the file.
-enum class Origin : std::uint8_t { source, assumed, measured };
+enum class Origin : std::uint8_t { source, assumed, measured, fitted };
 template <>
 struct EnumNames<Origin> {
-  static constexpr auto names = name_list("source", "assumed", "measured");
+  static constexpr auto names = name_list("source", "assumed", "measured", "fitted");
 };
 
 /// One number of a machine and where it comes from.
@@ -25,7 +25,10 @@ struct NumberSource {
   std::string pointer;  ///< JSON pointer in the machine file
   double value = 0;     ///< in the unit of the key
   Origin origin = Origin::assumed;
-  std::string text;  ///< the publication, the reason, or how it was measured
+  std::string text;  ///< the publication, the reason, how it was measured or fitted
+  /// Between which the value lies with 95 %; both 0: not given.
+  double low = 0;
+  double high = 0;
 
   friend bool operator==(const NumberSource&, const NumberSource&) = default;
 };

@@ -109,13 +109,11 @@ DriftReading read_drift(MachineReader& reader, const std::string& at) {
 
 }  // namespace
 
-std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader,
-                                                  std::vector<MatrixLibrary> libraries) {
+std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader, KernelProfile fitted) {
   const std::string root = "/profile";
   const bool calibrated = !reader.children(root).empty();
-  if (!calibrated && libraries.empty()) return nullptr;
-  auto profile = std::make_shared<KernelProfile>();
-  profile->libraries = std::move(libraries);
+  if (!calibrated && fitted.calibrated()) return nullptr;  // nothing was fitted either
+  auto profile = std::make_shared<KernelProfile>(std::move(fitted));
   if (!calibrated) return profile;
   profile->how = reader.required_text(root + "/measured", "how its numbers were measured");
   profile->date = reader.required_text(root + "/date", "the day of the measurement");

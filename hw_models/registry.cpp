@@ -86,12 +86,20 @@ CostModelInfo tiled_gemm() {
                        "What the machine's fitted matrix libraries are used for: products; none; "
                        "or steps of the library's recurrent layer, forward or data gradient, with "
                        "its weight gradients.",
-                   .allowed = {library_names.begin(), library_names.end()}}},
+                   .allowed = {library_names.begin(), library_names.end()}},
+                  {.name = "operands",
+                   .default_value = std::string{to_string(OperandReading::as_measured)},
+                   .doc =
+                       "Where products of the machine's pipelined libraries find their operands: "
+                       "as_measured (one input, six weights in turn), warm (both as left by an "
+                       "equal product) or cold (in the device's memory).",
+                   .allowed = enum_names<OperandReading>()}},
       .make = [](const Options& options) -> std::unique_ptr<CostModel> {
         return std::make_unique<TiledGemm>(GemmOptions{
             .max_split = options.integer("split_k"),
             .layout = static_cast<GemmLayout>(index_of(layout_names, options.text("layout"))),
-            .library = static_cast<LibraryUse>(index_of(library_names, options.text("library")))});
+            .library = static_cast<LibraryUse>(index_of(library_names, options.text("library"))),
+            .operands = enum_value<OperandReading>(options.text("operands"))});
       }};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hw_models/tiled_gemm.hpp"
 
+#include "hw_models/attention.hpp"
 #include "hw_models/kernel_cost.hpp"
 #include "hw_models/recurrent_step.hpp"
 #include "sim/base/ceil_div.hpp"
@@ -170,6 +171,29 @@ TileChoice evaluate(const TiledKernel& common, const GemmTile& tile, std::int64_
         device.stream_gap + device.kernel_floor + bounded_seconds(sums / rate.count());
     if (common.library != nullptr) choice.duration += common.library->split;
   }
+  return choice;
+}
+
+/// The same by a library of pipelined kernels.
+TileChoice pipelined_choice(const TiledKernel& common, const GemmOptions& options) {
+  const MatrixLibrary& library = *common.library;
+  const PipelinedDevice device = pipelined_device(common.device, common.kernel.type, common.spread);
+  const ProductShape shape =
+      product_shape(common.kernel, *library.pipelined, device, options.operands);
+  const PipelinedChoice best =
+      choose_pipelined(*library.pipelined, library.tiles, shape, device, options.max_split);
+  TileChoice choice;
+  choice.tile = library.tiles[best.tile];
+  if (best.turned) std::swap(choice.tile.m, choice.tile.n);
+  choice.split_k = best.split;
+  choice.tiles = static_cast<std::int64_t>(
+      std::min(best.time.tiles, static_cast<double>(std::int64_t{1} << 62)));
+  choice.waves = ceil_div(choice.tiles, common.spread);
+  choice.busy_units = std::min(choice.tiles, common.spread);
+  choice.compute = bounded_seconds(best.time.compute_us * 1e-6);
+  choice.arithmetic = bounded_seconds(best.time.arithmetic_us * 1e-6);
+  choice.memory = bounded_seconds(best.time.memory_us * 1e-6);
+  choice.duration = bounded_seconds(best.time.us * 1e-6);
   return choice;
 }
 
@@ -347,6 +371,7 @@ TileChoice choose_tile(const Kernel& kernel, const Device& device, const GemmOpt
       fmt::format("gemm {} x {} x {} on device \"{}\"", kernel.m, kernel.n, kernel.k, device.name));
   const TiledKernel common{kernel, device, options};
   const MatrixLibrary* const library = common.library;
+  if (library != nullptr && library->pipelined) return pipelined_choice(common, options);
   const std::int64_t max_split =
       library == nullptr ? options.max_split : std::min(options.max_split, library->max_split);
   TileChoice best;
@@ -383,7 +408,9 @@ Estimate TiledGemm::estimate(const Operation& operation, const Device& device) c
   KernelSum sum{operation, device, device.stream_gap};
   for (const Kernel& kernel : operation.kernels) {
     refuse_unmodelled(kernel, operation);
-    if (is_host_copy(kernel.kind)) {
+    if (options_.library != LibraryUse::none && attention_is_fitted(kernel, device)) {
+      sum.add(kernel, attention_cost(kernel, device));
+    } else if (is_host_copy(kernel.kind)) {
       sum.add(kernel, host_copy_cost(kernel, device));
     } else if (kernel.grid.blocks != 0) {
       sum.add(kernel, given_grid_cost(kernel, device));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hw_models/collective.hpp"
+#include "hw_models/pipelined_product.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/machine/matrix_library.hpp"
 
@@ -37,6 +38,7 @@ struct GemmOptions {
   std::int64_t max_split = default_max_split;  ///< at least 1; 1 = no split-k
   GemmLayout layout = GemmLayout::nn;          ///< of all products
   LibraryUse library = LibraryUse::products;
+  OperandReading operands = OperandReading::as_measured;  ///< of pipelined libraries
 };
 
 /// The tile with the shortest duration; at a tie the one on fewer units, then the first listed.
@@ -72,6 +74,8 @@ struct GemmOptions {
 ///             second kernel) leaves it to kernels that share the unit
 ///   a side of up to narrow_side: tiles of 128 x narrow_side at narrow_efficiency, and no others,
 ///             which can make such a product slower than a wider one, as measured
+///
+/// A library of pipelined kernels (MatrixLibrary::pipelined): choose_pipelined instead.
 ///
 /// Shapes   m, n, k >= 1; the device has units and tiles.
 /// Cost     O(tiles listed * log(max_split)).

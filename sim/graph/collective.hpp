@@ -15,19 +15,33 @@ namespace schedlab {
 using CollectiveId = StrongId<struct CollectiveIdTag>;
 
 /// What a collective does with the `bytes` that each rank holds before (reduce_scatter, all_reduce,
-/// broadcast's root) or after (all_gather) it.
-enum class CollectiveOp : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast };
+/// broadcast's root), after (all_gather) or before and after (all_to_all) it.
+enum class CollectiveOp : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  all_to_all,
+};
 template <>
 struct EnumNames<CollectiveOp> {
   static constexpr auto names =
-      name_list("all_reduce", "all_gather", "reduce_scatter", "broadcast");
+      name_list("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all");
 };
 
 /// How the bytes travel (hw_models/collective.hpp); automatic: whatever is fastest.
-enum class CollectiveAlgorithm : std::uint8_t { automatic, ring, tree, hierarchical };
+enum class CollectiveAlgorithm : std::uint8_t {
+  automatic,
+  ring,
+  tree,
+  hierarchical,
+  pairwise,
+  in_switch,
+};
 template <>
 struct EnumNames<CollectiveAlgorithm> {
-  static constexpr auto names = name_list("automatic", "ring", "tree", "hierarchical");
+  static constexpr auto names =
+      name_list("automatic", "ring", "tree", "hierarchical", "pairwise", "in_switch");
 };
 
 struct CollectiveSpec {

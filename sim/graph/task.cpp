@@ -53,6 +53,12 @@ Kernel gemm_kernel(
                 .bytes_written = result};
 }
 
+bool is_valid(const AttentionShape& shape) {
+  return shape.sequences > 0 && shape.queries > 0 && shape.keys >= shape.queries &&
+         shape.kv_heads > 0 && shape.heads > 0 && shape.heads % shape.kv_heads == 0 &&
+         shape.head > 0;
+}
+
 Flops Operation::flops() const {
   Flops sum{};
   for (const Kernel& kernel : kernels) sum += kernel.flops;

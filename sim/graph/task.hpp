@@ -87,6 +87,20 @@ struct KernelGrid {
   friend bool operator==(const KernelGrid&, const KernelGrid&) = default;
 };
 
+/// Causal attention of `queries` new tokens of each sequence to `keys` tokens, themselves included.
+struct AttentionShape {
+  std::int64_t sequences = 0;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t heads = 0;     ///< of queries; 0 = the kernel is no attention, or its shape unknown
+  std::int64_t kv_heads = 0;  ///< of keys and values, divides heads
+  std::int64_t head = 0;      ///< elements of one head
+
+  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+/// All counts above 0, kv_heads divides heads, no more queries than keys.
+[[nodiscard]] bool is_valid(const AttentionShape& shape);
+
 /// One device kernel: its shape and its work.
 struct Kernel {
   TaskKind kind = TaskKind::fixed;
@@ -101,6 +115,7 @@ struct Kernel {
   Bytes bytes_read{};
   Bytes bytes_written{};
   KernelGrid grid{};
+  AttentionShape attention{};  ///< of a kernel that is attention as a whole, whatever its kind
   /// The part of bytes_read that the last-level cache is expected to hold. Never part of a graph
   /// file: it follows from the graph and the device (sim/machine/cache_reuse.hpp).
   Bytes bytes_cached{};

@@ -4,6 +4,7 @@
 #include "sim/base/units.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/machine/drift.hpp"
+#include "sim/machine/fitted_parameters.hpp"
 #include "sim/machine/matrix_library.hpp"
 
 #include <cstdint>
@@ -75,9 +76,15 @@ struct KernelProfile {
   std::vector<DriftReading> drift{};
   /// How libraries run matrix kernels, fitted to measurements that others published.
   std::vector<MatrixLibrary> libraries{};
+  /// How a library runs attention of sequences of new tokens, and of one new token each
+  /// (hw_models/attention.hpp), likewise.
+  FittedParameters context{};
+  FittedParameters generation{};
 
-  /// False where libraries are all there is.
-  [[nodiscard]] bool calibrated() const { return libraries.empty() || !samples.empty(); }
+  /// False where libraries and attention are all there is.
+  [[nodiscard]] bool calibrated() const {
+    return !samples.empty() || (libraries.empty() && !context.known() && !generation.known());
+  }
   /// 1 for a kind that was not measured.
   [[nodiscard]] double co_run_factor(TaskKind kind) const;
   friend bool operator==(const KernelProfile&, const KernelProfile&) = default;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/enum_names.hpp"
+#include "sim/machine/fitted_parameters.hpp"
 #include "sim/machine/platform.hpp"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +43,62 @@ struct WeightGradientCost {
 };
 inline constexpr std::int64_t recurrent_early_steps = 50;
 
+/// What a library's pipelined kernels take, which load the next part of k while they compute; the
+/// names are keys of machine files. hw_models/pipelined_product.hpp has ranges, meanings and the
+/// formula.
+enum class ProductParameter : std::uint8_t {
+  floor_us,
+  tile_us,
+  step_ns,
+  memory_share,
+  memory_latency_us,
+  unit_gb_per_s,
+  cache_gb_per_s,
+  cache_use,
+  split_us,
+  split_gb_per_s,
+  epilogue_gb_per_s,
+  epilogue_overlap,
+  wave_quantization,
+  overlap,
+  sustained_loss,
+  sustained_us,
+};
+template <>
+struct EnumNames<ProductParameter> {
+  static constexpr auto names = name_list("floor_us",
+                                          "tile_us",
+                                          "step_ns",
+                                          "memory_share",
+                                          "memory_latency_us",
+                                          "unit_gb_per_s",
+                                          "cache_gb_per_s",
+                                          "cache_use",
+                                          "split_us",
+                                          "split_gb_per_s",
+                                          "epilogue_gb_per_s",
+                                          "epilogue_overlap",
+                                          "wave_quantization",
+                                          "overlap",
+                                          "sustained_loss",
+                                          "sustained_us");
+};
+inline constexpr std::size_t product_parameter_count = 16;
+
+/// The parameters, and the efficiency of each of a library's tiles.
+struct PipelinedProducts {
+  std::array<FittedValue, product_parameter_count> values{};
+  std::vector<FittedValue> efficiencies{};  ///< by tile; GemmTile::efficiency is their value
+
+  [[nodiscard]] FittedValue& of(ProductParameter parameter) {
+    return values[static_cast<std::size_t>(parameter)];
+  }
+  [[nodiscard]] double operator[](ProductParameter parameter) const {
+    return values[static_cast<std::size_t>(parameter)].value;
+  }
+  friend bool operator==(const PipelinedProducts&, const PipelinedProducts&) = default;
+};
+
 /// How the matrix kernels of one generation of a library run on a device, fitted to measurements.
 /// hw_models/tiled_gemm.hpp has the formula.
 struct MatrixLibrary {
@@ -64,6 +123,11 @@ struct MatrixLibrary {
   RecurrentPassCost data_gradient{};
   WeightGradientCost weight_gradient{};
   bool recurrent = false;  ///< the three passes above are known
+  /// Products by hw_models/pipelined_product.hpp instead: of the above only name, source, types and
+  /// tiles count.
+  std::optional<PipelinedProducts> pipelined{};
+  bool assumed =
+      false;  ///< its numbers are carried over from other devices, not fitted to this one
 
   friend bool operator==(const MatrixLibrary&, const MatrixLibrary&) = default;
 };

@@ -4,6 +4,7 @@
 #include "sim/base/enum_names.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/units.hpp"
+#include "sim/machine/fitted_parameters.hpp"
 
 #include <array>
 #include <cstdint>
@@ -44,6 +45,17 @@ struct CollectiveCosts {
   Duration base{0};          ///< once per collective
   Duration step_in_node{0};  ///< per step between devices of one node
   Duration step_between_nodes{0};
+  /// What a library's protocols were fitted to take inside a node
+  /// (hw_models/fitted_collective.hpp), by rising size from which they are used: those of rings,
+  /// and of all-to-alls; empty: the numbers above hold there, too.
+  std::vector<FittedParameters> ring_protocols{};
+  std::vector<FittedParameters> pairwise_protocols{};
+  bool switch_reduces = false;   ///< the switch of a node can add up
+  FittedParameters in_switch{};  ///< all-reduces that the node's switch adds up
+  /// Tokens sent to experts on other ranks of the node, and their results fetched and added
+  /// (hw_models/expert_exchange.hpp).
+  FittedParameters dispatch{};
+  FittedParameters combine{};
 
   friend bool operator==(const CollectiveCosts&, const CollectiveCosts&) = default;
 };

@@ -66,6 +66,7 @@ Summary Summarizer::summarize(const Problem& problem,
   summary.makespan = trace.makespan();
   summary.bounds = graph_bounds.of_plan(plan);
   collect_facts(problem);
+  summary.cost_evidence = schedlab::cost_evidence(problem.platform.devices[DeviceId{0}]);
   count_calls(problem, plan, summary);
   copy_times(trace);
   const std::span<const std::uint32_t> by_start = start_order_.by_time(starts_);

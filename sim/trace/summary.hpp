@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/machine/cost_evidence.hpp"
 #include "sim/plan/policy.hpp"
 #include "sim/trace/lower_bounds.hpp"
 #include "sim/trace/time_order.hpp"
@@ -18,6 +19,7 @@ namespace schedlab {
 /// otherwise; with several devices (or host threads) they are means over all of them.
 struct Summary {
   Duration makespan{0};
+  CostEvidence cost_evidence = CostEvidence::data_sheet;  ///< of the first device
   /// Compute units in use, time-weighted; on unlimited units the sum of the running tasks' shares,
   /// capped at 1. Copies and host work use none. Where units are shared block by block: the
   /// unit-time of all work over the capacity; units that are held while their blocks wait for

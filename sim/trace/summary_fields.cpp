@@ -11,6 +11,10 @@ Fields<Summary> times_and_shares() {
   return {
       {"makespan_us", &S::makespan, {.doc = "length of the run", .places = everywhere}},
       {"makespan_ps", [](const S& s) { return s.makespan.count(); }, {.doc = "the same, exact"}},
+      {"cost_evidence",
+       &S::cost_evidence,
+       {.doc = "what the machine's kernel times rest on: calibrated (measurements of such devices, "
+               "for at least some kinds of kernels) or data_sheet"}},
       {"bound_us",
        [](const S& s) { return s.bounds.largest(); },
        {.doc = "the largest lower bound for the tasks and the plan of this row; another "

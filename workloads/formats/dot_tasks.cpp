@@ -142,13 +142,15 @@ Duration DotTasks::duration(const DotSetting& setting) const {
 
 /// The notation of the compact text form, kernels separated by semicolons: "gemm fp32 2 8 32 1024
 /// 1280 64" (kind, data type, m, n, k, FLOPs, bytes read, bytes written); "@" and a grid first
-/// where a kernel has its own, "~" before that where a copy is one of pageable memory.
+/// where a kernel has its own, "~" before that where a copy is one of pageable memory, "^" and a shape
+/// behind it where it is attention.
 // NOLINTNEXTLINE(readability-function-size): reads one notation, word by word
 std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
   constexpr std::string_view form =
       "kernels separated by \";\", each of kind, data type, m, n, k, FLOPs, bytes read, bytes "
       "written, after \"@\", blocks, threads, registers, bytes of shared memory and compute share "
-      "where it has a grid of its own";
+      "where it has a grid of its own, after \"^\" sequences, queries, keys, heads, kv_heads and "
+      "elements of a head where it is attention";
   std::vector<Kernel> list;
   std::string_view rest = setting.value;
   const auto skip_blanks = [&rest] {
@@ -190,6 +192,19 @@ std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
       kernel.grid.block.registers = static_cast<std::uint16_t>(whole(max_registers));
       kernel.grid.block.shared_memory = static_cast<std::uint32_t>(whole(max_shared_memory));
       kernel.grid.compute_share = static_cast<float>(number(1));
+      first = next_word();
+    }
+    if (first == "^") {
+      AttentionShape& shape = kernel.attention;
+      for (std::int64_t* const member : {&shape.sequences,
+                                         &shape.queries,
+                                         &shape.keys,
+                                         &shape.heads,
+                                         &shape.kv_heads,
+                                         &shape.head}) {
+        *member = size();
+      }
+      if (!is_valid(shape)) refuse(setting, std::string{form});
       first = next_word();
     }
     kernel.kind = static_cast<TaskKind>(listed(first, enum_names<TaskKind>()));

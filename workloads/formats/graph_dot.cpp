@@ -53,6 +53,7 @@ std::string kernel_list(const Operation& operation) {
     if (!text.empty()) text += "; ";
     detail::append_pageable(text, kernel, "~ ");
     detail::append_grid(text, kernel.grid, "@ {} {} {} {} {} ");
+    detail::append_attention(text, kernel.attention, "^ {} {} {} {} {} {} ");
     detail::append_kernel(text, kernel, "{} {} {} {} {} {} {} {}");
   }
   return text;

@@ -3,7 +3,10 @@
 
 #include "workloads/formats/task_class_words.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace schedlab::detail {
 namespace {
@@ -62,6 +65,8 @@ Kernel JsonOperationReader::read_kernel(JsonValues::Object fields) {
       kernel.bytes_written = Bytes{values_.integer(field.value(), 0, largest)};
     } else if (key == "pageable") {
       kernel.pageable = values_.flag(field.value());
+    } else if (key == "attention") {
+      kernel.attention = read_attention(values_.object(field.value()));
     } else if (!read_grid(key, field.value(), kernel.grid)) {
       place_.refuse_key(key,
                         {"kind",
@@ -77,13 +82,41 @@ Kernel JsonOperationReader::read_kernel(JsonValues::Object fields) {
                          "threads",
                          "registers",
                          "shared_memory_bytes",
-                         "compute_share"});
+                         "compute_share",
+                         "attention"});
     }
   }
   if (!totals_.add_bytes(kernel.bytes_read.count() + kernel.bytes_written.count())) {
     place_.refuse("more bytes than can be counted", "smaller kernels");
   }
   return kernel;
+}
+
+AttentionShape JsonOperationReader::read_attention(JsonValues::Object fields) {
+  AttentionShape shape;
+  const std::pair<std::string_view, std::int64_t*> members[] = {{"sequences", &shape.sequences},
+                                                                {"queries", &shape.queries},
+                                                                {"keys", &shape.keys},
+                                                                {"heads", &shape.heads},
+                                                                {"kv_heads", &shape.kv_heads},
+                                                                {"head", &shape.head}};
+  for (auto field : fields) {
+    const std::string_view key = JsonValues::key_of(field);
+    const auto* const found =
+        std::find_if(std::begin(members), std::end(members), [&](const auto& member) {
+          return member.first == key;
+        });
+    if (found == std::end(members)) {
+      place_.refuse_key(key, {"sequences", "queries", "keys", "heads", "kv_heads", "head"});
+    }
+    *found->second = values_.integer(field.value(), 1, largest);
+  }
+  if (!is_valid(shape)) {
+    place_.refuse("an attention without its shape",
+                  "sequences, queries, keys of at least as many, heads, kv_heads that divide them, "
+                  "and head, all above 0");
+  }
+  return shape;
 }
 
 bool JsonOperationReader::read_grid(std::string_view key,

@@ -22,6 +22,7 @@ class JsonOperationReader {
 
  private:
   Kernel read_kernel(JsonValues::Object fields);
+  AttentionShape read_attention(JsonValues::Object fields);
   /// The grid that a kernel is launched with; false if the key is none of it.
   bool read_grid(std::string_view key, JsonValues::Value value, KernelGrid& grid);
 

@@ -67,6 +67,10 @@ void append_operation(std::string& out, const Operation& operation) {
                         operation.kernels[i].grid,
                         ",\"blocks\":{},\"threads\":{},\"registers\":{},\"shared_memory_bytes\":{},"
                         "\"compute_share\":{}");
+    detail::append_attention(out,
+                             operation.kernels[i].attention,
+                             ",\"attention\":{{\"sequences\":{},\"queries\":{},\"keys\":{},"
+                             "\"heads\":{},\"kv_heads\":{},\"head\":{}}}");
     out += '}';
   }
   out += "]}";

@@ -147,10 +147,25 @@ class Reader {
     return grid;
   }
 
+  AttentionShape read_attention() {
+    (void)scan_.word();
+    const auto size = [&](const char* what) { return scan_.integer(0, largest, what); };
+    AttentionShape shape;
+    shape.sequences = size("sequences");
+    shape.queries = size("queries");
+    shape.keys = size("keys");
+    shape.heads = size("heads");
+    shape.kv_heads = size("kv_heads");
+    shape.head = size("head");
+    if (!is_valid(shape)) scan_.refuse("a shape of attention that none has", "counts above 0");
+    return shape;
+  }
+
   Kernel read_kernel() {
     Kernel kernel;
     if (scan_.peek() == '~') kernel.pageable = !scan_.word().empty();
     if (scan_.peek() == '@') kernel.grid = read_grid();
+    if (scan_.peek() == '^') kernel.attention = read_attention();
     kernel.kind = static_cast<TaskKind>(choice(enum_names<TaskKind>(), "kind of a kernel"));
     kernel.type = static_cast<DataType>(choice(enum_names<DataType>(), "data type"));
     kernel.m = scan_.integer(0, largest, "m");

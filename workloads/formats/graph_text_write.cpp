@@ -38,6 +38,7 @@ void append_operations(std::string& out, const TaskGraph& graph) {
     for (const Kernel& k : operation.kernels) {
       detail::append_pageable(out, k, " ~");
       detail::append_grid(out, k.grid, " @ {} {} {} {} {}");
+      detail::append_attention(out, k.attention, " ^ {} {} {} {} {} {}");
       detail::append_kernel(out, k, " {} {} {} {} {} {} {} {}");
     }
     out += ' ';

@@ -43,4 +43,19 @@ inline void append_grid(std::string& out, const KernelGrid& grid, fmt::string_vi
                  grid.compute_share);
 }
 
+/// The shape of attention, laid out with six places; nothing for all other kernels.
+inline void append_attention(std::string& out,
+                             const AttentionShape& shape,
+                             fmt::string_view layout) {
+  if (shape == AttentionShape{}) return;
+  fmt::format_to(std::back_inserter(out),
+                 fmt::runtime(layout),
+                 shape.sequences,
+                 shape.queries,
+                 shape.keys,
+                 shape.heads,
+                 shape.kv_heads,
+                 shape.head);
+}
+
 }  // namespace schedlab::detail

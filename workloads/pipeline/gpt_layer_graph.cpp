@@ -192,8 +192,17 @@ class GptMaker {
       one.bytes_written = Bytes{written * width * element_};
       return one;
     };
+    Kernel forward = kernel(2, 3, 1);
+    if (spec_.stride == 0) {  // dense
+      forward.attention = {.sequences = spec_.samples,
+                           .queries = spec_.window,
+                           .keys = spec_.window,
+                           .heads = heads(),
+                           .kv_heads = heads(),
+                           .head = head};
+    }
     return {.name = "attention",
-            .forward = {kernel(2, 3, 1)},
+            .forward = {forward},
             .backward_data = {kernel(5, 5, 3)},
             .kept = width + ceil_div(4 * pairs, element_),  // and a sum in fp32 for each
             .outputs = width};

@@ -61,7 +61,7 @@ CollectiveName collective_name(std::int64_t type) {
     case 5:
       return {"broadcast", CollectiveOp::broadcast, true};
     case 6:
-      return {"all_to_all", CollectiveOp::all_gather, false};
+      return {"all_to_all", CollectiveOp::all_to_all, true};
     case 7:
     case 8:
       return {"reduce_scatter", CollectiveOp::reduce_scatter, true};

@@ -235,6 +235,12 @@ Value Emission::attend(const Value& q, const Value& k, const Value& v) {
   kernel.flops = Flops{static_cast<double>(pairs) * seen * (4.0 * static_cast<double>(head_) + 5)};
   kernel.bytes_read = Bytes{out_.bytes(elements + 2 * spec_.batch * keys_ * kv_width_)};
   kernel.bytes_written = Bytes{out_.bytes(elements)};
+  kernel.attention = {.sequences = spec_.batch,
+                      .queries = spec_.tokens,
+                      .keys = keys_,
+                      .heads = heads_,
+                      .kv_heads = kv_heads_,
+                      .head = head_};
   return emit("attention", kernel, {q, k, v}, elements);
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace schedlab::testing {
+namespace schedlab {
 
 /// What a row of published measurements is used for: half of the shapes fit parameters, a quarter
 /// chooses between forms of a model, a quarter is predicted and only reported.
@@ -28,4 +28,4 @@ static_assert(row_use("1760x16x1760") == RowUse::fit);
 static_assert(row_use("gru/2816/32") == RowUse::choose);
 static_assert(row_use("1760x32x1760") == RowUse::report);
 
-}  // namespace schedlab::testing
+}  // namespace schedlab

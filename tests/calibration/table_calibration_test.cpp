@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/table_calibration.hpp"
+
+#include "calibration/product_fit.hpp"
+#include "sim/base/error.hpp"
+#include "sim/machine/kernel_profile.hpp"
+#include "tests/comparisons/reference_data.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+/// The library that made the synthetic table.
+MatrixLibrary known_library() {
+  MatrixLibrary library;
+  library.pipelined.emplace();
+  for (const ProductParameterInfo& info : product_parameters()) {
+    library.pipelined->of(info.parameter).value = info.start;
+  }
+  library.pipelined->of(ProductParameter::floor_us).value = 3.3;
+  library.pipelined->of(ProductParameter::memory_share).value = 0.7;
+  library.tiles = {{.m = 128, .n = 256, .efficiency = 0.8}, {.m = 64, .n = 64, .efficiency = 0.5}};
+  return library;
+}
+
+/// 600 shapes of all sizes with the times of `library`.
+std::string table_of(const MatrixLibrary& library, const Device& device) {
+  std::string text = "kind,type,m,n,k,us\n";
+  for (int i = 0; i < 600; ++i) {
+    const MeasuredProduct product{.m = 1 + (i * i * 7) % 4097,
+                                  .n = 128 * (1 + (i * 11) % 48),
+                                  .k = 64 * (1 + (i * 17) % 64),
+                                  .us = 0,
+                                  .use = RowUse::fit};
+    text += fmt::format("gemm,bf16,{},{},{},{:.4f}\n",
+                        product.m,
+                        product.n,
+                        product.k,
+                        product_us(library, product, DataType::bf16, device));
+  }
+  return text;
+}
+
+double value(const MatrixLibrary& library, ProductParameter parameter) {
+  return (*library.pipelined)[parameter];
+}
+
+}  // namespace
+
+TEST_CASE("a table names its columns; times in ms, other names of types and kinds are understood") {
+  const OperatorTable table = OperatorTable::parse("m,n,k,latency,data_type\n2,3,4,0.5,half\n", "t");
+  CHECK(table.kind(0) == "gemm");
+  CHECK(table.type(0) == DataType::fp16);
+  CHECK(table.microseconds(0) == 500.0);
+  CHECK(OperatorTable::parse("m,n,k,time_us\r\n2,3,4,7\r\n", "t").type(0) == DataType::bf16);
+}
+
+TEST_CASE("what is wrong with a table is said with file, line and column") {
+  const auto problem = [](const char* text) {
+    try {
+      const OperatorTable table = OperatorTable::parse(text, "t.csv");
+      (void)products_of({{&table, 0}});
+    } catch (const InputError& error) {
+      return error.problem().file + ": " + error.problem().pointer;
+    }
+    return std::string{};
+  };
+  CHECK(problem("m,n,k,us\n") == "t.csv: ");
+  CHECK(problem("m,n,k,us\n1,2,3\n") == "t.csv: line 2");
+  CHECK(problem("m,n,k,us\n1,x,3,4\n") == "t.csv: line 2, column n");
+  CHECK(problem("m,n,k,us\n1,0,3,4\n") == "t.csv: line 2, column n");
+  CHECK(problem("m,n,k,us\n1,2,3,-4\n") == "t.csv: line 2, column us");
+  CHECK(problem("m,n,k\n1,2,3\n") == "t.csv: line 2, column us");
+}
+
+TEST_CASE("a kind that no procedure fits is refused") {
+  const std::vector<OperatorTable> tables{OperatorTable::parse("kind,us\nsort,3\n", "t.csv")};
+  CHECK_THROWS_AS((void)calibrate_from_tables(tables, load_machine("h200"), {}), InputError);
+}
+
+TEST_CASE("a calibration from a synthetic table predicts its held-out rows and finds its floor") {
+  const MachineSpec base = load_machine("a100_40gb");
+  const Device& device = base.platform.devices[DeviceId{0}];
+  const std::vector<OperatorTable> tables{
+      OperatorTable::parse(table_of(known_library(), device), "synthetic.csv")};
+  const TableCalibration made = calibrate_from_tables(
+      tables, base, {.name = "made", .date = "2026-11-24", .command = "schedlab calibrate"});
+  REQUIRE(made.fits.size() == 1);
+  const RegionError& all = made.fits[0].report.front();
+  CHECK(all.rows > 100);
+  CHECK(all.median < 0.02);
+  CHECK(all.p90 < 0.08);
+  const auto& profile = made.machine.platform.devices[DeviceId{0}].profile;
+  REQUIRE(profile != nullptr);
+  const MatrixLibrary& library = profile->libraries.back();
+  CHECK(library.types == std::vector<DataType>{DataType::bf16, DataType::fp16, DataType::tf32});
+  CHECK(value(library, ProductParameter::memory_share) == doctest::Approx(0.7).epsilon(0.1));
+  CHECK(value(library, ProductParameter::floor_us) == doctest::Approx(3.3).epsilon(0.3));
+  CHECK(made.machine.name == "made");
+  CHECK(read_machine(write_machine(made.machine), "made").platform.devices[DeviceId{0}].profile !=
+        nullptr);
+}
+
+TEST_CASE("the shipped machines predict held-out products of published tables" *
+          doctest::test_suite("reference")) {
+  struct Goal {
+    const char* machine;
+    double median;
+    double p90;
+  };
+  // Per cent reached on the report part, rounded up (docs/external_comparisons.md).
+  for (const Goal& goal : {Goal{"a100", 0.055, 0.19},
+                           Goal{"h100", 0.05, 0.15},
+                           Goal{"h200", 0.055, 0.15},
+                           Goal{"b200", 0.06, 0.16}}) {
+    const auto file = testing::reference_data(
+        fmt::format("aiconfigurator/{}_gemm_bf16.csv.gz", goal.machine));
+    if (!file) return;
+    const OperatorTable table = OperatorTable::read(*file);
+    std::vector<TableRow> rows;
+    for (std::size_t i = 0; i < table.rows(); ++i) rows.push_back({&table, i});
+    const Device device = load_machine(goal.machine).platform.devices[DeviceId{0}];
+    REQUIRE(device.profile != nullptr);
+    RegionErrors errors;
+    for (const MeasuredProduct& product : products_of(rows)) {
+      if (product.use != RowUse::report) continue;
+      errors.add(product_us(device.profile->libraries.back(), product, DataType::bf16, device),
+                 product.us);
+    }
+    const RegionError error = errors.summary("report");
+    MESSAGE(goal.machine, ": median ", 100 * error.median, " %, 90 % below ", 100 * error.p90, " %");
+    CHECK(error.median < goal.median);
+    CHECK(error.p90 < goal.p90);
+  }
+}
+
+}  // namespace schedlab
