@@ -37,7 +37,6 @@ const Fields<Improvement>& improvement_fields() {
   return fields;
 }
 
-/// search.json. Nothing in it depends on the clock.
 const Fields<FoundSchedule>& found_fields() {
   using F = FoundSchedule;
   static const Fields<F> fields{
@@ -95,6 +94,10 @@ void expect_limit(const SearchVerbOptions& options) {
 
 }  // namespace
 
+std::string search_json(const FoundSchedule& found) {
+  return found_fields().json(found).dump(2) + "\n";
+}
+
 int run(const SearchVerbOptions& options, const Terminal& terminal) {
   expect_limit(options);
   const Spec spec = load_spec(options.spec, &terminal.err);
@@ -119,8 +122,7 @@ int run(const SearchVerbOptions& options, const Terminal& terminal) {
                               as_launched(found.scenario, found.plan),
                               {.check_memory = found.scenario.checks_memory});
   write_file_atomically(folder.path() / plan_file_name, plan_to_json(found.plan, *prepared.graph));
-  write_file_atomically(folder.path() / search_file_name,
-                        found_fields().json(found).dump(2) + "\n");
+  write_file_atomically(folder.path() / search_file_name, search_json(found));
   write_file_atomically(folder.path() / improvements_file_name,
                         table_csv(table_of(improvement_fields(), found.improvements)));
   folder.publish();

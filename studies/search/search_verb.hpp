@@ -2,6 +2,7 @@
 #pragma once
 
 #include "studies/base/terminal.hpp"
+#include "studies/search/scenario_search.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,9 @@ struct SearchVerbOptions {
   bool overwrite = false;
   bool json = false;
 };
+
+/// The text of search.json: nothing in it depends on the clock.
+[[nodiscard]] std::string search_json(const FoundSchedule& found);
 
 /// A spec of one case -> the best plan found, with its certified gap, in a folder. Returns
 /// exit_failed if the gap is above max_gap or the plan checker found something; the files are

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "calibration/bench.hpp"
+#include "calibration/calibration.hpp"
+#include "calibration/device_bench.hpp"
+#include "studies/base/terminal.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace schedlab {
+
+struct CalibrateOptions {
+  std::string device = "cpu";
+  std::string out{};
+  std::string name{};  ///< of the machine; empty: cpu, or gpu
+  std::uint32_t workers = 0;
+  std::string base{};  ///< machine that the device resembles; empty: by the device's name
+  std::uint32_t connections = 0;  ///< hardware connections; 0 = CUDA's choice
+  std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
+  bool quick = false;
+  double seconds = 0;  ///< cpu: that all kernels may take; 0 = what `quick` says
+  bool json = false;
+};
+
+/// Measures this computer and writes a machine file, all of it or nothing.
+[[nodiscard]] int run(const CalibrateOptions& options, const Terminal& terminal);
+/// The same on another bench.
+[[nodiscard]] int run(const CalibrateOptions& options,
+                      CalibrationBench& bench,
+                      const Terminal& terminal);
+/// Measures a device: its machine file, and beside it FILE.device_report.json and
+/// FILE.device_report.md without FILE's ".json". `base`: the machine it is believed to be.
+[[nodiscard]] int run(const CalibrateOptions& options,
+                      DeviceBench& bench,
+                      const MachineSpec& base,
+                      const Terminal& terminal);
+
+}  // namespace schedlab
