@@ -43,6 +43,7 @@ if(SCHEDLAB_OPTIONAL)
   find_package(MPI 3 QUIET COMPONENTS CXX)
   find_package(SimGrid 3.32 QUIET)
   find_package(benchmark 1.7 QUIET)
+  include(SchedlabPython)
 endif()
 
 # The sanitizers do not know device code: their builds take the way of a machine without the toolkit.
@@ -68,6 +69,8 @@ schedlab_optional(SCHEDLAB_WITH_MPI "${MPI_CXX_FOUND}" "no runs across machines"
 schedlab_optional(SCHEDLAB_WITH_SIMGRID "${SimGrid_FOUND}" "no comparison with SimGrid in tests and benches"
                   "${SimGrid_VERSION}")
 schedlab_optional(SCHEDLAB_WITH_BENCHMARK "${benchmark_FOUND}" "no benchmarks" "${benchmark_VERSION}")
+
+schedlab_optional(SCHEDLAB_WITH_PYTHON "${SCHEDLAB_PYTHON_usable}" "no Python package" "${SCHEDLAB_PYTHON_found}")
 
 function(schedlab_print_summary)
   message(STATUS "SchedLab ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"

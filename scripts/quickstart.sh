@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:-out}
 
-scripts/install_packages.sh build run
+scripts/install_packages.sh build run python
 
 echo "== building (preset release)"
 cmake --preset release
@@ -23,6 +23,14 @@ build/release/schedlab calibrate --quick --out "$out/this_computer.json"
 build/release/schedlab validate experiments/validate_quick.json --device cpu --host preloaded \
   --machine "$out/this_computer.json" --out "$out/validation" --overwrite
 
+# The Python package is built where its packages are installed.
+python="For the Python package install its packages and run this again: scripts/install_packages.sh python"
+for module in build/release/python/schedlab/_core*.so; do
+  if [ -f "$module" ]; then
+    python="From Python (docs/python.md):  PYTHONPATH=$PWD/build/release/python /usr/bin/python3 -c 'import schedlab'"
+  fi
+done
+
 cat <<END
 
 Done. Open
@@ -30,5 +38,6 @@ Done. Open
   $out/quickstart_timeline/timeline.svg     one schedule: what ran on which stream, utilization below
   $out/quickstart_timeline/trace.json       the same in https://ui.perfetto.dev or chrome://tracing
   $out/validation/report.html               how far predictions are from what was measured here
+$python
 Then change experiments/quickstart.json (a list anywhere is an axis) and run the sweep again, or take docs/tutorial.md.
 END

@@ -15,11 +15,15 @@ set(allowed_notebooks_export sim)
 set(allowed_calibration sim workloads policies hw_models profiler real_exec)
 set(allowed_studies ${allowed_calibration} calibration notebooks_export)
 set(allowed_cli studies calibration)
-set(allowed_tests ${allowed_studies} studies cli)
+set(allowed_python ${allowed_studies} studies)
+set(allowed_tests ${allowed_studies} studies cli python)
 set(folders ${allowed_tests} tests)
 
 # What verbs need besides studies: files, errors, interrupts and the text of tables (a verb prints what a study hands it).
 set(cli_headers "sim/base/(error|file|gzip|interrupt|spelling)\\.hpp|sim/trace/text_direction\\.hpp|notebooks_export/csv\\.hpp")
+
+# The package declares the verbs and flags that the program does.
+set(python_headers "cli/program\\.hpp")
 
 # A subfolder of these may include itself and those before it.
 set(order_of_sim base graph machine pipeline plan launch bounds trace engine sweep)
@@ -42,6 +46,7 @@ set(third_party
     "cupti => ^profiler/"
     "dnnl|oneapi/dnnl => ^real_exec/.*\\.cpp$"
     "mpi\\.h => ^(real_exec|sim/sweep)/.*\\.cpp$"
+    "pybind11/ => ^python/"
     "simgrid/|benchmark/|doctest/ => ^tests/")
 
 set(longest_file 500)
@@ -57,6 +62,8 @@ function(check_own_include file folder included)
   string(REGEX MATCH "^[^/]+" other "${included}")
   if(NOT included MATCHES "/" OR NOT other IN_LIST folders)
     violation("${file}: \"${included}\": write includes from the root of the repository (sim/..., policies/...)")
+  elseif(folder STREQUAL "python" AND included MATCHES "^(${python_headers})$")
+    return()
   elseif(folder STREQUAL "cli" AND included MATCHES "^(${cli_headers})$")
     return()
   elseif(NOT other STREQUAL folder AND NOT other IN_LIST allowed_${folder})

@@ -155,3 +155,16 @@ else:
 # %%
 table = operations.assign(slowed=operations.mean_us / operations.alone_us)
 table[["operation", "kind", "tasks", "flops_per_task", "bytes_per_task", "alone_us", "mean_us", "slowed", "bound"]].round(3)
+# %% [markdown]
+# ## Again, in Python
+#
+# The same scenario, simulated here, where the package `schedlab` is installed (docs/python.md): change its spec and compare.
+# %%
+try:
+    import schedlab as sl
+except ImportError:
+    print("The package schedlab is not on the path of this kernel.")
+else:
+    again = sl.read_run(folder)
+    print(again)
+    print(again.why)

@@ -352,6 +352,20 @@ Platform measured_platform(const TaskGraph& graph,
   return platform;
 }
 
+ExplainedRun run_of_simulation(const Simulation& simulation) {
+  const PreparedProblem& prepared = *simulation.run.scenario.problem;
+  ExplainedRun run;
+  run.title = simulation.title;
+  run.origin = simulation.document.origin;
+  run.graph = *prepared.graph;
+  run.platform = prepared.machine->platform;
+  run.costs = prepared.costs;
+  run.steps = prepared.steps;
+  run.plan = simulation.run.plan;
+  run.trace = simulation.run.trace;
+  return run;
+}
+
 ExplainedRun run_of_trace(const TraceDocument& document) {
   ExplainedRun run;
   run.title = document.title;

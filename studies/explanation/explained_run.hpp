@@ -8,6 +8,7 @@
 #include "sim/plan/plan.hpp"
 #include "sim/plan/policy.hpp"
 #include "sim/trace/trace.hpp"
+#include "studies/scenario/simulation.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -41,6 +42,9 @@ struct ExplainedRun {
 
   [[nodiscard]] Problem problem() const { return {graph, platform, costs}; }
 };
+
+/// A run that has just been simulated.
+[[nodiscard]] ExplainedRun run_of_simulation(const Simulation& simulation);
 
 /// A trace on its own: what it tells is its graph (tasks without dependencies), its plan (the
 /// recorded host calls) and its machine (its durations and the costs of its calls).

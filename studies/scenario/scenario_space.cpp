@@ -134,13 +134,16 @@ PreparedProblem ScenarioSpace::make_problem(const ProblemKey& key, const LaunchC
   parts.launch = launch;
   parts.ranks = components_.ranks(key[5]);
   parts.tensor_parallel = components_.tensor_parallel(key[0]);
-  parts.graph = graphs_.get(
-      {key[0], key[1], key[6]},
-      [&] {
-        return components_.graph(
-            key[0], static_cast<Granularity>(key[1]), static_cast<std::int64_t>(key[6]));
-      },
-      [](const TaskGraph& graph) { return graph.memory_bytes(); });
+  parts.graph = given_graph_;
+  if (parts.graph == nullptr) {
+    parts.graph = graphs_.get(
+        {key[0], key[1], key[6]},
+        [&] {
+          return components_.graph(
+              key[0], static_cast<Granularity>(key[1]), static_cast<std::int64_t>(key[6]));
+        },
+        [](const TaskGraph& graph) { return graph.memory_bytes(); });
+  }
   parts.machine = machines_.get(
       {key[2], key[4]},
       [&] {

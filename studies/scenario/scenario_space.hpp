@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace schedlab {
@@ -35,6 +36,9 @@ class ScenarioSpace {
   /// tasks take longer by what the host takes of the workers' time (run_fully only).
   /// To be called before anything is prepared.
   void prepare_for_execution(std::uint32_t workers, HostPlacement host);
+  /// Every workload of the spec is this graph, which is not made from a file or by a generator.
+  /// To be called before anything is prepared.
+  void use_graph(std::shared_ptr<const TaskGraph> graph) { given_graph_ = std::move(graph); }
   /// 0: nothing is executed.
   [[nodiscard]] std::uint32_t workers() const { return workers_; }
   [[nodiscard]] HostPlacement host_placement() const { return host_; }
@@ -70,7 +74,8 @@ class ScenarioSpace {
 
   const Grid& grid_;
   Components components_;
-  std::vector<LaunchChoice> launches_;  // of the first alternatives
+  std::vector<LaunchChoice> launches_;            // of the first alternatives
+  std::shared_ptr<const TaskGraph> given_graph_;  // nullptr: of the spec's workloads
   bool check_memory_;
   bool finds_splits_;          // of some workload
   std::uint32_t workers_ = 0;  // 0: not executed

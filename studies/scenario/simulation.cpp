@@ -19,12 +19,22 @@ Simulation simulate(const Spec& spec, const StopFlag* stop) {
   expect_one_scenario(spec, grid);
   ScenarioSpace space(spec, grid);
   space.components().check_all();
+  return simulate(space,
+                  space.scenario(0, {}, stop),
+                  fmt::format("{}: {} on {}",
+                              spec.name,
+                              grid.part_label(Part::policy, 0),
+                              grid.part_label(Part::machine, 0)),
+                  stop);
+}
+
+Simulation simulate(ScenarioSpace& space,
+                    const Scenario& scenario,
+                    std::string title,
+                    const StopFlag* stop) {
   Simulation made;
-  made.title = fmt::format("{}: {} on {}",
-                           spec.name,
-                           grid.part_label(Part::policy, 0),
-                           grid.part_label(Part::machine, 0));
-  made.run = ScenarioRunner(space, stop).run_fully(space.scenario(0, {}, stop), true);
+  made.title = std::move(title);
+  made.run = ScenarioRunner(space, stop).run_fully(scenario, true);
   const Problem problem = made.run.problem();
   made.metrics = compute_metrics(problem, made.run.plan, made.run.trace, made.run.bounds());
   made.document = make_document(problem, made.run.plan, made.run.trace, made.title);

@@ -135,11 +135,15 @@ std::string search_picture(const FoundSchedule& found) {
                           .continuous_x = true});
 }
 
+std::string search_json(const FoundSchedule& found) {
+  return found_fields().json(found).dump(2) + "\n";
+}
+
 std::vector<std::string> write_search(const std::filesystem::path& folder,
                                       const FoundSchedule& found) {
   const TaskGraph& planned = *found.scenario.problem->part_to_plan().graph;
   write_file_atomically(folder / plan_file_name, plan_to_json(found.plan, planned));
-  write_file_atomically(folder / search_file_name, found_fields().json(found).dump(2) + "\n");
+  write_file_atomically(folder / search_file_name, search_json(found));
   write_file_atomically(folder / improvements_file_name,
                         table_csv(table_of(improvement_fields(), found.improvements)));
   write_file_atomically(folder / picture_file_name, search_picture(found));

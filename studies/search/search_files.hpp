@@ -13,8 +13,10 @@ namespace schedlab {
 
 inline constexpr const char* plan_file_name = "plan.json";
 
-/// search.json. Nothing in it depends on the clock.
+/// The fields of search.json.
 [[nodiscard]] const Fields<FoundSchedule>& found_fields();
+/// The text of search.json: nothing in it depends on the clock.
+[[nodiscard]] std::string search_json(const FoundSchedule& found);
 
 /// Makespan of the best plan and its lower bound over the evaluations, as SVG.
 [[nodiscard]] std::string search_picture(const FoundSchedule& found);

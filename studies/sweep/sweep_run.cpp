@@ -50,6 +50,12 @@ std::vector<ResultsStore::Column> store_columns(const Grid& grid, const ResultLa
 
 }  // namespace
 
+std::vector<std::string> reserved_columns(const Spec& spec) {
+  std::vector<std::string> reserved = result_column_names(spec.part(Part::variability) != nullptr);
+  reserved.insert(reserved.end(), {"scenario", "speed_up", "speed_up_cut", "speed_up_order"});
+  return reserved;
+}
+
 FolderRequest sweep_folder(const SweepRequest& request) {
   FolderUse use = request.overwrite ? FolderUse::overwrite : FolderUse::fresh;
   if (request.resume) use = FolderUse::resume;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace schedlab {
 
@@ -37,6 +38,9 @@ struct SweepCounts {
 
 /// Called with the number of scenarios that are done, after each batch of rows.
 using SweepObserver = std::function<void(std::uint64_t done)>;
+
+/// Names of columns that no axis of a sweep may take.
+[[nodiscard]] std::vector<std::string> reserved_columns(const Spec& spec);
 
 /// The folder that a request speaks of.
 [[nodiscard]] FolderRequest sweep_folder(const SweepRequest& request);

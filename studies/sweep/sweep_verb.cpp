@@ -100,13 +100,6 @@ struct LoadedSweep {
     space.components().check_all();
   }
 
-  static std::vector<std::string> reserved_columns(const Spec& spec) {
-    std::vector<std::string> reserved =
-        result_column_names(spec.part(Part::variability) != nullptr);
-    reserved.insert(reserved.end(), {"scenario", "speed_up", "speed_up_cut", "speed_up_order"});
-    return reserved;
-  }
-
   Spec spec;
   Grid grid;
   std::optional<Baseline> baseline;

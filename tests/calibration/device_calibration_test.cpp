@@ -3,7 +3,6 @@
 
 #include "calibration/device_report.hpp"
 #include "calibration/simulated_device_bench.hpp"
-#include "cli/cmd_calibrate.hpp"
 #include "hw_models/measured.hpp"
 #include "hw_models/registry.hpp"
 #include "real_exec/executor/device_executor.hpp"
@@ -12,6 +11,7 @@
 #include "sim/base/file.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "studies/execution/calibrate_verb.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cmd_calibrate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/execution/calibrate_verb.hpp"
 #include "studies/execution/other_load.hpp"
 #include "studies/validation/validate_verb.hpp"
 #include "studies/validation/validation.hpp"

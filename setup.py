@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the module of the Python package with CMake. SCHEDLAB_BUILD_FOLDER names the build folder to use (default:
+build/wheel); one that was built before is used again."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+PRESET = [
+    "-DCMAKE_BUILD_TYPE=Release",
+    "-DCMAKE_CXX_FLAGS_RELEASE=-O3 -DNDEBUG",
+    "-DSCHEDLAB_PRECOMPILE_LIBRARIES=ON",
+    "-DSCHEDLAB_UNITY_LIBRARIES=ON",
+    "-DSCHEDLAB_BUILD_TESTS=OFF",
+    "-DSCHEDLAB_WARNINGS_AS_ERRORS=OFF",
+]
+
+
+def version():
+    """The project's version, as CMakeLists.txt has it."""
+    return re.search(r"^  VERSION ([0-9.]+)$", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
+
+
+class CMakeModule(build_ext):
+    """Builds the target schedlab_python."""
+
+    def build_extension(self, ext):
+        folder = Path(os.environ.get("SCHEDLAB_BUILD_FOLDER", ROOT / "build" / "wheel")).resolve()
+        configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
+        subprocess.run([*configure, *([] if (folder / "CMakeCache.txt").exists() else PRESET)], check=True)
+        subprocess.run(["cmake", "--build", folder, "--target", "schedlab_python"], check=True)
+        to = Path(self.get_ext_fullpath(ext.name))
+        to.parent.mkdir(parents=True, exist_ok=True)
+        (built,) = (folder / "python" / "schedlab").glob("_core*.so")
+        shutil.copy2(built, to)
+
+
+setup(
+    version=version(),
+    packages=["schedlab"],
+    package_dir={"schedlab": "python/schedlab"},
+    package_data={"schedlab": ["py.typed", "*.pyi"]},
+    ext_modules=[Extension("schedlab._core", sources=[])],
+    cmdclass={"build_ext": CMakeModule},
+    zip_safe=False,
+)
