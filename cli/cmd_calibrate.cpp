@@ -5,9 +5,11 @@
 #include "calibration/calibration_text.hpp"
 #include "calibration/device_calibration.hpp"
 #include "calibration/device_report.hpp"
+#include "calibration/product_transfer.hpp"
 #include "calibration/table_calibration.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/wall_clock.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
 #include "studies/execution/execution_device.hpp"
@@ -88,8 +90,14 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
                    "Tables of measured operators (CSV, plain or gzip), instead of a device: the "
                    "cost models of --machine are fitted to them; a report is written beside FILE")
       ->check(CLI::ExistingFile);
-  verb->add_option("--machine", options.machine, "With --from: the machine that is calibrated")
-      ->needs("--from");
+  verb->add_option("--transfer",
+                   options.transfer,
+                   "Machines with fitted products in bf16, oldest generation first: these are "
+                   "carried over to --machine by its data sheet, and nothing is measured")
+      ->excludes("--from");
+  verb->add_option("--machine",
+                   options.machine,
+                   "With --from and --transfer: the machine that is calibrated");
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,
@@ -105,7 +113,7 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
 }
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
-  if (!options.from.empty()) return run_tables(options, terminal);
+  if (!options.from.empty() || !options.transfer.empty()) return run_tables(options, terminal);
   expect_writable(options.out);
   const auto device = device_from(options.device);
   if (!device) {
@@ -139,8 +147,18 @@ int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
     throw InputError({.file = "--machine",
                       .pointer = {},
                       .found = "nothing",
-                      .expected = "with --from the machine that is calibrated, or its file",
+                      .expected =
+                          "with --from and --transfer the machine that is calibrated, or its file",
                       .hint = {}});
+  }
+  if (!options.transfer.empty()) {
+    std::vector<MachineSpec> known;
+    for (const std::string& name : options.transfer) known.push_back(load_machine(name));
+    write_listed(
+        options.out,
+        write_machine(transfer_products(known, load_machine(options.machine), DataType::bf16)));
+    terminal.out << fmt::format("wrote {}\n", options.out);
+    return exit_done;
   }
   std::vector<OperatorTable> tables;
   for (const std::string& file : options.from) tables.push_back(OperatorTable::read(file));
