@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/product_fit.hpp"
 
+#include "calibration/product_transfer.hpp"
 #include "hw_models/robust_fit.hpp"
 #include "sim/base/error.hpp"
-#include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <memory>
+#include <cstdlib>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -284,7 +284,7 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
                                DataType type,
                                const TableOptions& options,
                                MachineSpec& machine) {
-  Device& device = machine.platform.devices[DeviceId{0}];
+  const Device& device = machine.platform.devices[DeviceId{0}];
   const std::vector<MeasuredProduct> products = products_of(rows);
   const std::vector<MeasuredProduct> choosing = with_use(products, RowUse::choose);
   OperatorFit fit{.kind = std::string{to_string(TaskKind::gemm)},
@@ -312,13 +312,7 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
   library.name = fmt::format("products of {}", fit.tables);
   library.types = carried_types(type, device);
   library.source = fit_origin(fit, options);
-  auto profile = device.profile == nullptr ? std::make_shared<KernelProfile>()
-                                           : std::make_shared<KernelProfile>(*device.profile);
-  std::erase_if(profile->libraries, [&](const MatrixLibrary& other) {
-    return std::find(other.types.begin(), other.types.end(), type) != other.types.end();
-  });
-  profile->libraries.push_back(std::move(library));
-  device.profile = std::move(profile);
+  set_library(machine, std::move(library));
   return fit;
 }
 

@@ -41,8 +41,14 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
                    "Tables of measured operators (CSV, plain or gzip), instead of a device: the "
                    "cost models of --machine are fitted to them; a report is written beside FILE")
       ->check(CLI::ExistingFile);
-  verb->add_option("--machine", options.machine, "With --from: the machine that is calibrated")
-      ->needs("--from");
+  verb->add_option("--transfer",
+                   options.transfer,
+                   "Machines with fitted products in bf16, oldest generation first: these are "
+                   "carried over to --machine by its data sheet, and nothing is measured")
+      ->excludes("--from");
+  verb->add_option("--machine",
+                   options.machine,
+                   "With --from and --transfer: the machine that is calibrated");
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,

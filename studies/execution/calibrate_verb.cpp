@@ -5,9 +5,11 @@
 #include "calibration/calibration_text.hpp"
 #include "calibration/device_calibration.hpp"
 #include "calibration/device_report.hpp"
+#include "calibration/product_transfer.hpp"
 #include "calibration/table_calibration.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/wall_clock.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
 #include "studies/execution/execution_device.hpp"
@@ -56,7 +58,7 @@ RuleProgress shown(Progress& progress, const Terminal& terminal) {
 }  // namespace
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
-  if (!options.from.empty()) return run_tables(options, terminal);
+  if (!options.from.empty() || !options.transfer.empty()) return run_tables(options, terminal);
   expect_writable(options.out);
   const auto device = device_from(options.device);
   if (!device) {
@@ -87,11 +89,21 @@ int run(const CalibrateOptions& options, const Terminal& terminal) {
 int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
   expect_writable(options.out);
   if (options.machine.empty()) {
-    throw InputError({.file = "--machine",
-                      .pointer = {},
-                      .found = "nothing",
-                      .expected = "with --from the machine that is calibrated, or its file",
-                      .hint = {}});
+    throw InputError(
+        {.file = "--machine",
+         .pointer = {},
+         .found = "nothing",
+         .expected = "with --from and --transfer the machine that is calibrated, or its file",
+         .hint = {}});
+  }
+  if (!options.transfer.empty()) {
+    std::vector<MachineSpec> known;
+    for (const std::string& name : options.transfer) known.push_back(load_machine(name));
+    write_listed(
+        options.out,
+        write_machine(transfer_products(known, load_machine(options.machine), DataType::bf16)));
+    terminal.out << fmt::format("wrote {}\n", options.out);
+    return exit_done;
   }
   std::vector<OperatorTable> tables;
   for (const std::string& file : options.from) tables.push_back(OperatorTable::read(file));

@@ -4,7 +4,6 @@
 #include "calibration/product_fit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/kernel_profile.hpp"
-#include "tests/comparisons/reference_data.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -104,39 +103,6 @@ TEST_CASE("a calibration from a synthetic table predicts its held-out rows and f
   CHECK(made.machine.name == "made");
   CHECK(read_machine(write_machine(made.machine), "made").platform.devices[DeviceId{0}].profile !=
         nullptr);
-}
-
-TEST_CASE("the shipped machines predict held-out products of published tables" *
-          doctest::test_suite("reference")) {
-  struct Goal {
-    const char* machine;
-    double median;
-    double p90;
-  };
-  // Per cent reached on the report part, rounded up (docs/external_comparisons.md).
-  for (const Goal& goal : {Goal{"a100", 0.055, 0.19},
-                           Goal{"h100", 0.05, 0.15},
-                           Goal{"h200", 0.055, 0.15},
-                           Goal{"b200", 0.06, 0.16}}) {
-    const auto file = testing::reference_data(
-        fmt::format("aiconfigurator/{}_gemm_bf16.csv.gz", goal.machine));
-    if (!file) return;
-    const OperatorTable table = OperatorTable::read(*file);
-    std::vector<TableRow> rows;
-    for (std::size_t i = 0; i < table.rows(); ++i) rows.push_back({&table, i});
-    const Device device = load_machine(goal.machine).platform.devices[DeviceId{0}];
-    REQUIRE(device.profile != nullptr);
-    RegionErrors errors;
-    for (const MeasuredProduct& product : products_of(rows)) {
-      if (product.use != RowUse::report) continue;
-      errors.add(product_us(device.profile->libraries.back(), product, DataType::bf16, device),
-                 product.us);
-    }
-    const RegionError error = errors.summary("report");
-    MESSAGE(goal.machine, ": median ", 100 * error.median, " %, 90 % below ", 100 * error.p90, " %");
-    CHECK(error.median < goal.median);
-    CHECK(error.p90 < goal.p90);
-  }
 }
 
 }  // namespace schedlab
