@@ -132,8 +132,11 @@ std::vector<SearchChoice> search_choices(ScenarioSpace& space,
     Scenario scenario = space.scenario(number, {}, stop);
     expect_searchable(scenario);
     expect_scatter(scenario, scatter);
+    // Where the workload has its granularity, those of the policies make no difference.
+    const std::uint64_t workload = scenario.part(Part::workload);
+    const bool open = space.components().follows_policy(workload);
     const auto [place, is_new] = found.try_emplace(
-        {scenario.granularity, scenario.part(Part::workload), scenario.part(Part::launch)});
+        {open ? scenario.granularity : Granularity::fine, workload, scenario.part(Part::launch)});
     SearchChoice& choice = place->second;
     const Problem planned = scenario.problem->part_to_plan().problem();
     if (is_new) choice.scenario = scenario;
