@@ -13,14 +13,6 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
-PRESET = [
-    "-DCMAKE_BUILD_TYPE=Release",
-    "-DCMAKE_CXX_FLAGS_RELEASE=-O3 -DNDEBUG",
-    "-DSCHEDLAB_PRECOMPILE_LIBRARIES=ON",
-    "-DSCHEDLAB_UNITY_LIBRARIES=ON",
-    "-DSCHEDLAB_BUILD_TESTS=OFF",
-    "-DSCHEDLAB_WARNINGS_AS_ERRORS=OFF",
-]
 
 
 def version():
@@ -33,8 +25,8 @@ class CMakeModule(build_ext):
 
     def build_extension(self, ext):
         folder = Path(os.environ.get("SCHEDLAB_BUILD_FOLDER", ROOT / "build" / "wheel")).resolve()
-        configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
-        subprocess.run([*configure, *([] if (folder / "CMakeCache.txt").exists() else PRESET)], check=True)
+        preset = [] if (folder / "CMakeCache.txt").exists() else ["--preset", "release"]
+        subprocess.run(["cmake", *preset, "-B", folder, f"-DPython_EXECUTABLE={sys.executable}"], cwd=ROOT, check=True)
         subprocess.run(["cmake", "--build", folder, "--target", "schedlab_python"], check=True)
         to = Path(self.get_ext_fullpath(ext.name))
         to.parent.mkdir(parents=True, exist_ok=True)

@@ -30,12 +30,10 @@ target_compile_options(
 
 # The static libraries also go into the Python module, a shared library: position-independent code. No name of ours is
 # to be replaced at run time, so calls within a library are still inlined and direct.
-if(NOT SCHEDLAB_TRY)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-semantic-interposition>)
-endif()
 
 if(SCHEDLAB_NATIVE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=native>)

@@ -8,14 +8,24 @@ import gzip
 import html
 import inspect
 import json
+import shutil
 import sys
 import tempfile
+import weakref
 from functools import lru_cache
 from pathlib import Path
 
 from . import _core
 from .columns import Columns, Svg, html_table
 from .spec import spec_text
+
+
+class Scratch:
+    """A folder that is removed with this object."""
+
+    def __init__(self):
+        self.name = tempfile.mkdtemp(prefix="schedlab_")
+        self.remove = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
 
 
 def in_notebook():
@@ -164,7 +174,7 @@ def call(verb, *positional, out=None, **options):
         if name in given:
             raise TypeError(f"{verb}() got {name!r} twice")
         given[name] = value
-    scratch = tempfile.TemporaryDirectory(prefix="schedlab_")
+    scratch = Scratch()
     if out is None and "out" in arguments and arguments["out"]["required"]:
         out = Path(scratch.name) / ("machine.json" if verb == "calibrate" else "out")
     if out is not None:
@@ -242,9 +252,10 @@ def timelines(runs, width=1200):
 class Change:
     """A replay with a change."""
 
-    def __init__(self, outcome, number):
-        self.outcome = outcome
+    def __init__(self, replay, number):
+        self.outcome = replay.outcome
         self.number = number
+        self._replay = replay  # whose folder lives as long
 
     def trace_file(self):
         """Its trace, for Perfetto."""
@@ -267,8 +278,9 @@ class Change:
 class Replay:
     """A profile simulated again."""
 
-    def __init__(self, outcome):
+    def __init__(self, outcome, scratch):
         self.outcome = outcome
+        self._scratch = scratch
 
     @property
     def summary(self):
@@ -299,15 +311,15 @@ class Profile:
 
     def replay(self, **options):
         """Simulates it again; options are those of ``schedlab replay``."""
-        with_folder = {"out": Path(tempfile.mkdtemp(prefix="schedlab_")) / "replay", **options}
-        self._replay = Replay(call("replay", self.paths, **with_folder))
+        scratch = Scratch()
+        self._replay = Replay(call("replay", self.paths, **{"out": Path(scratch.name) / "replay", **options}), scratch)
         return self._replay
 
     def what_if(self, *changes, despite_error=False, mode=None, **named):
         """Simulates it changed: what_if("policy=heft"), what_if(streams=1, host=0.5)."""
         text = ",".join([*changes, *(f"{name}={value}" for name, value in named.items())])
         replay = self.replay(what_if=[text], despite_error=despite_error, mode=mode)
-        return Change(replay.outcome, 1)
+        return Change(replay, 1)
 
     def explain(self, **options):
         """Who waits for whom in it."""

@@ -9,7 +9,7 @@ if(NOT CLANG_FORMAT)
 endif()
 
 set(patterns "")
-foreach(folder IN ITEMS sim workloads policies hw_models profiler real_exec calibration notebooks_export studies cli tests)
+foreach(folder IN ITEMS sim workloads policies hw_models profiler real_exec calibration notebooks_export studies cli python tests)
   list(APPEND patterns "${ROOT}/${folder}/*.hpp" "${ROOT}/${folder}/*.cpp" "${ROOT}/${folder}/*.cu")
 endforeach()
 file(GLOB_RECURSE files ${patterns})

@@ -42,7 +42,7 @@ class Graphs(ProgramTest):
         start = rng.integers(0, count - 1, 3000)
         end = start + 1 + rng.integers(0, count, 3000) % (count - 1 - start)
         pairs = np.unique(np.column_stack([start, end]), axis=0)
-        durations = np.round(rng.uniform(0, 100, count), 3)
+        durations = np.floor(rng.uniform(0, 100, count)) + 0.25  # exact in picoseconds and microseconds
         graph = sl.Graph.from_arrays(durations, pairs)
         np.testing.assert_array_equal(np.column_stack(graph.edges), pairs)
         np.testing.assert_array_equal(graph._core.fixed_durations_us(), durations)

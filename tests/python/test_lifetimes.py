@@ -35,7 +35,7 @@ class Lifetimes(ProgramTest):
 
     def test_a_plan_outlives_its_run_and_a_graph_its_problem(self):
         plan = sl.simulate(LSTM, "v100", "diagonal").plan
-        graph = sl.problem(LSTM, "v100").graph
+        graph = sl.problem(LSTM, "v100", "coarse").graph
         gc.collect()
         self.assertEqual(plan.policy, "diagonal")
         self.assertEqual(plan.task_count, graph.task_count)

@@ -42,9 +42,9 @@ class Simulate(ProgramTest):
         tasks = run.tasks
         self.assertEqual(tasks.rows, run.metrics["tasks"])
         self.assertEqual(int(tasks.ended_ps.max()), run._core.spans["ended_ps"].max())
-        np.testing.assert_array_equal(tasks.started_us, tasks.started_ps / 1e6)
+        np.testing.assert_allclose(tasks.started_us, tasks.started_ps / 1e6, rtol=1e-15)
         np.testing.assert_allclose(tasks.duration_us, tasks.ended_us - tasks.started_us, rtol=1e-9)
-        self.assertIn("cell", set(tasks.operation))
+        self.assertEqual(set(tasks.operation), {"node"})  # as the diagonal policy cuts it
         names = run.graph.names
         document = json.loads(run._core.chrome_json())
         shown = {event["name"] for event in document["traceEvents"] if event.get("cat") == "task"} or None

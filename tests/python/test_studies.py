@@ -114,8 +114,8 @@ class Verbs(ProgramTest):
             for name, parameter in inspect.signature(function).parameters.items():
                 flag = "--" + name.rstrip("_").replace("_", "-")
                 lines = [line for line in text.splitlines() if re.search(rf"{flag}(\W|$)", line)]
-                if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in ("what", "name"):
-                    self.assertTrue(lines, f"{verb} has no {flag}")
+                positional = re.search(rf"^ +{name.rstrip('_').upper()} ", text, re.MULTILINE)
+                self.assertTrue(lines or positional, f"{verb} has no {flag}")
                 if lines and parameter.default not in (None, False, inspect.Parameter.empty, ""):
                     self.assertIn(f"={parameter.default}".lower(), lines[0].lower(), f"{verb} {flag}")
 
