@@ -166,7 +166,8 @@ TEST_CASE("the share of the peak that a matrix product reaches grows with its si
     CHECK(reached[1] < reached[2]);
     CHECK(reached[3] < reached[5]);  // a step is small, the gradient over 50 steps is not
     CHECK(reached[4] < reached[5]);
-    CHECK(reached[0] < 0.5);  // 256 cubed fills none of these devices
+    // 256 cubed fills none of these devices but the 8 cores of a 310P, with 16 tiles of 64 x 64.
+    if (name != "ascend_310p") CHECK(reached[0] < 0.5);
   }
 }
 
