@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace schedlab {
@@ -11,21 +13,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whole numbers without ".0".
-Json number(double value) {
-  const auto whole = static_cast<std::int64_t>(value);
-  if (static_cast<double>(whole) == value) return whole;
-  return value;
-}
-
 Json number_schema(const ParameterInfo& info) {
   Json schema{{"type", info.integer ? "integer" : "number"},
-              {"minimum", number(info.minimum)},
-              {"maximum", number(info.maximum)}};
+              {"minimum", whole_or_real(info.minimum)},
+              {"maximum", whole_or_real(info.maximum)}};
   return schema;
 }
 
 }  // namespace
+
+nlohmann::ordered_json whole_or_real(double value) {
+  constexpr double exact = 9007199254740992.0;  // 2^53
+  const auto whole = static_cast<std::int64_t>(std::clamp(value, -exact, exact));
+  if (static_cast<double>(whole) == value) return whole;
+  return value;
+}
 
 FittedParameters read_parameters(MachineReader& reader,
                                  const std::string& at,
@@ -72,10 +74,11 @@ Json parameters_json(const FittedParameters& fitted, std::span<const ParameterIn
     const FittedValue& value = fitted.values[i];
     Json& entry = json[std::string{infos[i].name}];
     if (infos[i].integer) {
-      entry = number(value.value);
+      entry = whole_or_real(value.value);
     } else {
-      entry = {
-          {"value", number(value.value)}, {"low", number(value.low)}, {"high", number(value.high)}};
+      entry = {{"value", whole_or_real(value.value)},
+               {"low", whole_or_real(value.low)},
+               {"high", whole_or_real(value.high)}};
     }
   }
   json["fitted"] = fitted.source;

@@ -15,6 +15,9 @@ namespace schedlab {
 // Parameters of fitted models in machine files: {"NAME": {"value", "low", "high"}, ...,
 // "fitted": "..."}, by their list of ParameterInfo; those of a model's form are bare numbers.
 
+/// A number as JSON; a whole one without ".0".
+[[nodiscard]] nlohmann::ordered_json whole_or_real(double value);
+
 /// None if the file has no such object.
 [[nodiscard]] FittedParameters read_parameters(MachineReader& reader,
                                                const std::string& at,

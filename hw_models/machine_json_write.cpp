@@ -28,14 +28,6 @@ double us(Duration duration) {
   return static_cast<double>(duration.count()) / 1e6;  // the division rounds once: reads back equal
 }
 
-/// A whole number without ".0".
-Json number(double value) {
-  constexpr double exact = 9007199254740992.0;  // 2^53
-  const auto whole = static_cast<std::int64_t>(std::clamp(value, -exact, exact));
-  if (static_cast<double>(whole) == value) return whole;
-  return value;
-}
-
 /// Members of tiles share the origin that stands beside them.
 bool in_a_list(const std::string& pointer) {
   return pointer.starts_with("/device/gemm_tiles/") || pointer.starts_with("/device/conv_tiles/");
@@ -59,10 +51,10 @@ void add_number(const NumberSource& source, Json& root) {
   const std::string origin{to_string(source.origin)};
   if (!in_a_list(source.pointer)) {
     Json& json = root[Json::json_pointer{source.pointer}];
-    json["value"] = number(source.value);
+    json["value"] = whole_or_real(source.value);
     if (source.low != source.high) {
-      json["low"] = number(source.low);
-      json["high"] = number(source.high);
+      json["low"] = whole_or_real(source.low);
+      json["high"] = whole_or_real(source.high);
     }
     json[origin] = source.text;
     return;
@@ -72,7 +64,7 @@ void add_number(const NumberSource& source, Json& root) {
   Json& tiles = root[Json::json_pointer{list}];
   const std::size_t index = std::stoul(last_key(parent));
   while (tiles.size() <= index) tiles.push_back(Json::object());
-  tiles[index][last_key(source.pointer)] = number(source.value);
+  tiles[index][last_key(source.pointer)] = whole_or_real(source.value);
   tiles[index][origin] = source.text;
 }
 
@@ -92,24 +84,25 @@ void add_texts(const MachineSpec& machine, Json& root) {
 }
 
 Json pass_json(const RecurrentPassCost& pass) {
-  return {{"fixed_us", number(us(pass.fixed))},
-          {"early_us", number(us(pass.early))},
+  return {{"fixed_us", whole_or_real(us(pass.fixed))},
+          {"early_us", whole_or_real(us(pass.early))},
           {"memory_share", pass.memory_share},
           {"efficiency", pass.efficiency},
           {"narrow_efficiency", pass.narrow_efficiency},
-          {"slow_step_ns", number(us(pass.slow_step) * 1e3)}};
+          {"slow_step_ns", whole_or_real(us(pass.slow_step) * 1e3)}};
 }
 
 Json weight_gradient_json(const WeightGradientCost& pass) {
-  return {{"fixed_us", number(us(pass.fixed))},
+  return {{"fixed_us", whole_or_real(us(pass.fixed))},
           {"efficiency", pass.efficiency},
           {"result_moves", pass.result_moves},
           {"operand_moves", pass.operand_moves}};
 }
 
 Json fitted_json(const FittedValue& fitted) {
-  return {
-      {"value", number(fitted.value)}, {"low", number(fitted.low)}, {"high", number(fitted.high)}};
+  return {{"value", whole_or_real(fitted.value)},
+          {"low", whole_or_real(fitted.low)},
+          {"high", whole_or_real(fitted.high)}};
 }
 
 Json library_json(const MatrixLibrary& library) {
@@ -134,15 +127,15 @@ Json library_json(const MatrixLibrary& library) {
   for (const GemmTile& tile : library.tiles) {
     json["tiles"].push_back({{"m", tile.m}, {"n", tile.n}, {"efficiency", tile.efficiency}});
   }
-  json["call_us"] = number(us(library.call));
-  json["split_us"] = number(us(library.split));
-  json["tile_step_ns"] = number(us(library.tile_step) * 1e3);
+  json["call_us"] = whole_or_real(us(library.call));
+  json["split_us"] = whole_or_real(us(library.split));
+  json["tile_step_ns"] = whole_or_real(us(library.tile_step) * 1e3);
   json["max_split"] = library.max_split;
-  json["memory_share"] = number(library.memory_share);
-  json["strided_share"] = number(library.strided_share);
-  json["layout_tn"] = number(library.layout[static_cast<std::size_t>(GemmLayout::tn)]);
+  json["memory_share"] = whole_or_real(library.memory_share);
+  json["strided_share"] = whole_or_real(library.strided_share);
+  json["layout_tn"] = whole_or_real(library.layout[static_cast<std::size_t>(GemmLayout::tn)]);
   json["narrow_side"] = library.narrow_side;
-  json["narrow_efficiency"] = number(library.narrow_efficiency);
+  json["narrow_efficiency"] = whole_or_real(library.narrow_efficiency);
   if (library.recurrent) {
     json["recurrent"] = {{"forward", pass_json(library.forward)},
                          {"data_gradient", pass_json(library.data_gradient)},
@@ -179,14 +172,14 @@ Json sample_json(const KernelSample& sample) {
             {"m", kernel.m},
             {"n", kernel.n},
             {"k", kernel.k},
-            {"flops", number(kernel.flops.count())},
+            {"flops", whole_or_real(kernel.flops.count())},
             {"bytes_read", kernel.bytes_read.count()},
             {"bytes_written", kernel.bytes_written.count()},
             {"working_set", kernel.working_set.count()},
             {"blocks", kernel.grid.blocks},
             {"units", sample.units},
-            {"duration_us", number(us(sample.duration))},
-            {"spread", number(sample.spread)},
+            {"duration_us", whole_or_real(us(sample.duration))},
+            {"spread", whole_or_real(sample.spread)},
             {"repetitions", sample.repetitions}};
   if (kernel.bytes_cached > Bytes{0}) json["bytes_cached"] = kernel.bytes_cached.count();
   if (kernel.bytes_unit_cached > Bytes{0}) {
@@ -201,16 +194,17 @@ Json profile_json(const KernelProfile& profile) {
   if (!profile.compiler.empty()) json["compiler"] = profile.compiler;
   if (!profile.valid.empty()) json["valid"] = profile.valid;
   json["units"] = profile.units;
-  json["flops_per_block"] = number(profile.cut.flops_per_block);
-  json["bytes_per_block"] = number(profile.cut.bytes_per_block);
-  json["noise"] = number(profile.noise);
-  if (profile.last_block_wait != 0) json["last_block_wait"] = number(profile.last_block_wait);
+  json["flops_per_block"] = whole_or_real(profile.cut.flops_per_block);
+  json["bytes_per_block"] = whole_or_real(profile.cut.bytes_per_block);
+  json["noise"] = whole_or_real(profile.noise);
+  if (profile.last_block_wait != 0)
+    json["last_block_wait"] = whole_or_real(profile.last_block_wait);
   for (const CoRunSlowDown& one : profile.co_run) {
-    json["co_run"][std::string{to_string(one.kind)}] = number(one.factor);
+    json["co_run"][std::string{to_string(one.kind)}] = whole_or_real(one.factor);
   }
   for (const CacheShare& point : profile.cache_curve) {
     json["cache_curve"].push_back(
-        {{"distance", number(point.distance)}, {"share", number(point.share)}});
+        {{"distance", whole_or_real(point.distance)}, {"share", whole_or_real(point.share)}});
   }
   if (!profile.drift.empty()) json["drift"] = Json::array();
   json["samples"] = Json::array();
@@ -220,8 +214,8 @@ Json profile_json(const KernelProfile& profile) {
 Json drift_json(const DriftReading& reading) {
   Json json = Json::object();
   for (const DriftReading::Factors& factors : reading.kinds) {
-    json[std::string{to_string(factors.kind)}] = {{"one_unit", number(factors.one_unit)},
-                                                  {"all_units", number(factors.all_units)}};
+    json[std::string{to_string(factors.kind)}] = {{"one_unit", whole_or_real(factors.one_unit)},
+                                                  {"all_units", whole_or_real(factors.all_units)}};
   }
   return json;
 }

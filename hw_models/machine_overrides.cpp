@@ -12,7 +12,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::string_view unlimited_units = "unlimited_units";
+constexpr std::string_view unlimited_units_name = "unlimited_units";
 constexpr std::string_view units_name = "units";
 constexpr std::string_view host_word = "host";
 constexpr std::string_view sharing = "sharing";
@@ -147,7 +147,7 @@ const std::vector<OptionSpec>& machine_options() {
                         .maximum = largest_rate});
     }
     result.push_back(
-        {.name = std::string{unlimited_units},
+        {.name = std::string{unlimited_units_name},
          .default_value = false,
          .doc = "Takes the limit off every class of units: each kernel runs as if alone."});
     result.push_back({.name = std::string{host_word},
@@ -186,7 +186,7 @@ void apply_overrides(MachineSpec& machine, const std::map<std::string, OptionVal
     set_units(machine, static_cast<std::uint32_t>(options.integer(units_name)));
   }
   set_rates(machine, options, given);
-  if (is_given(given, unlimited_units) && options.flag(unlimited_units)) {
+  if (is_given(given, unlimited_units_name) && options.flag(unlimited_units_name)) {
     lift_unit_limits(machine);
   }
   if (is_given(given, sharing)) {
