@@ -4,8 +4,6 @@
 #include "sim/base/fields.hpp"
 #include "sim/trace/memory_use.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
