@@ -63,9 +63,8 @@ OperatorTable OperatorTable::parse(std::string_view text, const std::string& fil
       throw InputError({.file = file,
                         .pointer = fmt::format("line {}", line),
                         .found = fmt::format("{} cells", cells.size()),
-                        .expected = fmt::format("{}: {}",
-                                                table.columns_.size(),
-                                                fmt::join(table.columns_, ", ")),
+                        .expected = fmt::format(
+                            "{}: {}", table.columns_.size(), fmt::join(table.columns_, ", ")),
                         .hint = {}});
     }
     table.cells_.push_back(std::move(cells));

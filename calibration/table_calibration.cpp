@@ -58,7 +58,8 @@ std::vector<Group> groups_of(const std::vector<OperatorTable>& tables) {
 }
 
 std::string errors_table(const std::vector<RegionError>& errors) {
-  std::string text = "| rows | count | median % | nine of ten below % | signed % |\n|---|---|---|---|---|\n";
+  std::string text =
+      "| rows | count | median % | nine of ten below % | signed % |\n|---|---|---|---|---|\n";
   for (const RegionError& error : errors) {
     text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {:+.1f} |\n",
                         error.region,
@@ -73,8 +74,7 @@ std::string errors_table(const std::vector<RegionError>& errors) {
 std::string parameters_table(const MatrixLibrary& library) {
   std::string text = "| parameter | value | 95 % interval | meaning |\n|---|---|---|---|\n";
   for (const ProductParameterInfo& info : product_parameters()) {
-    const FittedValue& value =
-        library.pipelined->values[static_cast<std::size_t>(info.parameter)];
+    const FittedValue& value = library.pipelined->values[static_cast<std::size_t>(info.parameter)];
     text += fmt::format("| {} | {} | {} to {} | {} |\n",
                         to_string(info.parameter),
                         value.value,
@@ -84,12 +84,13 @@ std::string parameters_table(const MatrixLibrary& library) {
   }
   for (std::size_t i = 0; i < library.tiles.size(); ++i) {
     const FittedValue& value = library.pipelined->efficiencies[i];
-    text += fmt::format("| {} x {} | {} | {} to {} | share of a unit's peak that such tiles reach |\n",
-                        library.tiles[i].m,
-                        library.tiles[i].n,
-                        value.value,
-                        value.low,
-                        value.high);
+    text +=
+        fmt::format("| {} x {} | {} | {} to {} | share of a unit's peak that such tiles reach |\n",
+                    library.tiles[i].m,
+                    library.tiles[i].n,
+                    value.value,
+                    value.low,
+                    value.high);
   }
   return text;
 }

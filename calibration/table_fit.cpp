@@ -53,8 +53,12 @@ RegionError RegionErrors::summary(std::string region) const {
 }
 
 std::string fit_origin(const OperatorFit& fit, const TableOptions& options) {
-  std::string text = fmt::format("{}, {} {}, {}: {}", fit.tables, to_string(fit.type), fit.kind,
-                                 options.date, options.command);
+  std::string text = fmt::format("{}, {} {}, {}: {}",
+                                 fit.tables,
+                                 to_string(fit.type),
+                                 fit.kind,
+                                 options.date,
+                                 options.command);
   std::size_t rows = 0;
   for (const RegionError& used : fit.used) rows += used.rows;
   text += fmt::format("; {} rows", rows);

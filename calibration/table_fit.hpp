@@ -44,8 +44,8 @@ class RegionErrors {
 struct OperatorFit {
   std::string kind;
   DataType type = DataType::bf16;
-  std::string tables;              ///< files
-  std::vector<RegionError> used;   ///< rows that fitted parameters, rows that chose between forms
+  std::string tables;               ///< files
+  std::vector<RegionError> used;    ///< rows that fitted parameters, rows that chose between forms
   std::vector<RegionError> report;  ///< rows that did neither: all of them first, then by region
   std::vector<RegionError> readings;  ///< of the table, each fitted: errors on choosing rows
 };

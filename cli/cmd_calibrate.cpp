@@ -5,6 +5,7 @@
 #include "calibration/calibration_text.hpp"
 #include "calibration/device_calibration.hpp"
 #include "calibration/device_report.hpp"
+#include "calibration/micro_sweep.hpp"
 #include "calibration/product_transfer.hpp"
 #include "calibration/table_calibration.hpp"
 #include "sim/base/error.hpp"
@@ -95,9 +96,14 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
                    "Machines with fitted products in bf16, oldest generation first: these are "
                    "carried over to --machine by its data sheet, and nothing is measured")
       ->excludes("--from");
+  verb->add_option("--shapes",
+                   options.shapes,
+                   "Writes a table of so many products without times instead, those that tell most "
+                   "of the fitted parameters of --machine")
+      ->check(CLI::Range(1, 490));
   verb->add_option("--machine",
                    options.machine,
-                   "With --from and --transfer: the machine that is calibrated");
+                   "With --from, --transfer and --shapes: the machine that is calibrated");
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,
@@ -113,7 +119,9 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
 }
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
-  if (!options.from.empty() || !options.transfer.empty()) return run_tables(options, terminal);
+  if (!options.from.empty() || !options.transfer.empty() || options.shapes > 0) {
+    return run_tables(options, terminal);
+  }
   expect_writable(options.out);
   const auto device = device_from(options.device);
   if (!device) {
@@ -147,9 +155,15 @@ int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
     throw InputError({.file = "--machine",
                       .pointer = {},
                       .found = "nothing",
-                      .expected =
-                          "with --from and --transfer the machine that is calibrated, or its file",
+                      .expected = "the machine that is calibrated, or its file",
                       .hint = {}});
+  }
+  if (options.shapes > 0) {
+    const auto shapes =
+        micro_sweep_of(load_machine(options.machine), DataType::bf16, options.shapes);
+    write_listed(options.out, micro_sweep_csv(shapes, DataType::bf16));
+    terminal.out << fmt::format("wrote {}\n", options.out);
+    return exit_done;
   }
   if (!options.transfer.empty()) {
     std::vector<MachineSpec> known;

@@ -89,9 +89,8 @@ Json weight_gradient_json(const WeightGradientCost& pass) {
 }
 
 Json fitted_json(const FittedValue& fitted) {
-  return {{"value", number(fitted.value)},
-          {"low", number(fitted.low)},
-          {"high", number(fitted.high)}};
+  return {
+      {"value", number(fitted.value)}, {"low", number(fitted.low)}, {"high", number(fitted.high)}};
 }
 
 Json library_json(const MatrixLibrary& library) {
@@ -102,10 +101,9 @@ Json library_json(const MatrixLibrary& library) {
   if (library.pipelined) {
     for (std::size_t i = 0; i < library.tiles.size(); ++i) {
       const GemmTile& tile = library.tiles[i];
-      json["tiles"].push_back(
-          {{"m", tile.m},
-           {"n", tile.n},
-           {"efficiency", fitted_json(library.pipelined->efficiencies[i])}});
+      json["tiles"].push_back({{"m", tile.m},
+                               {"n", tile.n},
+                               {"efficiency", fitted_json(library.pipelined->efficiencies[i])}});
     }
     for (std::size_t i = 0; i < product_parameter_count; ++i) {
       json["pipelined"][std::string{to_string(static_cast<ProductParameter>(i))}] =

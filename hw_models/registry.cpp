@@ -89,9 +89,10 @@ CostModelInfo tiled_gemm() {
                    .allowed = {library_names.begin(), library_names.end()}},
                   {.name = "operands",
                    .default_value = std::string{to_string(OperandReading::as_measured)},
-                   .doc = "Where products of the machine's pipelined libraries find their operands: "
-                          "as_measured (one input, six weights in turn), warm (both as left by an "
-                          "equal product) or cold (in the device's memory).",
+                   .doc =
+                       "Where products of the machine's pipelined libraries find their operands: "
+                       "as_measured (one input, six weights in turn), warm (both as left by an "
+                       "equal product) or cold (in the device's memory).",
                    .allowed = enum_names<OperandReading>()}},
       .make = [](const Options& options) -> std::unique_ptr<CostModel> {
         return std::make_unique<TiledGemm>(GemmOptions{

@@ -10,8 +10,8 @@ namespace schedlab {
 /// Parameters that make residuals small, and how well the residuals determine them.
 struct RobustFit {
   std::vector<double> values;
-  /// 95 % intervals from the curvature at `values`, residuals taken as independent; a parameter that
-  /// changes no residual, or whose interval leaves its bounds, has the bounds.
+  /// 95 % intervals from the curvature at `values`, residuals taken as independent; a parameter
+  /// that changes no residual, or whose interval leaves its bounds, has the bounds.
   std::vector<std::pair<double, double>> intervals;
   double cost = 0;  ///< sum of the losses
 };

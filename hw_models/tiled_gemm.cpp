@@ -176,8 +176,7 @@ TileChoice evaluate(const TiledKernel& common, const GemmTile& tile, std::int64_
 /// The same by a library of pipelined kernels.
 TileChoice pipelined_choice(const TiledKernel& common, const GemmOptions& options) {
   const MatrixLibrary& library = *common.library;
-  const PipelinedDevice device =
-      pipelined_device(common.device, common.kernel.type, common.spread);
+  const PipelinedDevice device = pipelined_device(common.device, common.kernel.type, common.spread);
   const ProductShape shape =
       product_shape(common.kernel, *library.pipelined, device, options.operands);
   const PipelinedChoice best =

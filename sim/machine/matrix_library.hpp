@@ -134,7 +134,8 @@ struct MatrixLibrary {
   /// Products by hw_models/pipelined_product.hpp instead: of the above only name, source, types and
   /// tiles count.
   std::optional<PipelinedProducts> pipelined{};
-  bool assumed = false;  ///< its numbers are carried over from other devices, not fitted to this one
+  bool assumed =
+      false;  ///< its numbers are carried over from other devices, not fitted to this one
 
   friend bool operator==(const MatrixLibrary&, const MatrixLibrary&) = default;
 };
