@@ -15,7 +15,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t fewest_rows = 40;
+constexpr std::size_t min_attention_rows = 40;
 constexpr double element_bytes = 2;
 
 struct AttentionFits {
@@ -45,7 +45,7 @@ FittedParameters fit_by_choice(std::span<const ParameterInfo> infos,
     fitted.push_back(&row);
     measured.push_back(row.us);
   }
-  if (fitted.size() < fewest_rows) return {};
+  if (fitted.size() < min_attention_rows) return {};
   FittedParameters best;
   double least = 0;
   for (const std::vector<double>& form : forms) {

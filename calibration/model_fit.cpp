@@ -22,11 +22,6 @@ double offset_of(const ParameterInfo& info) {
 }
 
 /// Four digits; what is as good as nothing is 0.
-double rounded(double value) {
-  if (value < 1e-6) return 0.0;
-  return std::stod(fmt::format("{:.4g}", value));
-}
-
 /// Between values and what is fitted.
 class Scale {
  public:
@@ -56,11 +51,11 @@ class Scale {
                      FittedParameters& parameters) const {
     for (std::size_t j = 0; j < free_.size(); ++j) {
       FittedValue& one = parameters.values[free_[j]];
-      one.value = inside(free_[j], rounded(one.value));
-      one.low =
-          std::min(one.value, inside(free_[j], rounded(value_of(free_[j], intervals[j].first))));
-      one.high =
-          std::max(one.value, inside(free_[j], rounded(value_of(free_[j], intervals[j].second))));
+      one.value = inside(free_[j], four_digits(one.value));
+      one.low = std::min(one.value,
+                         inside(free_[j], four_digits(value_of(free_[j], intervals[j].first))));
+      one.high = std::max(one.value,
+                          inside(free_[j], four_digits(value_of(free_[j], intervals[j].second))));
     }
   }
 
@@ -80,6 +75,11 @@ class Scale {
 };
 
 }  // namespace
+
+double four_digits(double value) {
+  if (value < 1e-6) return 0.0;
+  return std::stod(fmt::format("{:.4g}", value));
+}
 
 std::vector<double> usual_start(std::span<const ParameterInfo> infos) {
   std::vector<double> start;

@@ -11,6 +11,9 @@
 
 namespace schedlab {
 
+/// To four digits, more than a fit knows; less than 1e-6 is 0.
+[[nodiscard]] double four_digits(double value);
+
 /// What a fitted model says of row i of the measurements, us.
 using PredictRow = std::function<double(const FittedParameters&, std::size_t)>;
 
@@ -20,8 +23,8 @@ struct ModelFit {
 };
 
 /// Fits the parameters of a model so that the logarithms of predicted over measured times become
-/// small (fit_robustly), from each start given and from where that ends once more. Parameters of the
-/// model's form (ParameterInfo::integer) keep the value of the start. Fitted is log(value), or
+/// small (fit_robustly), from each start given and from where that ends once more. Parameters of
+/// the model's form (ParameterInfo::integer) keep the value of the start. Fitted is log(value), or
 /// log(value + 5 % of its usual size) where 0 is allowed; rounded to four digits.
 ///
 /// Shapes   starts: not empty, one value per parameter each, within range; measured: above 0

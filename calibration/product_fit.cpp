@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/product_fit.hpp"
 
+#include "calibration/model_fit.hpp"
 #include "calibration/product_transfer.hpp"
 #include "hw_models/robust_fit.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
 
@@ -20,15 +22,14 @@ namespace {
 
 using Bounds = std::vector<std::pair<double, double>>;
 
-constexpr std::size_t fewest_rows = 200;
-constexpr std::size_t first_rows = 2000;   // that a fit starts with
-constexpr std::size_t most_rows = 5000;    // that it ends with: more move no parameter by its interval
+constexpr std::size_t first_rows = 2000;  // that a fit starts with
+constexpr std::size_t max_rows = 5000;  // that it ends with: more move no parameter by its interval
 constexpr int first_iterations = 40;
 constexpr int last_iterations = 8;
-constexpr double loss_scale = 0.04;        // residuals beyond count by size // assumed
+constexpr double loss_scale = 0.04;  // residuals beyond count by size // assumed
 constexpr double least_efficiency = 0.05;
 constexpr double first_efficiency = 0.65;
-constexpr double chosen_share = 0.003;     // of the rows, below which a tile is left out
+constexpr double chosen_share = 0.003;  // of the rows, below which a tile is left out
 constexpr std::int64_t most_parts = 16;
 
 /// Tiles of public kernels for tensor cores (NVIDIA/cutlass, default tiles of its generators).
@@ -41,27 +42,10 @@ Kernel kernel_of(const MeasuredProduct& product, DataType type) {
 
 std::int64_t units_of(const Device& device) {
   if (device.rates.matrix_units == 0) {
-    throw InfeasibleError(fmt::format(
-        "device \"{}\" has no count of the units that products run on", device.name));
+    throw InfeasibleError(
+        fmt::format("device \"{}\" has no count of the units that products run on", device.name));
   }
   return device.rates.matrix_units;
-}
-
-/// Parameters as logarithms, then those of the tiles' efficiencies.
-std::vector<double> logs_of(const MatrixLibrary& library) {
-  std::vector<double> logs;
-  for (const FittedValue& value : library.pipelined->values) logs.push_back(std::log(value.value));
-  for (const GemmTile& tile : library.tiles) logs.push_back(std::log(tile.efficiency));
-  return logs;
-}
-
-void set_logs(const std::vector<double>& logs, MatrixLibrary& library) {
-  for (std::size_t i = 0; i < product_parameter_count; ++i) {
-    library.pipelined->values[i].value = std::exp(logs[i]);
-  }
-  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
-    library.tiles[i].efficiency = std::min(1.0, std::exp(logs[product_parameter_count + i]));
-  }
 }
 
 Bounds bounds_of(const MatrixLibrary& library) {
@@ -82,25 +66,30 @@ double us_of(const MatrixLibrary& library,
 }
 
 /// Moves a library to where its residuals on the products are least, and notes the intervals.
-double fit_library(const std::vector<MeasuredProduct>& products,
-                   DataType type,
-                   const PipelinedDevice& on,
-                   OperandReading reading,
-                   int iterations,
-                   MatrixLibrary& library) {
+/// `prior`: standard deviations that hold it to where it starts; empty: none.
+void fit_library(const std::vector<MeasuredProduct>& products,
+                 DataType type,
+                 const PipelinedDevice& on,
+                 OperandReading reading,
+                 int iterations,
+                 MatrixLibrary& library,
+                 const std::vector<double>& prior = {}) {
   std::vector<Kernel> kernels;
   for (const MeasuredProduct& product : products) kernels.push_back(kernel_of(product, type));
   MatrixLibrary tried = library;
+  const std::vector<double> start = log_parameters(library);
   const ResidualsAt residuals = [&](const std::vector<double>& logs, std::vector<double>& out) {
-    set_logs(logs, tried);
-    out.resize(products.size());
+    set_log_parameters(logs, tried);
+    out.resize(products.size() + prior.size());
     for (std::size_t i = 0; i < products.size(); ++i) {
       out[i] = std::log(us_of(tried, kernels[i], on, reading) / products[i].us);
     }
+    for (std::size_t j = 0; j < prior.size(); ++j) {
+      out[products.size() + j] = row_scatter * (logs[j] - start[j]) / prior[j];
+    }
   };
-  const RobustFit fit =
-      fit_robustly(residuals, logs_of(library), bounds_of(library), loss_scale, iterations);
-  set_logs(fit.values, library);
+  const RobustFit fit = fit_robustly(residuals, start, bounds_of(library), loss_scale, iterations);
+  set_log_parameters(fit.values, library);
   const auto note = [&](FittedValue& value, std::size_t at) {
     value = {std::exp(fit.values[at]),
              std::exp(fit.intervals[at].first),
@@ -111,7 +100,6 @@ double fit_library(const std::vector<MeasuredProduct>& products,
   for (std::size_t i = 0; i < library.tiles.size(); ++i) {
     note(library.pipelined->efficiencies[i], product_parameter_count + i);
   }
-  return fit.cost / static_cast<double>(products.size());
 }
 
 void drop_unused_tiles(const std::vector<MeasuredProduct>& products,
@@ -134,13 +122,9 @@ void drop_unused_tiles(const std::vector<MeasuredProduct>& products,
   library.tiles = std::move(kept);
 }
 
-double rounded(double value) {
-  return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
-}
-
 void round_all(MatrixLibrary& library) {
   const auto round = [](FittedValue& value) {
-    value = {rounded(value.value), rounded(value.low), rounded(value.high)};
+    value = {four_digits(value.value), four_digits(value.low), four_digits(value.high)};
   };
   for (FittedValue& value : library.pipelined->values) round(value);
   for (std::size_t i = 0; i < library.tiles.size(); ++i) {
@@ -224,7 +208,85 @@ std::vector<DataType> carried_types(DataType type, const Device& device) {
   return types;
 }
 
+/// The pipelined library of the machine for a type; nullptr if it has none.
+const MatrixLibrary* library_for(const Device& device, DataType type) {
+  if (device.profile == nullptr) return nullptr;
+  for (const MatrixLibrary& library : device.profile->libraries) {
+    const auto& types = library.types;
+    if (library.pipelined && std::find(types.begin(), types.end(), type) != types.end()) {
+      return &library;
+    }
+  }
+  return nullptr;
+}
+
+/// Refines the machine's own library by a table of few rows.
+OperatorFit refine_machine(const std::vector<MeasuredProduct>& products,
+                           const MatrixLibrary& own,
+                           OperatorFit fit,
+                           const TableOptions& options,
+                           MachineSpec& machine) {
+  const Device device = machine.platform.devices[DeviceId{0}];
+  options.progress("products, the machine's own library refined");
+  MatrixLibrary library = refine_products(own, products, fit.type, device);
+  fit.used.push_back(
+      error_on(products, own, fit.type, device, OperandReading::as_measured, "before"));
+  fit.used.push_back(
+      error_on(products, library, fit.type, device, OperandReading::as_measured, "refined"));
+  library.assumed = false;
+  library.source = fmt::format("{}, {} {}, {}: {}; {} rows refine: {}",
+                               fit.tables,
+                               to_string(fit.type),
+                               fit.kind,
+                               options.date,
+                               options.command,
+                               products.size(),
+                               own.name);
+  set_library(machine, std::move(library));
+  return fit;
+}
+
 }  // namespace
+
+std::vector<double> log_parameters(const MatrixLibrary& library) {
+  std::vector<double> logs;
+  for (const FittedValue& value : library.pipelined->values) logs.push_back(std::log(value.value));
+  for (const GemmTile& tile : library.tiles) logs.push_back(std::log(tile.efficiency));
+  return logs;
+}
+
+void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library) {
+  for (std::size_t i = 0; i < product_parameter_count; ++i) {
+    library.pipelined->values[i].value = std::exp(logs[i]);
+  }
+  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
+    library.tiles[i].efficiency = std::min(1.0, std::exp(logs[product_parameter_count + i]));
+  }
+}
+
+std::vector<double> prior_widths(const MatrixLibrary& library) {
+  constexpr double parameter = 0.5;  // logarithm: parameters of A100 and H100 differ so // assumed
+  constexpr double efficiency = 0.15;  // likewise of tiles // assumed
+  std::vector<double> widths(product_parameter_count, parameter);
+  widths.resize(widths.size() + library.tiles.size(), efficiency);
+  return widths;
+}
+
+MatrixLibrary refine_products(const MatrixLibrary& library,
+                              const std::vector<MeasuredProduct>& products,
+                              DataType type,
+                              const Device& device) {
+  MatrixLibrary refined = library;
+  fit_library(products,
+              type,
+              pipelined_device(device, type, units_of(device)),
+              OperandReading::as_measured,
+              first_iterations,
+              refined,
+              prior_widths(library));
+  round_all(refined);
+  return refined;
+}
 
 std::vector<MeasuredProduct> products_of(const std::vector<TableRow>& rows) {
   std::vector<MeasuredProduct> products;
@@ -236,8 +298,11 @@ std::vector<MeasuredProduct> products_of(const std::vector<TableRow>& rows) {
       if (value == 0) table.reject(row.row, column, "0", "a side of at least 1");
       return value;
     };
-    MeasuredProduct product{.m = side("m"), .n = side("n"), .k = side("k"),
-                            .us = table.microseconds(row.row), .use = RowUse::fit};
+    MeasuredProduct product{.m = side("m"),
+                            .n = side("n"),
+                            .k = side("k"),
+                            .us = table.microseconds(row.row),
+                            .use = RowUse::fit};
     product.use = row_use(fmt::format("{}x{}x{}", product.m, product.n, product.k));
     products.push_back(product);
   }
@@ -249,10 +314,8 @@ double product_us(const MatrixLibrary& library,
                   DataType type,
                   const Device& device,
                   OperandReading reading) {
-  return us_of(library,
-               kernel_of(product, type),
-               pipelined_device(device, type, units_of(device)),
-               reading);
+  return us_of(
+      library, kernel_of(product, type), pipelined_device(device, type, units_of(device)), reading);
 }
 
 MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
@@ -260,9 +323,9 @@ MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
                            const Device& device,
                            OperandReading reading) {
   const std::vector<MeasuredProduct> rows = with_use(products, RowUse::fit);
-  if (rows.size() < fewest_rows) {
+  if (rows.size() < min_fitted_products) {
     throw InfeasibleError(fmt::format(
-        "{} products to fit, at least {} are needed", rows.size(), fewest_rows));
+        "{} products to fit, at least {} are needed", rows.size(), min_fitted_products));
   }
   const PipelinedDevice on = pipelined_device(device, type, units_of(device));
   MatrixLibrary library;
@@ -275,7 +338,7 @@ MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
   }
   fit_library(spread(rows, first_rows), type, on, reading, first_iterations, library);
   drop_unused_tiles(rows, type, on, reading, library);
-  fit_library(spread(rows, most_rows), type, on, reading, last_iterations, library);
+  fit_library(spread(rows, max_rows), type, on, reading, last_iterations, library);
   round_all(library);
   return library;
 }
@@ -293,6 +356,10 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
                   .used = {},
                   .report = {},
                   .readings = {}};
+  const MatrixLibrary* const own = library_for(device, type);
+  if (own != nullptr && with_use(products, RowUse::fit).size() < min_fitted_products) {
+    return refine_machine(products, MatrixLibrary{*own}, std::move(fit), options, machine);
+  }
   MatrixLibrary library;
   for (const OperandReading reading :
        {OperandReading::as_measured, OperandReading::warm, OperandReading::cold}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/product_transfer.hpp"
 
+#include "calibration/model_fit.hpp"
 #include "hw_models/pipelined_product.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/kernel_profile.hpp"
@@ -19,22 +20,6 @@ namespace {
 using P = ProductParameter;
 
 constexpr double same_unit = 0.05;  // units that differ by less are of one generation // assumed
-
-const MatrixLibrary& library_of(const MachineSpec& machine, DataType type) {
-  const auto& profile = machine.platform.devices[DeviceId{0}].profile;
-  if (profile != nullptr) {
-    for (const MatrixLibrary& library : profile->libraries) {
-      const auto& types = library.types;
-      if (library.pipelined && std::find(types.begin(), types.end(), type) != types.end()) {
-        return library;
-      }
-    }
-  }
-  throw InfeasibleError(fmt::format(
-      "machine \"{}\" has no fitted products in {}\n  calibrate it first (schedlab calibrate --from)",
-      machine.name,
-      to_string(type)));
-}
 
 double peak_of(const Device& device, DataType type) {
   return device.rates.matrix[static_cast<std::size_t>(type)].count();
@@ -57,17 +42,30 @@ void scale(PipelinedProducts& products, P parameter, double step) {
   value.value *= std::sqrt(step);
 }
 
-double rounded(double value) {
-  return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
-}
-
 }  // namespace
+
+const MatrixLibrary& pipelined_library_of(const MachineSpec& machine, DataType type) {
+  const auto& profile = machine.platform.devices[DeviceId{0}].profile;
+  if (profile != nullptr) {
+    for (const MatrixLibrary& library : profile->libraries) {
+      const auto& types = library.types;
+      if (library.pipelined && std::find(types.begin(), types.end(), type) != types.end()) {
+        return library;
+      }
+    }
+  }
+  throw InfeasibleError(
+      fmt::format("machine \"{}\" has no fitted products in {}\n  calibrate it first (schedlab "
+                  "calibrate --from)",
+                  machine.name,
+                  to_string(type)));
+}
 
 MatrixLibrary transferred_products(const std::vector<MachineSpec>& known,
                                    const Device& target,
                                    DataType type) {
   SCHEDLAB_EXPECTS(!known.empty(), "a transfer from no machine");
-  MatrixLibrary library = library_of(known.back(), type);
+  MatrixLibrary library = pipelined_library_of(known.back(), type);
   const Device& last = known.back().platform.devices[DeviceId{0}];
   PipelinedProducts& products = *library.pipelined;
   const double unit = unit_peak_of(target, type) / unit_peak_of(last, type);
@@ -75,8 +73,8 @@ MatrixLibrary transferred_products(const std::vector<MachineSpec>& known,
   for (const P rate : {P::unit_gb_per_s, P::epilogue_gb_per_s}) scale(products, rate, unit);
   for (const P rate : {P::cache_gb_per_s, P::split_gb_per_s}) scale(products, rate, all);
   if (known.size() > 1 && std::abs(unit - 1.0) > same_unit) {
-    const double step = latency_of(library_of(known.back(), type)) /
-                        latency_of(library_of(known[known.size() - 2], type));
+    const double step = latency_of(pipelined_library_of(known.back(), type)) /
+                        latency_of(pipelined_library_of(known[known.size() - 2], type));
     for (const P latency :
          {P::floor_us, P::tile_us, P::step_ns, P::memory_latency_us, P::split_us}) {
       scale(products, latency, step);
@@ -85,7 +83,7 @@ MatrixLibrary transferred_products(const std::vector<MachineSpec>& known,
   for (const ProductParameterInfo& info : product_parameters()) {
     FittedValue& value = products.of(info.parameter);
     const auto within = [&](double number) {
-      return std::clamp(rounded(number), info.minimum, info.maximum);
+      return std::clamp(four_digits(number), info.minimum, info.maximum);
     };
     value = {within(value.value), within(value.low), within(value.high)};
   }
@@ -103,8 +101,7 @@ MatrixLibrary transferred_products(const std::vector<MachineSpec>& known,
 MachineSpec transfer_products(const std::vector<MachineSpec>& known,
                               MachineSpec target,
                               DataType type) {
-  set_library(target,
-              transferred_products(known, target.platform.devices[DeviceId{0}], type));
+  set_library(target, transferred_products(known, target.platform.devices[DeviceId{0}], type));
   return target;
 }
 

@@ -5,11 +5,11 @@
 #include "calibration/calibration_text.hpp"
 #include "calibration/device_calibration.hpp"
 #include "calibration/device_report.hpp"
+#include "calibration/micro_sweep.hpp"
 #include "calibration/product_transfer.hpp"
 #include "calibration/table_calibration.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
-#include "sim/base/wall_clock.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
 #include "studies/execution/execution_device.hpp"
@@ -58,7 +58,9 @@ RuleProgress shown(Progress& progress, const Terminal& terminal) {
 }  // namespace
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
-  if (!options.from.empty() || !options.transfer.empty()) return run_tables(options, terminal);
+  if (!options.from.empty() || !options.transfer.empty() || options.shapes > 0) {
+    return run_tables(options, terminal);
+  }
   expect_writable(options.out);
   const auto device = device_from(options.device);
   if (!device) {
@@ -89,12 +91,18 @@ int run(const CalibrateOptions& options, const Terminal& terminal) {
 int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
   expect_writable(options.out);
   if (options.machine.empty()) {
-    throw InputError(
-        {.file = "--machine",
-         .pointer = {},
-         .found = "nothing",
-         .expected = "with --from and --transfer the machine that is calibrated, or its file",
-         .hint = {}});
+    throw InputError({.file = "--machine",
+                      .pointer = {},
+                      .found = "nothing",
+                      .expected = "the machine that is calibrated, or its file",
+                      .hint = {}});
+  }
+  if (options.shapes > 0) {
+    const auto shapes =
+        micro_sweep_of(load_machine(options.machine), DataType::bf16, options.shapes);
+    write_listed(options.out, micro_sweep_csv(shapes, DataType::bf16));
+    terminal.out << fmt::format("wrote {}\n", options.out);
+    return exit_done;
   }
   if (!options.transfer.empty()) {
     std::vector<MachineSpec> known;
@@ -108,14 +116,13 @@ int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
   std::vector<OperatorTable> tables;
   for (const std::string& file : options.from) tables.push_back(OperatorTable::read(file));
   const MachineSpec base = load_machine(options.machine);
-  constexpr std::size_t day = 10;
   Progress progress{terminal, 0, 0, "stages"};
   std::size_t stages = 0;
   const TableCalibration made = calibrate_from_tables(
       tables,
       base,
       {.name = options.name.empty() ? base.name : options.name,
-       .date = now_utc().substr(0, day),
+       .date = {},
        .command = fmt::format("schedlab calibrate --from TABLES --machine {}", base.name),
        .progress = [&](std::string_view) {
          if (stop_requested(terminal.stop)) throw Interrupted("interrupted; nothing was written");

@@ -25,6 +25,7 @@ struct CalibrateOptions {
   std::vector<std::string> from{};      ///< tables of measured operators, instead of a device
   std::vector<std::string> transfer{};  ///< machines that fitted products are carried over from
   std::string machine{};                ///< with tables: the machine that is calibrated
+  std::uint32_t shapes = 0;  ///< of a micro-sweep that is written instead of a machine; 0: none
   bool json = false;
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/table_calibration.hpp"
 
+#include "calibration/micro_sweep.hpp"
 #include "calibration/product_fit.hpp"
+#include "calibration/product_transfer.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machine/cost_evidence.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
 #include <doctest/doctest.h>
@@ -52,7 +55,8 @@ double value(const MatrixLibrary& library, ProductParameter parameter) {
 }  // namespace
 
 TEST_CASE("a table names its columns; times in ms, other names of types and kinds are understood") {
-  const OperatorTable table = OperatorTable::parse("m,n,k,latency,data_type\n2,3,4,0.5,half\n", "t");
+  const OperatorTable table =
+      OperatorTable::parse("m,n,k,latency,data_type\n2,3,4,0.5,half\n", "t");
   CHECK(table.kind(0) == "gemm");
   CHECK(table.type(0) == DataType::fp16);
   CHECK(table.microseconds(0) == 500.0);
@@ -103,6 +107,34 @@ TEST_CASE("a calibration from a synthetic table predicts its held-out rows and f
   CHECK(made.machine.name == "made");
   CHECK(read_machine(write_machine(made.machine), "made").platform.devices[DeviceId{0}].profile !=
         nullptr);
+}
+
+TEST_CASE("a few rows move a machine's library to what they say, and leave the rest") {
+  const MachineSpec base = load_machine("h100");
+  const Device& device = base.platform.devices[DeviceId{0}];
+  const MatrixLibrary& own = pipelined_library_of(base, DataType::bf16);
+  MatrixLibrary other = own;  // 1.5 us more for each product
+  other.pipelined->of(ProductParameter::floor_us).value += 1.5;
+  std::vector<MeasuredProduct> rows = micro_sweep_of(base, DataType::bf16, 20);
+  REQUIRE(rows.size() == 20);
+  for (MeasuredProduct& row : rows) row.us = product_us(other, row, DataType::bf16, device);
+  const MatrixLibrary refined = refine_products(own, rows, DataType::bf16, device);
+  const MeasuredProduct small{.m = 8, .n = 512, .k = 512, .us = 0, .use = RowUse::report};
+  const double before = product_us(own, small, DataType::bf16, device);
+  CHECK(product_us(refined, small, DataType::bf16, device) ==
+        doctest::Approx(before + 1.5).epsilon(0.1));
+}
+
+TEST_CASE("products carried over within a generation differ by the data sheet alone") {
+  const MachineSpec h100 = load_machine("h100");
+  const MachineSpec h200 =
+      transfer_products({load_machine("a100"), h100}, load_machine("h200"), DataType::bf16);
+  const MatrixLibrary& made = pipelined_library_of(h200, DataType::bf16);
+  CHECK(made.assumed);
+  CHECK(made.pipelined->values == pipelined_library_of(h100, DataType::bf16).pipelined->values);
+  CHECK(cost_evidence(h200.platform.devices[DeviceId{0}]) == CostEvidence::data_sheet);
+  CHECK_THROWS_AS((void)pipelined_library_of(load_machine("v100"), DataType::bf16),
+                  InfeasibleError);
 }
 
 }  // namespace schedlab
