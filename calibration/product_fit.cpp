@@ -211,16 +211,6 @@ std::string file_names(const std::vector<TableRow>& rows) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// The types that a fit of one type also runs: fp16 at the same rates, tf32 by the data sheet's.
-std::vector<DataType> carried_types(DataType type, const Device& device) {
-  std::vector<DataType> types{type};
-  if (type != DataType::bf16) return types;
-  for (const DataType other : {DataType::fp16, DataType::tf32}) {
-    if (device.rates.matrix[static_cast<std::size_t>(other)].count() > 0) types.push_back(other);
-  }
-  return types;
-}
-
 /// The pipelined library of the machine for a type; nullptr if it has none.
 const MatrixLibrary* library_for(const Device& device, DataType type) {
   if (device.profile == nullptr) return nullptr;
@@ -278,7 +268,7 @@ void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library)
 }
 
 std::vector<double> prior_widths(const MatrixLibrary& library) {
-  constexpr double parameter = 0.5;    // logarithm: parameters of A100 and H100 differ so // assumed
+  constexpr double parameter = 0.5;  // logarithm: parameters of A100 and H100 differ so // assumed
   constexpr double efficiency = 0.15;  // likewise of tiles // assumed
   std::vector<double> widths(product_parameter_count, parameter);
   widths.resize(widths.size() + library.tiles.size(), efficiency);
@@ -390,7 +380,7 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
   used(RowUse::choose, "choosing");
   fit.report = errors_by_region(with_use(products, RowUse::report), library, type, device);
   library.name = fmt::format("products of {}", fit.tables);
-  library.types = carried_types(type, device);
+  library.types = {type};
   library.source = fit_origin(fit, options);
   set_library(machine, std::move(library));
   return fit;

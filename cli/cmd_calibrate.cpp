@@ -10,7 +10,6 @@
 #include "calibration/table_calibration.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
-#include "sim/base/wall_clock.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
 #include "studies/execution/execution_device.hpp"
@@ -177,14 +176,13 @@ int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
   std::vector<OperatorTable> tables;
   for (const std::string& file : options.from) tables.push_back(OperatorTable::read(file));
   const MachineSpec base = load_machine(options.machine);
-  constexpr std::size_t day = 10;
   Progress progress{terminal, 0, 0, "stages"};
   std::size_t stages = 0;
   const TableCalibration made = calibrate_from_tables(
       tables,
       base,
       {.name = options.name.empty() ? base.name : options.name,
-       .date = now_utc().substr(0, day),
+       .date = {},
        .command = fmt::format("schedlab calibrate --from TABLES --machine {}", base.name),
        .progress = [&](std::string_view) {
          if (stop_requested(terminal.stop)) throw Interrupted("interrupted; nothing was written");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "calibration/row_split.hpp"
 #include "hw_models/tiled_gemm.hpp"
 #include "sim/graph/row_kernels.hpp"
 #include "sim/machine/kernel_profile.hpp"
 #include "tests/comparisons/reference_data.hpp"
-#include "calibration/row_split.hpp"
 
 #include <algorithm>
 #include <string>
