@@ -198,14 +198,13 @@ std::vector<RegionError> errors_by_region(const std::vector<MeasuredProduct>& pr
   return errors;
 }
 
-/// The types that a fit of one type also runs: fp16 at the same rates, tf32 by the data sheet's.
-std::vector<DataType> carried_types(DataType type, const Device& device) {
-  std::vector<DataType> types{type};
-  if (type != DataType::bf16) return types;
-  for (const DataType other : {DataType::fp16, DataType::tf32}) {
-    if (device.rates.matrix[static_cast<std::size_t>(other)].count() > 0) types.push_back(other);
+std::string file_names(const std::vector<TableRow>& rows) {
+  std::set<std::string> names;
+  for (const TableRow& row : rows) {
+    const std::string& file = row.table->file();
+    names.insert(file.substr(file.find_last_of('/') + 1));
   }
-  return types;
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 /// The pipelined library of the machine for a type; nullptr if it has none.
@@ -377,7 +376,7 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
   used(RowUse::choose, "choosing");
   fit.report = errors_by_region(with_use(products, RowUse::report), library, type, device);
   library.name = fmt::format("products of {}", fit.tables);
-  library.types = carried_types(type, device);
+  library.types = {type};
   library.source = fit_origin(fit, options);
   set_library(machine, std::move(library));
   return fit;

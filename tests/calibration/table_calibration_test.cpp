@@ -101,7 +101,7 @@ TEST_CASE("a calibration from a synthetic table predicts its held-out rows and f
   const auto& profile = made.machine.platform.devices[DeviceId{0}].profile;
   REQUIRE(profile != nullptr);
   const MatrixLibrary& library = profile->libraries.back();
-  CHECK(library.types == std::vector<DataType>{DataType::bf16, DataType::fp16, DataType::tf32});
+  CHECK(library.types == std::vector<DataType>{DataType::bf16});
   CHECK(value(library, ProductParameter::memory_share) == doctest::Approx(0.7).epsilon(0.1));
   CHECK(value(library, ProductParameter::floor_us) == doctest::Approx(3.3).epsilon(0.3));
   CHECK(made.machine.name == "made");
