@@ -232,7 +232,8 @@ bool FoundSchedule::proven_optimal() const {
 Plan as_launched(const Scenario& scenario, Plan plan) {
   if (scenario.legacy_default_stream) use_legacy_default_stream(plan);
   if (!scenario.planned_ahead()) return plan;
-  return launched_plan(std::move(plan), scenario.launch, scenario.problem->graph->task_count());
+  const TaskGraph& graph = *scenario.problem->graph;
+  return launched_plan(std::move(plan), scenario.launch, graph.task_count(), &graph);
 }
 
 FoundSchedule search_case(ScenarioSpace& space,
