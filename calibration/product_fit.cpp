@@ -198,15 +198,6 @@ std::vector<RegionError> errors_by_region(const std::vector<MeasuredProduct>& pr
   return errors;
 }
 
-std::string file_names(const std::vector<TableRow>& rows) {
-  std::set<std::string> names;
-  for (const TableRow& row : rows) {
-    const std::string& file = row.table->file();
-    names.insert(file.substr(file.find_last_of('/') + 1));
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// The pipelined library of the machine for a type; nullptr if it has none.
 const MatrixLibrary* library_for(const Device& device, DataType type) {
   if (device.profile == nullptr) return nullptr;

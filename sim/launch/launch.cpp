@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -79,6 +81,16 @@ std::vector<OptionSpec> sink_options() {
         "Inputs that are not zero-copy: each is copied by a task before each run.",
         0,
         max_copies);
+  options.push_back({.name = "host_operators",
+                     .default_value = std::string{},
+                     .doc =
+                         "Operations that cannot be sunk, separated by commas: the host launches "
+                         "them, between sunk parts of the model."});
+  options.push_back({.name = "compile_us",
+                     .default_value = 0.0,
+                     .doc = "Compilation before each load, for a new shape.",
+                     .minimum = 0,
+                     .maximum = 1e9});
   options.push_back({.name = "copied_mib",
                      .default_value = 0.0,
                      .doc = "Size of the copied inputs in all.",
@@ -127,6 +139,28 @@ void copy_inputs_first(Plan& plan, std::size_t tasks, std::uint32_t copies) {
   }
 }
 
+/// 1: the host launches the task.
+IdVector<TaskId, std::uint8_t> left_on_host(const SinkRun& run, const TaskGraph* graph) {
+  SCHEDLAB_EXPECTS(graph != nullptr, "host_operators name operations of a graph");
+  if (sunk_copies(run) > 0) {
+    throw InfeasibleError("launch sink: host_operators exclude copied inputs");
+  }
+  IdVector<TaskId, std::uint8_t> on_host(graph->task_count(), 0);
+  for (const std::string& name : run.host_operators) {
+    bool found = false;
+    for (const TaskId task : graph->tasks()) {
+      if (graph->operation(task).name != name) continue;
+      on_host[task] = 1;
+      found = true;
+    }
+    if (!found) {
+      throw InfeasibleError(
+          fmt::format("launch sink: host_operators names \"{}\", which no task runs", name));
+    }
+  }
+  return on_host;
+}
+
 std::int64_t operators_of(const TaskGraph& graph) {
   std::int64_t count = 0;
   for (const TaskId task : graph.tasks()) count += graph.operation(task).launches();
@@ -171,6 +205,11 @@ LaunchChoice launch_choice(std::string_view mode, const Options& options) {
   choice.sink.changed_operators = options.integer("changed_operators");
   choice.sink.feature_map_changed = options.flag("feature_map_changed");
   choice.sink.copied_inputs = options.integer("copied_inputs");
+  choice.sink.compile = from_us(options.number("compile_us"));
+  std::istringstream names{options.text("host_operators")};
+  for (std::string name; std::getline(names, name, ',');) {
+    choice.sink.host_operators.push_back(name);
+  }
   choice.sink.copied = Bytes{std::llround(options.number("copied_mib") * 1024.0 * 1024.0)};
   return choice;
 }
@@ -219,8 +258,11 @@ void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform) 
   const std::int64_t refreshed = run.feature_map_changed ? operators : run.changed_operators;
   for (Host& host : platform.hosts) {
     const SinkCosts& sink = host.sink;
-    host.costs.graph_load = sink.load + sink.load_task * (operators * host.operator_tasks);
-    host.costs.graph_load_node = Duration{0};
+    const Duration operator_load = sink.load_task * std::int64_t{host.operator_tasks};
+    const bool parts = !run.host_operators.empty();
+    host.costs.graph_load =
+        sink.load + run.compile + (parts ? Duration{0} : operator_load * operators);
+    host.costs.graph_load_node = parts ? operator_load : Duration{0};
     host.costs.graph_launch = sink.tensor * tensors + sink.address * refreshed +
                               sink.copy * std::int64_t{sunk_copies(run)} + sink.issue;
     host.costs.graph_launch_node = Duration{0};
@@ -233,10 +275,19 @@ std::uint32_t sunk_copies(const SinkRun& run) {
   return static_cast<std::uint32_t>(std::max(run.copied_inputs, least));
 }
 
-Plan launched_plan(Plan eager, const LaunchChoice& choice, std::size_t tasks) {
+Plan launched_plan(Plan eager,
+                   const LaunchChoice& choice,
+                   std::size_t tasks,
+                   const TaskGraph* graph) {
   Plan plan = std::move(eager);
-  if (captures(choice.mode)) plan = capture_graphs(plan, {.load = choice.load});
-  if (choice.mode == LaunchMode::sink && plan.graphs.size() > plan.hosts.size()) {
+  const bool parts = choice.mode == LaunchMode::sink && !choice.sink.host_operators.empty();
+  if (captures(choice.mode)) {
+    plan = capture_graphs(
+        plan,
+        {.load = choice.load,
+         .on_host = parts ? left_on_host(choice.sink, graph) : IdVector<TaskId, std::uint8_t>{}});
+  }
+  if (!parts && choice.mode == LaunchMode::sink && plan.graphs.size() > plan.hosts.size()) {
     throw InfeasibleError(
         fmt::format("launch sink runs a model as one task, but policy \"{}\" waits for the device "
                     "between its tasks, which makes {} graphs\n  use graph_launch",

@@ -36,6 +36,10 @@ struct SinkRun {
   bool feature_map_changed = false;        ///< intermediate results have moved: all operators
   std::int64_t copied_inputs = 0;          ///< inputs that are not zero-copy ...
   Bytes copied{0};                         ///< ... and their bytes in all
+  /// Operations that cannot be sunk (a shape that depends on values, an operator of the host):
+  /// their tasks are launched eagerly, between sunk parts of the model.
+  std::vector<std::string> host_operators{};
+  Duration compile{0};  ///< of a model, or of each sunk part, whenever it is loaded
 };
 
 /// The scenario key "launch".
@@ -73,10 +77,11 @@ void apply_launch_mode(const LaunchChoice& choice, Platform& platform);
 [[nodiscard]] std::int64_t io_tensor_count(const TaskGraph& graph);
 
 /// Puts what loading and running `graph` as a sunk model costs into the platform's graph costs:
-///   graph_load   = sink_load + sink_load_task * device tasks
+///   graph_load   = sink_load + compile + sink_load_task * device tasks (of a part: its nodes)
 ///   graph_launch = tensors * sink_tensor + operators * sink_address + copies * sink_copy
 ///                  + sink_issue (the host's part of the head overhead)
-/// The tasks of the model follow each other by sink_task_gap.
+/// Each part of a model that is sunk in parts pays the head by itself (assumed; io_tensors is then
+/// of a part). The tasks of the model follow each other by sink_task_gap.
 void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform);
 
 /// Tasks that copy inputs before each run of a sunk model, on each rank: copied_inputs, and one
@@ -87,9 +92,14 @@ void apply_sink(const SinkRun& run, const TaskGraph& graph, Platform& platform);
 /// `tasks`: of one run of the eager plan; run r has the tasks from r * n on (RepeatRuns), where n
 /// are `tasks` and those that copy the inputs of a sunk model, which run before it in its graph, on
 /// a stream of their own.
+/// `graph`: with host_operators the tasks of the eager plan, which it names.
 /// Throws InfeasibleError for plans that cannot be captured or repeated, and with sink for plans
-/// that wait for the device before their end: a sunk model is one graph.
-[[nodiscard]] Plan launched_plan(Plan eager, const LaunchChoice& choice, std::size_t tasks);
+/// that wait for the device before their end: a sunk model is one graph, unless operators stay on
+/// the host, which excludes copied inputs.
+[[nodiscard]] Plan launched_plan(Plan eager,
+                                 const LaunchChoice& choice,
+                                 std::size_t tasks,
+                                 const TaskGraph* graph = nullptr);
 
 /// What the default stream of a program is, for specs: "per_thread" (all streams are independent)
 /// or "legacy" (see use_legacy_default_stream()).

@@ -49,6 +49,32 @@ class Capture {
     launches_.add_records(*calls_);
   }
 
+  /// Turns graphs of a task that stays on the host into its launch; after all hosts have run.
+  void launch_alone() {
+    if (alone_.empty()) return;
+    alone_.resize(made_.graphs.size(), 0);
+    std::vector<std::uint32_t> number(alone_.size(), none);
+    std::vector<DeviceGraph> graphs;
+    for (std::size_t i = 0; i < alone_.size(); ++i) {
+      if (alone_[i] != 0) continue;
+      number[i] = static_cast<std::uint32_t>(graphs.size());
+      graphs.push_back(made_.graphs[i]);
+    }
+    for (HostProgram& host : made_.hosts) {
+      for (HostCall& call : host.calls) {
+        if (call.kind() == HostCallKind::graph_load) {
+          call = HostCall::graph_load(number[call.graph()]);
+        } else if (call.kind() == HostCallKind::graph_launch) {
+          const std::uint32_t graph = call.graph();
+          call = alone_[graph] != 0
+                     ? HostCall::launch(call.stream(), made_.graphs[graph].task(0, 0))
+                     : HostCall::graph_launch(call.stream(), number[graph]);
+        }
+      }
+    }
+    made_.graphs = std::move(graphs);
+  }
+
  private:
   struct Event {
     Front front;
@@ -100,7 +126,13 @@ class Capture {
     return lanes_[stream];
   }
 
+  [[nodiscard]] bool stays_on_host(TaskId task) const {
+    return options_.on_host.contains(task) && options_.on_host[task] != 0;
+  }
+
   void launch(HostCall call) {
+    const bool alone = stays_on_host(call.task());
+    if (alone) finish();
     const StreamId lane = this->lane(call.stream());
     Front& front = fronts_[lane.value()];
     if (tasks_.empty()) {
@@ -114,6 +146,10 @@ class Capture {
     tasks_.push_back(call.task());
     launched_[lane.value()] = 1;
     front = {{node, lane, order_.advance(lane)}};
+    if (!alone) return;
+    alone_.resize(made_.graphs.size() + 1, 0);
+    alone_.back() = 1;
+    finish();
   }
 
   void record(HostCall call) {
@@ -167,7 +203,8 @@ class Capture {
     if (!tasks_.empty()) {
       graph_.add_launch(tasks_);
       const std::uint32_t number = next_graph();
-      if (options_.load) calls_->push_back(HostCall::graph_load(number));
+      const bool alone = number < alone_.size() && alone_[number] != 0;
+      if (options_.load && !alone) calls_->push_back(HostCall::graph_load(number));
       for (std::size_t lane = 0; lane < seen_.size(); ++lane) {
         if (launched_[lane] == 0) continue;
         launches_.wait(seen_[lane], launch_stream_, *calls_);
@@ -215,7 +252,8 @@ class Capture {
   DeviceGraph graph_;
   std::vector<TaskId> tasks_;
   std::uint32_t graph_number_ = 0;
-  StreamId launch_stream_;  // of the latest graph
+  StreamId launch_stream_;           // of the latest graph
+  std::vector<std::uint8_t> alone_;  // by graph: of a task that stays on the host
   GraphLaunchOrder launches_;
 };
 
@@ -270,6 +308,7 @@ Plan capture_graphs(const Plan& eager, const CaptureOptions& options) {
   for (const HostProgram& host : eager.hosts) made.hosts.push_back({host.name, {}});
   Capture capture{eager, options, made};
   for (const HostId host : eager.hosts.ids()) capture.run(host);
+  capture.launch_alone();
   return made;
 }
 

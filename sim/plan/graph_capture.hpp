@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/base/ids.hpp"
 #include "sim/plan/plan.hpp"
+
+#include <cstdint>
 
 namespace schedlab {
 
 struct CaptureOptions {
   bool load = false;  ///< the host loads each graph just before its launch; else it exists
   bool node_priorities = true;  ///< nodes keep the priorities of the streams they come from
+  /// By task: 1 stays a launch of the host, between graphs; shorter than the tasks: the rest is 0.
+  IdVector<TaskId, std::uint8_t> on_host{};
 };
 
 /// The same schedule with graphs in place of single calls, as CUDA's stream capture makes it: every
@@ -21,6 +26,9 @@ struct CaptureOptions {
 /// Queries, sleeps and the creation and destruction of streams are dropped. A synchronize or a
 /// message ends a capture (CUDA refuses it within one) and stays between two graphs; a synchronize
 /// with a stream or an event becomes one with the graphs that hold the work.
+///
+/// A task that stays on the host ends a capture as well: it waits for the graphs that hold what it
+/// needs, and later graphs for it.
 ///
 /// On an ideal machine each task of a plan without synchronizes starts when it does in the eager
 /// plan; with them it may start later, because all of a graph comes before what follows its launch.

@@ -96,7 +96,7 @@ void ScenarioRunner::simulate(const Scenario& scenario, const SimulationOptions&
   if (scenario.legacy_default_stream) use_legacy_default_stream(recording_.plan);
   if (ahead) {
     recording_.plan =
-        launched_plan(std::move(recording_.plan), scenario.launch, one_run.task_count());
+        launched_plan(std::move(recording_.plan), scenario.launch, one_run.task_count(), &one_run);
   }
   run_explained(whole, simulator_, *plan_, options, recording_.trace);
   converge_costs(scenario, options, false);

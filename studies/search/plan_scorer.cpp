@@ -105,7 +105,7 @@ Plan as_launched(const Scenario& scenario, Plan plan) {
   if (whole.divided != nullptr) plan = data_parallel_plan(plan, one_run, whole.overlap);
   if (scenario.legacy_default_stream) use_legacy_default_stream(plan);
   if (!scenario.planned_ahead()) return plan;
-  return launched_plan(std::move(plan), scenario.launch, one_run.task_count());
+  return launched_plan(std::move(plan), scenario.launch, one_run.task_count(), &one_run);
 }
 
 PlanRun scored_as(const Scenario& scenario, const Scatter& scatter) {

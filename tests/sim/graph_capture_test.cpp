@@ -5,6 +5,7 @@
 #include "sim/base/rng.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/launch_clocks.hpp"
+#include "sim/plan/plan_builder.hpp"
 #include "sim/plan/plan_check.hpp"
 #include "sim/plan/stream_order.hpp"
 #include "tests/support/random_plan.hpp"
@@ -298,4 +299,63 @@ TEST_CASE("capture: a chain over ten thousand streams has a need for each link")
   REQUIRE(made.graphs.size() == 1);
   CHECK(made.graphs[0].node_count() == streams);
   CHECK(made.graphs[0].edge_count() == streams - 1);
+}
+
+TEST_CASE("capture: a task that stays on the host lies between graphs and keeps its order") {
+  // 0 -> 1 (host) -> 2 on one stream, and 3 on another behind 1: two graphs, {0} and {2, 3}.
+  Plan eager;
+  for (int i = 0; i < 2; ++i) eager.streams.push_back({DeviceId{0}, 0, {}});
+  eager.event_count = 1;
+  eager.hosts[HostId{0}].calls = {C::launch(s0, TaskId{0}),
+                                  C::launch(s0, TaskId{1}),
+                                  C::record(s0, EventId{0}),
+                                  C::launch(s0, TaskId{2}),
+                                  C::wait(s1, EventId{0}),
+                                  C::launch(s1, TaskId{3})};
+  CaptureOptions options;
+  options.on_host = IdVector<TaskId, std::uint8_t>{4, 0};
+  options.on_host[TaskId{1}] = 1;
+  options.load = true;
+  const Plan made = capture_graphs(eager, options);
+  expect_well_formed(made, 4);
+  REQUIRE(made.graphs.size() == 2);
+  CHECK(made.graphs[0].tasks(0).front() == TaskId{0});
+  CHECK(made.graphs[1].node_count() == 2);
+  CHECK(made.graphs[1].needs(1).empty());  // what both need lies before the graph
+  CHECK(made.hosts[HostId{0}].calls == std::vector<HostCall>{C::graph_load(0),
+                                                             C::graph_launch(s0, 0),
+                                                             C::launch(s0, TaskId{1}),
+                                                             C::graph_load(1),
+                                                             C::graph_launch(s0, 1)});
+}
+
+TEST_CASE("capture: with tasks on the host every dependency of the eager plan still holds") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    Rng rng{seed};
+    TaskGraphBuilder builder;
+    const OperationId operation =
+        builder.add_operation({.name = "t", .kernels = {}, .fixed_duration = 5us});
+    constexpr std::uint32_t tasks = 30;
+    for (std::uint32_t i = 0; i < tasks; ++i) {
+      const TaskId task = builder.add_task(operation);
+      for (std::uint32_t j = 0; j < i; ++j) {
+        if (rng.below(6) == 0) builder.add_edge(TaskId{j}, task);
+      }
+    }
+    const TaskGraph graph = std::move(builder).build();
+    const Platform platform = ideal_platform();
+    const CostTable costs{graph, platform};
+    const Problem problem{graph, platform, costs};
+    PlanBuilder builder_of_plan{problem};
+    for (int i = 0; i < 3; ++i) builder_of_plan.add_stream({});
+    CaptureOptions options;
+    for (const TaskId task : graph.tasks()) {
+      builder_of_plan.place(task, StreamId{static_cast<std::uint32_t>(rng.below(3))});
+      options.on_host.push_back(rng.below(4) == 0 ? 1 : 0);
+    }
+    const Plan made = capture_graphs(std::move(builder_of_plan).build("random"), options);
+    CHECK(check(graph, platform, made).empty());
+    CHECK(simulate(problem, made).tasks.size() == tasks);
+  }
 }

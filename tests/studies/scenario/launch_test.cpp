@@ -265,6 +265,24 @@ TEST_CASE("a sunk model is one graph: a policy that waits for the device cannot 
   CHECK(launched_plan(plan, {.mode = LaunchMode::graph_launch}, 2).graphs.size() == 2);
 }
 
+TEST_CASE(
+    "operators that cannot be sunk stay on the host, between sunk parts with heads of their own") {
+  const auto spec = [](const std::string& launch) {
+    return fmt::format(R"({{"workload": {{"kind": "llama_decode", "layers": 2}},
+      "machine": {{"base": "ascend_910b", "host": "cann_eager"}}, "policy": "single_stream",
+      "launch": {}}})",
+                       launch);
+  };
+  const auto runs = run_all(spec(R"([{"name": "sink", "io_tensors": 0},
+      {"name": "sink", "io_tensors": 0, "host_operators": "softmax"}])"));
+  // One softmax in each of two layers: three parts instead of one, each issued in 6 us and on the
+  // device 3 us later.
+  CHECK(runs[0].head_overhead == 9us);
+  CHECK(runs[1].head_overhead == 3 * 9us);
+  CHECK(note_of(spec(R"({"name": "sink", "host_operators": "relu"})")).find("\"relu\"") !=
+        std::string::npos);
+}
+
 TEST_CASE("inputs and outputs are the tensors that reach beyond a run") {
   TaskGraphBuilder builder;
   const OperationId operation = builder.add_operation({.name = "task"});
