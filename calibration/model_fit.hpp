@@ -20,8 +20,8 @@ struct ModelFit {
 };
 
 /// Fits the parameters of a model so that the logarithms of predicted over measured times become
-/// small (fit_robustly), from each start given and from where that ends once more. Parameters of the
-/// model's form (ParameterInfo::integer) keep the value of the start. Fitted is log(value), or
+/// small (fit_robustly), from each start given and from where that ends once more. Parameters of
+/// the model's form (ParameterInfo::integer) keep the value of the start. Fitted is log(value), or
 /// log(value + 5 % of its usual size) where 0 is allowed; rounded to four digits.
 ///
 /// Shapes   starts: not empty, one value per parameter each, within range; measured: above 0
