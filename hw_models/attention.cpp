@@ -122,13 +122,13 @@ AttentionTime context_time(const FittedParameters& fitted,
                       static_cast<double>(pack ? shape.kv_heads : shape.heads);
   const auto [tiles, pairs] = visible_tiles(length * group, group, m, n);
   const double earlier = std::ceil(static_cast<double>(shape.keys - shape.queries) / n);
-  const double factor = head_factor(
-      head, {fitted[head_64], fitted[head_192], fitted[head_256], fitted[head_512]});
+  const double factor =
+      head_factor(head, {fitted[head_64], fitted[head_192], fitted[head_256], fitted[head_512]});
   const auto keys = static_cast<double>(shape.keys);
   const double filled = keys < n ? std::ceil(keys / 16) * 16 / n : 1.0;
   const double shortened = fitted[short_tile_share] + (1 - fitted[short_tile_share]) * filled;
-  const double pair = 4 * m * n * head * shortened * device.units /
-                      (fitted[efficiency] * factor * device.flop);
+  const double pair =
+      4 * m * n * head * shortened * device.units / (fitted[efficiency] * factor * device.flop);
   AttentionTime time;
   time.blocks = sets * tiles;
   const double all_pairs = sets * (pairs + tiles * earlier);
@@ -160,8 +160,8 @@ AttentionTime generation_time(const FittedParameters& fitted,
   const double quantized = fitted[wave_quantization];
   const double waves =
       quantized * std::ceil(filled - 1e-9) + (1 - quantized) * std::max(filled, 1.0);
-  const double factor = head_factor(
-      head, {fitted[head_64], fitted[head_192], fitted[head_256], fitted[head_512]});
+  const double factor =
+      head_factor(head, {fitted[head_64], fitted[head_192], fitted[head_256], fitted[head_512]});
   AttentionTime time;
   time.blocks = tiles * split;
   time.compute_us =

@@ -13,7 +13,11 @@ constexpr std::array<ParameterInfo, 8> infos{{
     {"token_us", 0, 20, 0.05, "of a unit, for each token"},
     {"copy_us", 0, 20, 0.05, "of a unit, for each rank that a token goes to"},
     {"unit_gb_per_s", 1, 500, 25, "of 16-bit elements that one unit moves"},
-    {"link_share", 0.01, 4, 0.8, "of a device's link, counted in 16-bit elements; of 8 bits: twice"},
+    {"link_share",
+     0.01,
+     4,
+     0.8,
+     "of a device's link, counted in 16-bit elements; of 8 bits: twice"},
     {"overlap", 1, 8, 3, "of units and link; 1: one after the other, large: the slower decides"},
     {"fill_us", 0, 500, 15, "filling and emptying the pipeline of chunks, at most"},
 }};

@@ -30,7 +30,7 @@ struct ExpertExchange {
   double top_k = 1;    ///< experts of a token
   double experts = 1;  ///< over all ranks, equally many on each
   double ranks = 8;
-  double units = 1;    ///< compute units that the kernel is given
+  double units = 1;  ///< compute units that the kernel is given
 };
 
 /// Ranks that hold at least one of a token's experts, if these are drawn at random: a token goes to
@@ -52,8 +52,8 @@ struct ExchangeTime {
 ///   move  = (units^p + link^p)^(1/p)               p: overlap; large: the slower of both
 ///   time  = base_us + KiB of a token x us_per_kib + move + fill_us move / (move + 50 us)
 ///
-/// The last is what filling and emptying the pipeline of chunks adds, nothing where nothing is moved.
-/// Valid for: 4 to 24 units, 1 to 131072 tokens, hidden 2048 to 7168, one node.
+/// The last is what filling and emptying the pipeline of chunks adds, nothing where nothing is
+/// moved. Valid for: 4 to 24 units, 1 to 131072 tokens, hidden 2048 to 7168, one node.
 [[nodiscard]] ExchangeTime exchange_time(const FittedParameters& fitted,
                                          const ExpertExchange& exchange,
                                          Bandwidth link);

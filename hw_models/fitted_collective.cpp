@@ -55,8 +55,8 @@ CollectiveTime fitted_time(std::span<const FittedParameters> protocols,
   }
   const FittedParameters& protocol = protocols[chosen];
   const double rate = std::min(protocol[link_share] * link.count(), units.count());
-  const double seconds = made_of.sent_bytes / rate +
-                         made_of.local_bytes / (protocol[local_gb_per_s] * 1e9);
+  const double seconds =
+      made_of.sent_bytes / rate + made_of.local_bytes / (protocol[local_gb_per_s] * 1e9);
   return {.algorithm = collective.op == CollectiveOp::all_to_all ? CollectiveAlgorithm::pairwise
                                                                  : CollectiveAlgorithm::ring,
           .base = from_us(protocol[base_us]),

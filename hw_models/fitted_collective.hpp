@@ -49,17 +49,17 @@ inline constexpr Bandwidth unlimited_units{1e30};
 ///   time = base_us + steps step_us + sent / rate + local / local_gb_per_s
 ///
 /// The protocol is the last of `protocols` whose from_bytes is at most what a rank sends. `link`:
-/// of a device, one way. `units`: what those that the kernel holds move together. What other ranks add is in the steps and the bytes alone, so
-/// that two and four ranks say what eight take.
-/// Source: NCCL's tuning model has the same terms (NVIDIA/nccl, src/graph/tuning.cc), without the
-/// local part.
+/// of a device, one way. `units`: what those that the kernel holds move together. What other ranks
+/// add is in the steps and the bytes alone, so that two and four ranks say what eight take. Source:
+/// NCCL's tuning model has the same terms (NVIDIA/nccl, src/graph/tuning.cc), without the local
+/// part.
 [[nodiscard]] CollectiveTime fitted_time(std::span<const FittedParameters> protocols,
                                          const NodeCollective& collective,
                                          Bandwidth link,
                                          Bandwidth units = unlimited_units);
 
-/// Time of an all-reduce that the node's switch adds up: each rank's bytes go into it once, the sums
-/// of 1/n of them come back to be handed out, and all come back once:
+/// Time of an all-reduce that the node's switch adds up: each rank's bytes go into it once, the
+/// sums of 1/n of them come back to be handed out, and all come back once:
 ///
 ///   time = base_us + S (1 + 1/n) / (link_share x link)
 [[nodiscard]] CollectiveTime in_switch_time(const FittedParameters& fitted,

@@ -10,7 +10,7 @@ namespace schedlab {
 
 /// The section "profile" of a machine file, with the libraries that were read before; nullptr if
 /// there is neither. Its numbers share one origin and are not among MachineReader::sources().
-[[nodiscard]] std::shared_ptr<const KernelProfile> read_profile(
-    MachineReader& reader, KernelProfile fitted);
+[[nodiscard]] std::shared_ptr<const KernelProfile> read_profile(MachineReader& reader,
+                                                                KernelProfile fitted);
 
 }  // namespace schedlab

@@ -27,8 +27,7 @@ RowUse use_of(std::size_t i) {
   return i % 4 < 2 ? RowUse::fit : i % 4 == 2 ? RowUse::choose : RowUse::report;
 }
 
-
-constexpr Bandwidth link{450e9};
+constexpr Bandwidth device_link{450e9};
 
 /// Two protocols' worth of rows: below 2 MiB sent 5 us + 0.9 us a step at half of the link, from
 /// there 20 us + 0.5 us a step at 0.8 of it.
@@ -48,7 +47,7 @@ std::vector<CollectiveRow> collective_rows() {
       for (double bytes = 256; bytes <= 1 << 30; bytes *= 2) {
         const NodeCollective one{op, bytes, ranks};
         rows.push_back({.collective = one,
-                        .us = to_us(fitted_time(truth, one, link).total()) * noise(rng),
+                        .us = to_us(fitted_time(truth, one, device_link).total()) * noise(rng),
                         .use = RowUse::fit});
       }
     }
@@ -59,7 +58,7 @@ std::vector<CollectiveRow> collective_rows() {
 }  // namespace
 
 TEST_CASE("protocols and the size at which they change are found, and say what eight ranks take") {
-  const std::vector<FittedParameters> found = fit_protocols(collective_rows(), false, link);
+  const std::vector<FittedParameters> found = fit_protocols(collective_rows(), false, device_link);
   REQUIRE(found.size() == 3);
   using enum ProtocolParameter;
   CHECK(found[2][from_bytes] == 2 << 20);
@@ -68,7 +67,7 @@ TEST_CASE("protocols and the size at which they change are found, and say what e
   CHECK(found[1][step_us] == doctest::Approx(0.9).epsilon(0.1));
   // 14 steps of 128 MiB at 360 GB/s, the own part at 600 GB/s, 20 + 7 us.
   const double eight = 14 * 134217728 / 360e3 + 134217728 / 600e3 + 27;
-  CHECK(to_us(fitted_time(found, {CollectiveOp::all_reduce, 1 << 30, 8}, link).total()) ==
+  CHECK(to_us(fitted_time(found, {CollectiveOp::all_reduce, 1 << 30, 8}, device_link).total()) ==
         doctest::Approx(eight).epsilon(0.03));
   for (const FittedParameters& one : found) {
     for (const FittedValue& number : one.values) {
@@ -81,9 +80,9 @@ TEST_CASE("protocols and the size at which they change are found, and say what e
 TEST_CASE("protocols are not made up from too few rows") {
   std::vector<CollectiveRow> rows = collective_rows();
   rows.resize(12);
-  CHECK(fit_protocols(rows, false, link).empty());
-  CHECK(fit_protocols(collective_rows(), true, link).empty());  // no all-to-alls
-  CHECK_FALSE(fit_exchange({}, link).known());
+  CHECK(fit_protocols(rows, false, device_link).empty());
+  CHECK(fit_protocols(collective_rows(), true, device_link).empty());  // no all-to-alls
+  CHECK_FALSE(fit_exchange({}, device_link).known());
   CHECK_FALSE(fit_context({}, {}).known());
 }
 
@@ -101,11 +100,12 @@ TEST_CASE("rates of an exchange are found with its base") {
       for (double tokens = 1; tokens <= 65536; tokens *= 4) {
         const ExpertExchange one{
             .tokens = tokens, .hidden = hidden, .top_k = 8, .experts = 256, .units = units};
-        rows.push_back({one, exchange_time(parameters, one, link).us * noise(rng), RowUse::fit});
+        rows.push_back(
+            {one, exchange_time(parameters, one, device_link).us * noise(rng), RowUse::fit});
       }
     }
   }
-  const FittedParameters found = fit_exchange(rows, link);
+  const FittedParameters found = fit_exchange(rows, device_link);
   REQUIRE(found.known());
   CHECK(found[ExpertParameter::base_us] == doctest::Approx(30).epsilon(0.05));
   CHECK(found[ExpertParameter::unit_gb_per_s] == doctest::Approx(18).epsilon(0.1));
@@ -162,10 +162,9 @@ TEST_CASE("tables of collectives and attention are known by their columns, bad o
   const OperatorTable table = OperatorTable::parse(
       "collective,data_type,gpus,message_size,time_us\nall_shuffle,half,2,256,5\n", "t.csv");
   CHECK(table.kind(0) == "collective");
-  CHECK_THROWS_WITH_AS(
-      (void)calibrate_collectives({{&table, 0}}, DataType::bf16, {}, machine),
-      doctest::Contains("all_shuffle"),
-      InputError);
+  CHECK_THROWS_WITH_AS((void)calibrate_collectives({{&table, 0}}, DataType::bf16, {}, machine),
+                       doctest::Contains("all_shuffle"),
+                       InputError);
   const OperatorTable attention = OperatorTable::parse(
       "batch,input_length,step,heads,kv_heads,head_dim,time_us\n1,16,0,6,4,128,5\n", "a.csv");
   CHECK(attention.kind(0) == "attention");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention, collectives and expert exchanges of the shipped machines against the rows of
-// ai-dynamo/aiconfigurator that took no part in their fit (schedlab calibrate --from), as cost models
-// use them; and what an eager all-reduce costs beyond a captured one.
+// ai-dynamo/aiconfigurator that took no part in their fit (schedlab calibrate --from), as cost
+// models use them; and what an eager all-reduce costs beyond a captured one.
 #include "calibration/attention_fit.hpp"
 #include "calibration/collective_fit.hpp"
 #include "hw_models/machine_spec.hpp"
@@ -53,8 +53,7 @@ TEST_CASE("attention of the shipped machines on rows that were held out of their
         if (row.use != RowUse::report) continue;
         Kernel kernel{.kind = TaskKind::gemm, .type = DataType::bf16, .m = 1, .n = 1, .k = 1};
         kernel.attention = row.shape;
-        const Operation operation{
-            .name = "attention", .kind = TaskKind::gemm, .kernels = {kernel}};
+        const Operation operation{.name = "attention", .kind = TaskKind::gemm, .kernels = {kernel}};
         const double us = to_us(TiledGemm{}.estimate(operation, device).duration);
         for (Errors* all : {&errors, &of_kind}) all->add(us, row.us);
       }
@@ -120,10 +119,10 @@ TEST_CASE("an eager all-reduce waits for its host and copies its input, a captur
   MachineSpec machine = load_machine("h100");
   std::map<std::pair<int, double>, std::map<std::string, double>> us;
   for (const testing::CsvRow& row : testing::read_csv(*path)) {
-    us[{std::stoi(row.at("num_gpus")), 2 * std::stod(row.at("message_size"))}]
-      [row.at("backend")] = 1e3 * std::stod(row.at("latency"));
+    us[{std::stoi(row.at("num_gpus")), 2 * std::stod(row.at("message_size"))}][row.at("backend")] =
+        1e3 * std::stod(row.at("latency"));
   }
-  constexpr double host_us = 22;      // median of the rows below 64 KiB
+  constexpr double host_us = 22;           // median of the rows below 64 KiB
   constexpr double bytes_per_us = 1.49e6;  // copied, by the largest row of two ranks
   Errors captured;
   Errors eager;

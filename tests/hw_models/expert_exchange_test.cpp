@@ -15,7 +15,7 @@ FittedParameters fitted(std::initializer_list<double> values) {
   return made;
 }
 
-constexpr Bandwidth link{100e9};
+constexpr Bandwidth device_link{100e9};
 
 }  // namespace
 
@@ -34,16 +34,16 @@ TEST_CASE("few units move their share, many wait for the link") {
   const FittedParameters plain = fitted({1, 0, 0, 0, 10, 0.5, 8, 0});
   ExpertExchange exchange{.tokens = 1000, .hidden = 1000, .top_k = 1, .experts = 8};
   exchange.units = 1;
-  CHECK(exchange_time(plain, exchange, link).us == doctest::Approx(1 + 200));
+  CHECK(exchange_time(plain, exchange, device_link).us == doctest::Approx(1 + 200));
   exchange.units = 20;
-  CHECK(exchange_time(plain, exchange, link).us == doctest::Approx(1 + 40).epsilon(0.01));
-  CHECK(units_for_link(plain, exchange, link) == doctest::Approx(5));
+  CHECK(exchange_time(plain, exchange, device_link).us == doctest::Approx(1 + 40).epsilon(0.01));
+  CHECK(units_for_link(plain, exchange, device_link) == doctest::Approx(5));
 }
 
 TEST_CASE("nothing but the base is left of a few tokens") {
   const FittedParameters all = fitted({25, 2, 0.1, 0.1, 10, 0.5, 3, 20});
   const ExpertExchange one{.tokens = 1, .hidden = 512, .top_k = 1, .experts = 8, .units = 8};
-  const double us = exchange_time(all, one, link).us;  // 1 KiB a token: 2 us of its own
+  const double us = exchange_time(all, one, device_link).us;  // 1 KiB a token: 2 us of its own
   CHECK(us > 27);
   CHECK(us < 27.1);
 }

@@ -26,7 +26,7 @@ std::vector<FittedParameters> two_protocols() {
   return {fitted({0, 5, 1, 0.1, 1e6}), fitted({1e6, 20, 0, 0.5, 100})};
 }
 
-constexpr Bandwidth link{100e9};
+constexpr Bandwidth device_link{100e9};
 
 /// One node of eight.
 Platform node() {
@@ -35,7 +35,7 @@ Platform node() {
   platform.network.topology = Topology::nvlink_node;
   platform.network.ranks_per_node = 8;
   platform.network.nics_per_node = 8;
-  platform.network.device = {link, Duration{0}};
+  platform.network.device = {device_link, Duration{0}};
   platform.network.node = {10_GB_per_s, 1us};
   platform.network.collectives.units = 4;
   platform.network.collectives.ring_protocols = two_protocols();
@@ -55,27 +55,29 @@ CollectiveTime among(std::uint32_t ranks, CollectiveOp op, double bytes, const P
 TEST_CASE("a protocol's time: base, steps, what a rank sends and its own part") {
   // Four ranks, 40 kB: 6 steps of 10 kB at 10 GB/s; the own part at 1 PB/s is nothing.
   const CollectiveTime small =
-      fitted_time(two_protocols(), {CollectiveOp::all_reduce, 40e3, 4}, link);
+      fitted_time(two_protocols(), {CollectiveOp::all_reduce, 40e3, 4}, device_link);
   CHECK(to_us(small.base) == doctest::Approx(5));
   CHECK(to_us(small.latency) == doctest::Approx(6));
   CHECK(to_us(small.bytes) == doctest::Approx(6));
   // 40 MB: 60 MB at 50 GB/s and 10 MB at 100 GB/s.
   const CollectiveTime large =
-      fitted_time(two_protocols(), {CollectiveOp::all_reduce, 40e6, 4}, link);
+      fitted_time(two_protocols(), {CollectiveOp::all_reduce, 40e6, 4}, device_link);
   CHECK(to_us(large.total()) == doctest::Approx(20 + 1200 + 100));
   // Half the steps and bytes; an all-to-all is as an all-gather.
   for (const auto op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter}) {
-    CHECK(to_us(fitted_time(two_protocols(), {op, 40e6, 4}, link).total()) ==
+    CHECK(to_us(fitted_time(two_protocols(), {op, 40e6, 4}, device_link).total()) ==
           doctest::Approx(20 + 600 + 100));
   }
 }
 
 TEST_CASE("the protocol follows from what each rank sends, not from the collective's bytes") {
   // 1.2 MB: an all-gather of two ranks sends 0.6 MB each, an all-reduce 1.2 MB.
-  CHECK(to_us(fitted_time(two_protocols(), {CollectiveOp::all_gather, 1.2e6, 2}, link).base) ==
-        doctest::Approx(5));
-  CHECK(to_us(fitted_time(two_protocols(), {CollectiveOp::all_reduce, 1.2e6, 2}, link).base) ==
-        doctest::Approx(20));
+  CHECK(
+      to_us(fitted_time(two_protocols(), {CollectiveOp::all_gather, 1.2e6, 2}, device_link).base) ==
+      doctest::Approx(5));
+  CHECK(
+      to_us(fitted_time(two_protocols(), {CollectiveOp::all_reduce, 1.2e6, 2}, device_link).base) ==
+      doctest::Approx(20));
 }
 
 TEST_CASE("units that move less than the link are what a collective waits for") {

@@ -142,8 +142,8 @@ Duration DotTasks::duration(const DotSetting& setting) const {
 
 /// The notation of the compact text form, kernels separated by semicolons: "gemm fp32 2 8 32 1024
 /// 1280 64" (kind, data type, m, n, k, FLOPs, bytes read, bytes written); "@" and a grid first
-/// where a kernel has its own, "~" before that where a copy is one of pageable memory, "^" and a shape
-/// behind it where it is attention.
+/// where a kernel has its own, "~" before that where a copy is one of pageable memory, "^" and a
+/// shape behind it where it is attention.
 // NOLINTNEXTLINE(readability-function-size): reads one notation, word by word
 std::vector<Kernel> DotTasks::listed_kernels(const DotSetting& setting) {
   constexpr std::string_view form =

@@ -102,10 +102,9 @@ AttentionShape JsonOperationReader::read_attention(JsonValues::Object fields) {
                                                                 {"head", &shape.head}};
   for (auto field : fields) {
     const std::string_view key = JsonValues::key_of(field);
-    const auto* const found =
-        std::find_if(std::begin(members), std::end(members), [&](const auto& member) {
-          return member.first == key;
-        });
+    const auto* const found = std::find_if(std::begin(members),
+                                           std::end(members),
+                                           [&](const auto& member) { return member.first == key; });
     if (found == std::end(members)) {
       place_.refuse_key(key, {"sequences", "queries", "keys", "heads", "kv_heads", "head"});
     }
