@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/product_fit.hpp"
 
+#include "calibration/product_transfer.hpp"
 #include "hw_models/robust_fit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/kernel_profile.hpp"
@@ -10,8 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <memory>
+#include <cstdlib>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -20,15 +21,15 @@ namespace {
 
 using Bounds = std::vector<std::pair<double, double>>;
 
-constexpr std::size_t fewest_rows = 200;
-constexpr std::size_t first_rows = 2000;   // that a fit starts with
-constexpr std::size_t most_rows = 5000;    // that it ends with: more move no parameter by its interval
+constexpr std::size_t first_rows = 2000;  // that a fit starts with
+constexpr std::size_t most_rows =
+    5000;  // that it ends with: more move no parameter by its interval
 constexpr int first_iterations = 40;
 constexpr int last_iterations = 8;
-constexpr double loss_scale = 0.04;        // residuals beyond count by size // assumed
+constexpr double loss_scale = 0.04;  // residuals beyond count by size // assumed
 constexpr double least_efficiency = 0.05;
 constexpr double first_efficiency = 0.65;
-constexpr double chosen_share = 0.003;     // of the rows, below which a tile is left out
+constexpr double chosen_share = 0.003;  // of the rows, below which a tile is left out
 constexpr std::int64_t most_parts = 16;
 
 /// Tiles of public kernels for tensor cores (NVIDIA/cutlass, default tiles of its generators).
@@ -41,27 +42,10 @@ Kernel kernel_of(const MeasuredProduct& product, DataType type) {
 
 std::int64_t units_of(const Device& device) {
   if (device.rates.matrix_units == 0) {
-    throw InfeasibleError(fmt::format(
-        "device \"{}\" has no count of the units that products run on", device.name));
+    throw InfeasibleError(
+        fmt::format("device \"{}\" has no count of the units that products run on", device.name));
   }
   return device.rates.matrix_units;
-}
-
-/// Parameters as logarithms, then those of the tiles' efficiencies.
-std::vector<double> logs_of(const MatrixLibrary& library) {
-  std::vector<double> logs;
-  for (const FittedValue& value : library.pipelined->values) logs.push_back(std::log(value.value));
-  for (const GemmTile& tile : library.tiles) logs.push_back(std::log(tile.efficiency));
-  return logs;
-}
-
-void set_logs(const std::vector<double>& logs, MatrixLibrary& library) {
-  for (std::size_t i = 0; i < product_parameter_count; ++i) {
-    library.pipelined->values[i].value = std::exp(logs[i]);
-  }
-  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
-    library.tiles[i].efficiency = std::min(1.0, std::exp(logs[product_parameter_count + i]));
-  }
 }
 
 Bounds bounds_of(const MatrixLibrary& library) {
@@ -82,25 +66,30 @@ double us_of(const MatrixLibrary& library,
 }
 
 /// Moves a library to where its residuals on the products are least, and notes the intervals.
-double fit_library(const std::vector<MeasuredProduct>& products,
-                   DataType type,
-                   const PipelinedDevice& on,
-                   OperandReading reading,
-                   int iterations,
-                   MatrixLibrary& library) {
+/// `prior`: standard deviations that hold it to where it starts; empty: none.
+void fit_library(const std::vector<MeasuredProduct>& products,
+                 DataType type,
+                 const PipelinedDevice& on,
+                 OperandReading reading,
+                 int iterations,
+                 MatrixLibrary& library,
+                 const std::vector<double>& prior = {}) {
   std::vector<Kernel> kernels;
   for (const MeasuredProduct& product : products) kernels.push_back(kernel_of(product, type));
   MatrixLibrary tried = library;
+  const std::vector<double> start = log_parameters(library);
   const ResidualsAt residuals = [&](const std::vector<double>& logs, std::vector<double>& out) {
-    set_logs(logs, tried);
-    out.resize(products.size());
+    set_log_parameters(logs, tried);
+    out.resize(products.size() + prior.size());
     for (std::size_t i = 0; i < products.size(); ++i) {
       out[i] = std::log(us_of(tried, kernels[i], on, reading) / products[i].us);
     }
+    for (std::size_t j = 0; j < prior.size(); ++j) {
+      out[products.size() + j] = row_scatter * (logs[j] - start[j]) / prior[j];
+    }
   };
-  const RobustFit fit =
-      fit_robustly(residuals, logs_of(library), bounds_of(library), loss_scale, iterations);
-  set_logs(fit.values, library);
+  const RobustFit fit = fit_robustly(residuals, start, bounds_of(library), loss_scale, iterations);
+  set_log_parameters(fit.values, library);
   const auto note = [&](FittedValue& value, std::size_t at) {
     value = {std::exp(fit.values[at]),
              std::exp(fit.intervals[at].first),
@@ -111,7 +100,6 @@ double fit_library(const std::vector<MeasuredProduct>& products,
   for (std::size_t i = 0; i < library.tiles.size(); ++i) {
     note(library.pipelined->efficiencies[i], product_parameter_count + i);
   }
-  return fit.cost / static_cast<double>(products.size());
 }
 
 void drop_unused_tiles(const std::vector<MeasuredProduct>& products,
@@ -214,17 +202,85 @@ std::vector<RegionError> errors_by_region(const std::vector<MeasuredProduct>& pr
   return errors;
 }
 
-/// The types that a fit of one type also runs: fp16 at the same rates, tf32 by the data sheet's.
-std::vector<DataType> carried_types(DataType type, const Device& device) {
-  std::vector<DataType> types{type};
-  if (type != DataType::bf16) return types;
-  for (const DataType other : {DataType::fp16, DataType::tf32}) {
-    if (device.rates.matrix[static_cast<std::size_t>(other)].count() > 0) types.push_back(other);
+/// The pipelined library of the machine for a type; nullptr if it has none.
+const MatrixLibrary* library_for(const Device& device, DataType type) {
+  if (device.profile == nullptr) return nullptr;
+  for (const MatrixLibrary& library : device.profile->libraries) {
+    const auto& types = library.types;
+    if (library.pipelined && std::find(types.begin(), types.end(), type) != types.end()) {
+      return &library;
+    }
   }
-  return types;
+  return nullptr;
+}
+
+/// Refines the machine's own library by a table of few rows.
+OperatorFit refine_machine(const std::vector<MeasuredProduct>& products,
+                           const MatrixLibrary& own,
+                           OperatorFit fit,
+                           const TableOptions& options,
+                           MachineSpec& machine) {
+  const Device device = machine.platform.devices[DeviceId{0}];
+  options.progress("products, the machine's own library refined");
+  MatrixLibrary library = refine_products(own, products, fit.type, device);
+  fit.used.push_back(
+      error_on(products, own, fit.type, device, OperandReading::as_measured, "before"));
+  fit.used.push_back(
+      error_on(products, library, fit.type, device, OperandReading::as_measured, "refined"));
+  library.assumed = false;
+  library.source = fmt::format("{}, {} {}, {}: {}; {} rows refine: {}",
+                               fit.tables,
+                               to_string(fit.type),
+                               fit.kind,
+                               options.date,
+                               options.command,
+                               products.size(),
+                               own.name);
+  set_library(machine, std::move(library));
+  return fit;
 }
 
 }  // namespace
+
+std::vector<double> log_parameters(const MatrixLibrary& library) {
+  std::vector<double> logs;
+  for (const FittedValue& value : library.pipelined->values) logs.push_back(std::log(value.value));
+  for (const GemmTile& tile : library.tiles) logs.push_back(std::log(tile.efficiency));
+  return logs;
+}
+
+void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library) {
+  for (std::size_t i = 0; i < product_parameter_count; ++i) {
+    library.pipelined->values[i].value = std::exp(logs[i]);
+  }
+  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
+    library.tiles[i].efficiency = std::min(1.0, std::exp(logs[product_parameter_count + i]));
+  }
+}
+
+std::vector<double> prior_widths(const MatrixLibrary& library) {
+  constexpr double parameter = 0.5;  // logarithm: parameters of A100 and H100 differ so // assumed
+  constexpr double efficiency = 0.15;  // likewise of tiles // assumed
+  std::vector<double> widths(product_parameter_count, parameter);
+  widths.resize(widths.size() + library.tiles.size(), efficiency);
+  return widths;
+}
+
+MatrixLibrary refine_products(const MatrixLibrary& library,
+                              const std::vector<MeasuredProduct>& products,
+                              DataType type,
+                              const Device& device) {
+  MatrixLibrary refined = library;
+  fit_library(products,
+              type,
+              pipelined_device(device, type, units_of(device)),
+              OperandReading::as_measured,
+              first_iterations,
+              refined,
+              prior_widths(library));
+  round_all(refined);
+  return refined;
+}
 
 std::vector<MeasuredProduct> products_of(const std::vector<TableRow>& rows) {
   std::vector<MeasuredProduct> products;
@@ -236,8 +292,11 @@ std::vector<MeasuredProduct> products_of(const std::vector<TableRow>& rows) {
       if (value == 0) table.reject(row.row, column, "0", "a side of at least 1");
       return value;
     };
-    MeasuredProduct product{.m = side("m"), .n = side("n"), .k = side("k"),
-                            .us = table.microseconds(row.row), .use = RowUse::fit};
+    MeasuredProduct product{.m = side("m"),
+                            .n = side("n"),
+                            .k = side("k"),
+                            .us = table.microseconds(row.row),
+                            .use = RowUse::fit};
     product.use = row_use(fmt::format("{}x{}x{}", product.m, product.n, product.k));
     products.push_back(product);
   }
@@ -249,10 +308,8 @@ double product_us(const MatrixLibrary& library,
                   DataType type,
                   const Device& device,
                   OperandReading reading) {
-  return us_of(library,
-               kernel_of(product, type),
-               pipelined_device(device, type, units_of(device)),
-               reading);
+  return us_of(
+      library, kernel_of(product, type), pipelined_device(device, type, units_of(device)), reading);
 }
 
 MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
@@ -261,8 +318,8 @@ MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
                            OperandReading reading) {
   const std::vector<MeasuredProduct> rows = with_use(products, RowUse::fit);
   if (rows.size() < fewest_rows) {
-    throw InfeasibleError(fmt::format(
-        "{} products to fit, at least {} are needed", rows.size(), fewest_rows));
+    throw InfeasibleError(
+        fmt::format("{} products to fit, at least {} are needed", rows.size(), fewest_rows));
   }
   const PipelinedDevice on = pipelined_device(device, type, units_of(device));
   MatrixLibrary library;
@@ -284,7 +341,7 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
                                DataType type,
                                const TableOptions& options,
                                MachineSpec& machine) {
-  Device& device = machine.platform.devices[DeviceId{0}];
+  const Device& device = machine.platform.devices[DeviceId{0}];
   const std::vector<MeasuredProduct> products = products_of(rows);
   const std::vector<MeasuredProduct> choosing = with_use(products, RowUse::choose);
   OperatorFit fit{.kind = std::string{to_string(TaskKind::gemm)},
@@ -293,6 +350,10 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
                   .used = {},
                   .report = {},
                   .readings = {}};
+  const MatrixLibrary* const own = library_for(device, type);
+  if (own != nullptr && with_use(products, RowUse::fit).size() < fewest_rows) {
+    return refine_machine(products, MatrixLibrary{*own}, std::move(fit), options, machine);
+  }
   MatrixLibrary library;
   for (const OperandReading reading :
        {OperandReading::as_measured, OperandReading::warm, OperandReading::cold}) {
@@ -310,15 +371,9 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
   used(RowUse::choose, "choosing");
   fit.report = errors_by_region(with_use(products, RowUse::report), library, type, device);
   library.name = fmt::format("products of {}", fit.tables);
-  library.types = carried_types(type, device);
+  library.types = {type};
   library.source = fit_origin(fit, options);
-  auto profile = device.profile == nullptr ? std::make_shared<KernelProfile>()
-                                           : std::make_shared<KernelProfile>(*device.profile);
-  std::erase_if(profile->libraries, [&](const MatrixLibrary& other) {
-    return std::find(other.types.begin(), other.types.end(), type) != other.types.end();
-  });
-  profile->libraries.push_back(std::move(library));
-  device.profile = std::move(profile);
+  set_library(machine, std::move(library));
   return fit;
 }
 

@@ -26,16 +26,35 @@ struct MeasuredProduct {
                                 const Device& device,
                                 OperandReading reading = OperandReading::as_measured);
 
+/// Logarithms of a library's parameters, then of its tiles' efficiencies.
+[[nodiscard]] std::vector<double> log_parameters(const MatrixLibrary& library);
+void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library);
+
+/// Scatter of the logarithm of a measured time around the model.
+inline constexpr double row_scatter = 0.06;  // half of the residuals of a fit are within it
+/// Standard deviations of log_parameters() from one device to the next, before a row is known.
+[[nodiscard]] std::vector<double> prior_widths(const MatrixLibrary& library);
+
+/// `library` moved to what some rows say, all of them used, and held to where it was by
+/// prior_widths() where they say nothing. For tables of too few rows for fit_products.
+[[nodiscard]] MatrixLibrary refine_products(const MatrixLibrary& library,
+                                            const std::vector<MeasuredProduct>& products,
+                                            DataType type,
+                                            const Device& device);
+
+inline constexpr std::size_t fewest_rows = 200;
 /// A library of pipelined kernels fitted to the rows that fit, its tiles those that are chosen for
 /// them. Deterministic.
-/// Throws InfeasibleError for fewer than 200 rows, and if the device has no units or rate.
+/// Throws InfeasibleError for fewer than fewest_rows, and if the device has no units or rate.
 /// Cost: about half a minute for ten thousand rows.
 [[nodiscard]] MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
                                          DataType type,
                                          const Device& device,
                                          OperandReading reading = OperandReading::as_measured);
 
-/// Fits, reports, and gives the machine the library in the place of one for the same type.
+/// Fits, reports, and gives the machine the library in the place of one for the same type. With
+/// fewer than fewest_rows that fit, the machine's own library is refined by all rows, and no error
+/// on held-out rows is reported.
 [[nodiscard]] OperatorFit calibrate_products(const std::vector<TableRow>& rows,
                                              DataType type,
                                              const TableOptions& options,

@@ -4,6 +4,7 @@
 #include "calibration/attention_fit.hpp"
 #include "calibration/collective_fit.hpp"
 #include "calibration/product_fit.hpp"
+#include "sim/base/wall_clock.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
@@ -132,7 +133,10 @@ const Fields<TableCalibration>& table_calibration_fields() {
 
 TableCalibration calibrate_from_tables(const std::vector<OperatorTable>& tables,
                                        const MachineSpec& base,
-                                       const TableOptions& options) {
+                                       const TableOptions& given) {
+  constexpr std::size_t day = 10;
+  TableOptions options = given;
+  if (options.date.empty()) options.date = now_utc().substr(0, day);
   TableCalibration made{.machine = base, .fits = {}};
   made.machine.name = options.name;
   made.machine.platform.name = options.name;

@@ -56,7 +56,7 @@ struct OperatorFit {
 
 struct TableOptions {
   std::string name;     ///< of the machine that is made
-  std::string date;     ///< 2026-11-24
+  std::string date;     ///< 2026-11-24; empty: today
   std::string command;  ///< that made it
   /// Called between stages of a fit; may throw Interrupted.
   std::function<void(std::string_view stage)> progress = [](std::string_view) {};

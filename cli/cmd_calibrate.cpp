@@ -5,6 +5,8 @@
 #include "calibration/calibration_text.hpp"
 #include "calibration/device_calibration.hpp"
 #include "calibration/device_report.hpp"
+#include "calibration/micro_sweep.hpp"
+#include "calibration/product_transfer.hpp"
 #include "calibration/table_calibration.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -88,8 +90,19 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
                    "Tables of measured operators (CSV, plain or gzip), instead of a device: the "
                    "cost models of --machine are fitted to them; a report is written beside FILE")
       ->check(CLI::ExistingFile);
-  verb->add_option("--machine", options.machine, "With --from: the machine that is calibrated")
-      ->needs("--from");
+  verb->add_option("--transfer",
+                   options.transfer,
+                   "Machines with fitted products in bf16, oldest generation first: these are "
+                   "carried over to --machine by its data sheet, and nothing is measured")
+      ->excludes("--from");
+  verb->add_option("--shapes",
+                   options.shapes,
+                   "Writes a table of so many products without times instead, those that tell most "
+                   "of the fitted parameters of --machine")
+      ->check(CLI::Range(1, 490));
+  verb->add_option("--machine",
+                   options.machine,
+                   "With --from, --transfer and --shapes: the machine that is calibrated");
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,
@@ -105,7 +118,9 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
 }
 
 int run(const CalibrateOptions& options, const Terminal& terminal) {
-  if (!options.from.empty()) return run_tables(options, terminal);
+  if (!options.from.empty() || !options.transfer.empty() || options.shapes > 0) {
+    return run_tables(options, terminal);
+  }
   expect_writable(options.out);
   const auto device = device_from(options.device);
   if (!device) {
@@ -139,20 +154,35 @@ int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
     throw InputError({.file = "--machine",
                       .pointer = {},
                       .found = "nothing",
-                      .expected = "with --from the machine that is calibrated, or its file",
+                      .expected = "the machine that is calibrated, or its file",
                       .hint = {}});
+  }
+  if (options.shapes > 0) {
+    const auto shapes =
+        micro_sweep_of(load_machine(options.machine), DataType::bf16, options.shapes);
+    write_listed(options.out, micro_sweep_csv(shapes, DataType::bf16));
+    terminal.out << fmt::format("wrote {}\n", options.out);
+    return exit_done;
+  }
+  if (!options.transfer.empty()) {
+    std::vector<MachineSpec> known;
+    for (const std::string& name : options.transfer) known.push_back(load_machine(name));
+    write_listed(
+        options.out,
+        write_machine(transfer_products(known, load_machine(options.machine), DataType::bf16)));
+    terminal.out << fmt::format("wrote {}\n", options.out);
+    return exit_done;
   }
   std::vector<OperatorTable> tables;
   for (const std::string& file : options.from) tables.push_back(OperatorTable::read(file));
   const MachineSpec base = load_machine(options.machine);
-  constexpr std::size_t day = 10;
   Progress progress{terminal, 0, 0, "stages"};
   std::size_t stages = 0;
   const TableCalibration made = calibrate_from_tables(
       tables,
       base,
       {.name = options.name.empty() ? base.name : options.name,
-       .date = now_utc().substr(0, day),
+       .date = {},
        .command = fmt::format("schedlab calibrate --from TABLES --machine {}", base.name),
        .progress = [&](std::string_view) {
          if (stop_requested(terminal.stop)) throw Interrupted("interrupted; nothing was written");

@@ -25,9 +25,11 @@ struct CalibrateOptions {
   std::uint32_t connections = 0;  ///< hardware connections; 0 = CUDA's choice
   std::string products{};         ///< of a CUDA device: "", "cublas" or "cublaslt"
   bool quick = false;
-  double seconds = 0;               ///< cpu: that all kernels may take; 0 = what `quick` says
-  std::vector<std::string> from{};  ///< tables of measured operators, instead of a device
-  std::string machine{};            ///< with tables: the machine that is calibrated
+  double seconds = 0;                   ///< cpu: that all kernels may take; 0 = what `quick` says
+  std::vector<std::string> from{};      ///< tables of measured operators, instead of a device
+  std::vector<std::string> transfer{};  ///< machines that fitted products are carried over from
+  std::uint32_t shapes = 0;  ///< of a micro-sweep that is written instead of a machine; 0: none
+  std::string machine{};     ///< with tables: the machine that is calibrated
   bool json = false;
 };
 

@@ -82,9 +82,10 @@ void read_pipelined(MachineReader& reader,
                     MatrixLibrary& library) {
   PipelinedProducts& made = library.pipelined.emplace();
   for (const ProductParameterInfo& info : product_parameters()) {
-    made.of(info.parameter) = read_fitted(reader,
-                                          fmt::format("{}/pipelined/{}", at, to_string(info.parameter)),
-                                          {info.minimum, info.maximum, false});
+    made.of(info.parameter) =
+        read_fitted(reader,
+                    fmt::format("{}/pipelined/{}", at, to_string(info.parameter)),
+                    {info.minimum, info.maximum, false});
   }
   for (const std::string& index : reader.children(at + "/tiles")) {
     const std::string tile = fmt::format("{}/tiles/{}", at, index);

@@ -17,10 +17,10 @@ using P = ProductParameter;
 constexpr double step_bytes = 128;           // of k: one line of shared memory, as kernels load it
 constexpr double resident_area = 128 * 128;  // elements of the results that a unit keeps // assumed
 constexpr double most_residents = 4;         // assumed
-constexpr double weights_in_turn = 6;  // aiconfigurator, collect_gemm.py: outside_loop_count
-constexpr double most_waves = 4;       // with more of them k is not split // assumed
-constexpr double sum_bytes = 4;        // split-k adds in fp32
-constexpr double per_gb_per_s = 1e3;   // bytes per us
+constexpr double weights_in_turn = 6;        // aiconfigurator, collect_gemm.py: outside_loop_count
+constexpr double most_waves = 4;             // with more of them k is not split // assumed
+constexpr double sum_bytes = 4;              // split-k adds in fp32
+constexpr double per_gb_per_s = 1e3;         // bytes per us
 
 constexpr std::array<ProductParameterInfo, product_parameter_count> infos{{
     {P::floor_us, 0.05, 50, 2, "shortest time from product to product in a captured graph"},
@@ -34,7 +34,11 @@ constexpr std::array<ProductParameterInfo, product_parameter_count> infos{{
     {P::split_us, 0.01, 100, 2, "second kernel of split-k"},
     {P::split_gb_per_s, 10, 1e6, 2000, "fp32 sums of split-k"},
     {P::epilogue_gb_per_s, 0.5, 1e5, 30, "what one unit writes of its results"},
-    {P::epilogue_overlap, 0.001, 1, 0.3, "share of fill, drain and results behind the next tile's work"},
+    {P::epilogue_overlap,
+     0.001,
+     1,
+     0.3,
+     "share of fill, drain and results behind the next tile's work"},
     {P::wave_quantization, 0.001, 1, 0.5, "1: whole waves; 0: the last wave is divided (stream-k)"},
     {P::overlap, 1, 20, 3, "exponent that joins arithmetic and traffic; large: full overlap"},
     {P::sustained_loss, 0.0001, 1, 0.03, "loss of clock rate per e-fold of a long product"},
@@ -205,13 +209,8 @@ PipelinedChoice choose_pipelined(const PipelinedProducts& library,
         if (split > max_split || (split > 1 && (shape.k <= split * step || waves > most_waves))) {
           break;
         }
-        const Parts parts = parts_of(library,
-                                     turned ? n : m,
-                                     turned ? m : n,
-                                     tiles[i].efficiency,
-                                     split,
-                                     shape,
-                                     device);
+        const Parts parts = parts_of(
+            library, turned ? n : m, turned ? m : n, tiles[i].efficiency, split, shape, device);
         if (parts.least_us() >= best.time.us) continue;
         const PipelinedTime time = joined(library, parts);
         if (time.us < best.time.us) best = {time, i, turned, split};

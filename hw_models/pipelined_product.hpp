@@ -37,10 +37,10 @@ struct ProductParameterInfo {
 
 /// A device as this model sees it; times are in us.
 struct PipelinedDevice {
-  double units = 1;           ///< that a product may spread over
-  double unit_flop = 0;       ///< per us, peak of one unit
-  double memory_byte = 0;     ///< per us, nominal
-  double cache_bytes = 0;     ///< last-level cache
+  double units = 1;        ///< that a product may spread over
+  double unit_flop = 0;    ///< per us, peak of one unit
+  double memory_byte = 0;  ///< per us, nominal
+  double cache_bytes = 0;  ///< last-level cache
   double element_bytes = 2;
 };
 [[nodiscard]] PipelinedDevice pipelined_device(const Device& device,
@@ -79,7 +79,8 @@ struct PipelinedTime {
 /// Time of a product in tiles of tile_m x tile_n, k in `split` parts:
 ///
 ///   tiles   = ceil(m / tile_m) ceil(n / tile_n) split products
-///   waves   = q ceil(tiles / units) + (1 - q) max(1, tiles / units)    q: wave_quantization; 0 is a
+///   waves   = q ceil(tiles / units) + (1 - q) max(1, tiles / units)    q: wave_quantization; 0 is
+///   a
 ///             persistent kernel or stream-k, which divides the last wave, 1 one wave after another
 ///   steps   = ceil(k / split / step)                                   step: 128 bytes of k
 ///   tile    = steps x max(2 tile_m tile_n step FLOP at peak / units x efficiency,
@@ -101,8 +102,8 @@ struct PipelinedTime {
 ///             split_gb_per_s
 ///   in the last-level cache is the share 1 / (1 + (cache_use x bytes used in between / cache)^4)
 ///
-/// Valid for: dense products with operands of 2 bytes, m 1 to 32768, n and k 32 to 65536; others are
-/// carried over by the data sheet's rates. Cost: some 30 ns.
+/// Valid for: dense products with operands of 2 bytes, m 1 to 32768, n and k 32 to 65536; others
+/// are carried over by the data sheet's rates. Cost: some 30 ns.
 [[nodiscard]] PipelinedTime pipelined_time(const PipelinedProducts& library,
                                            double tile_m,
                                            double tile_n,

@@ -77,8 +77,8 @@ std::vector<double> moved_by(const std::vector<double>& at,
                              const Bounds& bounds) {
   std::vector<double> there = at;
   for (std::size_t j = 0; j < at.size(); ++j) {
-    there[j] = std::clamp(
-        at[j] - step(static_cast<Eigen::Index>(j)), bounds[j].first, bounds[j].second);
+    there[j] =
+        std::clamp(at[j] - step(static_cast<Eigen::Index>(j)), bounds[j].first, bounds[j].second);
   }
   return there;
 }
@@ -95,9 +95,8 @@ Bounds intervals_of(const Normal& normal,
   const double free = std::max(1.0, static_cast<double>(rows) - static_cast<double>(at.size()));
   for (std::size_t j = 0; j < at.size(); ++j) {
     const auto index = static_cast<Eigen::Index>(j);
-    const double half =
-        interval_95 *
-        std::sqrt(std::max(0.0, inverse(index, index)) * normal.weighted_squares / free);
+    const double half = interval_95 * std::sqrt(std::max(0.0, inverse(index, index)) *
+                                                normal.weighted_squares / free);
     if (normal.curvature(index, index) <= 0.0 || !std::isfinite(half)) continue;
     intervals[j] = {std::max(bounds[j].first, at[j] - half),
                     std::min(bounds[j].second, at[j] + half)};

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/table_calibration.hpp"
 
+#include "calibration/micro_sweep.hpp"
 #include "calibration/product_fit.hpp"
+#include "calibration/product_transfer.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machine/cost_evidence.hpp"
 #include "sim/machine/kernel_profile.hpp"
-#include "tests/comparisons/reference_data.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,7 +56,8 @@ double value(const MatrixLibrary& library, ProductParameter parameter) {
 }  // namespace
 
 TEST_CASE("a table names its columns; times in ms, other names of types and kinds are understood") {
-  const OperatorTable table = OperatorTable::parse("m,n,k,latency,data_type\n2,3,4,0.5,half\n", "t");
+  const OperatorTable table =
+      OperatorTable::parse("m,n,k,latency,data_type\n2,3,4,0.5,half\n", "t");
   CHECK(table.kind(0) == "gemm");
   CHECK(table.type(0) == DataType::fp16);
   CHECK(table.microseconds(0) == 500.0);
@@ -98,7 +102,7 @@ TEST_CASE("a calibration from a synthetic table predicts its held-out rows and f
   const auto& profile = made.machine.platform.devices[DeviceId{0}].profile;
   REQUIRE(profile != nullptr);
   const MatrixLibrary& library = profile->libraries.back();
-  CHECK(library.types == std::vector<DataType>{DataType::bf16, DataType::fp16, DataType::tf32});
+  CHECK(library.types == std::vector<DataType>{DataType::bf16});
   CHECK(value(library, ProductParameter::memory_share) == doctest::Approx(0.7).epsilon(0.1));
   CHECK(value(library, ProductParameter::floor_us) == doctest::Approx(3.3).epsilon(0.3));
   CHECK(made.machine.name == "made");
@@ -106,37 +110,38 @@ TEST_CASE("a calibration from a synthetic table predicts its held-out rows and f
         nullptr);
 }
 
-TEST_CASE("the shipped machines predict held-out products of published tables" *
-          doctest::test_suite("reference")) {
-  struct Goal {
-    const char* machine;
-    double median;
-    double p90;
-  };
-  // Per cent reached on the report part, rounded up (docs/external_comparisons.md).
-  for (const Goal& goal : {Goal{"a100", 0.055, 0.19},
-                           Goal{"h100", 0.05, 0.15},
-                           Goal{"h200", 0.055, 0.15},
-                           Goal{"b200", 0.06, 0.16}}) {
-    const auto file = testing::reference_data(
-        fmt::format("aiconfigurator/{}_gemm_bf16.csv.gz", goal.machine));
-    if (!file) return;
-    const OperatorTable table = OperatorTable::read(*file);
-    std::vector<TableRow> rows;
-    for (std::size_t i = 0; i < table.rows(); ++i) rows.push_back({&table, i});
-    const Device device = load_machine(goal.machine).platform.devices[DeviceId{0}];
-    REQUIRE(device.profile != nullptr);
-    RegionErrors errors;
-    for (const MeasuredProduct& product : products_of(rows)) {
-      if (product.use != RowUse::report) continue;
-      errors.add(product_us(device.profile->libraries.back(), product, DataType::bf16, device),
-                 product.us);
-    }
-    const RegionError error = errors.summary("report");
-    MESSAGE(goal.machine, ": median ", 100 * error.median, " %, 90 % below ", 100 * error.p90, " %");
-    CHECK(error.median < goal.median);
-    CHECK(error.p90 < goal.p90);
-  }
+TEST_CASE("a few rows move a machine's library to what they say, and leave the rest") {
+  const MachineSpec base = load_machine("h100");
+  const Device& device = base.platform.devices[DeviceId{0}];
+  const MatrixLibrary& own = pipelined_library_of(base, DataType::bf16);
+  MatrixLibrary other = own;  // 1.5 us more for each product
+  other.pipelined->of(ProductParameter::floor_us).value += 1.5;
+  std::vector<MeasuredProduct> rows = micro_sweep_of(base, DataType::bf16, 20);
+  REQUIRE(rows.size() == 20);
+  for (MeasuredProduct& row : rows) row.us = product_us(other, row, DataType::bf16, device);
+  const MatrixLibrary refined = refine_products(own, rows, DataType::bf16, device);
+  const MeasuredProduct small{.m = 8, .n = 512, .k = 512, .us = 0, .use = RowUse::report};
+  const double before = product_us(own, small, DataType::bf16, device);
+  CHECK(product_us(refined, small, DataType::bf16, device) ==
+        doctest::Approx(before + 1.5).epsilon(0.1));
+}
+
+TEST_CASE("products carried over within a generation differ by the data sheet alone") {
+  const MachineSpec h100 = load_machine("h100");
+  const MachineSpec h200 =
+      transfer_products({load_machine("a100"), h100}, load_machine("h200"), DataType::bf16);
+  const MatrixLibrary& made = pipelined_library_of(h200, DataType::bf16);
+  CHECK(made.assumed);
+  CHECK(made.pipelined->values == pipelined_library_of(h100, DataType::bf16).pipelined->values);
+  Device device = h200.platform.devices[DeviceId{0}];
+  CHECK(cost_evidence(device) == CostEvidence::calibrated);  // its attention is fitted
+  auto products_alone = std::make_shared<KernelProfile>(*device.profile);
+  products_alone->context = {};
+  products_alone->generation = {};
+  device.profile = products_alone;
+  CHECK(cost_evidence(device) == CostEvidence::data_sheet);
+  CHECK_THROWS_AS((void)pipelined_library_of(load_machine("v100"), DataType::bf16),
+                  InfeasibleError);
 }
 
 }  // namespace schedlab

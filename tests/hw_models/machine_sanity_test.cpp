@@ -3,6 +3,7 @@
 // hardware? Peaks are recomputed from units, clock and FLOP per cycle, which the files do not hold.
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/tiled_gemm.hpp"
+#include "sim/machine/kernel_profile.hpp"
 #include "sim/machine/occupancy.hpp"
 
 #include <doctest/doctest.h>
@@ -219,6 +220,11 @@ TEST_CASE("the two forms of the A100 differ in their memory only") {
   device.rates.memory = other.rates.memory;
   device.memory_capacity = other.memory_capacity;
   device.name = other.name;
+  REQUIRE(device.profile != nullptr);
+  REQUIRE(other.profile != nullptr);
+  CHECK(device.profile->libraries[0].pipelined->values ==
+        other.profile->libraries[0].pipelined->values);
+  device.profile = other.profile;
   CHECK(device == other);
   CHECK(large.hosts == small.hosts);
 }

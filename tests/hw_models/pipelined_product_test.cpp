@@ -24,7 +24,8 @@ PipelinedProducts arithmetic_alone() {
   for (const ProductParameterInfo& info : product_parameters()) {
     products.of(info.parameter).value = info.minimum;
   }
-  for (const P rate : {P::unit_gb_per_s, P::cache_gb_per_s, P::split_gb_per_s, P::epilogue_gb_per_s}) {
+  for (const P rate :
+       {P::unit_gb_per_s, P::cache_gb_per_s, P::split_gb_per_s, P::epilogue_gb_per_s}) {
     products.of(rate).value = 1e9;
   }
   products.of(P::floor_us).value = 2;
