@@ -43,9 +43,11 @@ FittedParameters read_parameters(MachineReader& reader,
       value.value = reader.bare_number(key, range);
       value.low = value.high = value.value;
     } else {
-      value.value = reader.bare_number(key + "/value", range);
+      value.value = reader.plain_number(key + "/value", range);
       value.low = reader.plain_number(key + "/low", range);
       value.high = reader.plain_number(key + "/high", range);
+      reader.sources().push_back(
+          {.pointer = key, .value = value.value, .text = {}, .low = value.low, .high = value.high});
     }
     fitted.values.push_back(value);
   }

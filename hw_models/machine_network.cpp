@@ -130,8 +130,7 @@ std::vector<MachineNumber> collectives() {
        "1: the switch inside a node can add up all-reduces; absent: 0.",
        [](Platform& p, double v) { p.network.collectives.switch_reduces = v > 0; },
        0,
-       1,
-       true},
+       1},
       us("collective_base_us",
          "Part of a collective's time that depends on nothing.",
          [](Platform& p, double v) {

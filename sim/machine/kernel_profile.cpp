@@ -26,12 +26,11 @@ double KernelProfile::co_run_factor(TaskKind kind) const {
 CostEvidence cost_evidence(const Device& device) {
   if (device.profile == nullptr) return CostEvidence::data_sheet;
   const auto& libraries = device.profile->libraries;
-  const bool fitted = std::any_of(libraries.begin(), libraries.end(), [](const MatrixLibrary& one) {
-    return !one.assumed;
-  });
+  const bool fitted = std::any_of(
+      libraries.begin(), libraries.end(), [](const MatrixLibrary& one) { return !one.assumed; });
   const bool attention = device.profile->context.known() || device.profile->generation.known();
   return fitted || attention || !device.profile->samples.empty() ? CostEvidence::calibrated
-                                                    : CostEvidence::data_sheet;
+                                                                 : CostEvidence::data_sheet;
 }
 
 }  // namespace schedlab

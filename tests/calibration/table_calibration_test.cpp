@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -132,7 +133,13 @@ TEST_CASE("products carried over within a generation differ by the data sheet al
   const MatrixLibrary& made = pipelined_library_of(h200, DataType::bf16);
   CHECK(made.assumed);
   CHECK(made.pipelined->values == pipelined_library_of(h100, DataType::bf16).pipelined->values);
-  CHECK(cost_evidence(h200.platform.devices[DeviceId{0}]) == CostEvidence::data_sheet);
+  Device device = h200.platform.devices[DeviceId{0}];
+  CHECK(cost_evidence(device) == CostEvidence::calibrated);  // its attention is fitted
+  auto products_alone = std::make_shared<KernelProfile>(*device.profile);
+  products_alone->context = {};
+  products_alone->generation = {};
+  device.profile = products_alone;
+  CHECK(cost_evidence(device) == CostEvidence::data_sheet);
   CHECK_THROWS_AS((void)pipelined_library_of(load_machine("v100"), DataType::bf16),
                   InfeasibleError);
 }

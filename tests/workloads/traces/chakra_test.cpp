@@ -212,7 +212,7 @@ TEST_CASE("ranks that differ, are missing or are twice there are refused with wh
 TEST_CASE("a collective without a time is what moves as many bytes, and that is said") {
   std::vector<std::vector<ChakraNodeText>> nodes;
   for (int rank = 0; rank < 2; ++rank) {
-    nodes.push_back({chakra_collective(1, 6, 4096, "", {}), chakra_collective(2, 7, 64, "", {1})});
+    nodes.push_back({chakra_collective(1, 3, 4096, "", {}), chakra_collective(2, 7, 64, "", {1})});
   }
   const Ranks ranks(nodes);
   const ChakraRanks job = read_chakra_ranks(ranks.files);
