@@ -14,7 +14,7 @@ Fields<Summary> times_and_shares() {
       {"cost_evidence",
        &S::cost_evidence,
        {.doc = "what the machine's kernel times rest on: calibrated (measurements of such devices, "
-               "for at least some kinds of kernels) or data_sheet"}},
+               "for at least some of the kernels in this graph and type) or data_sheet"}},
       {"bound_us",
        [](const S& s) { return s.bounds.largest(); },
        {.doc = "the largest lower bound for the tasks and the plan of this row; another "

@@ -3,6 +3,7 @@
 // can be an axis of a spec, and does something.
 #include "policies/registry.hpp"
 #include "studies/scenario/scenario_runner.hpp"
+#include "studies/scenario/simulation.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <doctest/doctest.h>
@@ -109,6 +110,19 @@ TEST_CASE("query cost, connections, accumulation and its k are axes that change 
       CHECK(runs[i].findings.empty());
     }
   }
+}
+
+TEST_CASE("results are called calibrated where the machine was calibrated on such kernels") {
+  const auto evidence = [](const std::string& type, const std::string& machine) {
+    const std::string spec = spec_of(fmt::format(R"({}, "data_type": "{}")", lstm, type),
+                                     fmt::format(R"("{}")", machine),
+                                     R"("diagonal")");
+    return simulate(parse_spec(spec, "a.json")).metrics.cost_evidence;
+  };
+  CHECK(evidence("bf16", "h100") == CostEvidence::calibrated);
+  CHECK(evidence("fp32", "h100") == CostEvidence::data_sheet);  // no library of the H100 has fp32
+  CHECK(evidence("fp32", "v100") == CostEvidence::calibrated);
+  CHECK(evidence("bf16", "l40s") == CostEvidence::data_sheet);  // carried over, not measured
 }
 
 }  // namespace
