@@ -20,7 +20,6 @@ namespace {
 
 using namespace testing::deepbench;
 using testing::Errors;
-using testing::RowUse;
 
 bool data_is_here() {
   return testing::reference_data("deepbench/gemm.csv").has_value();
