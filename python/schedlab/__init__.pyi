@@ -34,6 +34,8 @@ def alexnet(
     remove_dead: Axis[bool] = False,
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def baseline(
@@ -75,6 +77,10 @@ def calibrate(
     base: Any = None,
     connections: int = 0,
     products: Any = None,
+    from_: Any = None,
+    transfer: Any = None,
+    shapes: Any = None,
+    machine: Any = None,
     quick: bool = False,
     seconds: int = 0,
 ) -> Outcome: ...
@@ -86,6 +92,8 @@ def cholesky(
     duration_us: Axis[float] = 10.0,
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def erdos_renyi(
@@ -96,6 +104,8 @@ def erdos_renyi(
     duration_us: Axis[float] = 10.0,
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def execute(
@@ -124,6 +134,7 @@ def explain(
     *,
     out: Any = None,
     what_if: bool = False,
+    against: Any = None,
     bins: int = 100,
     within: Any = None,
     instance: int = 0,
@@ -146,6 +157,8 @@ def fft(
     duration_us: Axis[float] = 10.0,
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def fork_join(
@@ -156,6 +169,8 @@ def fork_join(
     duration_us: Axis[float] = 10.0,
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def gaussian_elimination(
@@ -165,6 +180,8 @@ def gaussian_elimination(
     duration_us: Axis[float] = 10.0,
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def gnmt(
@@ -186,6 +203,8 @@ def gnmt(
     optimizer: Axis[str] = 'adam',
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def gpt_pipeline(
@@ -222,6 +241,8 @@ def gpt_pipeline(
     compression_ratio: Axis[float] = 1.0,
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def graph_statistics(
@@ -237,6 +258,8 @@ def grid(
     layers: Axis[int] = 4,
     steps: Axis[int] = 5,
     duration_us: Axis[float] = 10.0,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def gru(
@@ -255,6 +278,7 @@ def gru(
     partial_buffers: Axis[int] = 2,
     buffer_order: Axis[str] = 'chained',
     input_steps: Axis[int] = 1,
+    separate_gates: Axis[bool] = False,
     optimizer: Axis[str] = 'sgd',
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
@@ -262,6 +286,8 @@ def gru(
     checkpoints: Axis[int] = 0,
     host_memory: Axis[str] = 'pinned',
     reset: Axis[str] = 'after',
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def import_trace(
@@ -288,6 +314,8 @@ def inception_v3(
     remove_dead: Axis[bool] = False,
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def inception_v4(
@@ -305,6 +333,8 @@ def inception_v4(
     remove_dead: Axis[bool] = False,
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def layer_file_pipeline(
@@ -326,6 +356,8 @@ def layer_file_pipeline(
     compression_ratio: Axis[float] = 1.0,
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def listing(
@@ -351,6 +383,8 @@ def llama_decode(
     small_operators: Axis[int] = -1,
     tensor_parallel: Axis[int] = 1,
     include_tensors: Axis[bool] = True,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def llama_prefill(
@@ -364,11 +398,14 @@ def llama_prefill(
     vocabulary: Axis[int] = 0,
     batch: Axis[int] = 1,
     prompt: Axis[int] = 512,
+    pass_: Axis[str] = 'forward',
     data_type: Axis[str] = 'fp16',
     operators: Axis[str] = 'unfused',
     small_operators: Axis[int] = -1,
     tensor_parallel: Axis[int] = 1,
     include_tensors: Axis[bool] = True,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def lstm(
@@ -387,12 +424,15 @@ def lstm(
     partial_buffers: Axis[int] = 2,
     buffer_order: Axis[str] = 'chained',
     input_steps: Axis[int] = 1,
+    separate_gates: Axis[bool] = False,
     optimizer: Axis[str] = 'sgd',
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
     recompute: Axis[str] = 'keep_backward',
     checkpoints: Axis[int] = 0,
     host_memory: Axis[str] = 'pinned',
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def mnist_cnn_pipeline(
@@ -418,6 +458,8 @@ def mnist_cnn_pipeline(
     compression_ratio: Axis[float] = 1.0,
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def opennmt(
@@ -441,6 +483,8 @@ def opennmt(
     optimizer: Axis[str] = 'sgd',
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def output_layer(
@@ -452,6 +496,8 @@ def output_layer(
     data_type: Axis[str] = 'fp32',
     optimizer: Axis[str] = 'sgd',
     include_tensors: Axis[bool] = True,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def partition(
@@ -488,6 +534,8 @@ def pipeline(
     compression_ratio: Axis[float] = 1.0,
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def plot(
@@ -515,6 +563,8 @@ def random_layered(
     shortest_us: Axis[float] = 1.0,
     longest_us: Axis[float] = 10.0,
     critical_share: Axis[float] = 0.5,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def replay(
@@ -554,6 +604,8 @@ def resnet101(
     remove_dead: Axis[bool] = False,
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def resnet50(
@@ -571,6 +623,8 @@ def resnet50(
     remove_dead: Axis[bool] = False,
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def resnet50_pipeline(
@@ -596,6 +650,8 @@ def resnet50_pipeline(
     compression_ratio: Axis[float] = 1.0,
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def schema(
@@ -622,6 +678,8 @@ def sentiment_lstm(
     optimizer: Axis[str] = 'adam',
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def validate(
@@ -669,5 +727,7 @@ def vgg16(
     remove_dead: Axis[bool] = False,
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
+    critical_partition: Axis[bool] = False,
+    iterations: Axis[int] = 1,
 ) -> Workload: ...
 

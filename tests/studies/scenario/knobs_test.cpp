@@ -53,6 +53,7 @@ const std::map<std::string, std::string>& option_axes() {
       {"priorities", "[true, false]"},
       {"priority", "[0, -1]"},
       {"queries_per_level", "[0, 1]"},
+      {"queue_order", R"(["in_order", "by_rank"])"},
       {"scheduling_us", "[0, 5]"},
       {"seed", "[1, 2]"},
       {"separate_kernels", "[true, false]"},
