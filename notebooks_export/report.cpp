@@ -118,7 +118,7 @@ class SweepReport {
 
   void write_axes() {
     page_.heading("What was compared");
-    PrintedTable axes{.columns = {{"axis"}, {"values"}}, .rows = {}};
+    PrintedTable axes = empty_table({"axis", "values"}, 2);
     const Table& table = view_.table();
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].role != ColumnRole::axis) continue;

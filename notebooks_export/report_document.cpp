@@ -19,6 +19,10 @@ namespace {
 
 constexpr std::size_t longest_cell = 48;  // in characters, before the last column
 
+[[nodiscard]] std::string_view target_of(const PrintedTable& table, std::size_t line) {
+  return line < table.targets.size() ? std::string_view{table.targets[line]} : std::string_view{};
+}
+
 class HtmlWriter {
  public:
   [[nodiscard]] std::string write(const ReportDocument& report) {
@@ -30,11 +34,27 @@ class HtmlWriter {
   }
 
   void operator()(const ReportDocument::Heading& heading) {
-    html_line(out_, fmt::format("h{}", heading.level), heading.text);
+    out_ << fmt::format("<h{}", heading.level);
+    if (!heading.id.empty()) {
+      out_ << " id=\"";
+      out_.xml(heading.id) << '"';
+    }
+    out_ << '>';
+    out_.xml(heading.text) << fmt::format("</h{}>\n", heading.level);
   }
   void operator()(const ReportDocument::Paragraph& paragraph) {
     constexpr std::array<std::string_view, 4> classes{"", "lead", "warning", "note"};
     html_line(out_, "p", paragraph.text, classes.at(static_cast<std::size_t>(paragraph.tone)));
+  }
+  void operator()(const ReportDocument::List& list) {
+    out_ << "<ul>\n";
+    for (const std::string& item : list.items) html_line(out_, "li", item);
+    out_ << "</ul>\n";
+  }
+  void operator()(const ReportDocument::Link& link) {
+    out_ << "<p>";
+    anchor(link.text, link.target);
+    out_ << "</p>\n";
   }
   void operator()(const ReportDocument::Figure& figure) { html_figure(out_, figure.svg); }
   void operator()(const ReportDocument::Code& code) { html_line(out_, "pre", code.text); }
@@ -43,9 +63,18 @@ class HtmlWriter {
     out_ << "<tr>";
     for (const auto& column : table.columns) cell("th", column.name, column);
     out_ << "</tr>\n";
-    for (const auto& row : table.rows) {
+    for (std::size_t line = 0; line < table.rows.size(); ++line) {
+      const auto& row = table.rows[line];
+      const std::string_view target = target_of(table, line);
       out_ << "<tr>";
-      for (std::size_t i = 0; i < row.size(); ++i) cell("td", row[i], table.columns[i]);
+      if (!target.empty()) {
+        out_ << "<td>";
+        anchor(row.front(), target);
+        out_ << "</td>";
+      }
+      for (std::size_t i = target.empty() ? 0 : 1; i < row.size(); ++i) {
+        cell("td", row[i], table.columns[i]);
+      }
       out_ << "</tr>\n";
     }
     out_ << "</table></div>\n";
@@ -55,8 +84,69 @@ class HtmlWriter {
   void cell(std::string_view tag, std::string_view text, const PrintedTable::Column& column) {
     html_element(out_, tag, text, column.is_number ? "n" : "");
   }
+  void anchor(std::string_view text, std::string_view target) {
+    out_ << "<a href=\"";
+    out_.xml(target) << "\">";
+    out_.xml(text) << "</a>";
+  }
 
   TextBuffer out_;
+};
+
+class MarkdownWriter {
+ public:
+  [[nodiscard]] std::string write(const ReportDocument& report) {
+    out_ = fmt::format("# {}\n", report.title());
+    for (const ReportDocument::Block& block : report.blocks()) std::visit(*this, block);
+    return std::move(out_);
+  }
+
+  void operator()(const ReportDocument::Heading& heading) {
+    out_ += fmt::format(
+        "\n{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'), heading.text);
+  }
+  void operator()(const ReportDocument::Paragraph& paragraph) {
+    out_ += fmt::format(
+        "\n{}{}\n", paragraph.tone == Tone::warning ? "**Warning:** " : "", paragraph.text);
+  }
+  void operator()(const ReportDocument::List& list) {
+    out_ += '\n';
+    for (const std::string& item : list.items) out_ += fmt::format("* {}\n", item);
+  }
+  void operator()(const ReportDocument::Link& link) {
+    out_ += fmt::format("\n[{}]({})\n", link.text, link.target);
+  }
+  void operator()(const ReportDocument::Figure& /*figure*/) {}
+  void operator()(const ReportDocument::Code& code) {
+    out_ += fmt::format("\n```text\n{}\n```\n", code.text);
+  }
+  void operator()(const PrintedTable& table) {
+    out_ += "\n|";
+    for (const auto& column : table.columns) out_ += fmt::format(" {} |", cell(column.name));
+    out_ += "\n|";
+    for (const auto& column : table.columns) out_ += column.is_number ? "---:|" : "---|";
+    out_ += '\n';
+    for (std::size_t line = 0; line < table.rows.size(); ++line) {
+      out_ += '|';
+      std::string_view target = target_of(table, line);
+      for (const std::string& text : table.rows[line]) {
+        out_ += target.empty() ? fmt::format(" {} |", cell(text))
+                               : fmt::format(" [{}]({}) |", cell(text), target);
+        target = {};
+      }
+      out_ += '\n';
+    }
+  }
+
+ private:
+  /// What would end or break a cell is replaced.
+  [[nodiscard]] static std::string cell(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    std::replace(text.begin(), text.end(), '|', '/');
+    return text;
+  }
+
+  std::string out_;
 };
 
 /// Byte at which the character of this index begins; the size of the text if it is shorter.
@@ -103,6 +193,10 @@ class TextWriter {
     out_ += paragraph.tone == Tone::warning ? "warning: " : "";
     out_ += paragraph.text + '\n';
   }
+  void operator()(const ReportDocument::List& list) {
+    for (const std::string& item : list.items) out_ += fmt::format("  {}\n", item);
+  }
+  void operator()(const ReportDocument::Link& /*link*/) {}
   void operator()(const ReportDocument::Figure& /*figure*/) {}
   void operator()(const ReportDocument::Code& /*code*/) {}
   void operator()(const PrintedTable& table) {
@@ -141,7 +235,8 @@ PrintedTable empty_table(const std::vector<std::string>& names, std::size_t word
 }
 
 PrintedTable printed_table(const Table& table, std::size_t max_rows) {
-  PrintedTable made{.columns = {}, .rows = {}, .small_print = true};
+  PrintedTable made;
+  made.small_print = true;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const bool number = std::any_of(table.rows.begin(), table.rows.end(), [i](const auto& row) {
       return cell_number(row[i]).has_value();
@@ -161,6 +256,10 @@ void ReportDocument::paragraph(std::string text, Tone tone) {
 
 std::string html_of(const ReportDocument& report) {
   return HtmlWriter{}.write(report);
+}
+
+std::string markdown_of(const ReportDocument& report) {
+  return MarkdownWriter{}.write(report);
 }
 
 std::string text_of(const ReportDocument& report) {

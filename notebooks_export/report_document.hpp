@@ -20,6 +20,8 @@ struct PrintedTable {
   };
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::string>
+      targets;               ///< by row, what its first cell links to; "" or absent: nothing
   bool small_print = false;  ///< for tables of many columns
 };
 /// Without rows yet: the first `words` columns hold words, the others numbers.
@@ -38,10 +40,19 @@ class ReportDocument {
   struct Heading {
     std::string text;
     int level = 2;
+    std::string id;  ///< what links to it say behind "#", on pages; may be empty
   };
   struct Paragraph {
     std::string text;
     Tone tone = Tone::plain;
+  };
+  struct List {
+    std::vector<std::string> items;
+  };
+  /// A paragraph of its own.
+  struct Link {
+    std::string text;
+    std::string target;  ///< relative to the report
   };
   struct Figure {
     std::string svg;
@@ -49,15 +60,19 @@ class ReportDocument {
   struct Code {
     std::string text;
   };
-  using Block = std::variant<Heading, Paragraph, PrintedTable, Figure, Code>;
+  using Block = std::variant<Heading, Paragraph, List, Link, PrintedTable, Figure, Code>;
 
   explicit ReportDocument(std::string title) : title_(std::move(title)) {}
 
-  void heading(std::string text, int level = 2) {
-    blocks_.push_back(Heading{std::move(text), level});
+  void heading(std::string text, int level = 2, std::string id = {}) {
+    blocks_.push_back(Heading{std::move(text), level, std::move(id)});
   }
   /// Empty texts are left out.
   void paragraph(std::string text, Tone tone = Tone::plain);
+  void list(std::vector<std::string> items) { blocks_.push_back(List{std::move(items)}); }
+  void link(std::string text, std::string target) {
+    blocks_.push_back(Link{std::move(text), std::move(target)});
+  }
   void table(PrintedTable table) { blocks_.push_back(std::move(table)); }
   void figure(std::string svg) { blocks_.push_back(Figure{std::move(svg)}); }
   void code(std::string text) { blocks_.push_back(Code{std::move(text)}); }
@@ -73,8 +88,10 @@ class ReportDocument {
 /// One page without scripts and without references to anything outside; all texts are escaped.
 [[nodiscard]] std::string html_of(const ReportDocument& report);
 /// For a terminal: tables with aligned columns, in which long cells before the last column are cut.
-/// Figures, code and small print are for pages only.
+/// Figures, code, links and notes are for pages only.
 [[nodiscard]] std::string text_of(const ReportDocument& report);
+/// In Markdown; figures are left out, and a `|` in a cell becomes `/`.
+[[nodiscard]] std::string markdown_of(const ReportDocument& report);
 /// The table alone, as text_of() has it in a report.
 [[nodiscard]] std::string text_of(const PrintedTable& table);
 

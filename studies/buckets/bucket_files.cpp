@@ -2,8 +2,8 @@
 #include "studies/buckets/bucket_files.hpp"
 
 #include "notebooks_export/axis.hpp"
-#include "notebooks_export/html_style.hpp"
 #include "sim/base/schema_parts.hpp"
+#include "studies/base/version.hpp"
 #include "studies/buckets/bucket_tables.hpp"
 
 #include <fmt/format.h>
@@ -66,9 +66,9 @@ std::vector<std::string> shown(const BucketStudy& study, const BucketRow& row) {
 }
 
 /// The columns that a reader looks for first.
-ShownTable shown_table(const BucketStudy& study) {
-  ShownTable table{shown_heads()};
-  for (const BucketRow& row : study.rows) table.push_back(shown(study, row));
+PrintedTable shown_table(const BucketStudy& study) {
+  PrintedTable table = empty_table(shown_heads(), shown_heads().size());
+  for (const BucketRow& row : study.rows) table.rows.push_back(shown(study, row));
   return table;
 }
 
@@ -107,39 +107,25 @@ std::string bucket_json(const BucketStudy& study) {
   return json.dump(1) + "\n";
 }
 
-std::string bucket_text(const BucketStudy& study) {
-  std::string text = aligned_text(shown_table(study));
+ReportDocument bucket_report(const BucketStudy& study,
+                             const std::vector<std::string>& more_pictures) {
+  ReportDocument report(study.spec->name);
+  report.paragraph(study.spec->description, Tone::lead);
+  report.paragraph(
+      fmt::format("One epoch by schedlab {}; {} steps of different length and setup "
+                  "were simulated, and stand for all batches of their length.",
+                  program_version(),
+                  study.simulated));
   for (const auto& [setup, batch] : study.largest_batch) {
-    text += batch_text(setup, batch, study.capacity) + "\n";
-  }
-  return text;
-}
-
-std::string bucket_html(const BucketStudy& study,
-                        const std::string& program,
-                        const std::vector<std::string>& more_pictures,
-                        const std::string& more_html) {
-  TextBuffer out;
-  begin_html_page(out, study.spec->name);
-  html_element(out, "h1", study.spec->name);
-  html_element(out, "p", study.spec->description, "lead");
-  html_element(out,
-               "p",
-               fmt::format("One pass over the data by {}; {} steps of different length and setup "
-                           "were simulated, and stand for all batches of their length.",
-                           program,
-                           study.simulated));
-  for (const auto& [setup, batch] : study.largest_batch) {
-    html_element(out, "p", batch_text(setup, batch, study.capacity));
+    report.paragraph(batch_text(setup, batch, study.capacity));
   }
   std::vector<std::string> pictures{
       boundaries_picture(study), epoch_time_picture(study), bucket_memory_picture(study)};
   pictures.insert(pictures.end(), more_pictures.begin(), more_pictures.end());
-  for (const std::string& picture : pictures) html_figure(out, picture);
-  html_element(out, "h2", "All passes");
-  out << html_table(shown_table(study)) << more_html;
-  end_html_page(out);
-  return std::move(out).take();
+  for (std::string& picture : pictures) report.figure(std::move(picture));
+  report.heading("All epochs");
+  report.table(shown_table(study));
+  return report;
 }
 
 std::string bucket_results_schema() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "notebooks_export/report_document.hpp"
 #include "studies/buckets/bucket_study.hpp"
 
 #include <string>
@@ -10,13 +11,10 @@ namespace schedlab {
 
 /// The rows with boundaries and batches per bucket, and the largest batches. Ends with a line feed.
 [[nodiscard]] std::string bucket_json(const BucketStudy& study);
-/// A table of the rows for the terminal, the chosen ones marked.
-[[nodiscard]] std::string bucket_text(const BucketStudy& study);
-/// One HTML file with the pictures, these and `more_pictures` (SVG), all rows, and `more_html`.
-[[nodiscard]] std::string bucket_html(const BucketStudy& study,
-                                      const std::string& program,
-                                      const std::vector<std::string>& more_pictures,
-                                      const std::string& more_html);
+/// The study as a report: what was simulated, these and `more_pictures` (SVG), and all rows, the
+/// chosen ones marked.
+[[nodiscard]] ReportDocument bucket_report(const BucketStudy& study,
+                                           const std::vector<std::string>& more_pictures);
 
 /// Per rule, at the largest number of buckets: how lengths are distributed, and padded ones.
 [[nodiscard]] std::string boundaries_picture(const BucketStudy& study);

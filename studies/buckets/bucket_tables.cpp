@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/buckets/bucket_tables.hpp"
 
-#include "notebooks_export/html_style.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -25,37 +23,6 @@ Json json_of(const Cell& cell) {
 }
 
 }  // namespace
-
-std::string aligned_text(const ShownTable& table) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : table) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : table) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
-std::string html_table(const ShownTable& table) {
-  TextBuffer out;
-  out << "<div class=\"scroll\"><table class=\"all\">\n";
-  for (const auto& row : table) {
-    const char* const tag = &row == &table.front() ? "th" : "td";
-    out << "<tr>";
-    for (const std::string& field : row) html_element(out, tag, field);
-    out << "</tr>\n";
-  }
-  out << "</table></div>\n";
-  return std::move(out).take();
-}
 
 std::string rows_json(const Table& table) {
   Json rows = Json::array();

@@ -9,13 +9,6 @@
 
 namespace schedlab {
 
-/// Fields of all rows, of equal number; the first row has the heads.
-using ShownTable = std::vector<std::vector<std::string>>;
-
-/// One line per row, columns side by side.
-[[nodiscard]] std::string aligned_text(const ShownTable& table);
-/// The same as a table of a report.
-[[nodiscard]] std::string html_table(const ShownTable& table);
 /// A JSON array with an object per row, without notes.
 [[nodiscard]] std::string rows_json(const Table& table);
 /// "batch 8, data_drop, unsorted": of data set and setup of a row what other rows of the study do

@@ -5,7 +5,6 @@
 #include "sim/base/file.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
-#include "studies/base/version.hpp"
 #include "studies/buckets/bucket_files.hpp"
 #include "studies/buckets/bucket_study.hpp"
 #include "studies/buckets/executed_files.hpp"
@@ -34,6 +33,12 @@ struct BucketResults {
   bool complete = true;
 };
 
+ReportDocument report_of(const BucketResults& results, const std::vector<std::string>& pictures) {
+  ReportDocument report = bucket_report(results.study, pictures);
+  if (results.executed) add_executed(report, results.study, *results.executed);
+  return report;
+}
+
 RunFiles write_results(const std::filesystem::path& folder, const BucketResults& results) {
   const BucketStudy& study = results.study;
   RunFiles files;
@@ -54,14 +59,11 @@ RunFiles write_results(const std::filesystem::path& folder, const BucketResults&
     more.push_back(memory_time_picture(*study.spec, results.points, study.capacity));
     write_picture(folder, "memory_time", more.back(), files);
   }
-  std::string more_html;
   if (results.executed) {
     more.push_back(executed_picture(study, *results.executed));
     write_picture(folder, "executed", more.back(), files);
-    more_html = executed_html(study, *results.executed);
   }
-  write("report.html",
-        bucket_html(study, fmt::format("schedlab {}", program_version()), more, more_html));
+  write("report.html", html_of(report_of(results, more)));
   write_picture(folder, "boundaries", boundaries_picture(study), files);
   write_picture(folder, "epoch_time", epoch_time_picture(study), files);
   write_picture(folder, "memory", bucket_memory_picture(study), files);
@@ -185,8 +187,7 @@ int run(const BucketsOptions& options, const Terminal& terminal) {
   if (options.json) {
     terminal.out << bucket_json(results.study);
   } else {
-    terminal.out << bucket_text(results.study);
-    if (results.executed) terminal.out << executed_text(results.study, *results.executed);
+    terminal.out << text_of(report_of(results, {}));
     terminal.out << fmt::format("{}: {}\n", options.out, fmt::join(files.files, ", "));
   }
   return results.complete ? exit_done : exit_failed;

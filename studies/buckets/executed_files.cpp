@@ -3,7 +3,6 @@
 
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/chart.hpp"
-#include "notebooks_export/html_style.hpp"
 #include "sim/base/robust_statistics.hpp"
 #include "sim/base/schema_parts.hpp"
 #include "studies/buckets/bucket_tables.hpp"
@@ -125,12 +124,12 @@ std::vector<std::string> shown(const BucketStudy& study, const ExecutedEpoch& ep
       run.finite ? fmt::format("{:.3f} -> {:.3f}", run.first_error, run.last_error) : "not finite"};
 }
 
-ShownTable shown_table(const BucketStudy& study, const ExecutedStudy& executed) {
-  ShownTable rows{shown_heads()};
+PrintedTable shown_table(const BucketStudy& study, const ExecutedStudy& executed) {
+  PrintedTable table = empty_table(shown_heads(), shown_heads().size());
   for (const ExecutedEpoch& epoch : executed.epochs) {
-    if (!epoch.runs.empty()) rows.push_back(shown(study, epoch));
+    if (!epoch.runs.empty()) table.rows.push_back(shown(study, epoch));
   }
-  return rows;
+  return table;
 }
 
 /// "9 passes: median error of the time 3.1 %, ..."; of sizes.
@@ -197,20 +196,11 @@ std::string executed_json(const BucketStudy& study, const ExecutedStudy& execute
   return json.dump(1) + "\n";
 }
 
-std::string executed_text(const BucketStudy& study, const ExecutedStudy& executed) {
-  return fmt::format("on {}\n{}{}\n",
-                     executed.device,
-                     aligned_text(shown_table(study, executed)),
-                     errors_text(study, executed));
-}
-
-std::string executed_html(const BucketStudy& study, const ExecutedStudy& executed) {
-  TextBuffer out;
-  html_element(out, "h2", "Passes that were executed");
-  html_element(out, "p", fmt::format("On {}, {}.", executed.device, executed.date));
-  html_element(out, "p", errors_text(study, executed) + ".");
-  out << html_table(shown_table(study, executed));
-  return std::move(out).take();
+void add_executed(ReportDocument& report, const BucketStudy& study, const ExecutedStudy& executed) {
+  report.heading("Executed epochs");
+  report.paragraph(fmt::format("On {}, {}.", executed.device, executed.date));
+  report.paragraph(errors_text(study, executed) + ".");
+  report.table(shown_table(study, executed));
 }
 
 std::string executed_picture(const BucketStudy& study, const ExecutedStudy& executed) {

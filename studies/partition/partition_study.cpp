@@ -4,6 +4,7 @@
 #include "notebooks_export/axis.hpp"
 #include "notebooks_export/chart_parts.hpp"
 #include "notebooks_export/layer_picture.hpp"
+#include "notebooks_export/report_document.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/fields.hpp"
 
@@ -172,24 +173,20 @@ std::string partition_text(const PartitionStudy& study) {
   for (const PartitionRow& row : study.rows) {
     const std::vector<PartitionStage>& stages = row.result.partition.stages;
     text += fmt::format("{}\n{}\n", title_of(study, row), summary_of(row));
-    text += fmt::format("{:>5}  {:>8}  {:>12}  {:>12}  {:>12}  {:>12}  layers\n",
-                        "stage",
-                        "replicas",
-                        "load",
-                        "compute",
-                        "transfers",
-                        "memory");
+    PrintedTable table =
+        empty_table({"stage", "replicas", "load", "compute", "transfers", "memory", "layers"}, 0);
+    table.columns.back().is_number = false;
     for (std::size_t i = 0; i < std::min(stages.size(), max_stages); ++i) {
       const PartitionStage& stage = stages[i];
-      text += fmt::format("{:>5}  {:>8}  {:>12}  {:>12}  {:>12}  {:>12}  {}\n",
-                          i,
-                          stage.replicas,
-                          readable(stage.load),
-                          readable(stage.compute),
-                          readable(stage.receive + stage.send),
-                          readable(stage.memory),
-                          layers_of(graph, stage));
+      table.rows.push_back({fmt::format("{}", i),
+                            fmt::format("{}", stage.replicas),
+                            readable(stage.load),
+                            readable(stage.compute),
+                            readable(stage.receive + stage.send),
+                            readable(stage.memory),
+                            layers_of(graph, stage)});
     }
+    text += text_of(table);
     if (stages.size() > max_stages) {
       text += fmt::format("  ... {} more stages\n", stages.size() - max_stages);
     }

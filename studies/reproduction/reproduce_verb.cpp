@@ -125,7 +125,7 @@ int run_one_system(const ReproduceOptions& options, const Terminal& terminal) {
     summary["verb"] = "reproduce";
     terminal.out << summary.dump(2) << '\n';
   } else {
-    terminal.out << reproduction_text(result) << '\n'
+    terminal.out << text_of(outcomes_table(result)) << '\n'
                  << status_names(result) << '\n'
                  << fmt::format("  {}: {}\n", out, fmt::join(files.files, ", "));
   }

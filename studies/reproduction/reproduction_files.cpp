@@ -237,35 +237,25 @@ std::string reproduction_csv(const Reproduction& reproduction) {
   return table_csv(reproduction_table(reproduction));
 }
 
-std::string reproduction_text(const Reproduction& reproduction) {
-  std::string text = fmt::format("{:<34} {:<24} {:>9} {:>19} {:>7} {:>5}  {:<18} {}\n",
-                                 "claim",
-                                 "published",
-                                 "simulated",
-                                 "least .. most",
-                                 "error",
-                                 "met",
-                                 "evidence",
-                                 "status");
+PrintedTable outcomes_table(const Reproduction& reproduction) {
+  PrintedTable table = empty_table(
+      {"claim", "published", "simulated", "least .. most", "error", "met", "evidence", "status"},
+      8);
+  for (std::size_t i : {2U, 3U, 4U, 5U}) table.columns[i].is_number = true;
   for (const Outcome& outcome : reproduction.outcomes) {
-    std::string name = row_name(outcome);
-    if (name.size() > 34) name = name.substr(0, 31) + "...";
-    std::string published = outcome.point->text;
-    if (published.size() > 24) published = published.substr(0, 21) + "...";
     const Spread& spread = outcome.simulated;
     const bool ran = spread.count > 0;
-    text += fmt::format(
-        "{:<34} {:<24} {:>9} {:>19} {:>7} {:>5}  {:<18} {}\n",
-        name,
-        published,
-        ran ? short_number(spread.median) : "",
-        ran ? fmt::format("{} .. {}", short_number(spread.min), short_number(spread.max)) : "",
-        ran && outcome.error ? fmt::format("{:+.0f} %", 100 * *outcome.error) : "",
-        ran ? fmt::format("{:.0f} %", 100 * outcome.share_met) : "",
-        to_string(outcome.point->evidence),
-        to_string(outcome.status));
+    table.rows.push_back(
+        {row_name(outcome),
+         outcome.point->text,
+         ran ? short_number(spread.median) : "",
+         ran ? fmt::format("{} .. {}", short_number(spread.min), short_number(spread.max)) : "",
+         ran && outcome.error ? fmt::format("{:+.1f} %", 100 * *outcome.error) : "",
+         met_text(outcome),
+         std::string{to_string(outcome.point->evidence)},
+         std::string{to_string(outcome.status)}});
   }
-  return text;
+  return table;
 }
 
 }  // namespace schedlab

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "notebooks_export/report_document.hpp"
 #include "studies/reproduction/reproduction.hpp"
 
 #include <array>
@@ -23,8 +24,8 @@ inline constexpr std::array judged_statuses{
 /// reproduction.csv: that table.
 [[nodiscard]] std::string reproduction_csv(const Reproduction& reproduction);
 
-/// The rows for a terminal of about 120 columns.
-[[nodiscard]] std::string reproduction_text(const Reproduction& reproduction);
+/// The rows as people read them.
+[[nodiscard]] PrintedTable outcomes_table(const Reproduction& reproduction);
 
 /// report.html: one file without scripts and references; everything from files is escaped.
 [[nodiscard]] std::string reproduction_html(const Reproduction& reproduction,

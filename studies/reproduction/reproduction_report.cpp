@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "notebooks_export/html_style.hpp"
-#include "sim/trace/text_buffer.hpp"
+#include "notebooks_export/report_document.hpp"
 #include "studies/reproduction/reproduction_files.hpp"
 #include "studies/reproduction/reproduction_pictures.hpp"
 #include "studies/spec/axis_label.hpp"
@@ -8,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace schedlab {
@@ -22,111 +20,73 @@ std::string percent(double share) {
   return fmt::format("{:.0f} %", 100 * share);
 }
 
-class Report {
+/// The report of one publication, section by section.
+class SystemReport {
  public:
-  Report(const Reproduction& reproduction, const std::string& program)
-      : all_(reproduction), program_(program) {}
+  explicit SystemReport(const Reproduction& reproduction)
+      : all_(reproduction), page_(reproduction.system->title) {}
 
-  [[nodiscard]] std::string write() {
-    const PublishedSystem& system = *all_.system;
-    begin_html_page(out_, system.title);
-    element("h1", system.title);
-    element("p",
-            fmt::format("Published: {}. Simulated by {}{}.",
-                        system.source,
-                        program_,
-                        all_.quick ? ", small grids" : ""),
-            "lead");
-    write_reading();
+  [[nodiscard]] ReportDocument write(const std::string& program) {
+    page_.paragraph(fmt::format("Published: {}. Simulated by {}{}.",
+                                all_.system->source,
+                                program,
+                                all_.quick ? ", small grids" : ""),
+                    Tone::lead);
+    add_reading();
     if (all_.interrupted) {
-      element("p", "The run was stopped: rows show what was finished.", "warning");
+      page_.paragraph("The run was stopped: rows show what was finished.", Tone::warning);
     }
-    write_faults();
-    out_ << "<h2>All rows</h2>\n<div class=\"scroll\"><table>\n<tr>";
-    for (const char* head : {"claim",
-                             "published",
-                             "simulated",
-                             "least .. most",
-                             "error",
-                             "met",
-                             "evidence",
-                             "status"}) {
-      element("th", head);
-    }
-    out_ << "</tr>\n";
-    for (const Outcome& outcome : all_.outcomes) write_row(outcome);
-    out_ << "</table></div>\n<figure>\n"
-         << numbers_picture(all_) << "</figure>\n<figure>\n"
-         << ranges_picture(all_) << "</figure>\n<h2>Row by row</h2>\n";
-    for (const Outcome& outcome : all_.outcomes) write_detail(outcome);
-    write_grids();
-    end_html_page(out_);
-    return std::move(out_).take();
+    add_faults();
+    page_.heading("All rows");
+    page_.table(outcomes_table(all_));
+    page_.figure(numbers_picture(all_));
+    page_.figure(ranges_picture(all_));
+    page_.heading("Row by row");
+    for (const Outcome& outcome : all_.outcomes) add_detail(outcome);
+    add_grids();
+    return std::move(page_);
   }
 
  private:
-  void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    html_line(out_, tag, text, css_class);
+  void add_reading() {
+    page_.paragraph(fmt::format(
+        "What the publication leaves open is an axis here, so a row has many samples. within: "
+        "their median meets the printed number or range (within {:.0f} %), or all do where the "
+        "publication speaks of every case; in_part: some samples meet it or lie on both sides "
+        "of it; missed: none. Met: share of samples that meet it. Evidence says what the "
+        "simulated value rests on.",
+        100 * equal_within));
+    for (const std::string& note : all_.system->notes) page_.paragraph(note);
   }
 
-  void write_reading() {
-    element(
-        "p",
-        fmt::format(
-            "What the publication leaves open is an axis here, so a row has many samples. within: "
-            "their median meets the printed number or range (within {:.0f} %), or all do where the "
-            "publication speaks of every case; in_part: some samples meet it or lie on both sides "
-            "of it; missed: none. Met: share of samples that meet it. Evidence says what the "
-            "simulated value rests on.",
-            100 * equal_within));
-    for (const std::string& note : all_.system->notes) element("p", note);
-  }
-
-  void write_faults() {
+  void add_faults() {
     for (const GridResult& grid : all_.grids) {
       if (grid.failed + grid.with_findings == 0) continue;
-      element("p",
-              fmt::format("Grid {}: {} of {} scenarios without a result, {} plans with findings "
-                          "({}).",
-                          grid.name,
-                          grid.failed,
-                          grid.scenarios,
-                          grid.with_findings,
-                          grid.first_note),
-              "warning");
+      page_.paragraph(fmt::format("Grid {}: {} of {} scenarios without a result, {} plans with "
+                                  "findings ({}).",
+                                  grid.name,
+                                  grid.failed,
+                                  grid.scenarios,
+                                  grid.with_findings,
+                                  grid.first_note),
+                      Tone::warning);
     }
   }
 
-  void write_row(const Outcome& outcome) {
-    const Spread& spread = outcome.simulated;
-    const bool ran = spread.count > 0;
-    out_ << "<tr>";
-    element("td", row_name(outcome));
-    element("td", outcome.point->text);
-    element("td", ran ? number(spread.median) : "", "n");
-    element("td", ran ? fmt::format("{} .. {}", number(spread.min), number(spread.max)) : "", "n");
-    element("td", ran && outcome.error ? fmt::format("{:+.1f} %", 100 * *outcome.error) : "", "n");
-    element("td", met_text(outcome), "n");
-    element("td", to_string(outcome.point->evidence));
-    element("td", to_string(outcome.status));
-    out_ << "</tr>\n";
-  }
-
-  void write_detail(const Outcome& outcome) {
+  void add_detail(const Outcome& outcome) {
     const Claim& claim = *outcome.claim;
-    element("h3", row_name(outcome));
-    element("p",
-            fmt::format("{} ({}; {}){}",
-                        claim.text,
-                        claim.where,
-                        outcome.point->text,
-                        claim.open.empty() ? "" : fmt::format(". Left open: {}", claim.open)));
+    page_.heading(row_name(outcome), 3);
+    page_.paragraph(
+        fmt::format("{} ({}; {}){}",
+                    claim.text,
+                    claim.where,
+                    outcome.point->text,
+                    claim.open.empty() ? "" : fmt::format(". Left open: {}", claim.open)));
     if (!outcome.point->reading.empty()) {
-      element("p", fmt::format("How it is read: {}", outcome.point->reading), "note");
+      page_.paragraph(fmt::format("How it is read: {}", outcome.point->reading), Tone::note);
     }
     if (outcome.simulated.count > 0) {
-      element(
-          "p",
+      page_.paragraph(
           fmt::format("{}: median {} over {} samples, middle half {} to {}, {} of them meet it.",
                       to_string(outcome.status),
                       number(outcome.simulated.median),
@@ -136,25 +96,24 @@ class Report {
                       percent(outcome.share_met)));
     }
     if (!outcome.point->basis.empty()) {
-      element("p", fmt::format("Rests on: {}", outcome.point->basis));
+      page_.paragraph(fmt::format("Rests on: {}", outcome.point->basis));
     }
     if (outcome.status == ClaimStatus::missed || !outcome.point->why.empty()) {
-      element("p", fmt::format("Why: {}", why_text(outcome)));
+      page_.paragraph(fmt::format("Why: {}", why_text(outcome)));
     }
     for (const std::string* text : {&outcome.statistics, &claim.no_answer, &claim.remark}) {
-      if (!text->empty()) element("p", *text);
+      page_.paragraph(*text);
     }
-    write_effects(outcome);
+    add_effects(outcome);
     const Table* table = grid_table(all_, claim.grid);
     const auto map = table == nullptr ? std::nullopt : sample_map(outcome, *table);
-    if (map) out_ << "<figure>\n" << *map << "</figure>\n";
+    if (map) page_.figure(*map);
   }
 
-  void write_effects(const Outcome& outcome) {
+  void add_effects(const Outcome& outcome) {
     if (outcome.effects.empty()) return;
-    out_ << "<table class=\"all\">\n<tr>";
-    for (const char* head : {"open axis", "median (share met) by value"}) element("th", head);
-    out_ << "</tr>\n";
+    PrintedTable table = empty_table({"open axis", "median (share met) by value"}, 2);
+    table.small_print = true;
     for (const AxisEffect& effect : outcome.effects) {
       std::string words;
       for (const AxisEffect::At& at : effect.values) {
@@ -164,40 +123,35 @@ class Report {
                              number(at.median),
                              percent(at.share_met));
       }
-      out_ << "<tr>";
-      element("td", effect.axis);
-      element("td", words);
-      out_ << "</tr>\n";
+      table.rows.push_back({effect.axis, words});
     }
-    out_ << "</table>\n";
+    page_.table(std::move(table));
   }
 
-  void write_grids() {
-    out_ << "<h2>What was simulated</h2>\n";
+  void add_grids() {
+    page_.heading("What was simulated");
     for (const GridResult& grid : all_.grids) {
       for (const SystemGrid& source : all_.system->grids) {
         if (source.name != grid.name) continue;
-        element("h3", grid.name);
-        element("p",
-                fmt::format("{} {} of {} scenarios; rows in grids/{}.",
-                            source.about,
-                            grid.done,
-                            grid.scenarios,
-                            grid.name));
-        element("pre", all_.quick ? source.quick_spec : source.spec);
+        page_.heading(grid.name, 3);
+        page_.paragraph(fmt::format("{} {} of {} scenarios; rows in grids/{}.",
+                                    source.about,
+                                    grid.done,
+                                    grid.scenarios,
+                                    grid.name));
+        page_.code(all_.quick ? source.quick_spec : source.spec);
       }
     }
   }
 
   const Reproduction& all_;
-  const std::string& program_;
-  TextBuffer out_;
+  ReportDocument page_;
 };
 
 }  // namespace
 
 std::string reproduction_html(const Reproduction& reproduction, const std::string& program) {
-  return Report{reproduction, program}.write();
+  return html_of(SystemReport{reproduction}.write(program));
 }
 
 }  // namespace schedlab

@@ -2,8 +2,7 @@
 #include "studies/reproduction/systems_report.hpp"
 
 #include "notebooks_export/csv.hpp"
-#include "notebooks_export/html_style.hpp"
-#include "sim/trace/text_buffer.hpp"
+#include "notebooks_export/report_document.hpp"
 #include "studies/reproduction/reproduction_files.hpp"
 #include "studies/reproduction/reproduction_pictures.hpp"
 
@@ -164,179 +163,101 @@ bool stopped(const std::vector<Reproduction>& reproductions) {
   });
 }
 
-// Markdown.
-
-/// A cell of a table: what would end or break it is replaced.
-std::string cell(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  std::replace(text.begin(), text.end(), '|', '/');
-  return text;
-}
-
-std::string markdown_counts(const std::vector<Reproduction>& reproductions) {
-  std::string text = "| |";
-  std::string rule = "\n|---|";
-  for (const std::string& word : count_heads(reproductions)) {
-    text += fmt::format(" {} |", word);
-    rule += "---|";
-  }
-  text += rule + "\n";
-  for (const Reproduction& each : reproductions) {
-    text += fmt::format("| [{0}](#{0}) {1} |", each.system->name, cell(each.system->title));
-    for (const std::string& word : count_cells(reproductions, {&each})) {
-      text += fmt::format(" {} |", word);
-    }
-    text += "\n";
-  }
-  text += "| all |";
-  for (const std::string& word : count_cells(reproductions, pointers(reproductions))) {
-    text += fmt::format(" {} |", word);
-  }
-  return text + "\n";
-}
-
-std::string markdown_reasons(const Reproduction& reproduction,
-                             ClaimStatus status,
-                             std::string_view heading) {
-  const std::vector<ReportRow> rows = rows_with(reproduction, status);
-  if (rows.empty()) return {};
-  std::string text = fmt::format("\n**{}**\n\n", heading);
-  for (const ReportRow& row : rows) {
-    const std::string at = row.at();
-    text += fmt::format("* `{}`{}, {}: {}\n",
-                        row.outcome->claim->id,
-                        at.empty() ? "" : fmt::format(" ({})", at),
-                        row.outcome->point->text,
-                        row.explanation());
-  }
-  return text;
-}
-
-std::string markdown_section(const Reproduction& reproduction) {
-  const PublishedSystem& system = *reproduction.system;
-  std::string text =
-      fmt::format("\n## {}\n\n{}. Source: {}.\n", system.name, system.title, system.source);
-  for (const std::string& note : system.notes) text += fmt::format("\n{}\n", note);
-  text +=
-      "\n| id | what | published | simulated | error | met | evidence | status |\n"
-      "|---|---|---|---|---|---|---|---|\n";
-  for (const Outcome& outcome : reproduction.outcomes) {
-    const ReportRow row{&outcome};
-    const std::string at = row.at();
-    text += fmt::format("| `{}` | {}{} | {} | {} | {} | {} | {} | {} |\n",
-                        outcome.claim->id,
-                        cell(row.what()),
-                        at.empty() ? "" : cell(fmt::format(" ({})", at)),
-                        cell(outcome.point->text),
-                        row.simulated(),
-                        row.error(),
-                        row.met(),
-                        cell(row.evidence()),
-                        row.status());
-  }
-  return text + markdown_reasons(reproduction, ClaimStatus::missed, "Missed, and why") +
-         markdown_reasons(reproduction, ClaimStatus::in_part, "Met in part, and what moves it") +
-         markdown_reasons(reproduction, ClaimStatus::not_covered, "Not simulated, and why");
-}
-
-// HTML.
-
-class SystemsPage {
+/// The report of several systems, section by section.
+class SystemsReport {
  public:
-  SystemsPage(const std::vector<Reproduction>& all, const std::string& program) : all_(all) {
-    constexpr std::string_view title = "Published numbers against simulations";
-    begin_html_page(out_, title);
-    element("h1", title);
-    element("p",
-            fmt::format("Simulated by {}{}.", program, all.front().quick ? ", small grids" : ""),
-            "lead");
-    element("p", reading());
-    element("p", evidence_reading);
-    element("p", counts_reading);
-    if (stopped(all)) element("p", "Stopped: rows show what was finished.", "warning");
-    write_counts();
-    for (const Reproduction& each : all) write_section(each);
-    end_html_page(out_);
-  }
+  explicit SystemsReport(const std::vector<Reproduction>& all) : all_(all) {}
 
-  [[nodiscard]] std::string take() { return std::move(out_).take(); }
+  [[nodiscard]] ReportDocument write(const std::string& made_by) {
+    page_.paragraph(made_by, Tone::lead);
+    page_.paragraph(reading());
+    page_.paragraph(std::string{evidence_reading});
+    page_.paragraph(std::string{counts_reading});
+    if (stopped(all_)) page_.paragraph("Stopped: rows show what was finished.", Tone::warning);
+    add_counts();
+    for (const Reproduction& each : all_) add_section(each);
+    return std::move(page_);
+  }
 
  private:
-  void element(std::string_view tag, std::string_view text, std::string_view css_class = {}) {
-    html_line(out_, tag, text, css_class);
-  }
-
-  void write_counts() {
-    out_ << "<table>\n<tr><th>system</th><th></th>";
-    for (const std::string& word : count_heads(all_)) html_element(out_, "th", word, "n");
-    out_ << "</tr>\n";
+  void add_counts() {
+    std::vector<std::string> names = count_heads(all_);
+    names.insert(names.begin(), {"system", "title"});
+    PrintedTable table = empty_table(names, 2);
+    const auto add = [&](std::string name, std::string title, const Shown& shown) {
+      auto& cells = table.rows.emplace_back(count_cells(all_, shown));
+      cells.insert(cells.begin(), {std::move(name), std::move(title)});
+    };
     for (const Reproduction& each : all_) {
-      out_ << "<tr><td><a href=\"#";
-      out_.xml(each.system->name) << "\">";
-      out_.xml(each.system->name) << "</a></td>";
-      html_element(out_, "td", each.system->title);
-      for (const std::string& word : count_cells(all_, {&each})) {
-        html_element(out_, "td", word, "n");
-      }
-      out_ << "</tr>\n";
+      add(each.system->name, each.system->title, {&each});
+      table.targets.push_back("#" + each.system->name);
     }
-    out_ << "</table>\n";
+    add("all", "", pointers(all_));
+    page_.table(std::move(table));
   }
 
-  void write_section(const Reproduction& each) {
+  void add_section(const Reproduction& each) {
     const PublishedSystem& system = *each.system;
-    out_ << "<h2 id=\"";
-    out_.xml(system.name) << "\">";
-    out_.xml(fmt::format("{}: {}", system.name, system.title)) << "</h2>\n<p>Published: ";
-    out_.xml(system.source) << ". <a href=\"";
-    out_.xml(system.name) << "/report.html\">Row by row, with what decides each number</a>.</p>\n";
-    for (const std::string& note : system.notes) element("p", note, "note");
-    out_ << "<div class=\"scroll\"><table class=\"all\">\n<tr>";
-    for (const char* head :
-         {"what", "at", "published", "simulated", "error", "met", "evidence", "status", "why"}) {
-      element("th", head);
+    page_.heading(system.name, 2, system.name);
+    page_.paragraph(fmt::format("{}. Source: {}.", system.title, system.source));
+    for (const std::string& note : system.notes) page_.paragraph(note, Tone::note);
+    page_.figure(numbers_picture(each));
+    PrintedTable table = empty_table(
+        {"id", "what", "published", "simulated", "error", "met", "evidence", "status"}, 8);
+    for (std::size_t number : {3U, 4U, 5U}) table.columns[number].is_number = true;
+    table.small_print = true;
+    for (const Outcome& outcome : each.outcomes) {
+      const ReportRow row{&outcome};
+      const std::string at = row.at();
+      table.rows.push_back({outcome.claim->id,
+                            at.empty() ? row.what() : fmt::format("{} ({})", row.what(), at),
+                            outcome.point->text,
+                            row.simulated(),
+                            row.error(),
+                            row.met(),
+                            row.evidence(),
+                            row.status()});
     }
-    out_ << "</tr>\n";
-    for (const Outcome& outcome : each.outcomes) write_row({&outcome});
-    out_ << "</table></div>\n<figure>\n" << numbers_picture(each) << "</figure>\n";
+    page_.table(std::move(table));
+    add_reasons(each, ClaimStatus::missed, "Missed, and why");
+    add_reasons(each, ClaimStatus::in_part, "Met in part, and what moves it");
+    add_reasons(each, ClaimStatus::not_covered, "Not simulated, and why");
   }
 
-  void write_row(const ReportRow& row) {
-    const bool met = row.outcome->status == ClaimStatus::within;
-    out_ << "<tr>";
-    element("td", row.what());
-    element("td", row.at());
-    element("td", row.outcome->point->text);
-    element("td", row.simulated(), "n");
-    element("td", row.error(), "n");
-    element("td", row.met(), "n");
-    element("td", row.evidence());
-    element(met ? "td" : "th", row.status());
-    element("td", met ? std::string{} : row.explanation());
-    out_ << "</tr>\n";
+  void add_reasons(const Reproduction& each, ClaimStatus status, const char* heading) {
+    std::vector<std::string> reasons;
+    for (const ReportRow& row : rows_with(each, status)) {
+      const std::string at = row.at();
+      reasons.push_back(fmt::format("{}{}, {}: {}",
+                                    row.outcome->claim->id,
+                                    at.empty() ? "" : fmt::format(" ({})", at),
+                                    row.outcome->point->text,
+                                    row.explanation()));
+    }
+    if (reasons.empty()) return;
+    page_.heading(heading, 3);
+    page_.list(std::move(reasons));
   }
 
   const std::vector<Reproduction>& all_;
-  TextBuffer out_;
+  ReportDocument page_{"What can be reproduced, and what cannot"};
 };
 
 }  // namespace
 
 std::string systems_markdown(const std::vector<Reproduction>& reproductions) {
-  std::string text = "# What can be reproduced, and what cannot\n\n";
-  text += fmt::format("Made by `schedlab reproduce{}`; not edited by hand.\n\n",
-                      reproductions.front().quick ? " --quick" : "");
-  text += fmt::format("{}\n\n{}\n\n", reading(), evidence_reading);
-  if (stopped(reproductions)) text += "Stopped: rows show what was finished.\n\n";
-  text += markdown_counts(reproductions);
-  text += fmt::format("\n{}\n", counts_reading);
-  for (const Reproduction& each : reproductions) text += markdown_section(each);
-  return text;
+  return markdown_of(SystemsReport{reproductions}.write(
+      fmt::format("Made by `schedlab reproduce{}`; not edited by hand.",
+                  reproductions.front().quick ? " --quick" : "")));
 }
 
 std::string systems_html(const std::vector<Reproduction>& reproductions,
                          const std::string& program) {
-  return SystemsPage{reproductions, program}.take();
+  return html_of(SystemsReport{reproductions}.write(fmt::format(
+      "Simulated by {}{}. Each system has a page of its own, row by row, with what decides each "
+      "number: NAME/report.html.",
+      program,
+      reproductions.front().quick ? ", small grids" : "")));
 }
 
 std::string systems_csv(const std::vector<Reproduction>& reproductions) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/scenario/graph_verb.hpp"
 
+#include "notebooks_export/report_document.hpp"
 #include "sim/base/file.hpp"
 #include "sim/graph/levels.hpp"
 #include "sim/trace/lower_bounds.hpp"
@@ -28,7 +29,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t max_shown_tasks = 12;
 constexpr std::size_t max_shown_operations = 40;
-constexpr std::size_t longest_shown_name = 60;  // those of kernels have hundreds of letters
 
 /// Totals of one operation over its tasks.
 struct OperationTotal {
@@ -114,27 +114,15 @@ void print_text(std::ostream& out, const GraphInput& input, const Statistics& s)
       graph.tensors().size(),
       static_cast<double>(graph.memory_bytes()) / (1 << 10));
   const std::vector<OperationTotal> operations = shown_operations(s);
-  std::size_t width = 20;
+  PrintedTable table = empty_table({"operation", "tasks", "GFLOP", "MiB", "time us"});
   for (const OperationTotal& total : operations) {
-    width = std::clamp(total.name.size(), width, longest_shown_name);
+    table.rows.push_back({one_line(total.name),
+                          fmt::format("{}", total.tasks),
+                          fmt::format("{:.3f}", total.gflop),
+                          fmt::format("{:.2f}", total.mebibytes),
+                          fmt::format("{:.3f}", to_us(total.duration))});
   }
-  out << fmt::format("  {:<{}} {:>9} {:>12} {:>12} {:>14}\n",
-                     "operation",
-                     width,
-                     "tasks",
-                     "GFLOP",
-                     "MiB",
-                     "time us");
-  for (const OperationTotal& total : operations) {
-    out << fmt::format("  {:<{}.{}} {:>9} {:>12.3f} {:>12.2f} {:>14.3f}\n",
-                       one_line(total.name),
-                       width,
-                       longest_shown_name,
-                       total.tasks,
-                       total.gflop,
-                       total.mebibytes,
-                       to_us(total.duration));
-  }
+  out << text_of(table);
   if (s.operations.size() > max_shown_operations) {
     out << fmt::format("  and {} more that take less\n",
                        s.operations.size() - max_shown_operations);

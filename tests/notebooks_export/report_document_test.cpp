@@ -51,6 +51,43 @@ TEST_CASE("A report as text aligns columns by characters and leaves out what is 
         "  f\xC3\xBCr      100\n");
 }
 
+TEST_CASE("A report as Markdown has no figures, and no cell ends its table") {
+  CHECK(markdown_of(sample()) ==
+        "# a <b>\n"
+        "\nwho is fastest\n"
+        "\n**Warning:** few samples\n"
+        "\n## Times\n"
+        "\n| policy | ms |\n"
+        "|---|---:|\n"
+        "| heft | 12.5 |\n"
+        "| a/b | 7 |\n"
+        "| f\xC3\xBCr | 100 |\n"
+        "\nmedians\n"
+        "\n```text\n{\n}\n```\n");
+}
+
+TEST_CASE("Links, ids and lists are on pages; the terminal has lists alone") {
+  ReportDocument report{"links"};
+  report.heading("part", 3, "a\"b");
+  report.list({"one <i>", "two"});
+  report.link("more", "x/report.html");
+  PrintedTable table = empty_table({"name", "ms"});
+  table.rows = {{"s1", "1"}, {"all", "2"}};
+  table.targets = {"#s1"};
+  report.table(table);
+  const std::string html = html_of(report);
+  CHECK(occurrences(html, "<h3 id=\"a&quot;b\">part</h3>") == 1);
+  CHECK(occurrences(html, "<li>one &lt;i&gt;</li>") == 1);
+  CHECK(occurrences(html, "<p><a href=\"x/report.html\">more</a></p>") == 1);
+  CHECK(occurrences(html, "<tr><td><a href=\"#s1\">s1</a></td><td class=\"n\">1</td></tr>") == 1);
+  CHECK(occurrences(html, "<tr><td>all</td><td class=\"n\">2</td></tr>") == 1);
+  const std::string markdown = markdown_of(report);
+  CHECK(occurrences(markdown, "\n* one <i>\n* two\n") == 1);
+  CHECK(occurrences(markdown, "\n[more](x/report.html)\n") == 1);
+  CHECK(occurrences(markdown, "| [s1](#s1) | 1 |\n| all | 2 |\n") == 1);
+  CHECK(text_of(report) == "links\n\npart\n  one <i>\n  two\n  name  ms\n  s1     1\n  all    2\n");
+}
+
 TEST_CASE("In a table as text long cells are cut between characters, but not in the last column") {
   std::string long_text;
   for (int i = 0; i < 60; ++i) long_text += "\xC3\xBC";
