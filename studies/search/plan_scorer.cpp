@@ -24,15 +24,19 @@ class PlanScorer {
   PlanOutcome run(const Plan& plan) {
     if (!as_it_is_) launched_ = as_launched(scenario_, plan);
     const Plan& launched = as_it_is_ ? plan : launched_;
-    const SimulatedProblem what = scenario_.problem->simulated(&launched);
-    run_by_kernel(simulator_, what.steps, what.problem, launched, {}, trace_);
-    if (scenario_.problem->caches != nullptr) converge_costs(what, launched);
+    const SimulatedProblem nominal = scenario_.problem->simulated(&launched);
+    run_by_kernel(simulator_, nominal.steps, nominal.problem, launched, {}, trace_);
+    const bool by_caches = scenario_.problem->caches != nullptr;
+    if (by_caches) converge_costs(nominal, launched);
+    const Problem& problem = nominal.problem;
+    const SimulatedProblem what{
+        nominal.steps, {problem.graph, problem.platform, by_caches ? found_ : problem.costs}};
     const Duration makespan = scatter_.samples == 0 ? trace_.makespan() : scattered(what, launched);
     return {whole_ ? &trace_ : nullptr, makespan};
   }
 
  private:
-  /// Leaves the run with the costs of what it finds in the caches.
+  /// Leaves the run with the costs of what it finds in the caches, and these in found_.
   void converge_costs(const SimulatedProblem& what, const Plan& launched) {
     const Problem& nominal = what.problem;
     const auto run = [&](const CostTable& costs) -> const Trace& {
@@ -40,7 +44,7 @@ class PlanScorer {
       run_by_kernel(simulator_, what.steps, problem, launched, {}, trace_);
       return trace_;
     };
-    static_cast<void>(converge(*scenario_.problem->caches, nominal.costs, trace_, run));
+    found_ = converge(*scenario_.problem->caches, nominal.costs, trace_, run);
   }
 
   Duration scattered(const SimulatedProblem& what, const Plan& launched) {
@@ -65,6 +69,7 @@ class PlanScorer {
   Plan launched_;
   Trace trace_;
   Trace sample_;
+  CostTable found_;
   CostTable varied_;
   std::vector<Duration> times_;
 };

@@ -6,6 +6,7 @@
 #include "policies/registry.hpp"
 #include "sim/base/file.hpp"
 #include "studies/scenario/problem_costs.hpp"
+#include "studies/search/plan_scorer.hpp"
 #include "tests/hw_models/synthetic_profile.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
@@ -114,6 +115,20 @@ TEST_CASE("an order that stays in a layer is faster than one that goes round, by
   // With room for everything, or for nothing, the order does not matter.
   CHECK(ratio(Bytes{60'000'000}) == doctest::Approx(1).epsilon(0.01));
   CHECK(ratio(Bytes{100'000}) == doctest::Approx(1).epsilon(0.01));
+}
+
+TEST_CASE("draws of a machine that scatters have the costs of what a plan finds in the caches") {
+  auto made = std::make_shared<PreparedProblem>(problem(Granularity::fine, Bytes{6'000'000}));
+  Scenario scenario;
+  scenario.problem = made;
+  scenario.sampling.emplace();  // draws without any noise
+  for (const char* policy : {"single_stream", "layer_by_layer"}) {
+    CAPTURE(policy);
+    const Plan plan = make_policy(policy)->plan(made->problem());
+    const Duration expected = converged(*made, policy).trace.makespan();
+    CHECK(scored_as(scenario)(plan).makespan == expected);
+    CHECK(scored_as(scenario, {.samples = 3})(plan).makespan == expected);
+  }
 }
 
 TEST_CASE("a profile that knows nothing of caches has costs that do not depend on the schedule") {
