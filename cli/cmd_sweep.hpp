@@ -12,4 +12,7 @@ namespace schedlab {
 /// Adds the verb `sweep`.
 CLI::App* add_to(CLI::App& app, SweepOptions& options);
 
+/// Adds the verb `merge`.
+CLI::App* add_to(CLI::App& app, MergeOptions& options);
+
 }  // namespace schedlab

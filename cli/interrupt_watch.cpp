@@ -25,6 +25,7 @@ constexpr char ended = 'e';
 // A signal handler can reach nothing but globals.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 StopFlag* stop_flag = nullptr;
+std::atomic<int>* stop_signal = nullptr;
 std::array<int, 2> wires{-1, -1};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(StopFlag::is_always_lock_free);
@@ -37,6 +38,7 @@ void tell(char what) {
 }
 
 extern "C" void on_interrupt(int signal) {
+  stop_signal->store(signal);
   stop_flag->store(true);
   std::signal(signal, SIG_DFL);  // the second one ends the process
   tell(interrupted);
@@ -63,11 +65,13 @@ void watch(Leftovers& leftovers, const std::function<void()>& end) {
 
 }  // namespace
 
-void catch_interrupts(StopFlag& stop) {
+void catch_interrupts(StopFlag& stop, std::atomic<int>& from) {
   stop_flag = &stop;
+  stop_signal = &from;
   SCHEDLAB_EXPECTS(::pipe2(wires.data(), O_CLOEXEC) == 0, "no pipe for signals");
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGUSR1, on_interrupt);  // of schedulers, some time before they end a job
   if (std::signal(SIGHUP, on_interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
 }
 

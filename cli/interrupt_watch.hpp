@@ -4,14 +4,15 @@
 #include "sim/base/interrupt.hpp"
 #include "studies/base/leftovers.hpp"
 
+#include <atomic>
 #include <functional>
 #include <thread>
 
 namespace schedlab {
 
-/// Ctrl-C, SIGTERM and SIGHUP. The first sets `stop`, at which long work ends and keeps what it
-/// has; the second ends the process.
-void catch_interrupts(StopFlag& stop);
+/// Ctrl-C, SIGTERM, SIGHUP and SIGUSR1. The first sets `stop`, at which long work ends and keeps
+/// what it has, and `from` to its number; the second ends the process.
+void catch_interrupts(StopFlag& stop, std::atomic<int>& from);
 
 /// While it lives, the first interrupt ends the process too, soon: of a verb that has nothing to
 /// keep, whatever it is doing. What is unfinished is removed before.

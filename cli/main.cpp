@@ -54,12 +54,13 @@ int run_guarded(const Action& action) {
 
 int run_program(int argc, char** argv) {
   static StopFlag stop{false};  // a signal may come as late as the process lives
-  catch_interrupts(stop);
+  static std::atomic<int> from{0};
+  catch_interrupts(stop, from);
   Leftovers leftovers;
   PrintableBuffer printable_output(*std::cout.rdbuf());
   std::ostream out(&printable_output);
   const Terminal terminal{
-      out, std::cerr, ::isatty(STDERR_FILENO) == 1, &stop, &std::cout, &leftovers};
+      out, std::cerr, ::isatty(STDERR_FILENO) == 1, &stop, &std::cout, &leftovers, &from};
   Program program;
   Program::Chosen chosen;
   try {

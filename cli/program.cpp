@@ -52,6 +52,7 @@ struct Program::Parts {
     add(simulate);
     add(search, Interrupt::keeps);
     add(sweep, Interrupt::keeps);
+    add(merge);
     add(execute, Interrupt::keeps);
     add(validate, Interrupt::keeps);
     add(baseline, Interrupt::keeps);
@@ -85,6 +86,7 @@ struct Program::Parts {
   SimulateOptions simulate;
   SearchVerbOptions search;
   SweepOptions sweep;
+  MergeOptions merge;
   ExecuteOptions execute;
   ValidateOptions validate;
   BaselineOptions baseline;

@@ -27,6 +27,8 @@ constexpr std::array examples{
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart --resume"},
     Example{"sweep", "mpirun -n 4 schedlab sweep experiments/quickstart.json --out out/quickstart"},
+    Example{"sweep", "schedlab sweep experiments/quickstart.json --shard 3/8 --out out/shards"},
+    Example{"merge", "schedlab merge experiments/quickstart.json out/shards --out out/quickstart"},
     Example{"execute", "schedlab execute one.json --device cpu --out out/executed"},
     Example{"execute",
             "schedlab execute experiments/training.json --device mpi --ranks 2 --out out/trained"},

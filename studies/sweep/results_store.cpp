@@ -63,6 +63,7 @@ struct ResultsStore::Database {
     put_meta("version", header.version);
     put_meta("name", header.name);
     put_meta("scenarios", std::to_string(header.scenarios));
+    if (!header.shard.empty()) put_meta("shard", header.shard);
     SqliteStatement axis(sqlite, "INSERT INTO axes VALUES(?,?,?)");
     for (const Column& column : columns) {
       if (column.path.empty()) continue;
@@ -176,18 +177,30 @@ ResultsStore ResultsStore::open(const std::filesystem::path& path) {
 ResultsStore ResultsStore::resume(const std::filesystem::path& path, const ResultsHeader& header) {
   auto database = std::make_unique<Database>(path, SqliteDatabase::Mode::read_write);
   database->read_layout();
-  const auto expect = [&](const char* key, const std::string& now, const char* what) {
-    if (database->meta(key) == now) return;
+  ResultsStore store(std::move(database));
+  store.expect_same(header, "use another --out, or --overwrite to start again");
+  if (store.header().shard != header.shard) {
     throw InputError({.file = path.string(),
+                      .pointer = {},
+                      .found = "results of another shard",
+                      .expected = "those of this one",
+                      .hint = "give each shard a folder of its own"});
+  }
+  return store;
+}
+
+void ResultsStore::expect_same(const ResultsHeader& header, const std::string& hint) const {
+  const auto expect = [&](const char* key, const std::string& now, const char* what) {
+    if (database_->meta(key) == now) return;
+    throw InputError({.file = database_->sqlite.path(),
                       .pointer = {},
                       .found = fmt::format("results of another {}", what),
                       .expected = fmt::format("the {} of this run", what),
-                      .hint = "use another --out, or --overwrite to start again"});
+                      .hint = hint});
   };
   expect("spec", header.spec, "spec");
   expect("inputs", header.inputs, "content of the files that the spec names");
   expect("version", header.version, "version of schedlab");
-  return ResultsStore(std::move(database));
 }
 
 const std::vector<ResultsStore::Column>& ResultsStore::columns() const {
@@ -199,7 +212,8 @@ ResultsHeader ResultsStore::header() const {
           .inputs = database_->meta("inputs"),
           .version = database_->meta("version"),
           .name = database_->meta("name"),
-          .scenarios = std::stoull("0" + database_->meta("scenarios"))};
+          .scenarios = std::stoull("0" + database_->meta("scenarios")),
+          .shard = database_->meta("shard")};
 }
 
 std::vector<bool> ResultsStore::done() const {

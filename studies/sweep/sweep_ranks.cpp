@@ -242,18 +242,14 @@ SweepCounts run_scenarios_on_ranks(ScenarioSpace& space,
                                    const StopFlag* stop,
                                    const SweepObserver& observer) {
   const auto started = std::chrono::steady_clock::now();
-  const std::vector<bool> done = store.done();
-  std::string marks;
   SweepCounts counts;
-  counts.scenarios = space.grid().size();
-  for (const bool present : done) {
-    counts.kept += present ? 1 : 0;
-    marks += present ? '1' : '0';
-  }
+  const std::vector<bool> done = not_to_run(store, request.shard, counts);
+  std::string marks;
+  for (const bool present : done) marks += present ? '1' : '0';
   static_cast<void>(broadcast_text(link, marks));
   const unsigned jobs = threads_of_a_rank(request);
   RowMaker maker(space, done, request.check, stop, worker_count(jobs));
-  Assignments assignments(counts.scenarios, link.size(), stop);
+  Assignments assignments(space.grid().size(), link.size(), stop);
   try {
     OwnWork own(maker, assignments, jobs, stop);
     RankedSweep(store, link, assignments, counts, observer).run(own);

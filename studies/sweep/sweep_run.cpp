@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -66,18 +67,29 @@ FolderRequest sweep_folder(const SweepRequest& request) {
           .growing = {results_database}};
 }
 
-ResultsStore open_results(const Spec& spec, const Grid& grid, OutputFolder& folder) {
-  const fs::path file = folder.target() / results_database;
-  if (folder.resumes() && fs::exists(file)) {
-    ResultsStore store = open_results(spec, grid, file, true);  // refuses before anything changes
-    folder.begin();
-    return store;
-  }
-  folder.begin();
-  return open_results(spec, grid, file, false);
+ResultsHeader results_header(const Spec& spec, const Grid& grid, const Shard& shard) {
+  return {.spec = spec.text,
+          .inputs = input_digest(spec),
+          .version = std::string{program_version()},
+          .name = spec.name,
+          .scenarios = grid.size(),
+          .shard = shard.count == 1 ? "" : shard.name()};
 }
 
-ResultsStore open_results(const Spec& spec, const Grid& grid, const fs::path& file, bool resume) {
+ResultsStore open_results(const Spec& spec,
+                          const Grid& grid,
+                          OutputFolder& folder,
+                          const Shard& shard) {
+  const fs::path file = folder.target() / results_database;
+  const bool resume = folder.resumes() && fs::exists(file);
+  std::optional<ResultsStore> store;
+  if (resume) store.emplace(open_results(spec, grid, file, true, shard));  // may refuse: first
+  folder.begin();
+  return resume ? std::move(*store) : open_results(spec, grid, file, false, shard);
+}
+
+ResultsStore open_results(
+    const Spec& spec, const Grid& grid, const fs::path& file, bool resume, const Shard& shard) {
   if (grid.size() > max_scenarios) {
     throw InputError({.file = spec.file,
                       .pointer = {},
@@ -85,14 +97,23 @@ ResultsStore open_results(const Spec& spec, const Grid& grid, const fs::path& fi
                       .expected = "at most 10^9 in one sweep",
                       .hint = "split the spec"});
   }
-  const ResultsHeader header{.spec = spec.text,
-                             .inputs = input_digest(spec),
-                             .version = std::string{program_version()},
-                             .name = spec.name,
-                             .scenarios = grid.size()};
+  const ResultsHeader header = results_header(spec, grid, shard);
   if (resume) return ResultsStore::resume(file, header);
   const ResultLayout layout = result_layout(Components(spec, grid), grid);
   return ResultsStore::create(file, header, store_columns(grid, layout), layout.sampled);
+}
+
+std::vector<bool> not_to_run(const ResultsStore& store, const Shard& shard, SweepCounts& counts) {
+  std::vector<bool> done = store.done();
+  for (std::uint64_t i = 0; i < done.size(); ++i) {
+    if (!shard.has(i, done.size())) {
+      done[i] = true;
+      continue;
+    }
+    ++counts.scenarios;
+    if (done[i]) ++counts.kept;
+  }
+  return done;
 }
 
 SweepCounts run_scenarios(ScenarioSpace& space,
@@ -101,10 +122,8 @@ SweepCounts run_scenarios(ScenarioSpace& space,
                           const StopFlag* stop,
                           const SweepObserver& observer) {
   const auto started = std::chrono::steady_clock::now();
-  const std::vector<bool> done = store.done();
   SweepCounts counts;
-  counts.scenarios = space.grid().size();
-  for (const bool present : done) counts.kept += present ? 1 : 0;
+  const std::vector<bool> done = not_to_run(store, request.shard, counts);
 
   RowMaker maker(space, done, request.check, stop, worker_count(request.jobs));
   const RowWork work = [&](RowRange range, unsigned worker) -> Commit {

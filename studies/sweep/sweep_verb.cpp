@@ -8,7 +8,9 @@
 #include "studies/base/printable.hpp"
 #include "studies/base/progress.hpp"
 #include "studies/base/rank_process.hpp"
+#include "studies/base/stop_after.hpp"
 #include "studies/spec/spec.hpp"
+#include "studies/sweep/merge_shards.hpp"
 #include "studies/sweep/policy_comparison.hpp"
 #include "studies/sweep/results_csv.hpp"
 #include "studies/sweep/speed_up.hpp"
@@ -20,6 +22,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <csignal>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -37,7 +40,7 @@ struct Outcome {
 };
 
 void print_text(const Terminal& terminal,
-                const SweepOptions& options,
+                const std::string& out,
                 const Grid& grid,
                 const Outcome& outcome) {
   const SweepCounts& counts = outcome.counts;
@@ -49,7 +52,7 @@ void print_text(const Terminal& terminal,
                                 counts.seconds,
                                 static_cast<double>(counts.ran) / counts.seconds);
   }
-  terminal.out << fmt::format("\n  {}: {}\n", options.out, fmt::join(outcome.files.files, ", "));
+  terminal.out << fmt::format("\n  {}: {}\n", out, fmt::join(outcome.files.files, ", "));
   for (const std::string& line : outcome.comparison) terminal.out << "  " << line << '\n';
   const ResultsDigest& digest = outcome.digest;
   if (digest.failed > 0) {
@@ -69,10 +72,10 @@ void print_text(const Terminal& terminal,
   }
 }
 
-void print_json(const Terminal& terminal, const SweepOptions& options, const Outcome& outcome) {
+void print_json(const Terminal& terminal, const std::string& out, const Outcome& outcome) {
   const SweepCounts& counts = outcome.counts;
   const nlohmann::ordered_json summary{{"verb", "sweep"},
-                                       {"out", options.out},
+                                       {"out", out},
                                        {"files", outcome.files.files},
                                        {"scenarios", counts.scenarios},
                                        {"kept", counts.kept},
@@ -85,6 +88,19 @@ void print_json(const Terminal& terminal, const SweepOptions& options, const Out
   terminal.out << summary.dump(2) << '\n';
 }
 
+/// What a run asks for; `check`: what the spec says of the plan checker.
+SweepRequest request_of(const SweepOptions& options, bool check) {
+  SweepRequest request{.out = options.out,
+                       .jobs = options.jobs,
+                       .resume = options.resume,
+                       .overwrite = options.overwrite,
+                       .check = check && !options.no_check};
+  if (options.shard.empty()) return request;
+  request.shard = shard_of(options.shard);
+  request.out /= shard_folder(request.shard);
+  return request;
+}
+
 /// A sweep as its options and spec say, checked.
 struct LoadedSweep {
   LoadedSweep(const SweepOptions& options, std::ostream* notes)
@@ -92,13 +108,14 @@ struct LoadedSweep {
         grid(spec, reserved_columns(spec)),
         baseline(Baseline::of(spec, grid)),
         space(spec, grid),
-        request{.out = options.out,
-                .jobs = options.jobs,
-                .resume = options.resume,
-                .overwrite = options.overwrite,
-                .check = spec.check && !options.no_check} {
+        request(request_of(options, spec.check)) {
     space.components().check_all();
   }
+
+  [[nodiscard]] ResultsStore open(OutputFolder& folder) const {
+    return open_results(spec, grid, folder, request.shard);
+  }
+  [[nodiscard]] bool whole() const { return request.shard.count == 1; }
 
   Spec spec;
   Grid grid;
@@ -106,6 +123,23 @@ struct LoadedSweep {
   ScenarioSpace space;
   SweepRequest request;
 };
+
+void say_stopped(const SweepOptions& options, const SweepCounts& counts, const Terminal& terminal) {
+  terminal.err << fmt::format(
+      "stopped after {} of {} scenarios; they are kept\n  go on with: schedlab sweep {} --out {}{} "
+      "--resume\n",
+      counts.kept + counts.ran,
+      counts.scenarios,
+      options.spec,
+      options.out,
+      options.shard.empty() ? "" : " --shard " + options.shard);
+}
+
+/// Ctrl-C is somebody's wish; all else that stops a run wants it to go on later.
+int code_when_stopped(const Terminal& terminal) {
+  const int signal = terminal.stop_signal == nullptr ? SIGINT : terminal.stop_signal->load();
+  return signal == SIGINT || signal == SIGHUP ? exit_failed : exit_unfinished;
+}
 
 /// Writes and draws what has been run, and says so.
 int finish(const SweepOptions& options,
@@ -124,13 +158,7 @@ int finish(const SweepOptions& options,
     outcome.files.files.emplace_back(comparisons_csv);
   }
   if (counts.interrupted) {
-    terminal.err << fmt::format(
-        "stopped after {} of {} scenarios; they are kept\n  go on with: schedlab sweep {} --out {} "
-        "--resume\n",
-        counts.kept + counts.ran,
-        counts.scenarios,
-        options.spec,
-        options.out);
+    say_stopped(options, counts, terminal);
   } else {
     outcome.comparison = draw_sweep({.space = sweep.space,
                                      .spec = sweep.spec,
@@ -146,9 +174,9 @@ int finish(const SweepOptions& options,
   for (const std::string& notice : outcome.files.notices)
     terminal.err << "note: " << notice << '\n';
   if (options.json) {
-    print_json(terminal, options, outcome);
+    print_json(terminal, options.out, outcome);
   } else {
-    print_text(terminal, options, sweep.grid, outcome);
+    print_text(terminal, options.out, sweep.grid, outcome);
   }
   bool near = true;
   if (options.max_gap && !counts.interrupted) {
@@ -162,9 +190,56 @@ int finish(const SweepOptions& options,
                            : std::string{"error: no case has a bound\n"});
     }
   }
-  const bool good = near && !counts.interrupted && outcome.digest.failed == 0 &&
-                    outcome.digest.with_findings == 0;
+  if (counts.interrupted) return code_when_stopped(terminal);
+  const bool good = near && outcome.digest.failed == 0 && outcome.digest.with_findings == 0;
   return good ? exit_done : exit_failed;
+}
+
+/// Keeps the rows of a shard, and says what to do with them.
+int finish_shard(const SweepOptions& options,
+                 const LoadedSweep& sweep,
+                 OutputFolder& folder,
+                 ResultsStore& store,
+                 const SweepCounts& counts,
+                 const Terminal& terminal) {
+  store.seal();
+  folder.publish(!counts.interrupted);
+  if (counts.interrupted) say_stopped(options, counts, terminal);
+  Outcome outcome;
+  outcome.counts = counts;
+  outcome.files.files = {results_database};
+  if (options.json) {
+    print_json(terminal, sweep.request.out.string(), outcome);
+  } else {
+    print_text(terminal, sweep.request.out.string(), sweep.grid, outcome);
+    terminal.out << fmt::format("  shard {}; when all are there: schedlab merge {} {} --out ...\n",
+                                sweep.request.shard.name(),
+                                options.spec,
+                                options.out);
+  }
+  return counts.interrupted ? code_when_stopped(terminal) : exit_done;
+}
+
+/// `link`: to the ranks that work too; nullptr: there are none.
+int run_and_finish(const SweepOptions& options,
+                   LoadedSweep& sweep,
+                   OutputFolder& folder,
+                   ResultsStore& store,
+                   const Terminal& outside,
+                   RankLink* link) {
+  const StopAfter limit(outside.stop, options.time_limit);
+  Terminal terminal = outside;
+  terminal.stop = limit.flag();
+  Progress progress(terminal, sweep.request.shard.size(sweep.grid.size()), store.row_count());
+  const SweepObserver observer = [&](std::uint64_t done) { progress.update(done); };
+  const SweepCounts counts =
+      link == nullptr ? run_scenarios(sweep.space, store, sweep.request, terminal.stop, observer)
+                      : run_scenarios_on_ranks(
+                            sweep.space, store, sweep.request, *link, terminal.stop, observer);
+  progress.finish();
+  const int code = sweep.whole() ? finish(options, sweep, folder, store, counts, terminal)
+                                 : finish_shard(options, sweep, folder, store, counts, terminal);
+  return counts.interrupted && limit.ran_out() ? exit_unfinished : code;
 }
 
 /// The same, spread over the ranks of an MPI launcher; files and words are rank 0's.
@@ -176,18 +251,12 @@ int sweep_on_ranks(const SweepOptions& options, RankLink& link, const Terminal& 
     sweep.emplace(options, link.rank() == 0 ? &terminal.err : nullptr);
     if (link.rank() != 0) return;
     folder.emplace(sweep_folder(sweep->request), terminal.leftovers);
-    store.emplace(open_results(sweep->spec, sweep->grid, *folder));
+    store.emplace(sweep->open(*folder));
   });
   if (!agreed) return exit_usage;
   int code = exit_done;
   if (link.rank() == 0) {
-    Progress progress(terminal, sweep->grid.size(), store->row_count());
-    const SweepCounts counts = run_scenarios_on_ranks(
-        sweep->space, *store, sweep->request, link, terminal.stop, [&](std::uint64_t done) {
-          progress.update(done);
-        });
-    progress.finish();
-    code = finish(options, *sweep, *folder, *store, counts, terminal);
+    code = run_and_finish(options, *sweep, *folder, *store, terminal, &link);
   } else {
     work_for_rank_0(sweep->space, sweep->request, link, terminal.stop);
   }
@@ -195,23 +264,59 @@ int sweep_on_ranks(const SweepOptions& options, RankLink& link, const Terminal& 
   return code;
 }
 
+void print_batch_script(const SweepOptions& options, const Terminal& terminal) {
+  const Spec spec = load_spec(options.spec, &terminal.err);  // better refused now than in the queue
+  const Grid grid(spec, reserved_columns(spec));
+  if (options.shards == 0) {
+    throw InputError({.file = "--submit",
+                      .pointer = {},
+                      .found = "no number of shards",
+                      .expected = "--shards, from 1",
+                      .hint = fmt::format("the spec has {}", counted(grid.size(), "scenario"))});
+  }
+  const std::string command =
+      fmt::format("schedlab sweep {} --shard {} --out {} --resume{}{}",
+                  quoted_for_shell(options.spec),
+                  options.shards,
+                  quoted_for_shell(options.out),
+                  options.jobs == 0 ? "" : fmt::format(" --jobs {}", options.jobs),
+                  options.no_check ? " --no-check" : "");
+  terminal.out << batch_script(
+      options.submit, options.shards, "schedlab", command, options.time_limit);
+}
+
 }  // namespace
 
 int run(const SweepOptions& options, const Terminal& terminal) {
+  if (!options.submit.empty()) {
+    print_batch_script(options, terminal);
+    return exit_done;
+  }
   if (launched_ranks().value_or(1) > 1) {
     return run_as_rank(terminal,
                        [&](RankLink& link) { return sweep_on_ranks(options, link, terminal); });
   }
   LoadedSweep sweep(options, &terminal.err);
   OutputFolder folder(sweep_folder(sweep.request), terminal.leftovers);
-  ResultsStore store = open_results(sweep.spec, sweep.grid, folder);
-  Progress progress(terminal, sweep.grid.size(), store.row_count());
-  const SweepCounts counts =
-      run_scenarios(sweep.space, store, sweep.request, terminal.stop, [&](std::uint64_t done) {
-        progress.update(done);
-      });
-  progress.finish();
-  return finish(options, sweep, folder, store, counts, terminal);
+  ResultsStore store = sweep.open(folder);
+  return run_and_finish(options, sweep, folder, store, terminal, nullptr);
+}
+
+int run(const MergeOptions& options, const Terminal& terminal) {
+  const SweepOptions as_sweep{.spec = options.spec,
+                              .out = options.out,
+                              .overwrite = options.overwrite,
+                              .timelines = options.timelines,
+                              .max_gap = options.max_gap,
+                              .json = options.json};
+  LoadedSweep sweep(as_sweep, &terminal.err);
+  const std::vector<ResultsStore> shards =
+      open_shards(options.folders, results_header(sweep.spec, sweep.grid));
+  OutputFolder folder(sweep_folder(sweep.request), terminal.leftovers);
+  ResultsStore store = sweep.open(folder);
+  const SweepCounts counts{.scenarios = sweep.grid.size(), .kept = sweep.grid.size()};
+  for (const ResultsStore& shard : shards) copy_rows(shard, store);
+  return finish(as_sweep, sweep, folder, store, counts, terminal);
 }
 
 }  // namespace schedlab
