@@ -15,6 +15,7 @@
 #include "studies/reproduction/published_system.hpp"
 #include "studies/reproduction/reproduction_files.hpp"
 #include "studies/scenario/run_origin.hpp"
+#include "studies/sensitivity/sensitivity_verb.hpp"
 #include "studies/spec/spec_schema.hpp"
 #include "studies/sweep/file_schemas.hpp"
 #include "studies/training/training_results.hpp"
@@ -54,6 +55,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"explanation", explanation_schema},
                              Schema{"operator_path", operator_path_schema},
                              Schema{"replay", replay_schema},
+                             Schema{"sensitivity", sensitivity_schema},
                              Schema{"validation", validation_schema},
                              Schema{"recording", recording_schema},
                              Schema{"system", system_schema},

@@ -17,6 +17,7 @@
 #include "cli/cmd_reproduce.hpp"
 #include "cli/cmd_schema.hpp"
 #include "cli/cmd_search.hpp"
+#include "cli/cmd_sensitivity.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
 #include "cli/cmd_validate.hpp"
@@ -51,6 +52,7 @@ struct Program::Parts {
     add(import_files);
     add(simulate);
     add(search, Interrupt::keeps);
+    add(sensitivity);
     add(sweep, Interrupt::keeps);
     add(merge);
     add(execute, Interrupt::keeps);
@@ -85,6 +87,7 @@ struct Program::Parts {
   CalibrateOptions calibrate;
   SimulateOptions simulate;
   SearchVerbOptions search;
+  SensitivityOptions sensitivity;
   SweepOptions sweep;
   MergeOptions merge;
   ExecuteOptions execute;

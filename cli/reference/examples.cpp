@@ -24,6 +24,8 @@ constexpr std::array examples{
     Example{"simulate", "schedlab simulate experiments/quickstart_timeline.json --out out/one"},
     Example{"search",
             "schedlab search experiments/quickstart_timeline.json --seconds 10 --out out/best"},
+    Example{"sensitivity",
+            "schedlab sensitivity experiments/quickstart_timeline.json --out out/sensitivity"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart"},
     Example{"sweep", "schedlab sweep experiments/quickstart.json --out out/quickstart --resume"},
     Example{"sweep", "mpirun -n 4 schedlab sweep experiments/quickstart.json --out out/quickstart"},

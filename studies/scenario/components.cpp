@@ -222,7 +222,7 @@ const MachineSpec& Components::base_machine(const std::string& name) const {
   const auto found = machines_.find(name);
   if (found != machines_.end()) return found->second;
   MachineSpec machine = load_machine(name);
-  machine.sources.clear();  // nobody asks for them here, and a sweep copies the rest many times
+  if (!keeps_sources_) machine.sources.clear();  // a sweep copies the rest many times
   return machines_.emplace(name, std::move(machine)).first->second;
 }
 

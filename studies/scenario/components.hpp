@@ -60,7 +60,10 @@ class Components {
   /// How the parts are joined, for a workload that is one rank's part of a divided model.
   [[nodiscard]] std::optional<TensorParallel::Options> tensor_parallel(
       std::uint64_t workload) const;
+  /// Without the sources of its numbers, unless they are kept.
   [[nodiscard]] MachineSpec machine(std::uint64_t index) const;
+  /// To be called before any machine is asked for.
+  void keep_sources() { keeps_sources_ = true; }
   /// nullptr: the spec does not say; default_cost_model_of the device is meant.
   [[nodiscard]] std::unique_ptr<CostModel> cost_model(std::uint64_t index) const;
   /// With what is meant where the spec does not say.
@@ -112,6 +115,7 @@ class Components {
 
   const Spec& spec_;
   const Grid& grid_;
+  bool keeps_sources_ = false;
   mutable std::mutex machines_mutex_;
   mutable std::map<std::string, MachineSpec> machines_;
 };

@@ -147,7 +147,8 @@ PreparedProblem ScenarioSpace::make_problem(const ProblemKey& key, const LaunchC
   parts.machine = machines_.get(
       {key[2], key[4]},
       [&] {
-        MachineSpec machine = components_.machine(key[2]);
+        MachineSpec machine =
+            given_machine_ != nullptr ? *given_machine_ : components_.machine(key[2]);
         apply_launch_mode(launch, machine.platform);
         if (parts.preloaded) {
           for (Host& host : machine.platform.hosts) host = {};

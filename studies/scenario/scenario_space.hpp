@@ -39,6 +39,10 @@ class ScenarioSpace {
   /// Every workload of the spec is this graph, which is not made from a file or by a generator.
   /// To be called before anything is prepared.
   void use_graph(std::shared_ptr<const TaskGraph> graph) { given_graph_ = std::move(graph); }
+  /// Every machine of the spec is this one. To be called before anything is prepared.
+  void use_machine(MachineSpec machine) {
+    given_machine_ = std::make_shared<const MachineSpec>(std::move(machine));
+  }
   /// 0: nothing is executed.
   [[nodiscard]] std::uint32_t workers() const { return workers_; }
   [[nodiscard]] HostPlacement host_placement() const { return host_; }
@@ -76,6 +80,7 @@ class ScenarioSpace {
   Components components_;
   std::vector<LaunchChoice> launches_;            // of the first alternatives
   std::shared_ptr<const TaskGraph> given_graph_;  // nullptr: of the spec's workloads
+  std::shared_ptr<const MachineSpec> given_machine_;  // nullptr: those of the spec
   bool check_memory_;
   bool finds_splits_;          // of some workload
   std::uint32_t workers_ = 0;  // 0: not executed

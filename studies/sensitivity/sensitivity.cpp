@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/sensitivity/sensitivity.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/trace/critical_path.hpp"
+#include "studies/scenario/scenario_runner.hpp"
+#include "studies/spec/axis_label.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double closest_factor = 1.001;  // order changes are bisected to this
+
+/// The makespans of all policies on one machine; nullopt: one of them cannot run there.
+using Makespans = std::optional<std::vector<Duration>>;
+
+/// A machine file in which one number at a time is another.
+class ChangedMachine {
+ public:
+  explicit ChangedMachine(const MachineSpec& machine)
+      : json_(Json::parse(write_machine(machine))) {}
+
+  [[nodiscard]] bool has(const NumberSource& number) const {
+    const Json::json_pointer at{number.pointer};
+    return json_.contains(at) && (json_[at].is_number() || json_[at].contains("value"));
+  }
+  /// Numbers of things; of times, rates and shares the value alone may be whole.
+  [[nodiscard]] bool is_whole(const NumberSource& number) const {
+    const Json::json_pointer at{number.pointer};
+    const Json& value = json_[at].is_number() ? json_[at] : json_[at]["value"];
+    const std::string key = number.pointer.substr(number.pointer.rfind('/') + 1);
+    const bool has_unit = key.ends_with("_us") || key.ends_with("_per_s") ||
+                          key.ends_with("_kib") || key.ends_with("_mib") || key.ends_with("_gib") ||
+                          number.pointer.find("tflop_per_s") != std::string::npos;
+    return value.is_number_integer() && !has_unit;
+  }
+  /// Throws InputError where a machine cannot have this value.
+  [[nodiscard]] MachineSpec with(const NumberSource& number, double value) const {
+    Json changed = json_;
+    Json& node = changed[Json::json_pointer{number.pointer}];
+    Json& place = node.is_number() ? node : node["value"];
+    place = is_whole(number) ? Json(static_cast<std::int64_t>(std::llround(value))) : Json(value);
+    if (node.is_object()) {
+      node.erase("low");  // must enclose the value
+      node.erase("high");
+    }
+    return read_machine(changed.dump(), number.pointer);
+  }
+
+ private:
+  Json json_;
+};
+
+class Study {
+ public:
+  Study(const Spec& spec, const SensitivityRequest& request)
+      : spec_(spec), request_(request), grid_(spec) {
+    expect_one_case();
+    Components components(spec, grid_);
+    components.keep_sources();
+    const MachineSpec machine = components.machine(0);
+    result_.name = spec.name;
+    result_.machine = machine.name;
+    result_.step = request.step;
+    result_.range = request.range;
+    for (std::uint64_t i = 0; i < grid_.size(); ++i) result_.policies.push_back(policy_name(i));
+    take_nominal(machine);
+    look_at_numbers(machine);
+  }
+
+  [[nodiscard]] Sensitivity take() { return std::move(result_); }
+
+ private:
+  void expect_one_case() const {
+    for (const AxisColumn& axis : grid_.axes()) {
+      if (axis.values < 2 || axis.path.starts_with("/policy")) continue;
+      throw InputError({.file = spec_.file,
+                        .pointer = axis.path,
+                        .found = fmt::format("an axis of {} values", axis.values),
+                        .expected = "one case: an axis in \"policy\" alone",
+                        .hint = {}});
+    }
+  }
+
+  [[nodiscard]] std::string policy_name(std::uint64_t scenario) const {
+    const std::vector<Cell> cells = grid_.axis_values(scenario);
+    std::string name;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (grid_.axes()[i].values < 2 || cells[i].index() == 0) continue;
+      name += (name.empty() ? "" : ", ") + to_string(cells[i]);
+    }
+    return name.empty() ? Components(spec_, grid_).policy_name(0) : name;
+  }
+
+  void take_nominal(const MachineSpec& machine) {
+    ScenarioSpace space(spec_, grid_);
+    space.use_machine(machine);
+    ScenarioRunner runner(space, request_.stop);
+    for (std::uint64_t i = 0; i < grid_.size(); ++i) {
+      const FullRun run = runner.run_fully(i);
+      result_.makespans.push_back(run.trace.makespan());
+      if (result_.makespans.back() >= result_.makespans[result_.fastest] && i != 0) continue;
+      result_.fastest = i;
+      take_critical_path(run);
+    }
+  }
+
+  void take_critical_path(const FullRun& run) {
+    const Problem problem = run.problem();
+    const TraceCriticalPath path = trace_critical_path(problem, run.trace, {.plan = &run.plan});
+    std::map<std::string, OperationShare> by_name;
+    for (const PathStep& step : path.steps) {
+      OperationShare& share = by_name[problem.graph.operation(step.task).name];
+      ++share.tasks;
+      share.running += step.ran;
+    }
+    result_.operations.clear();
+    for (auto& [name, share] : by_name) {
+      share.operation = name;
+      share.share = to_us(share.running) / to_us(run.trace.makespan());
+      result_.operations.push_back(share);
+    }
+    std::stable_sort(result_.operations.begin(),
+                     result_.operations.end(),
+                     [](const auto& a, const auto& b) { return a.running > b.running; });
+  }
+
+  [[nodiscard]] Makespans run_on(const MachineSpec& machine) const {
+    if (stop_requested(request_.stop)) throw Interrupted("stopped");
+    ScenarioSpace space(spec_, grid_);
+    space.use_machine(machine);
+    ScenarioRunner runner(space, request_.stop);
+    std::vector<Duration> makespans;
+    for (std::uint64_t i = 0; i < grid_.size(); ++i) {
+      const ScenarioResult result = runner.run(i, false, {}, false);
+      if (result.failed) return std::nullopt;
+      makespans.push_back(result.summary.makespan);
+    }
+    return makespans;
+  }
+
+  void look_at_numbers(const MachineSpec& machine) {
+    const ChangedMachine changed(machine);
+    std::vector<NumberSource> numbers;
+    for (const NumberSource& number : machine.sources) {
+      if (number.value != 0 && changed.has(number)) numbers.push_back(number);
+    }
+    std::uint64_t done = 0;
+    for (const NumberSource& number : numbers) {
+      look_at(number, changed);
+      if (request_.observer) request_.observer(++done, numbers.size());
+    }
+    std::stable_sort(result_.numbers.begin(),
+                     result_.numbers.end(),
+                     [](const auto& a, const auto& b) { return a.largest() > b.largest(); });
+  }
+
+  /// With the number times `factor`; nullopt: no machine or no run has that.
+  [[nodiscard]] Makespans at(const NumberSource& number,
+                             const ChangedMachine& changed,
+                             double factor) const {
+    try {
+      return run_on(changed.with(number, number.value * factor));
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+  void look_at(const NumberSource& number, const ChangedMachine& changed) {
+    double step = request_.step;
+    if (changed.is_whole(number)) step = std::max(step, 1 / std::abs(number.value));
+    const Makespans less = at(number, changed, 1 - step);
+    const Makespans more = at(number, changed, 1 + step);
+    NumberSensitivity found;
+    found.number = number;
+    for (std::size_t i = 0; i < result_.policies.size(); ++i) {
+      // Where one side cannot be, the other one and the number itself.
+      const double low = to_us(less ? (*less)[i] : result_.makespans[i]);
+      const double high = to_us(more ? (*more)[i] : result_.makespans[i]);
+      const double width = std::log(more ? 1 + step : 1.0) - std::log(less ? 1 - step : 1.0);
+      found.elasticity.push_back(width > 0 && low > 0 && high > 0 ? std::log(high / low) / width
+                                                                  : 0.0);
+    }
+    if (result_.policies.size() > 1) {
+      found.below = turn(number, changed, 1 / request_.range, found.largest() == 0);
+      found.above = turn(number, changed, request_.range, found.largest() == 0);
+    }
+    if (found.largest() == 0 && !found.below && !found.above) {
+      ++result_.without_effect;
+    } else {
+      result_.numbers.push_back(std::move(found));
+    }
+  }
+
+  [[nodiscard]] std::size_t fastest_of(const std::vector<Duration>& makespans) const {
+    // Of equals the one that is fastest now.
+    std::size_t best = result_.fastest;
+    for (std::size_t i = 0; i < makespans.size(); ++i) {
+      if (makespans[i] < makespans[best]) best = i;
+    }
+    return best;
+  }
+
+  /// The factor nearest to 1, towards `end`, at which another policy is the fastest. `idle`: close
+  /// to 1 it has no effect, and probably none at all.
+  [[nodiscard]] std::optional<OrderChange> turn(const NumberSource& number,
+                                                const ChangedMachine& changed,
+                                                double end,
+                                                bool idle) const {
+    if (idle) {
+      const Makespans there = at(number, changed, end);
+      if (!there || *there == result_.makespans) return std::nullopt;
+    }
+    constexpr std::array<double, 5> parts{
+        0.05, 0.15, 0.35, 0.65, 1.0};  // of the way, in logarithms
+    double same = 1;
+    for (const double part : parts) {
+      double other = std::pow(end, part);
+      const Makespans there = at(number, changed, other);
+      if (!there) return std::nullopt;
+      std::size_t winner = fastest_of(*there);
+      if (winner == result_.fastest) {
+        same = other;
+        continue;
+      }
+      while (std::max(other / same, same / other) > closest_factor) {
+        const double middle = std::sqrt(same * other);
+        const Makespans between = at(number, changed, middle);
+        const std::size_t now = between ? fastest_of(*between) : result_.fastest;
+        (now == result_.fastest ? same : other) = middle;
+        if (now != result_.fastest) winner = now;
+      }
+      const double value = number.value * other;
+      return OrderChange{.factor = other,
+                         .value = value,
+                         .policy = result_.policies[winner],
+                         .within_interval = number.low != number.high && value >= number.low &&
+                                            value <= number.high};
+    }
+    return std::nullopt;
+  }
+
+  const Spec& spec_;
+  const SensitivityRequest& request_;
+  Grid grid_;
+  Sensitivity result_;
+};
+
+}  // namespace
+
+double NumberSensitivity::largest() const {
+  double most = 0;
+  for (const double each : elasticity) most = std::max(most, std::abs(each));
+  return most;
+}
+
+Sensitivity sensitivity(const Spec& spec, const SensitivityRequest& request) {
+  return Study(spec, request).take();
+}
+
+}  // namespace schedlab
