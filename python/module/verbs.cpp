@@ -46,13 +46,13 @@ py::list verbs() {
   return all;
 }
 
-/// Runs a command line -> (exit code, what it prints, what it says besides).
+/// Runs a command line -> (exit code, what it prints, was it asked to stop, what Ctrl-C raises).
 py::tuple run_words(const std::vector<std::string>& words,
                     const py::object& terminal,
                     bool interactive) {
   Program program;
   const Program::Chosen chosen = program.choose(words);
-  if (!chosen.run) return py::make_tuple(0, chosen.text);
+  if (!chosen.run) return py::make_tuple(0, chosen.text, false, py::none());
   PythonStream progress(terminal);
   std::ostringstream out;
   Leftovers leftovers;
@@ -70,8 +70,7 @@ py::tuple run_words(const std::vector<std::string>& words,
     guard.raise_pending();
     throw;
   }
-  guard.raise_pending();
-  return py::make_tuple(code, py::bytes(out.str()));
+  return py::make_tuple(code, py::bytes(out.str()), stop_requested(guard.stop()), guard.pending());
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -11,6 +13,13 @@ import unittest
 import numpy as np
 import schedlab as sl
 from support import LSTM, ProgramTest
+
+
+LARGE = {
+    "workload": {**LSTM, "layers": [4, 5, 6, 7], "steps": [30, 40, 50]},
+    "machine": ["v100", "p100", "h200"],
+    "policy": ["heft", "diagonal", "critical_first"],
+}
 
 
 def interrupt():
@@ -109,29 +118,79 @@ class Lifetimes(ProgramTest):
         thread.join()
         self.assertGreater(while_working, 0)
 
-    def test_control_c_ends_a_search(self):
+    def test_control_c_ends_a_search_and_keeps_the_best_plan(self):
         before = signal.getsignal(signal.SIGINT)
-        threading.Timer(0.3, interrupt).start()
-        with self.assertRaises(KeyboardInterrupt):
-            sl.search({**LSTM, "layers": 4, "steps": 20}, "h200", seconds=60)
+        threading.Timer(1.0, interrupt).start()
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            sl.search({**LSTM, "layers": 4, "steps": 20}, "h200", seconds=600)
         self.assertIs(signal.getsignal(signal.SIGINT), before)
+        found = caught.exception.result
+        self.assertTrue(found.interrupted)
+        self.assertLess(found.seconds, 60)
+        self.assertGreater(found.evaluations, 0)
+        self.assertLessEqual(found.makespan_us, found.begun_at_us)
+        self.assertEqual(found.run().makespan_us, found.makespan_us)
+        self.assertFalse(sl.search(LSTM, "h200", seconds=0, evaluations=20).interrupted)
+
+    def test_control_c_keeps_the_rows_of_a_sweep_that_are_done(self):
+        spec = {**LARGE, "workload": {**LARGE["workload"], "batch": list(range(16, 80))}}
+        threading.Timer(1.0, interrupt).start()
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            sl.sweep(spec, jobs=1)
+        swept = caught.exception.result
+        self.assertTrue(swept.interrupted)
+        self.assertLess(len(swept), 64 * 108)
+        self.assertGreater(len(swept), 0)
+        self.assertEqual(list(swept["scenario"]), sorted(swept["scenario"]))
+        self.assertTrue((swept["makespan_ps"] > 0).all())
+
+    def test_a_handler_that_raises_nothing_gets_a_result_marked_interrupted(self):
+        heard = []
+        before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+        try:
+            threading.Timer(1.0, interrupt).start()
+            found = sl.search({**LSTM, "layers": 4, "steps": 20}, "h200", seconds=600)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        self.assertEqual(heard, [1])
+        self.assertTrue(found.interrupted)
+        self.assertIn("interrupted", repr(found))
+
+    def test_control_c_of_a_terminal_ends_a_program_that_saves_what_there_is(self):
+        program = (
+            "import sys, schedlab as sl\n"
+            "print('begins', flush=True)\n"
+            "try:\n"
+            "    sl.search(sl.lstm(layers=4, steps=20, batch=64, hidden=256, pass_='backward'), 'h200', seconds=600)\n"
+            "except KeyboardInterrupt as stopped:\n"
+            "    print(stopped.result.save(sys.argv[1]))\n"
+            "    raise\n"
+        )
+        out = self.folder / "found"
+        words = [sys.executable, "-c", program, out]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            self.assertEqual(child.stdout.readline(), "begins\n")
+            time.sleep(2)
+            child.send_signal(signal.SIGINT)
+            printed, errors = child.communicate(timeout=60)
+        self.assertEqual(printed, f"{out}\n", errors)
+        self.assertEqual(child.returncode, -signal.SIGINT)
+        self.assertTrue((out / "plan.json").exists())
 
     def test_an_interrupted_sweep_in_a_folder_can_go_on(self):
-        spec = {
-            "workload": {**LSTM, "layers": [4, 5, 6, 7], "steps": [30, 40, 50]},
-            "machine": ["v100", "p100", "h200"],
-            "policy": ["heft", "diagonal", "critical_first"],
-        }
         out = self.folder / "out"
-        path = self.write_spec(spec)
-        threading.Timer(0.25, interrupt).start()
-        with self.assertRaises(KeyboardInterrupt):
+        path = self.write_spec({**LARGE, "workload": {**LARGE["workload"], "batch": list(range(16, 24))}})
+        threading.Timer(0.6, interrupt).start()
+        with self.assertRaises(KeyboardInterrupt) as caught:
             sl.sweep(path, out, jobs=1)
             time.sleep(0.5)  # it was too quick: the signal comes now
-        if not (out / "results.sqlite").exists():
-            self.skipTest("interrupted before the first row")
+        if not hasattr(caught.exception, "result"):
+            self.skipTest("interrupted before the first row, or after the last")
+        self.assertTrue(caught.exception.result.interrupted)
+        self.assertEqual(caught.exception.result.folder, out)
+        self.assertLess(len(caught.exception.result), 8 * 108)
         swept = sl.sweep(path, out, resume=True, timelines="none")
-        self.assertEqual(len(swept), 108)
+        self.assertEqual(len(swept), 8 * 108)
 
 
 if __name__ == "__main__":
