@@ -127,3 +127,10 @@ else:
 # ## All scenarios
 # %%
 rows[["scenario", "policy", "predicted_us", "measured_us", "error", "spread", "inside_calibrated_range"]].round(3)
+# %% [markdown]
+# ## One scenario, predicted and measured
+#
+# The timelines of the scenario that the validation kept, over one time axis: predicted above, measured below.
+# %%
+pair = [folder / "trace.json", folder / "measured_trace.json"]
+sl.timelines(pair) if sl and all(path.exists() for path in pair) else None

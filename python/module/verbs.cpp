@@ -9,6 +9,7 @@
 #include "studies/base/leftovers.hpp"
 #include "studies/scenario/run_origin.hpp"
 #include "studies/spec/registry_list.hpp"
+#include "studies/sweep/results_store.hpp"
 
 #include <pybind11/stl.h>
 
@@ -90,6 +91,11 @@ void bind_verbs(py::module_& module) {
                         .hint = {}});
     }
     return py::make_tuple(origin->spec, origin->spec_file, origin->spec_folder.string());
+  });
+  // -> (text of the spec, name of the spec) of a sweep's results.sqlite.
+  module.def("results_spec", [](const std::string& path) {
+    const ResultsHeader header = ResultsStore::open(path).header();
+    return py::make_tuple(header.spec, header.name);
   });
   module.def("read_csv",
              [](const std::string& path) { return table_columns(table_of_csv(read_file(path))); });

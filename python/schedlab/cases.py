@@ -96,15 +96,20 @@ def problem(workload, machine="v100", granularity="fine", **parts):
 class Sweep:
     """The scenarios of a grid, with the columns of results.csv."""
 
-    def __init__(self, columns, outcome=None):
+    def __init__(self, columns, case, outcome=None):
         self.table = Columns(columns)
         self.outcome = outcome
         self.interrupted = False
+        self._case = case
 
     @property
     def folder(self):
         """Where the files are; None: nothing was written."""
         return self.outcome.folder if self.outcome else None
+
+    def run(self, scenario):
+        """The run of a row, by its number in the column ``scenario``, simulated again."""
+        return Result(self._case.simulate(int(scenario)))
 
     def to_pandas(self):
         """A DataFrame with a row per scenario (needs pandas)."""
@@ -123,11 +128,18 @@ class Sweep:
         return self.table._repr_html_()
 
 
-def _swept(outcome):
+def _swept(outcome, spec):
     """The sweep that a folder holds."""
-    made = Sweep(outcome.table("results.csv"), outcome)
-    made.interrupted = outcome.interrupted
+    made = read_sweep(outcome.folder, os.getcwd() if isinstance(spec, dict) else Path(spec).parent)
+    made.outcome, made.interrupted = outcome, outcome.interrupted
     return made
+
+
+def read_sweep(folder, spec_folder="."):
+    """The sweep of a folder of ``schedlab sweep``. spec_folder: where paths in its spec start from."""
+    folder = Path(folder)
+    text, name = _core.results_spec(str(folder / "results.sqlite"))
+    return Sweep(_core.read_csv(str(folder / "results.csv")), _core.Case(text, name, str(spec_folder)))
 
 
 def sweep(spec, out=None, *, jobs=None, resume=False, overwrite=False, no_check=False, timelines=None, max_gap=None):
@@ -146,10 +158,10 @@ def sweep(spec, out=None, *, jobs=None, resume=False, overwrite=False, no_check=
         options = {name: value for name, value in options.items() if value is not None}
         options.update(jobs=jobs, resume=resume, overwrite=overwrite, no_check=no_check)
         try:
-            return _swept(verbs.call("sweep", spec=spec, out=out, **options))
+            return _swept(verbs.call("sweep", spec=spec, out=out, **options), spec)
         except KeyboardInterrupt as interruption:
             if hasattr(interruption, "result"):
-                interruption.result = _swept(interruption.result)
+                interruption.result = _swept(interruption.result, spec)
             raise
     if isinstance(spec, dict):
         text, file, folder, graph = spec, "spec", os.getcwd(), spec.get("workload")
@@ -162,7 +174,7 @@ def sweep(spec, out=None, *, jobs=None, resume=False, overwrite=False, no_check=
     case = _core.Case(text, file, folder, graph._core if isinstance(graph, Graph) else None)
     with tempfile.TemporaryDirectory(prefix="schedlab_") as scratch:
         columns, *interruption = case.sweep(jobs, not no_check, scratch + "/results.sqlite", *terminal())
-    return kept(Sweep(columns), *interruption)
+    return kept(Sweep(columns, case), *interruption)
 
 
 class Found:
@@ -257,4 +269,4 @@ def search(
     return kept(Found(case, core), *interruption)
 
 
-__all__ = ["Comparison", "Found", "Result", "Svg", "Sweep", "compare", "problem", "read_run", "search", "simulate", "sweep"]
+__all__ = ["Comparison", "Found", "Result", "Svg", "Sweep", "compare", "problem", "read_run", "read_sweep", "search", "simulate", "sweep"]

@@ -63,6 +63,10 @@ class Sweeps(ProgramTest):
             (self.folder / "mine" / "results.csv").read_bytes(), (self.folder / "out" / "results.csv").read_bytes()
         )
         self.assertIn("report.html", swept.outcome.files)
+        again = sl.read_sweep(self.folder / "out", self.folder)
+        self.expect_columns(again, self.folder / "out" / "results.csv")
+        for sweep in (swept, again, sl.sweep(GRID, jobs=1)):
+            self.assertEqual(sweep.run(sweep["scenario"][17]).makespan_ps, sweep["makespan_ps"][17])
 
     def test_a_machine_that_scatters(self):
         spec = {
