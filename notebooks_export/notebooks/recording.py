@@ -82,6 +82,6 @@ else:
 # %%
 if sl and (folder / "spec.json").exists():
     validated = sl.validate(folder / "spec.json", recording=folder, machine=machine)
-    errors = validated.summary["summary"]["makespan_error"]
+    errors = validated["makespan_error"]
     print(f"error of the makespan: median {errors['median']:.1%}, 90 % below {errors['p90']:.1%}, most {errors['max']:.1%}")
 validated.picture("makespans.svg") if sl and (folder / "spec.json").exists() else None

@@ -130,7 +130,6 @@ rows[["scenario", "policy", "predicted_us", "measured_us", "error", "spread", "i
 # %% [markdown]
 # ## One scenario, predicted and measured
 #
-# The timelines of the scenario that the validation kept, over one time axis: predicted above, measured below.
+# The scenario whose measured trace the validation kept, over one time axis.
 # %%
-pair = [folder / "trace.json", folder / "measured_trace.json"]
-sl.timelines(pair) if sl and all(path.exists() for path in pair) else None
+sl.Svg((folder / "timeline.svg").read_text()) if sl and (folder / "timeline.svg").exists() else None

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from . import _core
-from .columns import Columns, Svg
+from .columns import Columns, Picture, Svg
 from .graphs import Graph
 from .policies import PythonPolicy, as_policy
 from .results import Comparison, Result
@@ -177,7 +177,7 @@ def sweep(spec, out=None, *, jobs=None, resume=False, overwrite=False, no_check=
     return kept(Sweep(columns, case), *interruption)
 
 
-class Found:
+class Found(Picture):
     """The best plan that a search found, and how far from the bound it is."""
 
     def __init__(self, case, core):
@@ -221,9 +221,6 @@ class Found:
         proof = "proven optimal" if self.proven_optimal else f"{self.gap:.4f} times the bound"
         cut = ", interrupted" if self.interrupted else ""
         return f"<plan of {self.makespan_us:.3f} us, {proof}, {self.evaluations} evaluations{cut}>"
-
-    def _repr_svg_(self):
-        return self.timeline()
 
 
 def search(

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from . import _core
-from .columns import Columns, Svg, html_table
+from .columns import Columns, Picture, Svg, html_table
 from .spec import spec_text
 
 
@@ -260,7 +260,7 @@ def timelines(runs, width=1200):
         return Svg(picture.read_text(encoding="utf-8"))
 
 
-class Change:
+class Change(Picture):
     """A replay with a change."""
 
     def __init__(self, replay, number):
@@ -282,11 +282,8 @@ class Change:
         others = [] if beside is None else beside if isinstance(beside, (list, tuple)) else [beside]
         return timelines([self, *others])
 
-    def _repr_svg_(self):
-        return self.timeline()
 
-
-class Replay:
+class Replay(Picture):
     """A profile simulated again."""
 
     def __init__(self, outcome, scratch):
@@ -313,7 +310,7 @@ class Replay:
         return timelines([self, *others])
 
 
-class Profile:
+class Profile(Picture):
     """A PyTorch profile (Kineto JSON, also gzipped), or several: the ranks of one job."""
 
     def __init__(self, *paths):
@@ -349,9 +346,6 @@ class Profile:
 
     def __repr__(self):
         return f"<profile {', '.join(self.paths)}>"
-
-    def _repr_svg_(self):
-        return self.timeline()
 
 
 def read_profile(*paths):
