@@ -10,10 +10,11 @@ from pathlib import Path
 from support import ProgramTest
 
 USE = """
+import sys
 import schedlab as sl
 print(sl.__file__)
 print(sl.simulate(sl.lstm(layers=2, steps=3), sl.machine("h200", connections=8), "heft").findings)
-print(sl.reproduce(system="s5", quick=True).ok)
+print(sl.reproduce(system="s5", quick=True, out=sys.argv[1]).ok)
 """
 
 
@@ -32,7 +33,8 @@ class Install(ProgramTest):
         linked = subprocess.run(["readelf", "-d", module], check=True, capture_output=True, text=True).stdout
         self.assertNotIn(str(Path(build)), linked)  # no RPATH
         environment = {**os.environ, "PYTHONPATH": str(module.parents[1])}
-        done = subprocess.run([sys.executable, "-c", USE], cwd="/", env=environment, capture_output=True, text=True)
+        words = [sys.executable, "-c", USE, self.folder / "reproduced"]
+        done = subprocess.run(words, cwd="/", env=environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.splitlines(), [str(module.parent / "__init__.py"), "[]", "True"])
 
