@@ -27,6 +27,7 @@ class Timeline {
                .max_streams = options.max_streams,
                .axis_begin = options.window ? options.window->from : Duration{0},
                .axis_end = options.window ? options.window->to : options.axis_end,
+               .axis_left = options.axis_left,
                .clipped = options.window.has_value(),
                .outlined = options.critical_path,
                .other_operations = options.other_operations}),
@@ -43,6 +44,7 @@ class Timeline {
   }
 
   [[nodiscard]] double height() const { return axis_y_ + x_axis_height; }
+  [[nodiscard]] double axis_left() const { return rows_.scale().left; }
 
   [[nodiscard]] std::string draw() const {
     Svg svg = rows_.frame.begin(height());
@@ -124,7 +126,7 @@ class Timeline {
 
 TimelinePicture timeline_picture(const TraceDocument& document, const TimelineOptions& options) {
   const Timeline timeline{document, options};
-  return {.svg = timeline.draw(), .height = timeline.height()};
+  return {.svg = timeline.draw(), .height = timeline.height(), .axis_left = timeline.axis_left()};
 }
 
 std::string timeline_svg(const TraceDocument& document, const TimelineOptions& options) {

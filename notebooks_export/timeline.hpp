@@ -31,6 +31,8 @@ struct TimelineOptions {
                                   ///< the first ones, whole
   /// Where the time axis ends at least, so that runs of different lengths can be compared.
   Duration axis_end{0};
+  /// Where it begins at least, in pixels; further to the right where labels need more.
+  double axis_left = 0;
   /// Only what happens in this part of the run is drawn, on all the width; nullopt: the whole run.
   std::optional<TimelineWindow> window{};
   /// Operations that other pictures beside this one have: each has one colour in all.
@@ -40,6 +42,7 @@ struct TimelineOptions {
 struct TimelinePicture {
   std::string svg;
   double height = 0;  ///< in pixels
+  double axis_left = 0;
 };
 
 /// A Gantt chart: host threads on top, a row per stream coloured by operation, utilization beneath,

@@ -188,7 +188,9 @@ void TrackRows::lay_out(const TrackOptions& options) {
   for (const StreamId stream : streams_) {
     label = std::max(label, text_width(stream_label(document_of(stream), stream), 11));
   }
-  scale_.left = std::ceil(std::min(label, max_label_width)) + 24 + run_label_width * (tracks - 1);
+  scale_.left =
+      std::max(options.axis_left,
+               std::ceil(std::min(label, max_label_width)) + 24 + run_label_width * (tracks - 1));
   scale_.width = std::floor(options.width - scale_.left - 28);
   Duration end = std::max(options.axis_end, Duration{1});
   for (const TraceDocument* run : runs_) {

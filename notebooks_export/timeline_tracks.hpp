@@ -22,6 +22,7 @@ struct TrackOptions {
                                  ///< the first ones, whole
   Duration axis_begin{0};
   Duration axis_end{0};  ///< where the time axis ends, at least unless `clipped`
+  double axis_left = 0;  ///< where it begins at least, in pixels
   bool clipped = false;  ///< what lies beyond the axis is left out
   std::vector<TaskId> outlined{};
   std::vector<std::string> other_operations{};  ///< as of OperationGroups

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 namespace schedlab {
 
@@ -22,10 +24,17 @@ std::string timelines_svg(std::span<const TraceDocument> documents, TimelineOpti
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
+  // Drawn anew where the axis begins further to the left than that of another run.
+  std::vector<TimelinePicture> drawn;
+  for (const TraceDocument& document : documents) {
+    drawn.push_back(timeline_picture(document, options));
+    options.axis_left = std::max(options.axis_left, drawn.back().axis_left);
+  }
   double height = 0;
   std::string pictures;
-  for (const TraceDocument& document : documents) {
-    const TimelinePicture picture = timeline_picture(document, options);
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    TimelinePicture& picture = drawn[i];
+    if (picture.axis_left < options.axis_left) picture = timeline_picture(documents[i], options);
     constexpr std::string_view opening = "<svg ";
     SCHEDLAB_EXPECTS(picture.svg.starts_with(opening), "a picture inside another");
     pictures += fmt::format("<svg y=\"{:.2f}\" ", height) + picture.svg.substr(opening.size());

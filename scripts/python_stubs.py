@@ -11,7 +11,7 @@ import inspect
 import schedlab
 
 IMPORTS = {
-    "cases": "Found Sweep compare problem read_run search simulate sweep",
+    "cases": "Found Sweep compare problem read_run read_sweep search simulate sweep",
     "columns": "Columns Svg",
     "errors": "ContractViolation DeviceError Error FindingsError InfeasibleError InputError PolicyTimeout",
     "graphs": "Graph",

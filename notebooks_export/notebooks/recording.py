@@ -10,6 +10,7 @@ from pathlib import Path
 
 folder = Path("{{folder}}")  # of the recording; relative to where this notebook stands
 figures = None  # a folder, to write every figure there as PDF too
+machine = None  # file of a calibrated machine to predict the runs with; None: that of the spec
 scenario = None  # whose timeline is drawn; None: the longest
 max_streams = 24  # rows of the timeline
 # %% [cells setup]
@@ -74,3 +75,13 @@ if with_traces:
     show(figure, "timeline")
 else:
     print("No traces were kept.")
+# %% [markdown]
+# ## Predicted again
+#
+# `schedlab validate` with these runs in place of new ones: what today's models, or another machine file, would have predicted.
+# %%
+if sl and (folder / "spec.json").exists():
+    validated = sl.validate(folder / "spec.json", recording=folder, machine=machine)
+    errors = validated["makespan_error"]
+    print(f"error of the makespan: median {errors['median']:.1%}, 90 % below {errors['p90']:.1%}, most {errors['max']:.1%}")
+validated.picture("makespans.svg") if sl and (folder / "spec.json").exists() else None

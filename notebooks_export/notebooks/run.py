@@ -158,13 +158,9 @@ table[["operation", "kind", "tasks", "flops_per_task", "bytes_per_task", "alone_
 # %% [markdown]
 # ## Again, in Python
 #
-# The same scenario, simulated here, where the package `schedlab` is installed (docs/python.md): change its spec and compare.
+# The same scenario, simulated here: `again` has the columns of its tasks, its plan, and why it takes as long as it does.
 # %%
-try:
-    import schedlab as sl
-except ImportError:
-    print("The package schedlab is not on the path of this kernel.")
-else:
+if sl:
     again = sl.read_run(folder)
     print(again)
-    print(again.why)
+again.explain() if sl else None

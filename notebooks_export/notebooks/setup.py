@@ -8,6 +8,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+try:
+    import schedlab as sl  # its docs/python.md
+except ImportError:
+    sl = None
+    print("The package schedlab is not on the path of this kernel: its cells say so and do nothing.")
+
 # Okabe and Ito, Color Universal Design (2008); lines also differ in dash and marker, bars in hatching, for grey prints.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
 DASHES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 2)), (0, (3, 3))]

@@ -11,6 +11,7 @@
 from pathlib import Path
 
 folder = Path("{{folder}}")  # of the sweep; relative to where this notebook stands
+spec_folder = "."  # where paths in the sweep's spec start from
 figures = None  # a folder, to write every figure there as PDF too
 baseline = None  # policy that speed-ups are over; None: the spec's baseline, else the first policy
 panel = None  # axis with a panel per value; None: the machine, if there are several
@@ -236,3 +237,14 @@ show(figure, "gap")
 # %%
 shown = case + ["variant", "task_granularity", "makespan_us", "speed_up", "cut", "order", "case_gap", "utilization", "host_bound_share", "peak_memory_bytes"]
 fastest.sort_values("scenario")[shown].head(40).round(3).reset_index(drop=True)
+# %% [markdown]
+# ## The case in which policies differ most, again
+#
+# Its slowest and its fastest scenario, simulated here, over one time axis. `sl.read_sweep(folder).run(number)` does so for any scenario.
+# %%
+if sl:
+    swept = sl.read_sweep(folder, spec_folder)
+    ends = rows[rows.case == spread.idxmax()].sort_values("makespan_us", kind="stable")
+    slowest, quickest = (swept.run(number) for number in (ends.scenario.iloc[-1], ends.scenario.iloc[0]))
+    print(slowest, quickest, quickest.why, sep="\n")
+slowest.timeline(beside=quickest) if sl else None

@@ -127,3 +127,9 @@ else:
 # ## All scenarios
 # %%
 rows[["scenario", "policy", "predicted_us", "measured_us", "error", "spread", "inside_calibrated_range"]].round(3)
+# %% [markdown]
+# ## One scenario, predicted and measured
+#
+# The scenario whose measured trace the validation kept, over one time axis.
+# %%
+sl.Svg((folder / "timeline.svg").read_text()) if sl and (folder / "timeline.svg").exists() else None

@@ -72,6 +72,11 @@ Granularity granularity_of(const std::string& word) {
                   word));
 }
 
+Objective objective_named(const std::string& word) {
+  if (const auto objective = enum_from<Objective>(word)) return *objective;
+  throw py::value_error(fmt::format("objective: found \"{}\", expected mean or p90", word));
+}
+
 /// A function that makes plans, with its name and its limits.
 struct Planner {
   py::object function;
@@ -157,15 +162,17 @@ class Case {
     });
   }
 
-  /// The table of results.csv. `database`: the file that keeps rows while the sweep runs.
-  [[nodiscard]] py::dict sweep(unsigned jobs,
-                               bool check,
-                               const std::string& database,
-                               const py::object& terminal,
-                               bool interactive) {
+  /// -> (columns of results.csv, are rows missing, what Ctrl-C raises). `database`: the file that
+  /// keeps rows while the sweep runs.
+  [[nodiscard]] py::tuple sweep(unsigned jobs,
+                                bool check,
+                                const std::string& database,
+                                const py::object& terminal,
+                                bool interactive) {
     InterruptGuard guard;
     PythonStream progress_stream(terminal);
     Table table;
+    bool interrupted = false;
     {
       const py::gil_scoped_release released;
       const auto baseline = Baseline::of(spec_, grid_);
@@ -173,23 +180,27 @@ class Case {
       const Terminal shown{progress_stream, progress_stream, interactive};
       Progress progress(shown, grid_.size(), 0);
       const SweepRequest request{.out = {}, .jobs = jobs, .check = spec_.check && check};
-      static_cast<void>(
-          run_scenarios(space_, store, request, guard.stop(), [&](std::uint64_t done) {
-            progress.update(done);
-          }));
+      interrupted = run_scenarios(space_, store, request, guard.stop(), [&](std::uint64_t done) {
+                      progress.update(done);
+                    }).interrupted;
       progress.finish();
       table = results_table(store, baseline, std::numeric_limits<std::uint64_t>::max());
     }
-    guard.raise_pending();
-    return table_columns(table);
+    return py::make_tuple(table_columns(table), interrupted, guard.pending());
   }
 
-  [[nodiscard]] std::shared_ptr<FoundSchedule> search(const SearchSettings& given) {
-    return without_lock([&](const StopFlag* stop) {
+  /// -> (what was found, was it asked to stop, what Ctrl-C raises).
+  [[nodiscard]] py::tuple search(const SearchSettings& given) {
+    const InterruptGuard guard;  // hears what comes after the search has ended, too
+    bool stopped = false;
+    auto found = without_lock([&](const StopFlag* stop) {
       SearchSettings settings = given;
       settings.stop = stop;
-      return std::make_shared<FoundSchedule>(search_case(space_, spec_.file, settings));
+      auto made = std::make_shared<FoundSchedule>(search_case(space_, spec_.file, settings));
+      stopped = stop_requested(stop);
+      return made;
     });
+    return py::make_tuple(std::move(found), stopped, guard.pending());
   }
 
   [[nodiscard]] std::shared_ptr<Simulation> simulate_found(const FoundSchedule& found) {
@@ -222,13 +233,17 @@ void bind_search(py::module_& module) {
                        std::uint64_t seed,
                        std::uint32_t max_streams,
                        std::uint32_t jobs,
-                       std::string begin) {
+                       std::uint64_t samples,
+                       const std::string& objective,
+                       std::string start_file,
+                       std::optional<Plan> start_plan) {
         SearchSettings settings;
         settings.limits = {.seconds = seconds, .evaluations = evaluations, .gap = gap / 100};
         settings.seed = seed;
         settings.max_streams = max_streams;
         settings.islands = jobs;
-        settings.begin = std::move(begin);
+        settings.start = {.file = std::move(start_file), .plan = std::move(start_plan)};
+        settings.scatter = {.samples = samples, .objective = objective_named(objective)};
         return settings;
       }));
   py::class_<FoundSchedule, std::shared_ptr<FoundSchedule>>(module, "FoundSchedule")
@@ -245,7 +260,12 @@ void bind_search(py::module_& module) {
                              [](const std::shared_ptr<FoundSchedule>& found) {
                                return std::shared_ptr<Plan>(found, &found->plan);
                              })
-      .def("json", &search_json);
+      .def("json", &search_json)
+      .def("write",
+           [](const FoundSchedule& found, const std::string& folder) {
+             static_cast<void>(write_search(folder, found));
+           })
+      .def("picture", &search_picture);
 }
 
 }  // namespace

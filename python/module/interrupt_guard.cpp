@@ -45,6 +45,11 @@ InterruptGuard::~InterruptGuard() {
   if (installed_) static_cast<void>(::sigaction(SIGINT, &before_, nullptr));
 }
 
+pybind11::object InterruptGuard::pending() const {
+  if (PyErr_CheckSignals() == 0) return pybind11::none();
+  return pybind11::error_already_set().value();
+}
+
 void InterruptGuard::raise_pending() const {
   if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
 }

@@ -19,6 +19,8 @@ class InterruptGuard {
   ~InterruptGuard();
 
   [[nodiscard]] const StopFlag* stop() const { return &stop_; }
+  /// Needs the interpreter's lock. What the signal's handler raises, if it was called; None.
+  [[nodiscard]] pybind11::object pending() const;
   /// Needs the interpreter's lock. Throws what the signal's handler raises, if it was called.
   void raise_pending() const;
 

@@ -9,6 +9,7 @@
 #include "studies/base/leftovers.hpp"
 #include "studies/scenario/run_origin.hpp"
 #include "studies/spec/registry_list.hpp"
+#include "studies/sweep/results_store.hpp"
 
 #include <pybind11/stl.h>
 
@@ -46,13 +47,13 @@ py::list verbs() {
   return all;
 }
 
-/// Runs a command line -> (exit code, what it prints, what it says besides).
+/// Runs a command line -> (exit code, what it prints, was it asked to stop, what Ctrl-C raises).
 py::tuple run_words(const std::vector<std::string>& words,
                     const py::object& terminal,
                     bool interactive) {
   Program program;
   const Program::Chosen chosen = program.choose(words);
-  if (!chosen.run) return py::make_tuple(0, chosen.text);
+  if (!chosen.run) return py::make_tuple(0, chosen.text, false, py::none());
   PythonStream progress(terminal);
   std::ostringstream out;
   Leftovers leftovers;
@@ -70,8 +71,7 @@ py::tuple run_words(const std::vector<std::string>& words,
     guard.raise_pending();
     throw;
   }
-  guard.raise_pending();
-  return py::make_tuple(code, py::bytes(out.str()));
+  return py::make_tuple(code, py::bytes(out.str()), stop_requested(guard.stop()), guard.pending());
 }
 
 }  // namespace
@@ -91,6 +91,11 @@ void bind_verbs(py::module_& module) {
                         .hint = {}});
     }
     return py::make_tuple(origin->spec, origin->spec_file, origin->spec_folder.string());
+  });
+  // -> (text of the spec, name of the spec) of a sweep's results.sqlite.
+  module.def("results_spec", [](const std::string& path) {
+    const ResultsHeader header = ResultsStore::open(path).header();
+    return py::make_tuple(header.spec, header.name);
   });
   module.def("read_csv",
              [](const std::string& path) { return table_columns(table_of_csv(read_file(path))); });

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from . import verbs as _verbs
 from ._core import version as __version__
-from .cases import Found, Sweep, compare, problem, read_run, search, simulate, sweep
+from .cases import Found, Sweep, compare, problem, read_run, read_sweep, search, simulate, sweep
 from .columns import Columns, Svg
 from .errors import ContractViolation, DeviceError, Error, FindingsError, InfeasibleError, InputError, PolicyTimeout
 from .graphs import Graph

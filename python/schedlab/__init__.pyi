@@ -2,7 +2,7 @@
 # Made by scripts/python_stubs.py.
 from typing import Any, Callable, TypeVar, Union
 
-from .cases import Found as Found, Sweep as Sweep, compare as compare, problem as problem, read_run as read_run, search as search, simulate as simulate, sweep as sweep
+from .cases import Found as Found, Sweep as Sweep, compare as compare, problem as problem, read_run as read_run, read_sweep as read_sweep, search as search, simulate as simulate, sweep as sweep
 from .columns import Columns as Columns, Svg as Svg
 from .errors import ContractViolation as ContractViolation, DeviceError as DeviceError, Error as Error, FindingsError as FindingsError, InfeasibleError as InfeasibleError, InputError as InputError, PolicyTimeout as PolicyTimeout
 from .graphs import Graph as Graph

@@ -9,12 +9,12 @@ import tempfile
 from pathlib import Path
 
 from . import _core
-from .columns import Columns, Svg
+from .columns import Columns, Picture, Svg
 from .graphs import Graph
 from .policies import PythonPolicy, as_policy
 from .results import Comparison, Result
 from .spec import Policy, spec_text
-from .verbs import terminal, verb_defaults
+from .verbs import kept, terminal, verb_defaults
 
 # In the place of a workload that the caller gives as a graph; never made.
 _PLACE = "grid"
@@ -96,14 +96,20 @@ def problem(workload, machine="v100", granularity="fine", **parts):
 class Sweep:
     """The scenarios of a grid, with the columns of results.csv."""
 
-    def __init__(self, columns, outcome=None):
+    def __init__(self, columns, case, outcome=None):
         self.table = Columns(columns)
         self.outcome = outcome
+        self.interrupted = False
+        self._case = case
 
     @property
     def folder(self):
         """Where the files are; None: nothing was written."""
         return self.outcome.folder if self.outcome else None
+
+    def run(self, scenario):
+        """The run of a row, by its number in the column ``scenario``, simulated again."""
+        return Result(self._case.simulate(int(scenario)))
 
     def to_pandas(self):
         """A DataFrame with a row per scenario (needs pandas)."""
@@ -116,17 +122,32 @@ class Sweep:
         return self.table.rows
 
     def __repr__(self):
-        return f"<sweep of {len(self)} scenarios>"
+        return f"<sweep of {len(self)} scenarios{', interrupted' if self.interrupted else ''}>"
 
     def _repr_html_(self):
         return self.table._repr_html_()
+
+
+def _swept(outcome, spec):
+    """The sweep that a folder holds."""
+    made = read_sweep(outcome.folder, os.getcwd() if isinstance(spec, dict) else Path(spec).parent)
+    made.outcome, made.interrupted = outcome, outcome.interrupted
+    return made
+
+
+def read_sweep(folder, spec_folder="."):
+    """The sweep of a folder of ``schedlab sweep``. spec_folder: where paths in its spec start from."""
+    folder = Path(folder)
+    text, name = _core.results_spec(str(folder / "results.sqlite"))
+    return Sweep(_core.read_csv(str(folder / "results.csv")), _core.Case(text, name, str(spec_folder)))
 
 
 def sweep(spec, out=None, *, jobs=None, resume=False, overwrite=False, no_check=False, timelines=None, max_gap=None):
     """Simulates a grid: a spec's file, or the same as a dict, in which parts and paths may stand.
 
     Without ``out`` nothing is written; with it the folder of ``schedlab sweep``. Options and defaults are
-    those of the program. Ctrl-C ends it; in a folder what is done is kept for ``resume``.
+    those of the program. Ctrl-C raises KeyboardInterrupt, whose ``result`` is the Sweep of the rows that
+    are done, marked ``interrupted``; a folder keeps them for ``resume``.
     """
     from . import verbs
 
@@ -135,10 +156,13 @@ def sweep(spec, out=None, *, jobs=None, resume=False, overwrite=False, no_check=
     if out is not None or resume:
         options = {"timelines": timelines, "max_gap": max_gap}
         options = {name: value for name, value in options.items() if value is not None}
-        outcome = verbs.call(
-            "sweep", spec=spec, out=out, jobs=jobs, resume=resume, overwrite=overwrite, no_check=no_check, **options
-        )
-        return Sweep(outcome.table("results.csv"), outcome)
+        options.update(jobs=jobs, resume=resume, overwrite=overwrite, no_check=no_check)
+        try:
+            return _swept(verbs.call("sweep", spec=spec, out=out, **options), spec)
+        except KeyboardInterrupt as interruption:
+            if hasattr(interruption, "result"):
+                interruption.result = _swept(interruption.result, spec)
+            raise
     if isinstance(spec, dict):
         text, file, folder, graph = spec, "spec", os.getcwd(), spec.get("workload")
         if isinstance(graph, Graph):
@@ -149,15 +173,17 @@ def sweep(spec, out=None, *, jobs=None, resume=False, overwrite=False, no_check=
         text, file, folder = verbs.spec_file_text(path), str(path), str(path.parent)
     case = _core.Case(text, file, folder, graph._core if isinstance(graph, Graph) else None)
     with tempfile.TemporaryDirectory(prefix="schedlab_") as scratch:
-        return Sweep(case.sweep(jobs, not no_check, scratch + "/results.sqlite", *terminal()))
+        columns, *interruption = case.sweep(jobs, not no_check, scratch + "/results.sqlite", *terminal())
+    return kept(Sweep(columns, case), *interruption)
 
 
-class Found:
+class Found(Picture):
     """The best plan that a search found, and how far from the bound it is."""
 
     def __init__(self, case, core):
         self._case = case
         self._core = core
+        self.interrupted = False
 
     makespan_us = property(lambda self: self._core.makespan_us, doc="Of the plan found.")
     gap = property(lambda self: self._core.gap, doc="Over the certified bound of the case; 1: proven optimal.")
@@ -173,6 +199,16 @@ class Found:
         """What search.json holds: bounds with their witnesses, improvements."""
         return json.loads(self._core.json())
 
+    def save(self, folder):
+        """Writes the files of ``schedlab search``, among them plan.json; returns the folder."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        self._core.write(str(folder))
+        return Path(folder)
+
+    def picture(self):
+        """The best plan and its lower bound over the evaluations."""
+        return Svg(self._core.picture())
+
     def run(self):
         """The plan as it is simulated."""
         return Result(self._case.simulate_found(self._core))
@@ -183,10 +219,8 @@ class Found:
 
     def __repr__(self):
         proof = "proven optimal" if self.proven_optimal else f"{self.gap:.4f} times the bound"
-        return f"<plan of {self.makespan_us:.3f} us, {proof}, {self.evaluations} evaluations>"
-
-    def _repr_svg_(self):
-        return self.timeline()
+        cut = ", interrupted" if self.interrupted else ""
+        return f"<plan of {self.makespan_us:.3f} us, {proof}, {self.evaluations} evaluations{cut}>"
 
 
 def search(
@@ -200,17 +234,21 @@ def search(
     seed=None,
     max_streams=None,
     jobs=None,
+    samples=None,
+    objective=None,
     start=None,
     **parts,
 ):
     """Searches for the best plan of one case; options and defaults are those of ``schedlab search``.
 
-    policies: what it begins with, besides all that can plan the workload. start: a plan's file to begin
-    with. Without a limit in seconds (0) equal seeds and evaluations give equal plans.
+    policies: what it begins with, besides all that can plan the workload. start: a plan to begin with: a
+    plan, a result, what a search found, or a file. Without a limit in seconds (0) equal seeds and
+    evaluations give equal plans. Ctrl-C raises KeyboardInterrupt; once a first plan is there, its
+    ``result`` is the best one so far, marked ``interrupted``.
     """
     given = {
         "seconds": seconds, "evaluations": evaluations, "gap": gap, "seed": seed, "max_streams": max_streams,
-        "jobs": jobs,
+        "jobs": jobs, "samples": samples, "objective": objective,
     }  # fmt: skip
     defaults = verb_defaults("search")
     options = {name: defaults[name] if value is None else value for name, value in given.items()}
@@ -220,9 +258,12 @@ def search(
         raise InputError("search: found no limit, expected seconds or evaluations above 0")
     policies = [policies] if _named(policies) else list(policies)
     case = _case(workload, machine, policies, parts)
-    begin = "" if start is None else str(start)
-    settings = _core.SearchSettings(*options.values(), begin)
-    return Found(case, case.search(settings))
+    start = getattr(start, "plan", start)
+    given_plan = isinstance(start, _core.Plan)
+    file = "" if start is None or given_plan else str(start)
+    settings = _core.SearchSettings(*options.values(), file, start if given_plan else None)
+    core, *interruption = case.search(settings)
+    return kept(Found(case, core), *interruption)
 
 
-__all__ = ["Comparison", "Found", "Result", "Svg", "Sweep", "compare", "problem", "read_run", "search", "simulate", "sweep"]
+__all__ = ["Comparison", "Found", "Result", "Svg", "Sweep", "compare", "problem", "read_run", "read_sweep", "search", "simulate", "sweep"]

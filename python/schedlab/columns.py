@@ -69,17 +69,26 @@ class Columns(Mapping):
         return html_table(self._columns, self.rows)
 
 
-class Svg(str):
+class Picture:
+    """What a notebook shows as its timeline(). As HTML too: nbconvert takes apart what is SVG alone."""
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        picture = str(self.timeline())
+        return {"image/svg+xml": picture, "text/html": picture}
+
+
+class Svg(str, Picture):
     """A picture: the text of an SVG file, which a notebook shows."""
+
+    def timeline(self):
+        """The picture itself."""
+        return self
 
     def save(self, path):
         """Writes the file; returns its path."""
         path = Path(path)
         path.write_text(self, encoding="utf-8")
         return path
-
-    def _repr_svg_(self):
-        return str(self)
 
     def __repr__(self):
         return f"<SVG of {len(self)} characters>"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from math import prod
 
@@ -11,18 +12,44 @@ from .graphs import Graph
 
 
 class _Model:
-    """Collects tasks of one kernel each; values without work are what they were made of."""
+    """Collects tasks of one kernel each; values without work are what they were made of.
+
+    A view and a result in place are the memory of another value, their base: a task waits for writes to
+    bases as a whole, a write in place for the readers before it. Views of one base are taken to be apart.
+    """
 
     def __init__(self, data_type):
         self.data_type = data_type
         self.operations, self.numbers, self.tasks, self.makers = [], {}, [], {}
+        self.bases, self.written, self.readers, self.view_readers = {}, {}, {}, {}
 
-    def passes_on(self, value, sources):
-        """The value is there when its sources are."""
+    def _bases(self, value):
+        while value in self.bases:
+            value = self.bases[value]
+            yield value
+
+    def _needs(self, value):
+        """Tasks that a reader of the value waits for."""
+        makers = self.makers.get(value, ())
+        last = max(makers, default=-1)  # what was written before it is among its own ancestors
+        return {task for base in self._bases(value) if (task := self.written.get(base, -1)) > last}.union(makers)
+
+    def passes_on(self, value, sources, view=False):
+        """The value is there when its sources are. view: it is memory of the first of them."""
         self.makers[value] = sorted({task for source in sources for task in self.makers.get(source, ())})
+        if view and sources:
+            self.bases[value] = sources[0]
 
-    def add(self, value, operation, kernel, sources, bytes_read, bytes_written):
-        """A task that makes a value of others."""
+    def _write(self, target, task, needs):
+        """The task changes the value in place."""
+        needs.update(self._needs(target), self.readers.pop(target, ()), self.view_readers.pop(target, ()))
+        self.makers[target], self.written[target] = [task], task
+        for base in self._bases(target):
+            needs.update(self.readers.get(base, ()))
+            self.makers[base] = sorted({*self.makers.get(base, ()), task})
+
+    def add(self, value, operation, kernel, sources, bytes_read, bytes_written, writes=()):
+        """A task that makes a value of others. writes: values that it changes in place."""
         kernel = {
             "data_type": self.data_type,
             **kernel,
@@ -34,10 +61,17 @@ class _Model:
         if key not in self.numbers:
             self.numbers[key] = len(self.operations)
             self.operations.append(described)
-        self.passes_on(value, sources)
-        task = {"name": value, "operation": self.numbers[key], "needs": self.makers[value]}
-        self.tasks.append(task)
-        self.makers[value] = [len(self.tasks) - 1]
+        task = len(self.tasks)
+        needs = {need for source in sources for need in self._needs(source)}
+        for target in writes:
+            self._write(target, task, needs)
+            self.bases[value] = target
+        for source in sources:
+            self.readers.setdefault(source, set()).add(task)
+            for base in self._bases(source):
+                self.view_readers.setdefault(base, set()).add(task)
+        self.tasks.append({"name": value, "operation": self.numbers[key], "needs": sorted(needs - {task})})
+        self.makers[value] = [task]
 
     def graph(self, name):
         """The graph of all tasks."""
@@ -48,10 +82,19 @@ def _product(m, n, k, times=1):
     return {"kind": "gemm", "m": int(m), "n": int(n), "k": int(k), "flops": 2 * int(m) * int(n) * int(k) * int(times)}
 
 
-def _convolution(out, groups, inner):
-    """`out`: (batch, channels, places...); `inner`: products behind each number of the output."""
-    m, n = out[0] * prod(out[2:]), out[1] // groups
-    return {**_product(m, n, inner, groups), "kind": "convolution"}
+def _batched_product(left, right):
+    """Of matrices or stacks of them; a vector counts as one row or one column."""
+    rows = left[-2] if len(left) > 1 else 1
+    return _product(rows, right[-1] if len(right) > 1 else 1, left[-1], prod(left[:-2]))
+
+
+def _convolution(image, weight, out, groups, transposed=False):
+    """Shapes: (batch, channels, places...); `weight`: (out or, transposed, in channels, ...)."""
+    if transposed:  # each number of the image meets all that its channel's weights reach
+        product = _product(image[0] * prod(image[2:]), prod(weight[1:]), image[1] // groups, groups)
+    else:
+        product = _product(out[0] * prod(out[2:]), out[1] // groups, prod(weight[1:]), groups)
+    return {**product, "kind": "convolution"}
 
 
 def _rows(shape):
@@ -62,24 +105,46 @@ def _each(shape):
     return {"kind": "pointwise", "flops": prod(shape)}
 
 
-# Names of functions, methods and modules of PyTorch, lower case.
-_FREE = {
-    "view", "reshape", "flatten", "transpose", "permute", "contiguous", "getitem", "getattr", "size", "unsqueeze",
-    "squeeze", "dropout", "identity", "t", "chunk", "split", "expand", "detach", "dim", "unflatten",
+_MOVE = {"kind": "pointwise", "flops": 0}
+
+
+def _unknown(where, operator, fallback, out, hint=""):
+    if fallback == "pointwise":
+        return _each(out)
+    hint = hint or 'fallback="pointwise" counts such an operator as one FLOP per number of its output'
+    raise InputError(f"{where}: found the operator {operator}, expected one whose work is known\n  {hint}")
+
+
+# ATen operators without the "_" of those in place. Views are told by their schemas.
+_NO_KERNEL = {"_unsafe_view", "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "empty", "empty_like", "new_empty"}
+_MOVES = {
+    "clone", "copy", "_to_copy", "cat", "stack", "constant_pad_nd", "repeat", "flip", "roll", "index", "index_select",
+    "gather", "embedding", "zeros", "zeros_like", "new_zeros", "ones", "ones_like", "full", "full_like", "fill", "zero",
+    "arange", "scalar_tensor", "lift_fresh", "lift_fresh_copy",
 }  # fmt: skip
-_PRODUCTS = {"matmul", "bmm", "mm", "addmm", "baddbmm", "einsum"}
+_PICKS = {"index", "index_select", "gather", "embedding"}  # read as much of the first input as they write
+_OVERWRITES = {"copy", "fill", "zero", "bernoulli", "uniform", "normal"}  # in place, and read nothing of it
+_POINTWISE = {
+    "add", "sub", "rsub", "mul", "div", "pow", "neg", "abs", "sign", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt",
+    "reciprocal", "square", "sin", "cos", "tanh", "erf", "sigmoid", "relu", "relu6", "gelu", "silu", "mish", "elu",
+    "celu", "selu", "leaky_relu", "_prelu_kernel", "prelu", "softplus", "hardtanh", "hardswish", "hardsigmoid",
+    "log_sigmoid_forward", "threshold", "clamp", "clamp_min", "clamp_max", "minimum", "maximum", "where", "masked_fill",
+    "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or",
+    "bitwise_not", "addcmul", "addcdiv", "lerp", "floor", "ceil", "round", "trunc", "remainder", "fmod", "floor_divide",
+    "native_dropout", "bernoulli", "uniform", "normal", "isnan", "isinf", "tril", "triu", "glu",
+}  # fmt: skip
 _REDUCTIONS = {
-    "softmax", "log_softmax", "layernorm", "layer_norm", "batchnorm1d", "batchnorm2d", "batchnorm3d", "groupnorm", "sum",
-    "mean", "max", "amax", "maxpool2d", "avgpool2d", "adaptiveavgpool2d", "adaptive_avg_pool2d", "max_pool2d",
+    "_softmax", "_log_softmax", "sum", "mean", "var", "std", "var_mean", "prod", "max", "min", "amax", "amin", "argmax",
+    "argmin", "any", "all", "norm", "linalg_vector_norm", "cumsum", "logsumexp", "native_layer_norm", "native_group_norm",
+    "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_training", "max_pool2d_with_indices",
+    "max_pool3d_with_indices", "max_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d", "adaptive_max_pool2d", "upsample_nearest2d", "upsample_bilinear2d",
 }  # fmt: skip
-_REFUSED = {"lstm", "gru", "rnn", "multiheadattention", "transformer", "scaled_dot_product_attention"}
-
-
-def _tensors(meta):
-    if meta is None:
-        return []
-    return [meta] if hasattr(meta, "shape") else [each for part in meta for each in _tensors(part)]
-
+_PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot"}
+_FUSED = (
+    "it fuses what is counted kernel by kernel: trace the module in training mode or with parameters that need gradients,"
+    " attention under torch.nn.attention.sdpa_kernel(SDPBackend.MATH)"
+)
 
 
 class _Shape:
@@ -87,97 +152,133 @@ class _Shape:
 
     def __init__(self, torch, shape, dtype):
         self.shape = tuple(shape)
-        self.itemsize = torch.empty((), dtype=dtype).element_size()
-
-    @property
-    def bytes(self):
-        return prod(self.shape) * self.itemsize
+        self.bytes = prod(self.shape) * torch.empty((), dtype=dtype).element_size()
 
 
-def _torch_kernel(name, module, out, sources):
-    if name in _REFUSED:
-        raise InputError(
-            f"from_torch: found a {name}, expected modules of one kernel each\n  schedlab.lstm() and gru() cut them as"
-            " libraries do"
-        )
-    if name == "linear":
-        inner = module.in_features if module is not None else sources[0].shape[-1]
-        return _product(prod(out[:-1]), out[-1], inner)
-    if module is not None and name.startswith("conv") and hasattr(module, "kernel_size"):
-        return _convolution(out, module.groups, module.in_channels // module.groups * prod(module.kernel_size))
-    if name in _PRODUCTS and len(out) >= 2 and sources:
-        left = sources[1] if name in ("addmm", "baddbmm") and len(sources) > 2 else sources[0]
-        return _product(out[-2], out[-1], left.shape[-1], prod(out[:-2]))
+def _torch_kernel(node, name, inputs, out, fallback):
+    """`inputs`, `out`: shapes."""
+    if name == "convolution":
+        return _convolution(inputs[0], inputs[1], out, node.args[8], node.args[6])
+    if name in _PRODUCTS:
+        return _batched_product(*inputs[-2:])
     if name in _REDUCTIONS:
-        return _rows(sources[0].shape if sources else out)
-    return _each(out)
+        return _rows(inputs[0])
+    if name in _MOVES:
+        return _MOVE
+    if name in _POINTWISE:
+        return _each(out)
+    fused = name.startswith(("_scaled_dot_product", "_transformer", "_native_multi_head"))
+    return _unknown(f"from_torch: {node.name}", node.target, fallback, out, _FUSED if fused else "")
 
 
-def from_torch(module, *example, data_type="fp32", name=None):
-    """The forward pass of a PyTorch module as a graph, a task per kernel (needs PyTorch).
+class _TorchReader:
+    """Makes tasks of the ATen operators that a module calls."""
 
-    module: traced with torch.fx, which must be able to. example: its inputs; shapes are what counts.
-    data_type: that machines have rates for (docs/workload_format.md). Views and dropout cost nothing.
-    Raises InputError for recurrent and attention modules, which are not one kernel.
-    """
-    import torch
-    from torch import fx
-    from torch.fx.passes.shape_prop import ShapeProp
+    def __init__(self, traced, data_type, fallback):
+        import torch
 
-    traced = fx.symbolic_trace(module)
-    ShapeProp(traced).propagate(*example)
+        self.torch, self.traced, self.fallback = torch, traced, fallback
+        self.model = _Model(data_type)
 
-    def shapes(node):
-        return [_Shape(torch, each.shape, each.dtype) for each in _tensors(node.meta.get("tensor_meta"))]
+    def _shapes(self, node):
+        """Of a tensor, or of all that an operator returns."""
+        if node.op == "get_attr":
+            found = getattr(self.traced, node.target)
+        else:
+            found = node.meta.get("tensor_meta")
+        if found is None:
+            return [shape for user in node.users if "getitem" in str(user.target) for shape in self._shapes(user)]
+        return [_Shape(self.torch, found.shape, found.dtype)] if hasattr(found, "shape") else []
 
-    model = _Model(data_type)
-    for node in traced.graph.nodes:
+    def read(self, node):
+        """Adds the task of a node, if it launches a kernel."""
         sources = [source.name for source in node.all_input_nodes]
-        own = traced.get_submodule(node.target) if node.op == "call_module" else None
-        called = type(own).__name__ if own is not None else getattr(node.target, "__name__", str(node.target))
-        called = called.lower()
-        out = shapes(node)
-        if node.op in ("placeholder", "get_attr", "output") or called in _FREE or not out:
-            model.passes_on(node.name, sources)
-            continue
-        inputs = [each for source in node.all_input_nodes for each in shapes(source)]
+        schema = getattr(node.target, "_schema", None)
+        if node.op != "call_function" or schema is None:
+            self.model.passes_on(node.name, sources, view=True)
+            return
+        name = node.target.overloadpacket.__name__.rstrip("_")
+        outputs = self._shapes(node)
+        is_view = any(each.alias_info and not each.alias_info.is_write for each in schema.returns)
+        if is_view or name in _NO_KERNEL or not sum(each.bytes for each in outputs):
+            self.model.passes_on(node.name, sources, view=True)
+            return
+        arguments = {each.name: value for each, value in zip(schema.arguments, node.args)} | dict(node.kwargs)
+        changed = {each.name for each in schema.arguments if each.alias_info and each.alias_info.is_write}
+        writes = [arguments[each].name for each in changed if hasattr(arguments.get(each), "name")]
+        inputs = [shape for source in node.all_input_nodes for shape in self._shapes(source)]
+        kernel = _torch_kernel(node, name, [each.shape for each in inputs], outputs[0].shape, self.fallback)
         read = sum(each.bytes for each in inputs)
-        if own is not None:
-            read += sum(each.numel() * each.element_size() for each in own.parameters())
-        kernel = _torch_kernel(called, own, out[0].shape, inputs)
-        model.add(node.name, called, kernel, sources, read, sum(each.bytes for each in out))
-    return model.graph(name or type(module).__name__)
+        if name in _PICKS:
+            read += outputs[0].bytes - inputs[0].bytes
+        if writes and name in _OVERWRITES:
+            read -= outputs[0].bytes
+        self.model.add(node.name, name.strip("_"), kernel, sources, read, sum(each.bytes for each in outputs), writes)
 
 
-_ONNX_FREE = {
-    "Reshape", "Flatten", "Transpose", "Identity", "Dropout", "Squeeze", "Unsqueeze", "Shape", "Constant", "Slice",
-    "Gather", "Concat", "Cast", "Split", "Expand", "ConstantOfShape",
-}  # fmt: skip
+def from_torch(module, *example, data_type="fp32", name=None, fallback=None):
+    """The forward pass of a PyTorch module as a graph (needs PyTorch): a task for each kernel that eager
+    execution launches, traced with torch.fx as ATen operators.
+
+    module: traced as it stands, in training or evaluation mode; on the device "meta" nothing is computed.
+    Recurrent modules become their products and gates step by step; lstm() and gru() cut them as libraries
+    for devices do. example: its inputs; shapes are what counts. data_type: that machines have rates for
+    (docs/workload_format.md). fallback: "pointwise" counts an unknown operator as one FLOP per number of
+    its output; otherwise it raises InputError. Views cost nothing.
+    """
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    traced_module = copy.deepcopy(module)  # a pass in training mode changes running means
+    traced = make_fx(lambda *inputs: traced_module(*inputs))(*example)
+    reader = _TorchReader(traced, data_type, fallback)
+    for node in traced.graph.nodes:
+        reader.read(node)
+    return reader.model.graph(name or type(module).__name__)
+
+
+_ONNX_FREE = {"Reshape", "Flatten", "Identity", "Dropout", "Squeeze", "Unsqueeze"}
+_ONNX_CONSTANT = {"Constant", "ConstantOfShape", "Shape"}
+_ONNX_MOVES = {"Transpose", "Concat", "Gather", "Slice", "Split", "Cast", "Expand", "Pad", "Tile"}
 _ONNX_REDUCTIONS = {
-    "Softmax", "LogSoftmax", "ReduceMean", "ReduceSum", "ReduceMax", "LayerNormalization", "BatchNormalization",
-    "MaxPool", "AveragePool", "GlobalAveragePool",
+    "Softmax", "LogSoftmax", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ArgMax", "ArgMin", "MaxPool",
+    "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LayerNormalization", "BatchNormalization",
+    "InstanceNormalization", "LRN", "Resize",
+}  # fmt: skip
+_ONNX_POINTWISE = {
+    "Add", "Sub", "Mul", "Div", "Pow", "Neg", "Abs", "Exp", "Log", "Sqrt", "Reciprocal", "Erf", "Tanh", "Sigmoid", "Relu",
+    "Elu", "Selu", "LeakyRelu", "PRelu", "Softplus", "Softsign", "HardSigmoid", "HardSwish", "Gelu", "Clip", "Min", "Max",
+    "Where", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Not", "Sum", "Mean", "Floor",
+    "Ceil", "Round", "Sin", "Cos", "Sign", "Mod",
 }  # fmt: skip
 
 
-def _onnx_kernel(node, out, sources, attributes):
-    if node.op_type in ("LSTM", "GRU", "RNN", "Attention"):
-        raise InputError(f"from_onnx: found the operator {node.op_type}, expected operators of one kernel each")
-    if node.op_type == "Gemm":
+def _onnx_kernel(where, node, out, sources, attributes, fallback):
+    operator = node.op_type
+    if operator == "Gemm":
         left = sources[0][::-1] if attributes.get("transA") else sources[0]
         return _product(out[0], out[1], left[1])
-    if node.op_type == "MatMul":
-        return _product(out[-2] if len(out) > 1 else 1, out[-1], sources[0][-1], prod(out[:-2]))
-    if node.op_type == "Conv":
-        return _convolution(out, attributes.get("group", 1), prod(sources[1][1:]))
-    if node.op_type in _ONNX_REDUCTIONS:
+    if operator == "MatMul":
+        # Of stacks that are repeated along each other the output's count.
+        product = _batched_product(sources[0], sources[1])
+        return _product(product["m"], product["n"], product["k"], prod(out) // (product["m"] * product["n"]))
+    if operator in ("Conv", "ConvTranspose"):
+        return _convolution(sources[0], sources[1], out, attributes.get("group", 1), operator == "ConvTranspose")
+    if operator in _ONNX_REDUCTIONS:
         return _rows(sources[0])
-    return _each(out)
+    if operator in _ONNX_MOVES:
+        return _MOVE
+    if operator in _ONNX_POINTWISE:
+        return _each(out)
+    hint = "lstm() and gru() cut them as libraries do" if operator in ("LSTM", "GRU", "RNN") else ""
+    return _unknown(where, operator, fallback, out, hint)
 
 
-def from_onnx(path, *, data_type="fp32", name=None):
+def from_onnx(path, *, data_type="fp32", name=None, fallback=None):
     """The graph of an ONNX file, a task per operator that has work (needs the package onnx).
 
-    Shapes must be fixed. Raises InputError for a tensor without one and for recurrent operators.
+    Reshapes cost nothing, nor does what depends on constants and shapes alone. Shapes must be fixed.
+    fallback: as for from_torch(). Raises InputError for a tensor without a shape and for recurrent
+    operators.
     """
     import onnx
     from onnx import shape_inference
@@ -185,6 +286,7 @@ def from_onnx(path, *, data_type="fp32", name=None):
     loaded = shape_inference.infer_shapes(onnx.load(str(path)))
     graph = loaded.graph
     shapes = {each.name: tuple(each.dims) for each in graph.initializer}
+    constants = set(shapes)
     for value in [*graph.input, *graph.value_info, *graph.output]:
         shapes[value.name] = tuple(part.dim_value for part in value.type.tensor_type.shape.dim)
     itemsize = {"fp64": 8, "fp16": 2, "bf16": 2, "int8": 1}.get(data_type, 4)
@@ -193,14 +295,24 @@ def from_onnx(path, *, data_type="fp32", name=None):
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         sources = [source for source in node.input if source]
         out = node.output[0]
+        if node.op_type in _ONNX_CONSTANT or constants.issuperset(sources):
+            constants.update(node.output)
+            continue
         if node.op_type in _ONNX_FREE:
             for each in node.output:
                 model.passes_on(each, sources)
             continue
+        sources = [source for source in sources if source not in constants or source in shapes]
+        where = f"{path}: {node.name or out}"
         for each in [*sources, out]:
             if each not in shapes or 0 in shapes[each]:
-                raise InputError(f"{path}: {node.name or out}: found no fixed shape of {each}", str(path))
-        kernel = _onnx_kernel(node, shapes[out], [shapes[source] for source in sources], attributes)
+                raise InputError(f"{where}: found no fixed shape of {each}", str(path))
+        kernel = _onnx_kernel(where, node, shapes[out], [shapes[source] for source in sources], attributes, fallback)
         read = itemsize * sum(prod(shapes[source]) for source in sources)
-        model.add(out, node.op_type.lower(), kernel, sources, read, itemsize * prod(shapes[out]))
+        written = itemsize * sum(prod(shapes.get(each, (0,))) for each in node.output if each)
+        if node.op_type == "Gather":
+            read += written - itemsize * prod(shapes[sources[0]])
+        model.add(out, node.op_type.lower(), kernel, sources, read, written)
+        for each in node.output[1:]:
+            model.passes_on(each, [out])
     return model.graph(name or graph.name or "onnx")

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from . import _core
-from .columns import Columns, Svg, html_table
+from .columns import Columns, Picture, Svg, html_table
 from .spec import spec_text
 
 
@@ -81,12 +81,22 @@ def verb_defaults(verb):
     }
 
 
+def kept(result, stopped, raised):
+    """The result, marked ``interrupted``; where Ctrl-C raises something, that is raised with it as ``result``."""
+    result.interrupted = stopped
+    if raised is None:
+        return result
+    raised.result = result
+    raise raised
+
+
 class Outcome:
     """What a verb did: ``summary`` is what it prints with --json, ``folder`` holds its files."""
 
     def __init__(self, verb, code, text, out, scratch):
         self.verb = verb
         self.code = code
+        self.interrupted = False
         self._scratch = scratch
         self.out = Path(out) if out else None
         try:
@@ -161,7 +171,8 @@ def call(verb, *positional, out=None, **options):
     """Runs a verb of the program in this process.
 
     Spec dicts are written to a file first: paths in them must be absolute, or pathlib.Paths. Without
-    ``out``, where the verb needs one, files go to a folder that lives as long as the outcome.
+    ``out``, where the verb needs one, files go to a folder that lives as long as the outcome. Ctrl-C
+    raises KeyboardInterrupt; its ``result`` is the outcome of a verb that keeps what it has done.
     """
     arguments = _facts()[verb]["arguments"]
     order = [name for name in arguments if name != "out"]
@@ -190,9 +201,9 @@ def call(verb, *positional, out=None, **options):
     if any(name == "--json" for argument in _core_arguments(verb) for name in argument["names"]):
         words.append("--json")
     words += ["--", *positionals] if positionals else []
-    code, text = _core.run_words(words, *terminal())
+    code, text, *interruption = _core.run_words(words, *terminal())
     text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return Outcome(verb, code, text, out, scratch)
+    return kept(Outcome(verb, code, text, out, scratch), *interruption)
 
 
 @lru_cache(maxsize=None)
@@ -249,7 +260,7 @@ def timelines(runs, width=1200):
         return Svg(picture.read_text(encoding="utf-8"))
 
 
-class Change:
+class Change(Picture):
     """A replay with a change."""
 
     def __init__(self, replay, number):
@@ -271,11 +282,8 @@ class Change:
         others = [] if beside is None else beside if isinstance(beside, (list, tuple)) else [beside]
         return timelines([self, *others])
 
-    def _repr_svg_(self):
-        return self.timeline()
 
-
-class Replay:
+class Replay(Picture):
     """A profile simulated again."""
 
     def __init__(self, outcome, scratch):
@@ -302,7 +310,7 @@ class Replay:
         return timelines([self, *others])
 
 
-class Profile:
+class Profile(Picture):
     """A PyTorch profile (Kineto JSON, also gzipped), or several: the ranks of one job."""
 
     def __init__(self, *paths):
@@ -338,9 +346,6 @@ class Profile:
 
     def __repr__(self):
         return f"<profile {', '.join(self.paths)}>"
-
-    def _repr_svg_(self):
-        return self.timeline()
 
 
 def read_profile(*paths):

@@ -28,7 +28,7 @@ struct SearchSettings {
   std::uint64_t seed = 1;
   std::uint32_t max_streams = 32;
   std::uint32_t islands = 1;  ///< searches on a thread each; they exchange plans
-  std::string begin{};        ///< a plan file to begin with besides; empty: none
+  SearchStart start{};
   Scatter scatter{};
   RankLink* link = nullptr;  ///< to other processes that search the same; nullptr: none
   const StopFlag* stop = nullptr;

@@ -113,6 +113,14 @@ Plan as_launched(const Scenario& scenario, Plan plan) {
   return launched_plan(std::move(plan), scenario.launch, one_run.task_count(), &one_run);
 }
 
+std::vector<Finding> findings_of(const Scenario& scenario, const Plan& plan) {
+  const PreparedProblem& prepared = *scenario.problem;
+  return check(prepared.problem().graph,
+               prepared.problem().platform,
+               as_launched(scenario, plan),
+               {.check_memory = scenario.checks_memory});
+}
+
 PlanRun scored_as(const Scenario& scenario, const Scatter& scatter) {
   return [scorer = std::make_shared<PlanScorer>(scenario, scatter)](const Plan& plan) {
     return scorer->run(plan);

@@ -5,6 +5,7 @@
 #include "sim/base/enum_names.hpp"
 #include "sim/base/units.hpp"
 #include "sim/plan/plan.hpp"
+#include "sim/plan/plan_check.hpp"
 #include "studies/scenario/scenario.hpp"
 
 #include <cstdint>
@@ -32,6 +33,9 @@ struct Scatter {
 
 /// The plan as the scenario launches it: copied to all ranks, captured, repeated.
 [[nodiscard]] Plan as_launched(const Scenario& scenario, Plan plan);
+
+/// What the plan checker finds in the plan as it is launched.
+[[nodiscard]] std::vector<Finding> findings_of(const Scenario& scenario, const Plan& plan);
 
 /// Runs plans as a scenario does, on one thread at a time; copies share their memory. The outcome's
 /// makespan is the objective where there are samples: all plans meet the same draws. Cost  of a

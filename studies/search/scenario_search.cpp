@@ -29,7 +29,7 @@ FoundSchedule search_case(ScenarioSpace& space,
                           const SearchSettings& settings) {
   const WallClock clock;
   const auto choices =
-      search_choices(space, spec_file, settings.begin, settings.scatter, settings.stop);
+      search_choices(space, spec_file, settings.start, settings.scatter, settings.stop);
   Islands islands{choices, settings};
   islands.search(clock);
   const SearchChoice& chosen = choices[islands.choice()];

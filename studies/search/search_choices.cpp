@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -94,16 +95,29 @@ void set_bounds(SearchChoice& choice, const Scatter& scatter) {
       scatter.samples == 0 ? choice.bounds.largest() : scattered_bound(choice.scenario, scatter);
 }
 
-/// It is for one of the choices, by the names of its tasks.
-void add_plan_of_file(const std::string& file, const Scatter& scatter, Choices& choices) {
-  const auto policy = make_policy("plan_file", {{"path", file}});
+/// `name`: whose plan it is, for messages.
+void add_start_plan(const std::string& name,
+                    const std::function<Plan(const Problem&)>& plan_for,
+                    const Scatter& scatter,
+                    Choices& choices) {
   std::optional<InputError> refused;
   bool added = false;
   for (auto& [key, choice] : choices) {
     const Problem problem = choice.scenario.problem->part_to_plan().problem();
     try {
-      Plan plan = policy->plan(problem);
+      Plan plan = plan_for(problem);
       if (plan.task_count() != problem.graph.task_count()) continue;
+      const auto findings = findings_of(choice.scenario, plan);
+      if (!findings.empty()) {
+        throw InputError(
+            {.file = name,
+             .pointer = {},
+             .found = fmt::format("a plan that the plan checker has {} findings of: {}",
+                                  findings.size(),
+                                  findings.front().message),
+             .expected = "a plan for the workload and machine of the spec",
+             .hint = "search without it"});
+      }
       add_plan(choice, scored_as(choice.scenario, scatter), std::move(plan));
       added = true;
     } catch (const InputError& error) {
@@ -112,18 +126,18 @@ void add_plan_of_file(const std::string& file, const Scatter& scatter, Choices& 
   }
   if (added) return;
   if (refused) throw InputError{*refused};
-  throw InputError({.file = file,
+  throw InputError({.file = name,
                     .pointer = {},
                     .found = "a plan of another number of tasks",
                     .expected = "a plan for the workload of the spec",
-                    .hint = "search without --resume"});
+                    .hint = "search without it"});
 }
 
 }  // namespace
 
 std::vector<SearchChoice> search_choices(ScenarioSpace& space,
                                          const std::string& spec_file,
-                                         const std::string& begin,
+                                         const SearchStart& start,
                                          const Scatter& scatter,
                                          const StopFlag* stop) {
   expect_one_case(space.grid(), spec_file);
@@ -147,7 +161,15 @@ std::vector<SearchChoice> search_choices(ScenarioSpace& space,
     }
     add_plan(choice, run, scenario.made_policy().plan(planned));
   }
-  if (!begin.empty()) add_plan_of_file(begin, scatter, found);
+  if (!start.file.empty()) {
+    const auto policy = make_policy("plan_file", {{"path", start.file}});
+    const auto plan = [&](const Problem& problem) { return policy->plan(problem); };
+    add_start_plan(start.file, plan, scatter, found);
+  }
+  if (start.plan) {
+    add_start_plan(
+        "start", [&](const Problem&) { return *start.plan; }, scatter, found);
+  }
   std::vector<SearchChoice> choices;
   for (auto& [key, choice] : found) {
     std::stable_sort(

@@ -9,6 +9,7 @@
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/search/plan_scorer.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,20 @@ struct SearchChoice {
   Duration target{0};  ///< no plan's makespan, or its objective on a machine that scatters, is less
 };
 
+/// A plan to begin with besides, of a file or in memory; neither: none.
+struct SearchStart {
+  std::string file{};
+  std::optional<Plan> plan{};
+};
+
 /// All that the scenarios of a spec leave to choose: policies, which only are where to begin, the
 /// launch mode, and of the workload granularity, accumulation and slices of the batch.
-/// `begin`: a plan file to begin with besides; empty: none. Never empty.
-/// Throws InputError for several values of anything else and for more than 256 scenarios,
-/// InfeasibleError for pipelines, Interrupted when asked to stop.
+/// The plan of `start` is for the choices of whose tasks the plan checker has no finding. Never
+/// empty. Throws InputError for several values of anything else, for more than 256 scenarios and
+/// for a plan that suits no choice, InfeasibleError for pipelines, Interrupted when asked to stop.
 [[nodiscard]] std::vector<SearchChoice> search_choices(ScenarioSpace& space,
                                                        const std::string& spec_file,
-                                                       const std::string& begin,
+                                                       const SearchStart& start,
                                                        const Scatter& scatter,
                                                        const StopFlag* stop);
 

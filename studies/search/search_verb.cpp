@@ -3,7 +3,6 @@
 
 #include "real_exec/ranks/mpi_link.hpp"
 #include "sim/base/error.hpp"
-#include "sim/plan/plan_check.hpp"
 #include "studies/base/findings_text.hpp"
 #include "studies/base/output_folder.hpp"
 #include "studies/base/rank_process.hpp"
@@ -50,7 +49,8 @@ SearchSettings settings_of(const SearchVerbOptions& options, const Terminal& ter
           .seed = options.seed,
           .max_streams = options.max_streams,
           .islands = options.jobs,
-          .begin = options.resume.empty() ? std::string{} : options.resume + "/" + plan_file_name,
+          .start = {.file = options.resume.empty() ? std::string{}
+                                                   : options.resume + "/" + plan_file_name},
           .scatter = {.samples = options.samples,
                       .objective = enum_value<Objective>(options.objective)},
           .stop = terminal.stop};
@@ -65,11 +65,7 @@ int finish(const SearchVerbOptions& options,
            const FoundSchedule& found,
            OutputFolder& folder,
            const Terminal& terminal) {
-  const PreparedProblem& prepared = *found.scenario.problem;
-  const auto findings = check(prepared.problem().graph,
-                              prepared.problem().platform,
-                              as_launched(found.scenario, found.plan),
-                              {.check_memory = found.scenario.checks_memory});
+  const auto findings = findings_of(found.scenario, found.plan);
   const auto files = write_search(folder.path(), found);
   folder.publish();
   if (!findings.empty()) terminal.err << findings_text(findings, "finding: ") << '\n';

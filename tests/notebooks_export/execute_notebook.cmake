@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes results, exports their notebook and executes it from top to bottom, without edits.
 #   cmake -DPROGRAM=<schedlab> -DARGUMENTS=<a|b|c> -DRESULTS=<folder> -DFIGURES=<least number> -DNBCONVERT=<program>
-#         -P execute_notebook.cmake
+#         -DPACKAGE=<folder of the package schedlab, or empty> -P execute_notebook.cmake
 if(NOT NBCONVERT)
   message("skipped: jupyter-nbconvert is not installed, or optional packages are off")
   return()
@@ -28,6 +28,7 @@ endif()
 foreach(folder IN ITEMS IPYTHONDIR JUPYTER_RUNTIME_DIR MPLCONFIGDIR)
   set(ENV{${folder}} "${scratch}/${folder}")
 endforeach()
+set(ENV{PYTHONPATH} "${PACKAGE}")
 run("${NBCONVERT}" --to notebook --execute --output executed.ipynb "${RESULTS}/notebook.ipynb")
 if(NOT status EQUAL 0)
   if(output MATCHES "No such kernel|No module named '(pandas|matplotlib|ipykernel)'")
@@ -41,4 +42,8 @@ string(REGEX MATCHALL "\"image/png\"" figures "${executed}")
 list(LENGTH figures count)
 if(count LESS FIGURES)
   message(FATAL_ERROR "${count} figures, at least ${FIGURES} expected")
+endif()
+# A printed line begins with a quote that no backslash stands before, unlike that of the cell that prints it.
+if(PACKAGE AND NOT executed MATCHES "[^\\\\]\"The package schedlab is not" AND NOT executed MATCHES "</svg>")
+  message(FATAL_ERROR "the cells of the package draw nothing")
 endif()

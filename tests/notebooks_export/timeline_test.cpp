@@ -241,6 +241,21 @@ TEST_CASE("Labels are readable on their bars") {
   CHECK(readable_on("#0072B2") == "#ffffff");
 }
 
+TEST_CASE("The time axes of several runs begin at the same place, whatever their labels need") {
+  TraceDocument named = document_of(8, 3);
+  const TraceDocument plain = document_of(8, 3);
+  named.streams[StreamId{1}].name = "a_stream_with_a_long_name";
+  const double wide = timeline_picture(named).axis_left;
+  CHECK(wide > timeline_picture(plain).axis_left);
+  TimelineOptions moved;
+  moved.axis_left = wide;
+  CHECK(timeline_picture(plain, moved).axis_left == wide);
+  const std::string right = timeline_svg(plain, moved);
+  for (const auto& runs : {std::vector{named, plain}, std::vector{plain, named}}) {
+    CHECK(timelines_svg(runs).find(right.substr(right.find("<title>"))) != std::string::npos);
+  }
+}
+
 TEST_CASE("Timelines of several runs share the time axis and the colour of each operation") {
   const TraceDocument longer = document_of(40, 3);
   TraceDocument shorter = document_of(8, 3);

@@ -73,6 +73,8 @@ class Pages(ProgramTest):
     def test_the_gallery_notebook_shows_its_pictures(self):
         outputs = self.execute(ROOT / "docs" / "python_gallery.ipynb")
         pictures = [output for output in outputs if "image/svg+xml" in output.get("data", {})]
+        for output in pictures:  # in HTML, too: nbconvert takes apart what is SVG alone
+            self.assertIn("</svg>", "".join(output["data"]["text/html"]))
         tables = [output for output in outputs if "<table" in "".join(output.get("data", {}).get("text/html", ""))]
         self.assertGreaterEqual(len(pictures), 4)
         self.assertGreaterEqual(len(tables), 2)

@@ -63,6 +63,10 @@ class Sweeps(ProgramTest):
             (self.folder / "mine" / "results.csv").read_bytes(), (self.folder / "out" / "results.csv").read_bytes()
         )
         self.assertIn("report.html", swept.outcome.files)
+        again = sl.read_sweep(self.folder / "out", self.folder)
+        self.expect_columns(again, self.folder / "out" / "results.csv")
+        for sweep in (swept, again, sl.sweep(GRID, jobs=1)):
+            self.assertEqual(sweep.run(sweep["scenario"][17]).makespan_ps, sweep["makespan_ps"][17])
 
     def test_a_machine_that_scatters(self):
         spec = {
@@ -100,6 +104,37 @@ class Searches(ProgramTest):
         self.assertEqual(run.findings, [])
         self.assertLessEqual(found.makespan_us, found.begun_at_us)
 
+    def test_it_begins_with_a_plan_a_result_what_was_found_or_a_file(self):
+        # Of the policies none is as good as 300 evaluations: the start decides where it begins.
+        best = sl.search(LSTM, "h200", seconds=0, evaluations=300, seed=3)
+        starts = [best.plan, best, best.run(), best.save(self.folder / "found") / "plan.json"]
+        for start in starts:
+            again = sl.search(LSTM, "h200", seconds=0, evaluations=1, start=start)
+            self.assertEqual(again.begun_at_us, best.makespan_us)
+            self.assertLessEqual(again.makespan_us, best.makespan_us)
+        names = sorted(path.name for path in (self.folder / "found").iterdir())
+        self.assertEqual(names, ["improvements.csv", "plan.json", "search.json", "search.svg"])
+
+    def test_a_plan_of_another_graph_is_no_start(self):
+        loose, chain = sl.Graph.from_arrays([1.0, 2.0]), sl.Graph.from_arrays([1.0, 2.0], [(0, 1)])
+        apart = sl.search(loose, "v100", "heft", seconds=0, evaluations=20).plan
+        with self.assertRaisesRegex(sl.InputError, "plan checker has 1 findings"):
+            sl.search(chain, "v100", seconds=0, evaluations=20, start=apart)
+        with self.assertRaisesRegex(sl.InputError, "another number of tasks"):
+            sl.search(sl.Graph.from_arrays([1.0]), "v100", seconds=0, evaluations=20, start=apart)
+
+    def test_samples_and_objective_are_those_of_the_program(self):
+        spec = {"workload": LSTM, "machine": "h200", "policy": "single_stream", "variability": {"duration_cv": 0.1}}
+        options = ("--seconds", "0", "--evaluations", "50", "--samples", "4", "--objective", "p90")
+        self.run_program("search", self.write_spec(spec), "--out", self.folder / "out", *options)
+        variability = spec["variability"]
+        found = sl.search(
+            LSTM, "h200", seconds=0, evaluations=50, samples=4, objective="p90", variability=variability
+        )
+        self.assertEqual(found.summary, json.loads((self.folder / "out" / "search.json").read_text()))
+        with self.assertRaisesRegex(ValueError, "mean or p90"):
+            sl.search(LSTM, "h200", seconds=1, objective="p50", variability=variability)
+
     def test_without_a_limit_it_is_refused(self):
         with self.assertRaisesRegex(sl.InputError, "no limit"):
             sl.search(LSTM, "h200", seconds=0)
@@ -125,6 +160,9 @@ class Verbs(ProgramTest):
             own = inspect.signature(function).parameters
             known = set(declared) | {"workload", "machine", "policies", "start", "parts"}
             self.assertLessEqual(set(own), known, verb)
+            # Of a search: the spec is in three arguments, `start` resumes, Found.save() and .gap do the rest.
+            missing = {"search": {"spec", "out", "overwrite", "resume", "max_gap"}}.get(verb, set())
+            self.assertEqual(set(declared) - set(own), missing, verb)
             for name in set(own) & set(declared):
                 if own[name].default is not None and name not in ("spec", "out"):
                     self.assertEqual(own[name].default, declared[name].default, name)
