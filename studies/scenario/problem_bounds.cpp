@@ -60,6 +60,7 @@ void add_ladder(LowerBounds& bounds, const BoundProblem& on, std::uint32_t runs)
                                        &LowerBounds::host_launch,
                                        &LowerBounds::subset,
                                        &LowerBounds::memory,
+                                       &LowerBounds::network,
                                        &LowerBounds::energetic}) {
     bounds.*bound *= runs;
   }

@@ -27,7 +27,7 @@ struct SearchChoice {
 /// launch mode, and of the workload granularity, accumulation and slices of the batch.
 /// `begin`: a plan file to begin with besides; empty: none. Never empty.
 /// Throws InputError for several values of anything else and for more than 256 scenarios,
-/// InfeasibleError for pipelines, Interrupted when asked to stop.
+/// Interrupted when asked to stop.
 [[nodiscard]] std::vector<SearchChoice> search_choices(ScenarioSpace& space,
                                                        const std::string& spec_file,
                                                        const std::string& begin,
