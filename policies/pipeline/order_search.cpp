@@ -72,6 +72,7 @@ void PipelineOrderSearch::begin_from(const ScoredPlan& plan) {
   auto orders = orders_of(plan.plan);
   if (!orders) return;
   orders_ = std::move(*orders);
+  started_.clear();
   late_.restart(plan.makespan);
 }
 
@@ -119,6 +120,33 @@ bool PipelineOrderSearch::move_step(Orders& orders) {
   return true;
 }
 
+/// A pass that could have run while its rank waited comes before what it waited for. False: there
+/// is none on the rank that was looked at.
+bool PipelineOrderSearch::fill_gap(Orders& orders) {
+  const auto place = static_cast<std::uint32_t>(rng().below(orders.size()));
+  const std::uint32_t line = ranks_.line(place * ranks_.tensor_parallel);
+  StepOrder& order = orders[place];
+  std::vector<std::pair<std::size_t, std::size_t>> fillers;  // into which place, from which
+  Time free{};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto tasks = tasks_.of(line, order[i]).front();
+    for (std::size_t later = i + 1; started_[tasks.front()] > free && later < order.size();
+         ++later) {
+      const TaskId first = tasks_.of(line, order[later]).front().front();
+      const auto before = problem_.graph.predecessors(first);
+      const bool ready = std::ranges::all_of(
+          before, [&](TaskId task) { return ended_[task] < started_[tasks.front()]; });
+      if (ready) fillers.emplace_back(i, later);
+    }
+    free = ended_[tasks.back()];
+  }
+  if (fillers.empty()) return false;
+  const auto [to, from] = fillers[rng().below(fillers.size())];
+  const auto step = order.begin() + static_cast<std::ptrdiff_t>(from);
+  std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to), step, step + 1);
+  return in_order(order);
+}
+
 void PipelineOrderSearch::step() {
   Orders next = orders_;
   const bool again = stalled() > patience;
@@ -129,7 +157,8 @@ void PipelineOrderSearch::step() {
   }
   for (std::uint64_t i = again ? disturbances : 1; i > 0; --i) {
     Orders moved = next;
-    if (move_step(moved)) next = std::move(moved);
+    const bool fills = !started_.empty() && rng().below(2) == 0;
+    if (fills ? fill_gap(moved) : move_step(moved)) next = std::move(moved);
   }
   if (next == orders_) {
     count_evaluation();
@@ -141,7 +170,16 @@ void PipelineOrderSearch::step() {
                             {});
   const auto outcome = score(std::move(plan));
   if (again) late_.restart(Duration::max());
-  if (outcome && late_.accepts(outcome->makespan)) orders_ = std::move(next);
+  if (!outcome || !late_.accepts(outcome->makespan)) return;
+  orders_ = std::move(next);
+  started_.clear();
+  if (outcome->trace == nullptr) return;
+  started_.resize(problem_.graph.task_count());
+  ended_.resize(problem_.graph.task_count());
+  for (const TaskSpan& span : outcome->trace->tasks) {
+    started_[span.task] = span.started;
+    ended_[span.task] = span.ended;
+  }
 }
 
 void PipelineOrderSearch::advance(std::uint64_t evaluations) {

@@ -11,10 +11,11 @@
 namespace schedlab {
 
 /// Local search over the orders in which the ranks of a pipeline do their passes, with late
-/// acceptance. Backward passes are cut in two, so that weight gradients may fill the bubble. All
-/// replicas and all ranks that share a stage have one order. Messages overlap with computing.
-/// A plan in which ranks wait for each other for ever, or that does not fit into the memory of a
-/// device, is never taken.
+/// acceptance. Passes move a few places, or into a gap in which their rank waited for others.
+/// Backward passes are cut in two, so that weight gradients may fill the bubble. All replicas and
+/// all ranks that share a stage have one order. Messages overlap with computing. A plan in which
+/// ranks wait for each other for ever, or that does not fit into the memory of a device, is never
+/// taken.
 class PipelineOrderSearch final : public PlanImprover {
  public:
   /// Shapes  as PlanSearch. Throws InfeasibleError if the graph is no pipeline.
@@ -32,6 +33,7 @@ class PipelineOrderSearch final : public PlanImprover {
   [[nodiscard]] std::optional<Orders> orders_of(const Plan& plan) const;
   void begin_from(const ScoredPlan& plan);
   [[nodiscard]] bool move_step(Orders& orders);
+  [[nodiscard]] bool fill_gap(Orders& orders);
   [[nodiscard]] bool in_order(const StepOrder& order) const;
   void step();
 
@@ -41,6 +43,8 @@ class PipelineOrderSearch final : public PlanImprover {
   PassTasks tasks_;
   Orders orders_;
   LateAcceptance late_;
+  IdVector<TaskId, Time> started_;  // in the run of these orders; empty: not known
+  IdVector<TaskId, Time> ended_;
 };
 
 }  // namespace schedlab

@@ -198,6 +198,48 @@ TEST_CASE("a window that must take more than there is excludes a deadline") {
   CHECK(refuse_witness(on, window).has_value() == (window.bound == Duration{0}));
 }
 
+TEST_CASE("a copy engine bounds the copies between their heads and tails") {
+  // Four copies to the device of 5 us on one engine, each before a kernel of 2 us on any of many
+  // units: 4 * 5 + 2.
+  TaskGraphBuilder builder;
+  const OperationId copy =
+      builder.add_operation({.name = "copy", .kind = TaskKind::copy_host_to_device});
+  const OperationId kernel = builder.add_operation({.name = "kernel", .kind = TaskKind::gemm});
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const TaskId first = builder.add_task(copy);
+    builder.add_edge(first, builder.add_task(kernel));
+  }
+  const TaskGraph graph = std::move(builder).build();
+  Platform platform = ideal_platform();
+  Device& device = platform.devices[DeviceId{0}];
+  device.unit_class_of.fill(device.unit_classes.push_back({"sm", 100}));
+  const UnitClassId engine = device.unit_classes.push_back({"copy engine", 1});
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::copy_host_to_device)] = engine;
+  const std::map<std::string, Estimate> estimates{{"copy", test::grid(5us, 1, 1)},
+                                                  {"kernel", test::grid(2us, 1, 1)}};
+  const CostTable costs{graph, platform, test::GivenEstimates{estimates}};
+  const BoundProblem on{.problem = {graph, platform, costs}};
+  const auto ladder = bound_ladder(on);
+  CHECK(largest(ladder).bound == 22us);
+  CHECK(largest(ladder).pool.unit_class == engine);
+  CHECK(refuse_witness(on, largest(ladder)).value_or("") == "");
+  PlanBuilder plan{on.problem};
+  plan.add_streams(4);
+  for (const TaskId task : graph.tasks()) plan.place(task, StreamId{task.value() / 2});
+  CHECK(simulate(on.problem, std::move(plan).build("copies")).makespan() == 22us);
+}
+
+TEST_CASE("starts that launches decide are not rounded to a step of which launches are no part") {
+  // A launch of 0.7 us and a latency of 0.3: the first task starts at 1 us, the second at 1.7, and
+  // all durations are whole. On one stream and unit they end at 1.7 + 5 us at the earliest.
+  Scene scene{testing::graph_of({1us, 5us}, {})};
+  scene.platform.hosts[HostId{0}].costs.launch = 700ns;
+  scene.platform.devices[DeviceId{0}].launch_latency = 300ns;
+  const BoundProblem on{.problem = scene.problem(), .plans = {.streams = 2}};
+  CHECK(time_step(on) == 100ns);
+  CHECK(largest(bound_ladder(on, with_windows)).bound == 6us);
+}
+
 TEST_CASE("what all tasks before a task take raises its start") {
   // Two streams, two layers of three tasks of 2 us, each layer after all of the last. Three tasks
   // on two streams take 4 us, in steps of 2 us, so that the second layer ends at 8 us; paths and
