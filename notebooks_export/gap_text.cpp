@@ -85,7 +85,7 @@ std::string gap_text(const SweepView& view) {
                              : std::string{};
   text += fmt::format(
       "{}t most {} can still be won by reordering in {} of {}, at most {} in any; "
-      "{} needs another machine or fewer launches. {} proven optimal.",
+      "{} of the makespan needs another machine or fewer launches. {} proven optimal.",
       several ? "a" : "A",
       percent_text(little),
       near,

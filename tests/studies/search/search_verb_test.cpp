@@ -148,7 +148,8 @@ TEST_CASE("one plan is searched for all ranks, and for several runs") {
 TEST_CASE("the order of a pipeline's passes is searched, and is a plan that runs") {
   const auto spec = [](const std::string& policy) {
     return R"({"workload": {"kind": "gpt_pipeline", "stages": 2, "microbatches": 4},
-      "machine": "h200", )" + policy + "}";
+      "machine": "h200", )" +
+           policy + "}";
   };
   SearchSession session{spec(R"("policy": "pipeline_naive")").c_str()};
   REQUIRE(session.call(session.options) == exit_done);
