@@ -63,25 +63,39 @@ std::string gap_text(const SweepView& view) {
   std::size_t bounded = 0;
   std::size_t near = 0;
   std::size_t optimal = 0;
+  double fixed = 0;  // of the makespan, by neither order nor the graph's dependencies alone
   for (const SweepCase& one : view.cases()) {
     const auto gap = best_gap(view, one);
     if (!gap) continue;
+    const std::size_t row = one.runs[*one.best].row;
     ++bounded;
     if (share_left(*gap) <= little) ++near;
-    if (view.number(one.runs[*one.best].row, "proven_optimal").value_or(0) > 0) ++optimal;
+    if (view.number(row, "proven_optimal").value_or(0) > 0) ++optimal;
+    const double bound = view.number(row, "case_bound_us").value_or(0);
+    const double path = view.number(row, "case_critical_path_us").value_or(bound);
+    if (bound > 0) fixed += (bound - path) / (bound * *gap);
   }
   if (bounded == 0) return {};
-  std::string text = fmt::format(
-      "No schedule can be more than {} shorter than the best one here in {} of {} cases, nor more "
-      "than {} in any; {} proven optimal.",
+  const auto fastest = wins(view);
+  const bool several = view.policies().size() > 1 && !fastest.empty();
+  std::string text = several ? fmt::format("{} is fastest in {} of {}; ",
+                                           fastest.front().first,
+                                           fastest.front().second,
+                                           counted(view.cases().size(), "case"))
+                             : std::string{};
+  text += fmt::format(
+      "{}t most {} can still be won by reordering in {} of {}, at most {} in any; "
+      "{} of the makespan needs another machine or fewer launches. {} proven optimal.",
+      several ? "a" : "A",
       percent_text(little),
       near,
-      bounded,
+      several ? "them" : counted(bounded, "case"),
       percent_text(share_left(*largest_best_gap(view))),
-      optimal == 0 ? "none is" : fmt::format("{} {}", optimal, optimal == 1 ? "is" : "are"));
+      percent_text(fixed / static_cast<double>(bounded)),
+      optimal == 0 ? "None is" : fmt::format("{} {}", optimal, optimal == 1 ? "is" : "are"));
   const std::string left = deciding_bounds(view);
   if (!left.empty()) text += fmt::format(" Bounds of the others: {}.", left);
-  return view.policies().size() < 2 ? text : fmt::format("Fastest: {}. {}", wins_text(view), text);
+  return fastest.size() < 2 ? text : fmt::format("{} Fastest: {}.", text, wins_text(view));
 }
 
 std::optional<SweepPlot> gap_bars(const SweepView& view) {

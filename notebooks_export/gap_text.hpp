@@ -14,7 +14,9 @@ namespace schedlab {
 /// The largest of all cases; nullopt if no case has one.
 [[nodiscard]] std::optional<double> largest_best_gap(const SweepView& view);
 
-/// Who wins how often, and how much any schedule could still win. Empty without bounds.
+/// Who wins how often, how much any schedule could still win, and how much of the makespan (mean
+/// over cases) the order does not decide but units, bandwidth, latencies and launches do: the bound
+/// of the case less its critical path. Empty without bounds.
 [[nodiscard]] std::string gap_text(const SweepView& view);
 
 /// Bars of each policy's makespan over the bound of the case, each by its shortest run; nullopt

@@ -228,17 +228,22 @@ Table given_table(const SweepView& view) {
   return table;
 }
 
-std::string wins_text(const SweepView& view) {
-  std::map<std::size_t, std::size_t> wins;
+std::vector<std::pair<std::string, std::size_t>> wins(const SweepView& view) {
+  std::map<std::size_t, std::size_t> counts;
   for (const SweepCase& one : view.cases()) {
-    if (one.best) ++wins[one.runs[*one.best].policy];
+    if (one.best) ++counts[one.runs[*one.best].policy];
   }
-  std::vector<std::pair<std::size_t, std::size_t>> order(wins.begin(), wins.end());
+  std::vector<std::pair<std::string, std::size_t>> order;
+  for (const auto& [policy, count] : counts) order.emplace_back(view.policies()[policy], count);
   std::stable_sort(
       order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return order;
+}
+
+std::string wins_text(const SweepView& view) {
   std::string text;
-  for (const auto& [policy, count] : order) {
-    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", view.policies()[policy], count);
+  for (const auto& [policy, count] : wins(view)) {
+    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", policy, count);
   }
   return fmt::format("{} of {}", text, counted(view.cases().size(), "case"));
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace schedlab {
@@ -56,6 +57,8 @@ inline constexpr const char* own_granularity = "each policy at its own task gran
 /// the baseline was given.
 [[nodiscard]] Table given_table(const SweepView& view);
 
+/// Who has the shortest makespan in how many cases, the most first.
+[[nodiscard]] std::vector<std::pair<std::string, std::size_t>> wins(const SweepView& view);
 /// "clever in 10, single_stream in 8 of 18 cases": who has the shortest makespan how often.
 [[nodiscard]] std::string wins_text(const SweepView& view);
 

@@ -11,7 +11,6 @@
 namespace schedlab {
 namespace {
 
-constexpr std::size_t late_steps = 40;           // of the history; assumed
 constexpr std::uint64_t least_patience = 400;    // evaluations without progress; assumed
 constexpr std::uint64_t most_patience = 20'000;  // assumed
 constexpr double awaited_share = 0.7;            // of moves; assumed
@@ -59,40 +58,18 @@ std::optional<Placement> placement_of(const Problem& problem, const Plan& plan) 
   return placement;
 }
 
-void PlanSearch::Late::restart(Duration makespan) {
-  history.assign(late_steps, makespan);
-  next = 0;
-  current = makespan;
-}
-
-bool PlanSearch::Late::accepts(Duration makespan) {
-  Duration& before = history[next];
-  next = (next + 1) % history.size();
-  const bool accepted = makespan <= before || makespan <= current;
-  if (accepted) current = makespan;
-  before = std::min(before, current);
-  return accepted;
-}
-
 PlanSearch::PlanSearch(const Problem& problem,
                        std::span<const ScoredPlan> starts,
                        PlanRun run,
                        const PlanSearchOptions& options)
-    : problem_(problem),
-      run_(std::move(run)),
-      options_(options),
-      rng_(options.seed),
+    : PlanImprover(problem, starts, std::move(run), options),
+      problem_(problem),
       list_moves_(problem) {
-  SCHEDLAB_EXPECTS(!starts.empty(), "a search without a plan to begin with");
   const std::uint64_t tasks = problem.graph.task_count();
   patience_ = std::clamp(10 * tasks, least_patience, most_patience);
-  best_ = starts.front();
-  for (const ScoredPlan& start : starts) {
-    if (start.makespan < best_.makespan) best_ = start;
-  }
   list_.urgency = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
-  list_.streams = std::clamp(4U, 1U, options_.max_streams);
-  begin_from(best_.plan, best_.makespan);
+  list_.streams = std::clamp(4U, 1U, options.max_streams);
+  begin_from(best().plan, best().makespan);
   list_late_.restart(Duration::max());
   if (placement_.order.empty()) {  // no start can be taken apart: some list can
     placement_ = decoded(list_).placement();
@@ -106,7 +83,7 @@ void PlanSearch::begin_from(const Plan& plan, Duration makespan) {
   if (!placement) return;
   placement_ = std::move(*placement);
   placement_late_.restart(makespan);
-  list_.streams = std::clamp(used_streams(placement_), 1U, options_.max_streams);
+  list_.streams = std::clamp(used_streams(placement_), 1U, options().max_streams);
   const auto position = positions(placement_);
   const auto tasks = static_cast<std::int64_t>(position.size());
   // Apart, so that a task can go between two others.
@@ -118,26 +95,15 @@ void PlanSearch::begin_from(const Plan& plan, Duration makespan) {
 }
 
 void PlanSearch::offer(const ScoredPlan& plan) {
-  if (plan.makespan >= best_.makespan) return;
-  best_ = plan;
-  last_progress_ = evaluations_;
-  begin_from(best_.plan, best_.makespan);
+  if (take(plan)) begin_from(plan.plan, plan.makespan);
 }
 
-std::optional<PlanOutcome> PlanSearch::score(Plan plan) {
-  ++evaluations_;
-  try {
-    const PlanOutcome outcome = run_(plan);
-    if (outcome.makespan < best_.makespan) {
-      best_ = {std::move(plan), outcome.makespan};
-      improvements_.push_back({evaluations_, outcome.makespan});
-      last_progress_ = evaluations_;
-    }
-    if (outcome.trace != nullptr && evaluations_ % 16 == 0) find_awaited(*outcome.trace);
-    return outcome;
-  } catch (const InfeasibleError&) {
-    return std::nullopt;
+std::optional<PlanOutcome> PlanSearch::scored(Plan plan) {
+  const auto outcome = score(std::move(plan));
+  if (outcome && outcome->trace != nullptr && evaluations() % 16 == 0) {
+    find_awaited(*outcome->trace);
   }
+  return outcome;
 }
 
 /// From the last end back to the task, before it in its stream or in the graph, that ended last.
@@ -167,10 +133,10 @@ void PlanSearch::find_awaited(const Trace& trace) {
 }
 
 TaskId PlanSearch::some_task() {
-  if (!awaited_.empty() && rng_.uniform() < awaited_share) {
-    return awaited_[rng_.below(awaited_.size())];
+  if (!awaited_.empty() && rng().uniform() < awaited_share) {
+    return awaited_[rng().below(awaited_.size())];
   }
-  return TaskId{static_cast<std::uint32_t>(rng_.below(problem_.graph.task_count()))};
+  return TaskId{static_cast<std::uint32_t>(rng().below(problem_.graph.task_count()))};
 }
 
 PlanBuilder PlanSearch::decoded(const List& list) const {
@@ -191,10 +157,10 @@ PlanSearch::List PlanSearch::swapped(const List& list) {
   List next = list;
   const TaskId task = some_task();
   const TaskId other = some_task();
-  if (rng_.below(2) == 0) {
+  if (rng().below(2) == 0) {
     std::swap(next.urgency[task], next.urgency[other]);
   } else {
-    next.urgency[task] = next.urgency[other] + (rng_.below(2) == 0 ? 1 : -1);
+    next.urgency[task] = next.urgency[other] + (rng().below(2) == 0 ? 1 : -1);
   }
   return next;
 }
@@ -203,16 +169,16 @@ PlanSearch::List PlanSearch::swapped(const List& list) {
 PlanSearch::List PlanSearch::improved(const List& list) {
   List next = list;
   next.decoder = Decoder::insertion;
-  if (rng_.below(2) == 0) {
+  if (rng().below(2) == 0) {
     // Of two tasks one takes the place of the other, or the list would only settle.
     ListMoves::Ends ends = list_ends_;
     const TaskId task = some_task();
     ends[task] = ends[some_task()];
     next.urgency = list_moves_.justified(ends, list.streams);
   } else {
-    const std::uint64_t count = least_window + rng_.below(most_window - least_window + 1);
+    const std::uint64_t count = least_window + rng().below(most_window - least_window + 1);
     const std::uint64_t tasks = list_ends_.size();
-    const std::uint64_t first = tasks > count ? rng_.below(tasks - count + 1) : 0;
+    const std::uint64_t first = tasks > count ? rng().below(tasks - count + 1) : 0;
     next.urgency = list_moves_.with_best_window(list_ends_, list.streams, first, count);
   }
   return next;
@@ -220,13 +186,14 @@ PlanSearch::List PlanSearch::improved(const List& list) {
 
 PlanSearch::List PlanSearch::changed(const List& list) {
   constexpr std::uint64_t kinds = 20;
-  const std::uint64_t kind = rng_.below(kinds);
+  const std::uint64_t kind = rng().below(kinds);
   if (kind > kinds / 2 && !list_ends_.empty()) return improved(list);
   if (kind > 1) return swapped(list);
   List next = list;
   if (kind == 0) {
-    const bool more = rng_.below(2) == 0;
-    next.streams = std::clamp(more ? next.streams + 1 : next.streams - 1, 1U, options_.max_streams);
+    const bool more = rng().below(2) == 0;
+    next.streams =
+        std::clamp(more ? next.streams + 1 : next.streams - 1, 1U, options().max_streams);
     return next;
   }
   next.decoder = next.decoder == Decoder::dispatch ? Decoder::insertion : Decoder::dispatch;
@@ -236,9 +203,9 @@ PlanSearch::List PlanSearch::changed(const List& list) {
 void PlanSearch::step_list() {
   List next = changed(list_);
   PlanBuilder builder = decoded(next);
-  const Duration best = best_.makespan;
+  const Duration before = best().makespan;
   Placement placement = builder.placement();
-  const auto outcome = score(std::move(builder).build("search"));
+  const auto outcome = scored(std::move(builder).build("search"));
   if (!outcome) return;
   if (list_late_.accepts(outcome->makespan)) {
     list_ = std::move(next);
@@ -248,7 +215,7 @@ void PlanSearch::step_list() {
       for (const TaskSpan& span : outcome->trace->tasks) list_ends_[span.task] = span.ended;
     }
   }
-  if (outcome->makespan >= best) return;
+  if (outcome->makespan >= before) return;
   ++list_gain_;
   placement_ = std::move(placement);
   placement_late_.restart(outcome->makespan);
@@ -257,16 +224,16 @@ void PlanSearch::step_list() {
 void PlanSearch::move_stream(Placement& placement) {
   const TaskId task = some_task();
   const StreamId from = placement.stream_of[task];
-  const bool opens = placement.streams.size() < options_.max_streams && rng_.below(16) == 0;
+  const bool opens = placement.streams.size() < options().max_streams && rng().below(16) == 0;
   if (opens) {
     placement.streams.push_back(placement.streams[from]);
     placement.created.push_back(false);
   }
   if (placement.streams.size() < 2) return;
-  StreamId to{static_cast<std::uint32_t>(rng_.below(placement.streams.size() - 1))};
+  StreamId to{static_cast<std::uint32_t>(rng().below(placement.streams.size() - 1))};
   if (to >= from) ++to;
   if (opens) to = StreamId{static_cast<std::uint32_t>(placement.streams.size() - 1)};
-  std::uint64_t left = rng_.below(3) == 0 ? 1 + rng_.below(most_segment) : 1;
+  std::uint64_t left = rng().below(3) == 0 ? 1 + rng().below(most_segment) : 1;
   bool begun = false;
   for (const TaskId next : placement.order) {
     begun = begun || next == task;
@@ -289,12 +256,12 @@ void PlanSearch::move_order(Placement& placement) {
     high = std::min(high, position[after] - 1);
   }
   const std::uint32_t at = position[task];
-  if (rng_.below(4) != 0) {
+  if (rng().below(4) != 0) {
     constexpr std::uint32_t near = 16;
     low = std::max(low, at > near ? at - near : 0U);
     high = std::min(high, at + near);
   }
-  const auto to = low + static_cast<std::uint32_t>(rng_.below(high - low + 1));
+  const auto to = low + static_cast<std::uint32_t>(rng().below(high - low + 1));
   const auto first = placement.order.begin();
   if (to < at) {
     std::rotate(first + to, first + at, first + at + 1);
@@ -306,14 +273,14 @@ void PlanSearch::move_order(Placement& placement) {
 bool PlanSearch::move_priority(Placement& placement) {
   const std::uint32_t levels = problem_.platform.devices[DeviceId{0}].priority_levels;
   if (levels < 2) return false;
-  const StreamId stream{static_cast<std::uint32_t>(rng_.below(placement.streams.size()))};
-  placement.streams[stream].priority = -static_cast<int>(rng_.below(levels));
+  const StreamId stream{static_cast<std::uint32_t>(rng().below(placement.streams.size()))};
+  placement.streams[stream].priority = -static_cast<int>(rng().below(levels));
   return true;
 }
 
 std::optional<Placement> PlanSearch::changed(const Placement& from) {
   Placement next = from;
-  const std::uint64_t kind = rng_.below(16);
+  const std::uint64_t kind = rng().below(16);
   if (kind == 0 && move_priority(next)) return next;
   if (kind < 8) {
     move_stream(next);
@@ -327,30 +294,30 @@ std::optional<Placement> PlanSearch::changed(const Placement& from) {
 void PlanSearch::step_placement() {
   auto next = changed(placement_);
   if (!next) {
-    ++evaluations_;  // so that a graph without moves comes to an end
+    count_evaluation();  // so that a graph without moves comes to an end
     return;
   }
-  const Duration best = best_.makespan;
-  const auto outcome = score(built(*next).build("search"));
+  const Duration before = best().makespan;
+  const auto outcome = scored(built(*next).build("search"));
   if (!outcome) return;
-  if (outcome->makespan < best) ++placement_gain_;
+  if (outcome->makespan < before) ++placement_gain_;
   if (placement_late_.accepts(outcome->makespan)) placement_ = std::move(*next);
 }
 
 void PlanSearch::restart() {
-  last_progress_ = evaluations_;
-  begin_from(best_.plan, best_.makespan);
-  const std::uint64_t changes = 2 + rng_.below(8);
+  forget_progress();
+  begin_from(best().plan, best().makespan);
+  const std::uint64_t changes = 2 + rng().below(8);
   for (std::uint64_t i = 0; i < changes; ++i) {
     if (auto next = changed(placement_)) placement_ = std::move(*next);
   }
   placement_late_.restart(Duration::max());
-  if (rng_.below(2) == 0) return;
+  if (rng().below(2) == 0) return;
   list_ends_.clear();
   // The list begins with the longest paths, each up to a fifth longer.
   const auto rank = upward_rank(problem_.graph, problem_.costs.durations());
   for (const TaskId task : problem_.graph.tasks()) {
-    const double longer = 1.0 + 0.2 * rng_.uniform();
+    const double longer = 1.0 + 0.2 * rng().uniform();
     list_.urgency[task] =
         static_cast<std::int64_t>(static_cast<double>(rank[task].count()) * longer);
   }
@@ -358,13 +325,13 @@ void PlanSearch::restart() {
 
 void PlanSearch::advance(std::uint64_t evaluations) {
   if (problem_.graph.task_count() == 0) return;
-  const std::uint64_t end = evaluations_ + evaluations;
-  while (evaluations_ < end && !reached()) {
-    if (evaluations_ - last_progress_ > patience_) restart();
+  const std::uint64_t end = this->evaluations() + evaluations;
+  while (this->evaluations() < end && !reached()) {
+    if (stalled() > patience_) restart();
     const std::uint64_t gains = list_gain_ + placement_gain_;
     // Either has at least a fifth of the turns.
     const double lists = 0.2 + 0.6 * static_cast<double>(list_gain_) / static_cast<double>(gains);
-    if (rng_.uniform() < lists) {
+    if (rng().uniform() < lists) {
       step_list();
     } else {
       step_placement();

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,20 +45,84 @@ struct Improvement {
 struct PlanSearchOptions {
   std::uint64_t seed = 1;
   std::uint32_t max_streams = 32;
-  Duration target{0};  ///< the search is over once a plan takes no longer
+  Duration target{0};         ///< the search is over once a plan takes no longer
+  bool checks_memory = true;  ///< pipelines: plans must fit into the devices
 };
 
-/// Local search over the plans of one problem on one device and one host thread, scored by whole
-/// runs. Two searches alternate, each with late acceptance (Burke, Bykov, European Journal of
-/// Operational Research 258(1), 2017, doi 10.1016/j.ejor.2016.07.012):
+/// Late acceptance: a makespan is compared with that of some steps ago (Burke, Bykov, European
+/// Journal of Operational Research 258(1), 2017, doi 10.1016/j.ejor.2016.07.012).
+class LateAcceptance {
+ public:
+  void restart(Duration makespan);
+  [[nodiscard]] bool accepts(Duration makespan);
+
+ private:
+  std::vector<Duration> history_;
+  std::size_t next_ = 0;
+  Duration current_ = Duration::max();
+};
+
+/// A search for better plans of one problem, scored by whole runs. Deterministic: the same seed and
+/// number of evaluations give the same plan, in one step or many.
+class PlanImprover {
+ public:
+  virtual ~PlanImprover() = default;
+  PlanImprover(const PlanImprover&) = delete;
+  PlanImprover& operator=(const PlanImprover&) = delete;
+
+  /// Makes so many more evaluations, fewer once the target is reached.
+  virtual void advance(std::uint64_t evaluations) = 0;
+  /// Goes on from this plan if it is better: another search found it.
+  virtual void offer(const ScoredPlan& plan) = 0;
+
+  [[nodiscard]] const ScoredPlan& best() const { return best_; }
+  [[nodiscard]] bool reached() const { return best_.makespan <= options_.target; }
+  [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
+  [[nodiscard]] const std::vector<Improvement>& improvements() const { return improvements_; }
+
+ protected:
+  PlanImprover(const Problem& problem,
+               std::span<const ScoredPlan> starts,
+               PlanRun run,
+               const PlanSearchOptions& options);
+
+  /// Runs a plan, and keeps it if it is the best. nullopt: it cannot run.
+  [[nodiscard]] std::optional<PlanOutcome> score(Plan plan);
+  /// Is it the best now?
+  bool take(const ScoredPlan& plan);
+  void count_evaluation() { ++evaluations_; }
+  /// Evaluations since the last progress.
+  [[nodiscard]] std::uint64_t stalled() const { return evaluations_ - last_progress_; }
+  void forget_progress() { last_progress_ = evaluations_; }
+  [[nodiscard]] const PlanSearchOptions& options() const { return options_; }
+  [[nodiscard]] Rng& rng() { return rng_; }
+
+ private:
+  Problem problem_;
+  PlanRun run_;
+  PlanSearchOptions options_;
+  Rng rng_;
+  ScoredPlan best_;
+  std::uint64_t evaluations_ = 0;
+  std::uint64_t last_progress_ = 0;
+  std::vector<Improvement> improvements_;
+};
+
+/// Of a pipeline's graph a PipelineOrderSearch, of others a PlanSearch. Shapes and errors as these.
+[[nodiscard]] std::unique_ptr<PlanImprover> make_plan_search(const Problem& problem,
+                                                             std::span<const ScoredPlan> starts,
+                                                             PlanRun run,
+                                                             const PlanSearchOptions& options);
+
+/// Local search over the plans of one problem on one device and one host thread. Two searches
+/// alternate, each with late acceptance:
 ///   lists       urgencies of tasks and a number of streams, decoded by dispatch_when_idle() or
 ///               place_on_earliest_finish() with insertion; now and then forward-backward improved,
 ///               or with some neighbouring tasks in their best order (ListMoves)
 ///   placements  order of launches, stream of each task, priorities of streams
 /// Moves prefer tasks that the end of the last accepted run waited for. What one finds the other
 /// goes on with; without progress both begin again from the best plan, disturbed.
-/// Deterministic: the same seed and number of evaluations give the same plan, in one step or many.
-class PlanSearch {
+class PlanSearch final : public PlanImprover {
  public:
   /// `starts`: plans to begin with, at least one, best first. What the problem refers to must
   /// outlive this.
@@ -66,15 +131,8 @@ class PlanSearch {
              PlanRun run,
              const PlanSearchOptions& options);
 
-  /// Makes so many more evaluations, fewer once the target is reached.
-  void advance(std::uint64_t evaluations);
-  /// Goes on from this plan if it is better: another search found it.
-  void offer(const ScoredPlan& plan);
-
-  [[nodiscard]] const ScoredPlan& best() const { return best_; }
-  [[nodiscard]] bool reached() const { return best_.makespan <= options_.target; }
-  [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
-  [[nodiscard]] const std::vector<Improvement>& improvements() const { return improvements_; }
+  void advance(std::uint64_t evaluations) override;
+  void offer(const ScoredPlan& plan) override;
 
  private:
   enum class Decoder : std::uint8_t { dispatch, insertion };
@@ -83,16 +141,7 @@ class PlanSearch {
     std::uint32_t streams = 1;
     IdVector<TaskId, std::int64_t> urgency;
   };
-  /// Late acceptance: a makespan is compared with that of some steps ago.
-  struct Late {
-    std::vector<Duration> history;
-    std::size_t next = 0;
-    Duration current = Duration::max();
-    void restart(Duration makespan);
-    [[nodiscard]] bool accepts(Duration makespan);
-  };
-
-  [[nodiscard]] std::optional<PlanOutcome> score(Plan plan);
+  [[nodiscard]] std::optional<PlanOutcome> scored(Plan plan);
   void find_awaited(const Trace& trace);
   [[nodiscard]] TaskId some_task();
   void step_list();
@@ -110,20 +159,13 @@ class PlanSearch {
   [[nodiscard]] PlanBuilder built(const Placement& placement) const;
 
   Problem problem_;
-  PlanRun run_;
-  PlanSearchOptions options_;
-  Rng rng_;
-  ScoredPlan best_;
-  std::uint64_t evaluations_ = 0;
-  std::uint64_t last_progress_ = 0;
   std::uint64_t patience_ = 0;
-  std::vector<Improvement> improvements_;
   ListMoves list_moves_;
   List list_;
   ListMoves::Ends list_ends_;  // in the last accepted run of a list; empty: not known
-  Late list_late_;
+  LateAcceptance list_late_;
   Placement placement_;
-  Late placement_late_;
+  LateAcceptance placement_late_;
   std::vector<TaskId> awaited_;  // of the last accepted run
   std::uint64_t list_gain_ = 1;  // improvements, so that the better search has more turns
   std::uint64_t placement_gain_ = 1;

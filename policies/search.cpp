@@ -43,9 +43,9 @@ Plan Search::plan(const Problem& problem) const {
   PlanSearchOptions options = options_;
   const auto ladder = bound_ladder({.problem = problem});
   if (!ladder.empty()) options.target = largest(ladder).bound;
-  PlanSearch search{problem, starts, run, options};
-  search.advance(evaluations_);
-  Plan found = search.best().plan;
+  const auto search = make_plan_search(problem, starts, run, options);
+  search->advance(evaluations_);
+  Plan found = search->best().plan;
   found.policy = search_name;
   return found;
 }
@@ -55,7 +55,8 @@ Plan Search::plan(const Problem& problem) const {
 std::vector<ScoredPlan> plans_of_policies(const Problem& problem, const PlanRun& run) {
   std::vector<ScoredPlan> plans;
   for (const PolicyInfo& info : policies()) {
-    if (info.for_ranks || info.ready_made || info.name == search_name) continue;
+    if (info.for_ranks != problem.graph.has_ranks() || info.ready_made || info.name == search_name)
+      continue;
     try {
       Plan plan = make_policy(info.name)->plan(problem);
       const Duration makespan = run(plan).makespan;

@@ -8,8 +8,8 @@
 namespace schedlab {
 
 /// The plans of all registered policies with their default options that can plan the problem,
-/// shortest first, in the order of the registry among equals. Not among them: ready-made plans and
-/// policies of several ranks. Never empty.
+/// shortest first, in the order of the registry among equals: of a pipeline those for ranks. Not
+/// among them: ready-made plans. Never empty.
 [[nodiscard]] std::vector<ScoredPlan> plans_of_policies(const Problem& problem, const PlanRun& run);
 
 }  // namespace schedlab

@@ -129,6 +129,10 @@ std::int64_t amount_on(const BoundProblem& on, const Pool& pool, TaskId task, De
     }
     case BoundResource::streams:
       return min_duration_on(problem, task, device).count();
+    case BoundResource::host_calls:
+    case BoundResource::front_ends:
+    case BoundResource::link:
+      return 0;
   }
   return static_cast<std::int64_t>(taken_by_blocks(entry, owner, duration, pool.resource));
 }
@@ -156,6 +160,11 @@ Duration least_latency(const Platform& platform, const Of& of) {
   Duration least = Duration::max();
   for (const Device& device : platform.devices) least = std::min(least, of(device));
   return least;
+}
+
+std::int64_t link_time(Bytes bytes, Bandwidth bandwidth) {
+  return static_cast<std::int64_t>(static_cast<double>(bytes.count()) / bandwidth.count() * 1e12 *
+                                   rounding);
 }
 
 Duration call_of_task(const BoundProblem& on, TaskId task) {
@@ -188,6 +197,8 @@ class PoolList {
     } else {
       add_all(DeviceId::none(), platform_.device_count());
     }
+    add(BoundResource::host_calls, DeviceId::none(), {}, host_threads(on_));
+    add(BoundResource::front_ends, DeviceId::none(), {}, host_threads(on_));
     return std::move(pools_);
   }
 
@@ -197,8 +208,11 @@ class PoolList {
            UnitClassId unit_class,
            std::uint64_t capacity) {
     if (capacity == 0) return;
-    pools_.push_back(
-        {.resource = resource, .device = device, .unit_class = unit_class, .capacity = capacity});
+    Pool& pool = pools_.emplace_back();
+    pool.resource = resource;
+    pool.device = device;
+    pool.unit_class = unit_class;
+    pool.capacity = capacity;
   }
 
   void add_all(DeviceId device, std::size_t devices) {
@@ -253,26 +267,60 @@ Duration min_launch_latency(const Platform& platform) {
   return least_latency(platform, [](const Device& device) { return device.launch_latency; });
 }
 
-Duration min_delay(const BoundProblem& on) {
+MinDelays::MinDelays(const BoundProblem& on) : graph_(on.problem.graph), task_of_(on.task_of) {
   const Platform& platform = on.problem.platform;
-  const Duration by_host =
-      min_launch_latency(platform) + least_of_hosts(platform, [&](const Host& host) {
-        const HostCosts& costs = host.costs;
-        return on.plans.device_graphs ? std::min(costs.launch, costs.graph_launch) : costs.launch;
-      });
-  const Duration on_device = least_latency(platform, [&](const Device& device) {
-    return std::min({device.stream_gap,
-                     device.event_latency,
-                     on.plans.device_graphs ? device.graph_node_gap : device.stream_gap});
+  const bool graphs = on.plans.device_graphs;
+  by_host_ = min_launch_latency(platform) + least_of_hosts(platform, [&](const Host& host) {
+               const HostCosts& costs = host.costs;
+               return graphs ? std::min(costs.launch, costs.graph_launch) : costs.launch;
+             });
+  kernels_ = least_latency(platform, [&](const Device& device) {
+    return graphs ? std::min(device.stream_gap, device.graph_node_gap) : device.stream_gap;
   });
-  return std::min(by_host, on_device);
+  tasks_ = std::min({by_host_, kernels_, least_latency(platform, [](const Device& device) {
+                       return device.event_latency;
+                     })});
+  if (!graph_.has_ranks()) return;
+  send_ = least_of_hosts(platform, [](const Host& host) { return host.costs.send; });
+  messages_ = rank_messages(graph_);
+  routes_ = Routes{platform.network, graph_.rank_count()};
 }
 
-Duration min_kernel_delay(const BoundProblem& on) {
-  return least_latency(on.problem.platform, [&](const Device& device) {
-    return on.plans.device_graphs ? std::min(device.stream_gap, device.graph_node_gap)
-                                  : device.stream_gap;
-  });
+Duration MinDelays::operator()(TaskId from, TaskId to) const {
+  if (task_of_ != nullptr && (*task_of_)[from] == (*task_of_)[to]) return kernels_;
+  if (messages_.empty() || graph_.rank(from) == graph_.rank(to)) return tasks_;
+  return send_ + by_message(from, graph_.rank(to)) + by_host_;
+}
+
+Duration MinDelays::by_message(TaskId from, std::uint32_t to) const {
+  const std::uint32_t rank = graph_.rank(from);
+  const auto message = std::lower_bound(
+      messages_.begin(), messages_.end(), from, [&](const RankMessage& m, TaskId task) {
+        return m.producer != task ? m.producer < task : m.to < to;
+      });
+  const Bandwidth narrowest = routes_.narrowest(rank, to);
+  const Duration moving =
+      narrowest.count() > 0 ? Duration{link_time(message->bytes, narrowest)} : Duration{0};
+  return routes_.latency(rank, to) + moving;
+}
+
+std::vector<LinkUse> link_uses(const BoundProblem& on) {
+  const TaskGraph& graph = on.problem.graph;
+  if (!graph.has_ranks() || on.problem.platform.network.topology == Topology::none) return {};
+  const Routes routes{on.problem.platform.network, graph.rank_count()};
+  std::vector<LinkUse> uses;
+  std::vector<LinkId> way;
+  for (const RankMessage& message : rank_messages(graph)) {
+    way.clear();
+    routes.route(graph.rank(message.producer), message.to, way);
+    for (const LinkId link : way) {
+      const std::int64_t time = link_time(message.bytes, routes.bandwidth(link));
+      uses.push_back({.link = link, .producer = message.producer, .to = message.to, .time = time});
+    }
+  }
+  std::stable_sort(
+      uses.begin(), uses.end(), [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; });
+  return uses;
 }
 
 Duration launch_time(const BoundProblem& on, TaskId task) {
@@ -312,7 +360,30 @@ std::vector<Pool> pools_of(const BoundProblem& on) {
   return PoolList{on}.list();
 }
 
+Duration use_head(const BoundProblem& on, const Pool& pool, TaskId task, Duration head) {
+  if (pool.resource == BoundResource::host_calls) return preparation_time(on, task);
+  return pool.resource == BoundResource::front_ends ? Duration{0} : head;
+}
+
+Duration use_tail(const BoundProblem& on, const Pool& pool, TaskId task, Duration tail) {
+  if (!serves_before_start(pool)) return tail;
+  const Duration after =
+      min_launch_latency(on.problem.platform) + min_duration(on.problem, task) + tail;
+  return pool.resource == BoundResource::host_calls ? after : launch_time(on, task) + after;
+}
+
+bool serves_before_start(const Pool& pool) {
+  return pool.resource == BoundResource::host_calls || pool.resource == BoundResource::front_ends;
+}
+
+bool lasts_exactly(const BoundProblem& on) {
+  return !shares_units(on.problem.platform.sharing) && on.problem.platform.devices.size() == 1 &&
+         on.problem.graph.collectives().empty();
+}
+
 std::int64_t amount(const BoundProblem& on, const Pool& pool, TaskId task) {
+  if (pool.resource == BoundResource::host_calls) return launch_time(on, task).count();
+  if (pool.resource == BoundResource::front_ends) return preparation_time(on, task).count();
   if (pool.device.valid() && on.problem.graph.rank(task) != pool.device.value()) return 0;
   return least_of_devices(
       on.problem, task, [&](DeviceId device) { return amount_on(on, pool, task, device); });
@@ -327,15 +398,26 @@ bool held_throughout(const BoundProblem& on, const Pool& pool) {
       return on.problem.platform.devices.size() == 1;
     case BoundResource::throughput:
     case BoundResource::memory:
+    case BoundResource::host_calls:
+    case BoundResource::front_ends:
+    case BoundResource::link:
       return false;
   }
   return false;
 }
 
 Duration time_step(const BoundProblem& on) {
-  std::int64_t step = std::gcd(min_delay(on).count(), min_kernel_delay(on).count());
+  if (on.problem.graph.has_ranks()) return Duration{1};
+  const MinDelays delay{on};
+  std::int64_t step = std::gcd(delay.between_tasks().count(), delay.between_kernels().count());
+  step = std::gcd(step, min_launch_latency(on.problem.platform).count());
   for (const TaskId task : on.problem.graph.tasks()) {
-    for (const Duration time : {min_duration(on.problem, task), min_start(on, task)}) {
+    const Duration launch = launch_time(on, task);
+    const Duration preparation = preparation_time(on, task);
+    // Of several threads each has a part.
+    if (host_threads(on) > 1 && launch + preparation > Duration{0}) return Duration{1};
+    for (const Duration time :
+         {min_duration(on.problem, task), min_start(on, task), launch, preparation}) {
       if (step == 1) return Duration{1};
       step = std::gcd(step, time.count());
     }

@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/bounds/pool_bounds.hpp"
+#include "sim/bounds/refutation.hpp"
 #include "sim/bounds/tighten.hpp"
 
 #include <algorithm>
@@ -20,8 +21,7 @@ class Relaxation {
   explicit Relaxation(const BoundProblem& on)
       : on_(on),
         graph_(on.problem.graph),
-        delay_(min_delay(on)),
-        kernel_delay_(min_kernel_delay(on)),
+        delay_(on),
         duration_(graph_.task_count()),
         least_{.head = Times(graph_.task_count()), .tail = Times(graph_.task_count())},
         head_(least_.head),
@@ -31,14 +31,14 @@ class Relaxation {
       duration_[task] = min_duration(on.problem, task);
       Duration head = min_start(on, task);
       for (const TaskId before : graph_.predecessors(task)) {
-        head = std::max(head, head_[before] + duration_[before] + delay(before, task));
+        head = std::max(head, head_[before] + duration_[before] + delay_(before, task));
       }
       head_[task] = head;
     }
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       Duration tail{0};
       for (const TaskId after : graph_.successors(*it)) {
-        tail = std::max(tail, delay(*it, after) + duration_[after] + tail_[after]);
+        tail = std::max(tail, delay_(*it, after) + duration_[after] + tail_[after]);
       }
       tail_[*it] = tail;
     }
@@ -57,10 +57,23 @@ class Relaxation {
   [[nodiscard]] Duration through(TaskId task) const {
     return head_[task] + duration_[task] + tail_[task];
   }
-  /// From the start of the task on.
-  [[nodiscard]] Duration rest(TaskId task) const { return duration_[task] + tail_[task]; }
-  [[nodiscard]] Use use(TaskId task, std::int64_t amount) const {
-    return {head_[task].count(), tail_[task].count(), amount, duration_[task].count()};
+  [[nodiscard]] Use use(const Pool& pool, TaskId task, std::int64_t amount) const {
+    return {use_head(on_, pool, task, head_[task]).count(),
+            use_tail(on_, pool, task, tail_[task]).count(),
+            amount,
+            duration_[task].count()};
+  }
+  /// A result on its way, from the end of what makes it to the start of what reads it first.
+  [[nodiscard]] Use use(const LinkUse& link) const {
+    Duration rest = Duration::max();
+    for (const TaskId reader : graph_.successors(link.producer)) {
+      if (graph_.rank(reader) == link.to) rest = std::min(rest, duration_[reader] + tail_[reader]);
+    }
+    const Duration made = head_[link.producer] + duration_[link.producer];
+    return {made.count(), rest.count(), link.time, link.time};
+  }
+  [[nodiscard]] bounds::RefutationProblem to_refute() const {
+    return {on_, duration_, head_, tail_};
   }
 
   [[nodiscard]] BoundWitness longest_path() const {
@@ -76,41 +89,28 @@ class Relaxation {
   }
 
  private:
-  [[nodiscard]] Duration delay(TaskId from, TaskId to) const {
-    const bool one_task = on_.task_of != nullptr && (*on_.task_of)[from] == (*on_.task_of)[to];
-    return one_task ? kernel_delay_ : delay_;
-  }
   /// What decides the head: none(), its launch.
   [[nodiscard]] TaskId before(TaskId task) const {
     for (const TaskId other : graph_.predecessors(task)) {
-      if (head_[other] + duration_[other] + delay(other, task) == head_[task]) return other;
+      if (head_[other] + duration_[other] + delay_(other, task) == head_[task]) return other;
     }
     return TaskId::none();
   }
   [[nodiscard]] TaskId after(TaskId task) const {
     for (const TaskId other : graph_.successors(task)) {
-      if (delay(task, other) + duration_[other] + tail_[other] == tail_[task]) return other;
+      if (delay_(task, other) + duration_[other] + tail_[other] == tail_[task]) return other;
     }
     return TaskId::none();
   }
 
   const BoundProblem& on_;
   const TaskGraph& graph_;
-  Duration delay_;
-  Duration kernel_delay_;
+  MinDelays delay_;
   Times duration_;
   bounds::LeastTimes least_;
   Times& head_;
   Times& tail_;
 };
-
-BoundWitness host_launch_bound(const BoundProblem& on, const Relaxation& relaxed) {
-  std::vector<std::pair<Duration, TaskId>> rests;
-  for (const TaskId task : on.problem.graph.tasks()) rests.emplace_back(relaxed.rest(task), task);
-  const bounds::HostBound found = bounds::host_bound(on, rests);
-  return relaxed.with_tightenings(
-      {.kind = BoundKind::host_launch, .bound = found.bound, .tail = found.rest});
-}
 
 /// One task from end to end; only what tightens it makes it more than a path.
 BoundWitness through_one_task(const Relaxation& relaxed, const TaskGraph& graph) {
@@ -143,54 +143,99 @@ class TasksByDevice {
   std::vector<std::vector<TaskId>> of_rank_;
 };
 
-void raise(BoundWitness& best, BoundWitness found) {
-  if (found.bound > best.bound) best = std::move(found);
-}
+/// Bounds of resources, the best of each kind.
+class PoolLadder {
+ public:
+  explicit PoolLadder(const BoundProblem& on)
+      : on_(on), tasks_(on.problem.graph), pools_(pools_of(on)), step_(time_step(on).count()) {}
 
-/// Bounds of all pools, the best of each kind.
-struct PoolLadder {
-  BoundWitness subset{.kind = BoundKind::subset};
-  BoundWitness memory{.kind = BoundKind::memory};
-  BoundWitness energetic{.kind = BoundKind::energetic};
+  [[nodiscard]] std::size_t pools() const { return pools_.size(); }
 
-  PoolLadder(const BoundProblem& on, const Relaxation& relaxed, Duration known, std::size_t work) {
-    const TasksByDevice tasks{on.problem.graph};
-    const std::int64_t step = time_step(on).count();
-    std::vector<Use> uses;
-    std::vector<std::pair<Pool, std::vector<Use>>> windows;
-    for (const Pool& pool : pools_of(on)) {
-      uses.clear();
-      tasks.visit(on, pool, [&](TaskId task) {
-        const std::int64_t taken = amount(on, pool, task);
-        if (taken > 0) uses.push_back(relaxed.use(task, taken));
+  /// Of host threads; else of all other pools.
+  std::vector<BoundWitness> best(const Relaxation& relaxed, bool of_hosts) {
+    std::vector<BoundWitness> found;
+    for (const Pool& pool : pools_) {
+      if (serves_before_start(pool) != of_hosts) continue;
+      uses_.clear();
+      tasks_.visit(on_, pool, [&](TaskId task) {
+        const std::int64_t taken = amount(on_, pool, task);
+        if (taken > 0) uses_.push_back(relaxed.use(pool, task, taken));
       });
-      if (uses.empty()) continue;
-      const auto found = bounds::subset_bound(uses, static_cast<std::int64_t>(pool.capacity));
-      const bool held = held_throughout(on, pool);
-      BoundWitness& best = pool.resource == BoundResource::memory ? memory : subset;
-      raise(best,
-            relaxed.with_tightenings(
-                {.kind = best.kind,
-                 .bound = Duration{held ? bounds::rounded_up(found.bound, step) : found.bound},
-                 .pool = pool,
-                 .head = Duration{found.head},
-                 .tail = Duration{found.tail}}));
-      if (work != 0 && held) windows.emplace_back(pool, uses);
+      raise(found, relaxed, pool, held_throughout(on_, pool) ? step_ : 1);
+      if (held_throughout(on_, pool) && !uses_.empty()) {
+        windows_.emplace_back(static_cast<std::uint32_t>(&pool - pools_.data()), uses_);
+      }
     }
-    known = std::max({known, subset.bound, memory.bound});
-    for (const auto& [pool, of_pool] : windows) {
-      const auto found = bounds::energetic_bound(
-          of_pool, static_cast<std::int64_t>(pool.capacity), known.count(), step, work);
-      if (!found) continue;
-      energetic = relaxed.with_tightenings({.kind = BoundKind::energetic,
-                                            .bound = Duration{found->bound},
-                                            .pool = pool,
-                                            .deadline = Duration{found->deadline},
-                                            .begin = Duration{found->begin},
-                                            .end = Duration{found->end}});
-      known = energetic.bound;
-    }
+    return found;
   }
+
+  /// Of the links between ranks.
+  std::vector<BoundWitness> network(const Relaxation& relaxed) {
+    std::vector<BoundWitness> found;
+    const std::vector<LinkUse> all = link_uses(on_);
+    for (auto use = all.begin(); use != all.end();) {
+      Pool pool{.resource = BoundResource::link};
+      pool.link = use->link;
+      for (uses_.clear(); use != all.end() && use->link == pool.link; ++use) {
+        if (use->time > 0) uses_.push_back(relaxed.use(*use));
+      }
+      raise(found, relaxed, pool, 1);
+    }
+    return found;
+  }
+
+  /// By windows of the pools that best() has seen.
+  [[nodiscard]] BoundWitness energetic(const Relaxation& relaxed,
+                                       Duration known,
+                                       const LadderOptions& options) const {
+    BoundWitness best{.kind = BoundKind::energetic};
+    for (const auto& [number, of_pool] : windows_) {
+      if (options.energetic_work == 0) break;
+      const auto found = bounds::energetic_bound(of_pool,
+                                                 static_cast<std::int64_t>(pools_[number].capacity),
+                                                 known.count(),
+                                                 step_,
+                                                 options.energetic_work);
+      if (!found) continue;
+      known = Duration{found->bound};
+      best = relaxed.with_tightenings(
+          {.kind = BoundKind::energetic,
+           .bound = known,
+           .deadline = Duration{found->deadline},
+           .deductions = {
+               {.pool = number, .begin = Duration{found->begin}, .end = Duration{found->end}}}});
+    }
+    if (options.refutation_work == 0) return best;
+    auto refuted = bounds::refutation_bound(
+        relaxed.to_refute(), known, options.shortest, options.refutation_work);
+    return refuted ? relaxed.with_tightenings(std::move(*refuted)) : best;
+  }
+
+ private:
+  void raise(std::vector<BoundWitness>& found,
+             const Relaxation& relaxed,
+             const Pool& pool,
+             std::int64_t step) {
+    if (uses_.empty()) return;
+    const auto subset = bounds::subset_bound(uses_, static_cast<std::int64_t>(pool.capacity));
+    const BoundKind kind = kind_of(pool);
+    auto place = std::ranges::find(found, kind, &BoundWitness::kind);
+    if (place == found.end()) place = found.insert(place, {.kind = kind});
+    const Duration bound{bounds::rounded_up(subset.bound, step)};
+    if (bound <= place->bound) return;
+    *place = relaxed.with_tightenings({.kind = kind,
+                                       .bound = bound,
+                                       .pool = pool,
+                                       .head = Duration{subset.head},
+                                       .tail = Duration{subset.tail}});
+  }
+
+  const BoundProblem& on_;
+  TasksByDevice tasks_;
+  std::vector<Pool> pools_;
+  std::int64_t step_;
+  std::vector<Use> uses_;
+  std::vector<std::pair<std::uint32_t, std::vector<Use>>> windows_;
 };
 
 }  // namespace
@@ -198,25 +243,33 @@ struct PoolLadder {
 std::vector<BoundWitness> bound_ladder(const BoundProblem& on, const LadderOptions& options) {
   if (on.problem.graph.task_count() == 0) return {};
   Relaxation relaxed{on};
+  PoolLadder pools{on};
   const TaskGraph& graph = on.problem.graph;
   const std::size_t tasks = graph.task_count();
+  std::vector<BoundWitness> ladder{relaxed.longest_path()};
+  const auto raise = [&](BoundWitness found) {
+    const auto place = std::ranges::find(ladder, found.kind, &BoundWitness::kind);
+    if (place == ladder.end()) {
+      if (found.bound > Duration{0}) ladder.push_back(std::move(found));
+    } else if (found.bound > place->bound) {
+      *place = std::move(found);
+    }
+  };
+  std::ranges::for_each(pools.best(relaxed, true), raise);
+  std::ranges::for_each(pools.network(relaxed), raise);
   const bool tightens =
-      tasks * (tasks + graph.edge_count()) * (1 + pools_of(on).size()) <= options.tightening_work;
-  std::vector<BoundWitness> ladder{relaxed.longest_path(), host_launch_bound(on, relaxed)};
+      tasks * (tasks + graph.edge_count()) * (1 + pools.pools()) <= options.tightening_work;
   if (tightens) relaxed.tighten();
-  const Duration known = std::max(ladder[0].bound, ladder[1].bound);
-  PoolLadder pools{on, relaxed, known, options.energetic_work};
+  std::ranges::for_each(pools.best(relaxed, false), raise);
+  if (tightens) raise(through_one_task(relaxed, graph));
+  raise(pools.energetic(relaxed, largest(ladder).bound, options));
+  // What is left after a task is mostly what a resource takes: that is then the better word.
   if (tightens) {
-    raise(pools.subset, through_one_task(relaxed, graph));
-    // What is left after a task is mostly what a resource takes: that is then the better word.
-    BoundWitness calls = host_launch_bound(on, relaxed);
-    const Duration others =
-        std::max({pools.subset.bound, pools.memory.bound, pools.energetic.bound});
-    if (calls.bound > others) raise(ladder[1], std::move(calls));
+    for (BoundWitness& calls : pools.best(relaxed, true)) {
+      if (calls.bound > largest(ladder).bound) raise(std::move(calls));
+    }
   }
-  for (BoundWitness* witness : {&pools.subset, &pools.memory, &pools.energetic}) {
-    if (witness->bound > Duration{0}) ladder.push_back(std::move(*witness));
-  }
+  std::ranges::stable_sort(ladder, {}, &BoundWitness::kind);
   return ladder;
 }
 

@@ -15,11 +15,15 @@ struct LadderOptions {
   /// Heads and tails are tightened by what the tasks before and after a task take if tasks times
   /// tasks and edges, for each resource, are no more; 0: never.
   std::size_t tightening_work = 0;
+  /// Tasks times windows that are looked at to exclude deadlines where tasks last exactly as long
+  /// as they must (`exclusive`); 0: none.
+  std::size_t refutation_work = 0;
+  Duration shortest{0};  ///< some plan's makespan, which no deadline need exceed; 0: not known
 };
 
 /// The largest bound of each kind that the problem has, in the order of BoundKind, each with its
 /// witness; empty for a graph without tasks.
-/// Cost  O((tasks + edges) + pools * tasks log tasks), and the energetic work.
+/// Cost  O((tasks + edges) + pools * tasks log tasks), and the work of the options.
 [[nodiscard]] std::vector<BoundWitness> bound_ladder(const BoundProblem& on,
                                                      const LadderOptions& options = {});
 

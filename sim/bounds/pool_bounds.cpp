@@ -207,8 +207,10 @@ std::optional<WindowBound> energetic_bound(const std::vector<Use>& uses,
       if (window.excess > fullest.excess) fullest = window;
     }
     if (fullest.excess <= 0) break;
+    // As the deadline moves on, the window does with its end: it fills by the capacity.
     const std::int64_t bound = rounded_up(known + ceil_of(fullest.excess, capacity), step);
-    found = {bound, known, fullest.begin, fullest.end};
+    const std::int64_t later = ceil_of(fullest.excess, capacity) - 1;
+    found = {bound, known + later, fullest.begin, fullest.end + later};
     known = bound;
   }
   return found;

@@ -4,162 +4,162 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <span>
 
 namespace schedlab {
 namespace {
 
 __extension__ using Wide = __int128;
 using Times = IdVector<TaskId, Duration>;
+constexpr Duration none = Duration::min() / 4;
 
-constexpr Duration none{-1};
-
-class Checker {
- public:
-  Checker(const BoundProblem& on, const BoundWitness& w)
-      : on_(on), graph_(on.problem.graph), w_(w), order_(graph_.topological_order()) {
-    least_ = head_ = tail_ = Times(graph_.task_count());
-    for (const TaskId task : order_) least_[task] = min_duration(on.problem, task);
-  }
+struct Checker {
+  const BoundProblem& on;
+  const BoundWitness& w;
+  const TaskGraph& graph = on.problem.graph;
+  const MinDelays delay{on};
+  std::vector<Pool> pools = pools_of(on);
+  std::vector<TaskId> order = graph.topological_order();
+  Times least{graph.task_count()}, head{least}, tail{least};
 
   Duration shown() {
-    if (w_.kind == BoundKind::latency_path) return of_path();
-    for (const auto* claims : {&w_.heads, &w_.tails}) {
-      for (const Tightening& claim : *claims) {
-        if (claim.task.value() >= graph_.task_count()) return none;
-        if (claim.pool != host_pool && claim.pool >= pools_.size()) return none;
-      }
+    for (const TaskId task : order) least[task] = min_duration(on.problem, task);
+    for (const TaskId task : order) head[task] = min_start(on, task);
+    const auto known = [&](const auto& claim) {
+      return claim.pool < pools.size() && (!claim.task.valid() || least.contains(claim.task));
+    };
+    if (!std::ranges::all_of(w.heads, known) || !std::ranges::all_of(w.tails, known)) return none;
+    follow(head, w.heads, true);
+    follow(tail, w.tails, false);
+    if (w.kind == BoundKind::energetic) {
+      return std::ranges::all_of(w.deductions, known) ? refuted() : none;
     }
-    for (const TaskId task : order_) head_[task] = min_start(on_, task);
-    reach(head_, w_.heads, true);
-    reach(tail_, w_.tails, false);
-    if (w_.kind == BoundKind::host_launch) {
-      return of_calls(w_.tail, [&](TaskId task) { return least_[task] + tail_[task]; });
-    }
-    if (w_.kind == BoundKind::subset && w_.path.size() == 1 && w_.path[0].value() < head_.size()) {
-      return head_[w_.path[0]] + least_[w_.path[0]] + tail_[w_.path[0]];
-    }
-    const bool memory = w_.pool.resource == BoundResource::memory;
-    const bool there = std::ranges::find(pools_, w_.pool) != pools_.end();
-    return there && memory == (w_.kind == BoundKind::memory) ? of_pool() : none;
+    if (!w.path.empty()) return along_path();
+    if (kind_of(w.pool) != w.kind) return none;
+    if (w.kind == BoundKind::network) return w.pool.capacity == 1 ? over_link() : none;
+    const bool there = std::ranges::find(pools, w.pool) != pools.end();
+    return there ? at_least(w.pool, w.head, w.tail, head, tail) : none;
   }
 
- private:
-  [[nodiscard]] Duration delay(TaskId from, TaskId to) const {
-    const bool one = on_.task_of != nullptr && (*on_.task_of)[from] == (*on_.task_of)[to];
-    return one ? min_kernel_delay(on_) : min_delay(on_);
+  std::span<const TaskId> before(TaskId task, bool forwards) const {
+    return forwards ? graph.predecessors(task) : graph.successors(task);
   }
-  [[nodiscard]] std::span<const TaskId> before(TaskId task, bool forwards) const {
-    return forwards ? graph_.predecessors(task) : graph_.successors(task);
+  Duration gap(TaskId a, TaskId b, bool forwards) const {
+    return forwards ? delay(a, b) : delay(b, a);
   }
 
-  void reach(Times& times, const std::vector<Tightening>& claims, bool forwards) {
-    for (const TaskId task : order_) {
+  /// Longest paths, and what tasks before each other take. Leaves the order reversed.
+  void follow(Times& times, const std::vector<Tightening>& claims, bool forwards) {
+    for (const TaskId task : order) {
       for (const TaskId p : before(task, forwards)) {
-        times[task] = std::max(times[task], times[p] + least_[p] + delay(p, task));
+        times[task] = std::max(times[task], times[p] + least[p] + gap(p, task, forwards));
       }
       for (const Tightening& claim : claims) {
         if (claim.task == task)
           times[task] = std::max(times[task], of_claim(claim, times, forwards));
       }
     }
-    std::ranges::reverse(order_);
+    std::ranges::reverse(order);
   }
-
-  /// The longest ways from the ends of the tasks before one to its start.
-  Duration of_claim(const Tightening& claim, const Times& times, bool forwards) {
-    Times way(graph_.task_count(), none);
-    const auto at = std::ranges::find(order_, claim.task);
-    for (auto each = std::make_reverse_iterator(at + 1); each != order_.rend(); ++each) {
+  Duration of_claim(const Tightening& claim, const Times& times, bool forwards) const {
+    Times way(graph.task_count(), none);
+    const bool hosts = serves_before_start(pools[claim.pool]);
+    for (auto each = std::make_reverse_iterator(std::ranges::find(order, claim.task) + 1);
+         each != order.rend();
+         ++each) {
       if (*each != claim.task && way[*each] == none) continue;
-      const Duration rest = *each == claim.task ? Duration{0} : way[*each] + least_[*each];
+      const Duration rest = *each == claim.task ? Duration{0} : way[*each] + least[*each];
       for (const TaskId p : before(*each, forwards)) {
-        way[p] = std::max(way[p], rest + delay(p, *each));
+        way[p] = std::max(way[p], rest + gap(p, *each, forwards));
       }
     }
-    if (claim.pool == host_pool) {
-      if (!forwards) return none;
-      return of_calls(claim.tail, [&](TaskId task) {
-        if (task == claim.task) return Duration{0};
-        return way[task] == none ? none : way[task] + least_[task];
-      });
-    }
+    if (hosts) way[claim.task] = forwards ? -least[claim.task] : none;  // launched before its start
+    return hosts && !forwards ? none
+                              : at_least(pools[claim.pool], claim.head, claim.tail, times, way);
+  }
+  Duration at_least(
+      const Pool& pool, Duration r, Duration q, const Times& heads, const Times& tails) const {
     Wide taken = 0;
-    for (const TaskId task : order_) {
-      const bool counts = way[task] != none && way[task] >= claim.tail && times[task] >= claim.head;
-      if (counts) taken += amount(on_, pools_[claim.pool], task);
+    for (const TaskId task : order) {
+      const bool counts = tails[task] != none && use_head(on, pool, task, heads[task]) >= r &&
+                          use_tail(on, pool, task, tails[task]) >= q;
+      if (counts) taken += amount(on, pool, task);
     }
-    return taken == 0 ? none : after(claim.head + claim.tail, pools_[claim.pool], taken);
+    return lasting(r + q, pool, taken);
   }
-
-  [[nodiscard]] Duration of_path() const {
-    Duration length = w_.path.empty() ? none : Duration{0};
-    for (std::size_t i = 0; i < w_.path.size(); ++i) {
-      if (w_.path[i].value() >= graph_.task_count()) return none;
-      length += least_[w_.path[i]] + (i == 0 ? min_start(on_, w_.path[i]) : Duration{0});
-      if (i == 0) continue;
-      const auto needs = graph_.predecessors(w_.path[i]);
-      if (std::ranges::find(needs, w_.path[i - 1]) == needs.end()) return none;
-      length += delay(w_.path[i - 1], w_.path[i]);
-    }
-    return length;
-  }
-
-  /// The launches of tasks with a rest of at least `rest`, and then that.
-  template <class Rest>
-  Duration of_calls(Duration rest, const Rest& rest_of) const {
-    Duration launches{0}, preparations{0}, least_launch = Duration::max(),
-                                           least_preparation = least_launch;
-    for (const TaskId task : order_) {
-      if (rest_of(task) < std::max(rest, Duration{0})) continue;
-      launches += launch_time(on_, task);
-      preparations += preparation_time(on_, task);
-      least_launch = std::min(least_launch, launch_time(on_, task));
-      least_preparation = std::min(least_preparation, preparation_time(on_, task));
-    }
-    if (least_launch == Duration::max()) return none;
-    const std::int64_t hosts = host_threads(on_);
-    return std::max(launches / hosts + least_preparation, preparations / hosts + least_launch) +
-           min_launch_latency(on_.problem.platform) + rest;
-  }
-
-  [[nodiscard]] Duration of_pool() const {
-    const bool window = w_.kind == BoundKind::energetic;
-    if (window && (!held_throughout(on_, w_.pool) || w_.begin >= w_.end)) return none;
+  Duration over_link() const {
     Wide taken = 0;
-    for (const TaskId task : order_) {
-      const std::int64_t all = amount(on_, w_.pool, task), lasts = least_[task].count();
-      if (all == 0) continue;
-      if (!window) {
-        if (head_[task] >= w_.head && tail_[task] >= w_.tail) taken += all;
-        continue;
-      }
-      const Duration must = std::min({w_.end - w_.begin,
-                                      least_[task],
-                                      w_.end - (w_.deadline - tail_[task] - least_[task]),
-                                      head_[task] + least_[task] - w_.begin});
-      taken += Wide{all / lasts} * std::max<std::int64_t>(0, must.count());
+    for (const LinkUse& use : link_uses(on)) {
+      const bool counts = use.link == w.pool.link &&
+                          head[use.producer] + least[use.producer] >= w.head &&
+                          std::ranges::all_of(graph.successors(use.producer), [&](TaskId t) {
+                            return graph.rank(t) != use.to || least[t] + tail[t] >= w.tail;
+                          });
+      if (counts) taken += use.time;
     }
-    if (window) taken -= Wide{static_cast<Wide>(w_.pool.capacity)} * (w_.end - w_.begin).count();
-    return taken <= 0 ? none : after(window ? w_.deadline : w_.head + w_.tail, w_.pool, taken);
+    return lasting(w.head + w.tail, w.pool, taken);
   }
-
   /// `taken` of the pool takes that long, which ends on a step where it is held.
-  [[nodiscard]] Duration after(Duration time, const Pool& pool, Wide taken) const {
+  Duration lasting(Duration time, const Pool& pool, Wide taken) const {
+    if (taken <= 0) return none;
     const auto capacity = static_cast<std::int64_t>(pool.capacity);
-    const Duration shown =
-        time + Duration{static_cast<std::int64_t>((taken + capacity - 1) / capacity)};
-    const Duration step = held_throughout(on_, pool) ? time_step(on_) : Duration{1};
-    return (shown + step - Duration{1}) / step * step;
+    time += Duration{static_cast<std::int64_t>((taken + capacity - 1) / capacity)};
+    const Duration step = held_throughout(on, pool) ? time_step(on) : Duration{1};
+    return (time + step - Duration{1}) / step * step;
   }
-
-  const BoundProblem& on_;
-  const TaskGraph& graph_;
-  const BoundWitness& w_;
-  std::vector<TaskId> order_;
-  std::vector<Pool> pools_ = pools_of(on_);
-  Times least_, head_, tail_;
+  Duration along_path() const {
+    for (std::size_t i = 0; i < w.path.size(); ++i) {
+      if (!least.contains(w.path[i]) ||
+          head[w.path[i]] + least[w.path[i]] + tail[w.path[i]] != w.bound)
+        return none;
+      if (i > 0 && std::ranges::count(graph.predecessors(w.path[i]), w.path[i - 1]) == 0)
+        return none;
+    }
+    return w.bound;
+  }
+  /// Of the pool within a window, over what there is.
+  Wide excess(const Pool& pool, Duration begin, Duration end) const {
+    Wide taken = -Wide{static_cast<std::int64_t>(pool.capacity)} * (end - begin).count();
+    for (const TaskId task : order) {
+      const std::int64_t all = begin < end ? amount(on, pool, task) : 0;
+      if (all == 0) continue;
+      const Duration must = std::min({end - begin,
+                                      least[task],
+                                      end - (w.deadline - tail[task] - least[task]),
+                                      head[task] + least[task] - begin});
+      taken += Wide{all / least[task].count()} * std::max<std::int64_t>(0, must.count());
+    }
+    return begin < end ? taken : 0;
+  }
+  /// The task starts no earlier than `time`, or else no later.
+  void restrict(TaskId task, bool later, Duration time) {
+    Duration& bound = later ? head[task] : tail[task];
+    bound = std::max(bound, later ? time : w.deadline - time - least[task]);
+    follow(head, {}, true);
+    follow(tail, {}, false);
+  }
+  Duration refuted() {
+    const Duration step = time_step(on);
+    std::vector<std::tuple<Deduction, Times, Times>> open;
+    for (const Deduction& d : w.deductions) {
+      if (d.task.valid() && (d.time % step != Duration{0} || !lasts_exactly(on))) return none;
+      if (d.task.valid()) {
+        open.emplace_back(d, head, tail);
+        restrict(d.task, d.late, d.late ? d.time + step : d.time - step);
+        if (d.begin >= d.end) continue;
+      }
+      const bool late = std::ranges::any_of(
+          order, [&](TaskId t) { return head[t] + least[t] + tail[t] > w.deadline; });
+      if (!late &&
+          !(held_throughout(on, pools[d.pool]) && excess(pools[d.pool], d.begin, d.end) > 0))
+        return none;
+      if (open.empty()) return w.deadline / step * step + step;
+      const Deduction asked = std::get<0>(open.back());
+      std::tie(std::ignore, head, tail) = open.back();
+      open.pop_back();
+      restrict(asked.task, !asked.late, asked.time);
+    }
+    return none;
+  }
 };
 
 }  // namespace

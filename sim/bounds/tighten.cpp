@@ -21,8 +21,7 @@ class Tightener {
         duration_(duration),
         forwards_(forwards),
         pools_(pools_of(on)),
-        delay_(min_delay(on)),
-        kernel_delay_(min_kernel_delay(on)),
+        delay_(on),
         step_(time_step(on).count()),
         amounts_(pools_.size()),
         way_(graph_.task_count(), none) {
@@ -44,21 +43,19 @@ class Tightener {
       }
       find_ways(order, place);
       for (std::size_t pool = 0; pool < pools_.size(); ++pool) raise_by_pool(task, pool, least);
-      if (forwards_) raise_by_host(task, least);
       if (best_) found.push_back(*std::exchange(best_, std::nullopt));
     }
     return found;
   }
 
  private:
-  static constexpr Duration none{-1};
+  static constexpr Duration none = Duration::min();
 
   [[nodiscard]] std::span<const TaskId> before_of(TaskId task) const {
     return forwards_ ? graph_.predecessors(task) : graph_.successors(task);
   }
-  [[nodiscard]] Duration delay(TaskId a, TaskId b) const {
-    const bool one_task = on_.task_of != nullptr && (*on_.task_of)[a] == (*on_.task_of)[b];
-    return one_task ? kernel_delay_ : delay_;
+  [[nodiscard]] Duration delay(TaskId before, TaskId task) const {
+    return forwards_ ? delay_(before, task) : delay_(task, before);
   }
 
   /// The longest ways from the ends of the tasks before one to its start.
@@ -79,40 +76,31 @@ class Tightener {
     }
   }
 
-  void raise(TaskId task, Duration to, const Tightening& by, IdVector<TaskId, Duration>& least) {
-    if (to <= least[task]) return;
-    least[task] = to;
-    best_ = by;
+  void add_use(std::size_t pool, TaskId task, Duration head, Duration way) {
+    const std::int64_t taken = amounts_[pool][task];
+    if (taken == 0) return;
+    uses_.push_back({use_head(on_, pools_[pool], task, head).count(),
+                     use_tail(on_, pools_[pool], task, way).count(),
+                     taken,
+                     0});
   }
 
   void raise_by_pool(TaskId task, std::size_t pool, IdVector<TaskId, Duration>& least) {
+    const bool hosts = serves_before_start(pools_[pool]);
+    if (hosts && !forwards_) return;
     uses_.clear();
-    for (const TaskId before : before_) {
-      const std::int64_t taken = amounts_[pool][before];
-      if (taken == 0) continue;
-      uses_.push_back({least[before].count(), way_[before].count(), taken, 0});
-    }
+    // The task itself is launched before its start.
+    if (hosts) add_use(pool, task, least[task], -duration_[task]);
+    for (const TaskId before : before_) add_use(pool, before, least[before], way_[before]);
     if (uses_.empty()) return;
     const auto found = subset_bound(uses_, static_cast<std::int64_t>(pools_[pool].capacity));
-    const std::int64_t bound = held_[pool] ? rounded_up(found.bound, step_) : found.bound;
-    raise(task,
-          Duration{bound},
-          {.task = task,
-           .pool = static_cast<std::uint32_t>(pool),
-           .head = Duration{found.head},
-           .tail = Duration{found.tail}},
-          least);
-  }
-
-  /// All tasks before it, and the task itself, are launched before it starts.
-  void raise_by_host(TaskId task, IdVector<TaskId, Duration>& least) {
-    rests_.clear();
-    rests_.emplace_back(Duration{0}, task);
-    for (const TaskId before : before_) {
-      rests_.emplace_back(duration_[before] + way_[before], before);
-    }
-    const HostBound found = host_bound(on_, rests_);
-    raise(task, found.bound, {.task = task, .pool = host_pool, .tail = found.rest}, least);
+    const Duration bound{held_[pool] ? rounded_up(found.bound, step_) : found.bound};
+    if (bound <= least[task]) return;
+    least[task] = bound;
+    best_ = {.task = task,
+             .pool = static_cast<std::uint32_t>(pool),
+             .head = Duration{found.head},
+             .tail = Duration{found.tail}};
   }
 
   const BoundProblem& on_;
@@ -120,47 +108,17 @@ class Tightener {
   const IdVector<TaskId, Duration>& duration_;
   bool forwards_;
   std::vector<Pool> pools_;
-  Duration delay_;
-  Duration kernel_delay_;
+  MinDelays delay_;
   std::int64_t step_;
   std::vector<bool> held_;
   std::vector<IdVector<TaskId, std::int64_t>> amounts_;
   IdVector<TaskId, Duration> way_;
   std::vector<TaskId> before_;
   std::vector<Use> uses_;
-  std::vector<std::pair<Duration, TaskId>> rests_;
   std::optional<Tightening> best_;
 };
 
 }  // namespace
-
-HostBound host_bound(const BoundProblem& on, std::vector<std::pair<Duration, TaskId>>& rests) {
-  std::sort(rests.begin(), rests.end(), [](const auto& a, const auto& b) {
-    return std::pair{-a.first, a.second} < std::pair{-b.first, b.second};
-  });
-  const std::int64_t hosts = host_threads(on);
-  const Duration latency = min_launch_latency(on.problem.platform);
-  HostBound best;
-  Duration launches{0};
-  Duration preparations{0};
-  Duration least_launch = Duration::max();
-  Duration least_preparation = Duration::max();
-  for (std::size_t i = 0; i < rests.size(); ++i) {
-    const auto [rest, task] = rests[i];
-    const Duration launch = launch_time(on, task);
-    const Duration preparation = preparation_time(on, task);
-    launches += launch;
-    preparations += preparation;
-    least_launch = std::min(least_launch, launch);
-    least_preparation = std::min(least_preparation, preparation);
-    if (i + 1 < rests.size() && rests[i + 1].first == rest) continue;
-    const Duration bound =
-        std::max(launches / hosts + least_preparation, preparations / hosts + least_launch) +
-        latency + rest;
-    if (bound > best.bound) best = {bound, rest};
-  }
-  return best;
-}
 
 void tighten(const BoundProblem& on,
              const IdVector<TaskId, Duration>& duration,

@@ -5,7 +5,6 @@
 #include "sim/bounds/demands.hpp"
 #include "sim/bounds/witness.hpp"
 
-#include <utility>
 #include <vector>
 
 namespace schedlab::bounds {
@@ -17,16 +16,6 @@ struct LeastTimes {
   std::vector<Tightening> heads{};  ///< in a topological order
   std::vector<Tightening> tails{};  ///< in one of the reversed graph
 };
-
-/// The tasks with the longest rests are launched by the sum of their launches over the hosts at the
-/// earliest; whichever is the last of them has the least of their rests still before it.
-struct HostBound {
-  Duration bound{0};
-  Duration rest{0};
-};
-/// The best of all rests; `rests`: of tasks from their starts on. Reorders them. Cost  O(n log n).
-[[nodiscard]] HostBound host_bound(const BoundProblem& on,
-                                   std::vector<std::pair<Duration, TaskId>>& rests);
 
 /// Raises heads and tails (those of the longest paths): before a task starts, all tasks before it
 /// have had what they take of each pool, and their launches. Cost  O(tasks * (tasks + edges) *

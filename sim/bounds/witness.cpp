@@ -11,22 +11,40 @@ const Fields<Tightening>& tightening_fields() {
   using T = Tightening;
   static const Fields<T> fields{
       {"task", [](const T& t) { return t.task.value(); }},
-      {"pool",
-       [](const T& t) {
-         return t.pool == host_pool ? std::nullopt : std::optional{std::uint64_t{t.pool}};
-       },
-       {.doc = "number of the resource; missing: host calls"}},
+      {"pool", [](const T& t) { return t.pool; }, {.doc = "number of the resource"}},
       {"head_ps", [](const T& t) { return t.head.count(); }},
       {"tail_ps", [](const T& t) { return t.tail.count(); }}};
   return fields;
 }
 
+const Fields<Deduction>& deduction_fields() {
+  using D = Deduction;
+  const auto asks = [](const D& d) { return d.task.valid(); };
+  const auto has_window = [](const D& d) { return d.begin < d.end; };
+  static const Fields<D> fields{
+      when<D>(asks,
+              {{"task", [](const D& d) { return d.task.value(); }},
+               {"late", &D::late, {.doc = "it starts after the time; else before"}},
+               {"time_ps", [](const D& d) { return d.time.count(); }}}),
+      when<D>(has_window,
+              {{"pool", [](const D& d) { return d.pool; }, {.doc = "number of the resource"}},
+               {"begin_ps", [](const D& d) { return d.begin.count(); }},
+               {"end_ps", [](const D& d) { return d.end.count(); }}})};
+  return fields;
+}
+
 }  // namespace
+
+BoundKind kind_of(const Pool& pool) {
+  if (serves_before_start(pool)) return BoundKind::host_launch;
+  if (pool.resource == BoundResource::link) return BoundKind::network;
+  return pool.resource == BoundResource::memory ? BoundKind::memory : BoundKind::subset;
+}
 
 const Fields<BoundWitness>& witness_fields() {
   using W = BoundWitness;
   const auto used = [](const W& w) {
-    return w.kind != BoundKind::latency_path && w.kind != BoundKind::host_launch;
+    return w.kind != BoundKind::latency_path && w.deductions.empty();
   };
   const auto energetic = [](const W& w) { return w.kind == BoundKind::energetic; };
   const auto ps = [](Duration W::*member) {
@@ -49,13 +67,16 @@ const Fields<BoundWitness>& witness_fields() {
                                                    : std::nullopt;
                 },
                 {.doc = "its place in the list of the device"}},
+               {"link",
+                [](const W& w) {
+                  return w.pool.link.valid() ? std::optional{w.pool.link.value()} : std::nullopt;
+                },
+                {.doc = "of the network, by number"}},
                {"capacity", [](const W& w) { return w.pool.capacity; }}}),
       {"head_ps", ps(&W::head), {.doc = "tasks that start no earlier", .from_zero = true}},
       {"tail_ps", ps(&W::tail), {.doc = "and after which no less is left", .from_zero = true}},
       when<W>(energetic,
-              {{"deadline_ps", ps(&W::deadline)},
-               {"begin_ps", ps(&W::begin)},
-               {"end_ps", ps(&W::end)}}),
+              {{"deadline_ps", ps(&W::deadline), {.doc = "which the deductions exclude"}}}),
       {"path",
        [](const W& w) {
          std::vector<std::uint32_t> tasks;
@@ -71,7 +92,11 @@ const Fields<BoundWitness>& witness_fields() {
       {"tails",
        &W::tails,
        tightening_fields(),
-       {.doc = "more left than by paths", .unless_empty = true}}};
+       {.doc = "more left than by paths", .unless_empty = true}},
+      {"deductions",
+       &W::deductions,
+       deduction_fields(),
+       {.doc = "steps that exclude the deadline", .unless_empty = true}}};
   return fields;
 }
 

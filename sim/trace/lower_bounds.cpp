@@ -69,6 +69,7 @@ constexpr std::array all_bounds{NamedBound{"critical_path", &LowerBounds::critic
                                 NamedBound{"host_launch", &LowerBounds::host_launch},
                                 NamedBound{"subset", &LowerBounds::subset},
                                 NamedBound{"memory", &LowerBounds::memory},
+                                NamedBound{"network", &LowerBounds::network},
                                 NamedBound{"energetic", &LowerBounds::energetic},
                                 NamedBound{"host_issue", &LowerBounds::host_issue}};
 

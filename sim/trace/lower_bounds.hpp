@@ -22,6 +22,7 @@ struct LowerBounds {
   Duration host_launch{0};
   Duration subset{0};
   Duration memory{0};
+  Duration network{0};
   Duration energetic{0};
   Duration host_issue{0};  ///< sum of the call costs of the busiest host thread
   PlanClass plans{};       ///< of which the ladder speaks; its host threads are counted

@@ -22,10 +22,10 @@ Fields<Summary> times_and_shares() {
         .places = in_tables | in_samples}},
       {"bound",
        [](const S& s) { return s.bounds.largest_name(); },
-       {.doc =
-            "which bound that is: critical_path, work, latency_path, host_launch, subset, memory "
-            "or energetic, of any schedule of these tasks; or host_issue, of the host calls of "
-            "this plan",
+       {.doc = "which bound that is: critical_path, work, latency_path, host_launch, subset, "
+               "memory, network or energetic, of any schedule of these tasks; or host_issue, of "
+               "the host calls of "
+               "this plan",
         .places = in_tables}},
       {"gap", &S::gap, {.doc = "makespan over that bound", .places = in_tables | in_samples}},
       {"utilization",

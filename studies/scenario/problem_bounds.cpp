@@ -1,10 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/scenario/problem_bounds.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace schedlab {
 namespace {
+
+/// What other ranks read, by the steps that write it last and read it first.
+void add_results(TaskGraphBuilder& builder,
+                 const TaskGraph& tasks,
+                 const IdVector<TaskId, TaskId>& first,
+                 const IdVector<TaskId, TaskId>& last) {
+  const TensorTable& tensors = tasks.tensors();
+  for (const TensorId tensor : tensors.ids()) {
+    const auto writers = tensors.writers(tensor);
+    const auto is_sent_to = [&](TaskId reader) {
+      return std::ranges::any_of(
+          writers, [&](TaskId writer) { return tasks.rank(writer) != tasks.rank(reader); });
+    };
+    if (std::ranges::none_of(tensors.readers(tensor), is_sent_to)) continue;
+    const TensorId sent =
+        builder.add_tensor({.bytes = tensors.bytes(tensor), .accumulate = writers.size() > 1});
+    for (const TaskId writer : writers) builder.writes(last[writer], sent);
+    for (const TaskId reader : tensors.readers(tensor)) {
+      if (is_sent_to(reader)) builder.reads(first[reader], sent);
+    }
+  }
+}
 
 /// The steps of all tasks with the dependencies of their tasks.
 TaskGraph with_dependencies(const TaskGraph& tasks, const KernelSteps& steps) {
@@ -28,7 +51,12 @@ TaskGraph with_dependencies(const TaskGraph& tasks, const KernelSteps& steps) {
       TaskId after = step;
       builder.add_edge(step, ++after);
     }
+    if (!tasks.has_ranks()) continue;
+    for (TaskId step = first[task]; step <= last[task]; ++step) {
+      builder.set_rank(step, tasks.rank(task));
+    }
   }
+  if (tasks.has_ranks()) add_results(builder, tasks, first, last);
   return std::move(builder).build();
 }
 
@@ -60,6 +88,7 @@ void add_ladder(LowerBounds& bounds, const BoundProblem& on, std::uint32_t runs)
                                        &LowerBounds::host_launch,
                                        &LowerBounds::subset,
                                        &LowerBounds::memory,
+                                       &LowerBounds::network,
                                        &LowerBounds::energetic}) {
     bounds.*bound *= runs;
   }

@@ -38,6 +38,10 @@ const Fields<ScenarioResult>& result_fields() {
                      return ratio(r.summary.makespan, r.like_for_like.bounds.largest());
                    },
                    {.doc = "makespan over the bound of the case"}},
+                  {"case_critical_path_us",
+                   [](const R& r) { return r.like_for_like.bounds.critical_path; },
+                   {.doc = "longest path of the graph whose bound that is, without launches and "
+                           "delays: no machine that runs single tasks as fast is faster"}},
                   {"proven_optimal",
                    [](const R& r) {
                      const Duration bound = r.like_for_like.bounds.largest();

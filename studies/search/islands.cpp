@@ -51,13 +51,13 @@ Islands::Islands(const std::vector<SearchChoice>& choices, const SearchSettings&
     const std::uint64_t first =
         settings.seed + std::uint64_t{settings.islands} * static_cast<std::uint64_t>(rank());
     for (std::uint32_t island = 0; island < settings.islands; ++island) {
-      lane.islands.push_back(
-          std::make_unique<PlanSearch>(choice.scenario.problem->part_to_plan().problem(),
-                                       choice.plans,
-                                       scored_as(choice.scenario, settings.scatter),
-                                       PlanSearchOptions{.seed = first + island,
-                                                         .max_streams = settings.max_streams,
-                                                         .target = choice.target}));
+      lane.islands.push_back(make_plan_search(choice.scenario.problem->part_to_plan().problem(),
+                                              choice.plans,
+                                              scored_as(choice.scenario, settings.scatter),
+                                              {.seed = first + island,
+                                               .max_streams = settings.max_streams,
+                                               .target = choice.target,
+                                               .checks_memory = choice.scenario.checks_memory}));
     }
     take(i, choice.plans.front());
   }

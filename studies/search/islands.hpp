@@ -67,7 +67,7 @@ class Islands {
  private:
   struct Lane {
     std::size_t choice = 0;
-    std::vector<std::unique_ptr<PlanSearch>> islands;
+    std::vector<std::unique_ptr<PlanImprover>> islands;
 
     [[nodiscard]] const ScoredPlan& best() const;
     [[nodiscard]] std::uint64_t evaluations() const;

@@ -22,7 +22,8 @@ namespace schedlab {
 namespace {
 
 constexpr std::uint64_t max_scenarios = 256;
-constexpr LadderOptions thorough{.energetic_work = 4'000'000, .tightening_work = 200'000'000};
+constexpr LadderOptions thorough{
+    .energetic_work = 4'000'000, .tightening_work = 200'000'000, .refutation_work = 2'000'000'000};
 
 /// Keys of a workload that say how its work is cut, not what it is.
 constexpr std::array<std::string_view, 5> ways_to_cut{"/workload/granularity",
@@ -55,13 +56,6 @@ void expect_one_case(const Grid& grid, const std::string& spec_file) {
   }
 }
 
-void expect_searchable(const Scenario& scenario) {
-  if (!scenario.problem->part_to_plan().graph->has_ranks()) return;
-  throw InfeasibleError(
-      "a search plans one device, or the same on all ranks\n  a workload with stages of its own "
-      "(a pipeline) has no search yet: compare the policies pipeline_...");
-}
-
 void expect_scatter(const Scenario& scenario, const Scatter& scatter) {
   if (scatter.samples == 0 || scenario.sampling) return;
   throw InputError(
@@ -80,6 +74,10 @@ void add_plan(SearchChoice& choice, const PlanRun& run, Plan plan) {
   choice.plans.push_back({std::move(plan), makespan});
 }
 
+Duration shortest(const std::vector<ScoredPlan>& plans) {
+  return std::ranges::min(plans, {}, &ScoredPlan::makespan).makespan;
+}
+
 /// Of whatever ranks, runs and draws there are. None holds for all plans where what a task takes
 /// depends on what caches hold.
 void set_bounds(SearchChoice& choice, const Scatter& scatter) {
@@ -88,7 +86,9 @@ void set_bounds(SearchChoice& choice, const Scatter& scatter) {
   choice.bounds = prepared.bounds;
   if (prepared.planned == nullptr) {
     const BoundedProblem bounded{prepared, choice.scenario.launch.mode};
-    choice.ladder = bound_ladder(bounded.problem(), thorough);
+    LadderOptions options = thorough;
+    if (scatter.samples == 0) options.shortest = shortest(choice.plans);
+    choice.ladder = bound_ladder(bounded.problem(), options);
     set_ladder(choice.bounds, bounded.problem(), choice.ladder);
   }
   choice.target =
@@ -144,7 +144,6 @@ std::vector<SearchChoice> search_choices(ScenarioSpace& space,
   Choices found;
   for (std::uint64_t number = 0; number < space.grid().size(); ++number) {
     Scenario scenario = space.scenario(number, {}, stop);
-    expect_searchable(scenario);
     expect_scatter(scenario, scatter);
     // Where the workload has its granularity, those of the policies make no difference.
     const std::uint64_t workload = scenario.part(Part::workload);

@@ -34,7 +34,7 @@ struct SearchStart {
 /// launch mode, and of the workload granularity, accumulation and slices of the batch.
 /// The plan of `start` is for the choices of whose tasks the plan checker has no finding. Never
 /// empty. Throws InputError for several values of anything else, for more than 256 scenarios and
-/// for a plan that suits no choice, InfeasibleError for pipelines, Interrupted when asked to stop.
+/// for a plan that suits no choice, Interrupted when asked to stop.
 [[nodiscard]] std::vector<SearchChoice> search_choices(ScenarioSpace& space,
                                                        const std::string& spec_file,
                                                        const SearchStart& start,

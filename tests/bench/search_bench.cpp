@@ -66,8 +66,11 @@ std::vector<ScoredPlan> starts_of(const Problem& problem,
   return starts;
 }
 
-Duration checked_bound(const BoundProblem& on) {
-  constexpr LadderOptions options{.energetic_work = 4'000'000, .tightening_work = 200'000'000};
+Duration checked_bound(const BoundProblem& on, Duration shortest) {
+  const LadderOptions options{.energetic_work = 4'000'000,
+                              .tightening_work = 200'000'000,
+                              .refutation_work = 2'000'000'000,
+                              .shortest = shortest};
   const auto ladder = bound_ladder(on, options);
   for (const BoundWitness& witness : ladder) {
     if (const auto wrong = refuse_witness(on, witness)) throw std::runtime_error(*wrong);
@@ -87,12 +90,13 @@ Row search_one(const testing::Scene& scene, std::uint32_t processors, double sec
   const Problem problem = scene.problem();
   const PlanRun run = runs(problem);
   Row row;
-  row.bound = checked_bound({.problem = problem, .plans = {.streams = processors}});
+  const double started = processor_seconds();
   const auto starts = starts_of(problem, run, processors);
   row.begun = starts.front().makespan;
+  row.bound = checked_bound({.problem = problem, .plans = {.streams = processors}}, row.begun);
   PlanSearch search{
       problem, starts, run, {.seed = 1, .max_streams = processors, .target = row.bound}};
-  const double started = processor_seconds();
+  row.seconds = processor_seconds() - started;
   constexpr std::uint64_t step = 500;
   while (!search.reached() && row.seconds < seconds) {
     search.advance(step);
@@ -187,7 +191,7 @@ void measure_rate(std::uint32_t tasks, const char* name, SharingModel sharing, b
   const Problem problem{graph, platform, costs};
   const PlanRun run = runs(problem);
   const auto starts = starts_of(problem, run, 4);
-  const Duration bound = checked_bound({.problem = problem});
+  const Duration bound = checked_bound({.problem = problem}, starts.front().makespan);
   PlanSearch search{problem, starts, run, {.seed = 1, .target = bound}};
   const double started = processor_seconds();
   constexpr std::uint64_t tasks_to_simulate = 4'000'000;

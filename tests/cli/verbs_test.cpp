@@ -108,9 +108,9 @@ TEST_CASE("sweep, export and plot work on each other's files") {
       session.printed().at("comparison") ==
       json::array({"All policies of a case were given the same tasks: shortest diagonal in 2 of 2 "
                    "cases.",
-                   "Fastest: diagonal in 2 of 2 cases. No schedule can be more than 3 % shorter "
-                   "than the best one here in 2 of 2 cases, nor more than 0 % in any; 2 are proven "
-                   "optimal."}));
+                   "diagonal is fastest in 2 of 2 cases; at most 3 % can still be won by "
+                   "reordering in 2 of them, at most 0 % in any; 0 % of the makespan needs another "
+                   "machine or fewer launches. 2 are proven optimal."}));
 
   // The diagonal's makespan is the critical path of 80 us; one stream takes 200.
   const std::string slow = write_spec(

@@ -143,11 +143,22 @@ TEST_CASE("one plan is searched for all ranks, and for several runs") {
     CHECK(again.metrics.makespan.count() == found["makespan_ps"]);
     CHECK(again.run.findings.empty());
   }
-  SearchSession pipeline{R"({"workload": {"kind": "gpt_pipeline"}, "machine": "h200",
-    "policy": "pipeline_1f1b"})"};
-  CHECK_THROWS_WITH_AS(static_cast<void>(pipeline.call(pipeline.options)),
-                       doctest::Contains("a pipeline"),
-                       InfeasibleError);
+}
+
+TEST_CASE("the order of a pipeline's passes is searched, and is a plan that runs") {
+  const auto spec = [](const std::string& policy) {
+    return R"({"workload": {"kind": "gpt_pipeline", "stages": 2, "microbatches": 4},
+      "machine": "h200", )" +
+           policy + "}";
+  };
+  SearchSession session{spec(R"("policy": "pipeline_naive")").c_str()};
+  REQUIRE(session.call(session.options) == exit_done);
+  const auto found = session.printed();
+  CHECK(found["case_gap"] >= 1);
+  CHECK(found["makespan_ps"] < found["policy_makespan_ps"]);
+  const Simulation again = session.simulate_plan(spec(found_plan));
+  CHECK(again.metrics.makespan.count() == found["makespan_ps"]);
+  CHECK(again.run.findings.empty());
 }
 
 TEST_CASE("on a machine that scatters all plans meet the same draws, which bound them") {
