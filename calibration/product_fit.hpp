@@ -26,6 +26,20 @@ struct MeasuredProduct {
                                 const Device& device,
                                 OperandReading reading = OperandReading::as_measured);
 
+/// The same with the library's residuals: products `measured`.
+[[nodiscard]] double measured_product_us(const MatrixLibrary& library,
+                                         const MeasuredProduct& product,
+                                         DataType type,
+                                         const Device& device);
+
+/// Residuals of the library on the rows that fit, on a grid of about 1200 points: m, n, k, and k
+/// with waves. Cost: seconds.
+[[nodiscard]] std::vector<ResidualGrid> fit_product_residuals(
+    const MatrixLibrary& library,
+    const std::vector<MeasuredProduct>& products,
+    DataType type,
+    const Device& device);
+
 /// Logarithms of a library's parameters, then of its tiles' efficiencies.
 [[nodiscard]] std::vector<double> log_parameters(const MatrixLibrary& library);
 void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library);
