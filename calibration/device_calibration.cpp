@@ -158,10 +158,9 @@ std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
   std::vector<Kernel> kernels;
   for (const DataType type : {DataType::fp32, DataType::tf32, DataType::bf16}) {
     if (device.rates.matrix[static_cast<std::size_t>(type)].count() == 0.0) continue;
-    if (const MatrixLibrary* const library = pipelined_library(device, type)) {
+    if (pipelined_library(device, type) != nullptr) {
       const std::size_t count = quick ? 20 : 50;
-      for (const MeasuredProduct& one :
-           micro_sweep(*library, type, device, sweep_candidates(), count)) {
+      for (const MeasuredProduct& one : micro_sweep(count)) {
         kernels.push_back(gemm_kernel(one.m, one.n, one.k, type, false));
       }
     } else {

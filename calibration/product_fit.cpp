@@ -184,22 +184,6 @@ OperatorFit refine_machine(const std::vector<MeasuredProduct>& products,
 
 }  // namespace
 
-std::vector<double> log_parameters(const MatrixLibrary& library) {
-  std::vector<double> logs;
-  for (const FittedValue& value : library.pipelined->values) logs.push_back(std::log(value.value));
-  for (const GemmTile& tile : library.tiles) logs.push_back(std::log(tile.efficiency));
-  return logs;
-}
-
-void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library) {
-  for (std::size_t i = 0; i < product_parameter_count; ++i) {
-    library.pipelined->values[i].value = std::exp(logs[i]);
-  }
-  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
-    library.tiles[i].efficiency = std::min(1.0, std::exp(logs[product_parameter_count + i]));
-  }
-}
-
 std::vector<double> prior_widths(const MatrixLibrary& library) {
   constexpr double parameter = 0.5;  // logarithm: parameters of A100 and H100 differ so // assumed
   constexpr double efficiency = 0.15;  // likewise of tiles // assumed

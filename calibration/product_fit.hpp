@@ -40,13 +40,10 @@ struct MeasuredProduct {
     DataType type,
     const Device& device);
 
-/// Logarithms of a library's parameters, then of its tiles' efficiencies.
-[[nodiscard]] std::vector<double> log_parameters(const MatrixLibrary& library);
-void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library);
-
 /// Scatter of the logarithm of a measured time around the model.
 inline constexpr double row_scatter = 0.06;  // half of the residuals of a fit are within it
-/// Standard deviations of log_parameters() from one device to the next, before a row is known.
+/// Standard deviations of the logarithms of a library's parameters, then of its tiles'
+/// efficiencies, from one device to the next, before a row is known.
 [[nodiscard]] std::vector<double> prior_widths(const MatrixLibrary& library);
 
 /// `library` moved to what some rows say, all of them used, and held to where it was by

@@ -22,6 +22,7 @@ using P = ProductParameter;
 
 // Factor by which a library differs from one device to the next of a generation // assumed
 constexpr double transfer_scatter = 1.05;
+constexpr std::size_t shapes_tried = 490;
 constexpr double same_unit = 0.05;  // units that differ by less are of one generation // assumed
 
 double peak_of(const Device& device, DataType type) {
@@ -100,7 +101,7 @@ void widen_intervals(const MatrixLibrary& none,
   for (ProductInterval& interval : library.pipelined->intervals) {
     std::vector<double> shorter;
     std::vector<double> longer;
-    for (const MeasuredProduct& shape : sweep_candidates()) {
+    for (const MeasuredProduct& shape : micro_sweep(shapes_tried)) {
       const auto rows = static_cast<double>(shape.m);
       if (rows <= above || rows > interval.rows) continue;
       const double us = product_us(library, shape, type, target);

@@ -91,19 +91,17 @@ int run(const CalibrateOptions& options, const Terminal& terminal) {
 
 int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
   expect_writable(options.out);
+  if (options.shapes > 0) {
+    write_listed(options.out, micro_sweep_csv(micro_sweep(options.shapes), DataType::bf16));
+    terminal.out << fmt::format("wrote {}\n", options.out);
+    return exit_done;
+  }
   if (options.machine.empty()) {
     throw InputError({.file = "--machine",
                       .pointer = {},
                       .found = "nothing",
                       .expected = "the machine that is calibrated, or its file",
                       .hint = {}});
-  }
-  if (options.shapes > 0) {
-    const auto shapes =
-        micro_sweep_of(load_machine(options.machine), DataType::bf16, options.shapes);
-    write_listed(options.out, micro_sweep_csv(shapes, DataType::bf16));
-    terminal.out << fmt::format("wrote {}\n", options.out);
-    return exit_done;
   }
   if (!options.transfer.empty()) {
     std::vector<MachineSpec> known;

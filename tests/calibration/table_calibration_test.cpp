@@ -133,7 +133,7 @@ TEST_CASE("a few rows move a machine's library to what they say, and leave the r
   const MatrixLibrary& own = pipelined_library_of(base, DataType::bf16);
   MatrixLibrary other = own;  // 1.5 us more for each product
   other.pipelined->of(ProductParameter::floor_us).value += 1.5;
-  std::vector<MeasuredProduct> rows = micro_sweep_of(base, DataType::bf16, 20);
+  std::vector<MeasuredProduct> rows = micro_sweep(20);
   REQUIRE(rows.size() == 20);
   for (MeasuredProduct& row : rows) row.us = product_us(other, row, DataType::bf16, device);
   const MatrixLibrary refined = refine_products(own, rows, DataType::bf16, device);
