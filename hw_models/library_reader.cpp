@@ -138,6 +138,14 @@ void read_pipelined(MachineReader& reader,
   for (const std::string& index : reader.children(at + "/residuals")) {
     made.residuals.push_back(read_residuals(reader, fmt::format("{}/residuals/{}", at, index)));
   }
+  // Of lists, how long they are: all their numbers have the library's origin.
+  const auto note = [&](const char* list, std::size_t length) {
+    if (length == 0) return;
+    reader.sources().push_back(
+        {.pointer = at + list, .value = static_cast<double>(length), .text = {}});
+  };
+  note("/intervals", made.intervals.size());
+  note("/residuals", made.residuals.size());
 }
 
 void read_single_stage(MachineReader& reader,
