@@ -2,6 +2,8 @@
 #include "calibration/device_calibration.hpp"
 
 #include "calibration/co_residency_fit.hpp"
+#include "calibration/micro_sweep.hpp"
+#include "calibration/product_transfer.hpp"
 #include "hw_models/profile_fits.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/robust_statistics.hpp"
@@ -156,7 +158,14 @@ std::vector<Kernel> profiled_kernels(const Device& device, bool quick) {
   std::vector<Kernel> kernels;
   for (const DataType type : {DataType::fp32, DataType::tf32, DataType::bf16}) {
     if (device.rates.matrix[static_cast<std::size_t>(type)].count() == 0.0) continue;
-    add_products(type, step, kernels);
+    if (pipelined_library(device, type) != nullptr) {
+      const std::size_t count = quick ? 20 : 50;
+      for (const MeasuredProduct& one : micro_sweep(count)) {
+        kernels.push_back(gemm_kernel(one.m, one.n, one.k, type, false));
+      }
+    } else {
+      add_products(type, step, kernels);
+    }
     add_memory_bound(type, step, kernels);
   }
   for (const TaskKind kind : {TaskKind::copy_device_to_device,

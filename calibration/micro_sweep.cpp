@@ -1,111 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/micro_sweep.hpp"
 
-#include "calibration/product_transfer.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <utility>
+#include <cstdint>
+#include <set>
+#include <tuple>
 
 namespace schedlab {
 namespace {
 
-constexpr double step = 1e-2;  // of the logarithm of a parameter, for its derivative
+constexpr double base = 1.22074408460575947536;  // root of x^4 = x + 1
+constexpr std::array<std::int64_t, 10> rows{1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+constexpr std::array<std::int64_t, 7> sides{256, 512, 1024, 2048, 4096, 8192, 16384};
 
-using Row = std::vector<double>;
-
-/// How the logarithm of a predicted time changes with that of each parameter.
-std::vector<Row> slopes_of(const MatrixLibrary& library,
-                           DataType type,
-                           const Device& device,
-                           const std::vector<MeasuredProduct>& shapes) {
-  const std::vector<double> at = log_parameters(library);
-  std::vector<Row> slopes(shapes.size(), Row(at.size()));
-  MatrixLibrary moved = library;
-  for (std::size_t j = 0; j < at.size(); ++j) {
-    std::vector<double> there = at;
-    there[j] -= step;  // downwards: efficiencies and shares end at 1
-    set_log_parameters(there, moved);
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      slopes[i][j] = std::log(product_us(library, shapes[i], type, device) /
-                              product_us(moved, shapes[i], type, device)) /
-                     step;
-    }
-  }
-  return slopes;
-}
-
-Row times(const std::vector<Row>& matrix, const Row& vector) {
-  Row result(vector.size());
-  for (std::size_t i = 0; i < vector.size(); ++i) {
-    for (std::size_t j = 0; j < vector.size(); ++j) result[i] += matrix[i][j] * vector[j];
-  }
-  return result;
-}
-
-double dot(const Row& a, const Row& b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
+/// Of the values, the one that member `i` of the sequence takes in dimension 1, 2 or 3.
+template <std::size_t Count>
+std::int64_t taken(const std::array<std::int64_t, Count>& values, std::size_t i, int dimension) {
+  const double at = 0.5 + static_cast<double>(i + 1) * std::pow(base, -dimension);
+  return values[static_cast<std::size_t>((at - std::floor(at)) * Count)];
 }
 
 }  // namespace
 
-std::vector<MeasuredProduct> sweep_candidates() {
+std::vector<MeasuredProduct> micro_sweep(std::size_t count) {
+  constexpr std::size_t all = rows.size() * sides.size() * sides.size();
   std::vector<MeasuredProduct> shapes;
-  for (const int m : {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192}) {
-    for (int n = 256; n <= 16384; n *= 2) {
-      for (int k = 256; k <= 16384; k *= 2) {
-        shapes.push_back({.m = m, .n = n, .k = k, .us = 0, .use = RowUse::fit});
-      }
-    }
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> known;
+  for (std::size_t i = 0; shapes.size() < std::min(count, all); ++i) {
+    const MeasuredProduct shape{.m = taken(rows, i, 1),
+                                .n = taken(sides, i, 2),
+                                .k = taken(sides, i, 3),
+                                .us = 0,
+                                .use = RowUse::fit};
+    if (known.emplace(shape.m, shape.n, shape.k).second) shapes.push_back(shape);
   }
   return shapes;
-}
-
-std::vector<MeasuredProduct> micro_sweep(const MatrixLibrary& library,
-                                         DataType type,
-                                         const Device& device,
-                                         const std::vector<MeasuredProduct>& candidates,
-                                         std::size_t count) {
-  const std::vector<Row> slopes = slopes_of(library, type, device, candidates);
-  const std::vector<double> widths = prior_widths(library);
-  std::vector<Row> covariance(widths.size(), Row(widths.size()));
-  for (std::size_t j = 0; j < widths.size(); ++j) covariance[j][j] = widths[j] * widths[j];
-  std::vector<MeasuredProduct> chosen;
-  std::vector<bool> taken(candidates.size());
-  while (chosen.size() < std::min(count, candidates.size())) {
-    std::size_t best = 0;
-    double most = -1.0;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (taken[i]) continue;
-      const double variance = dot(slopes[i], times(covariance, slopes[i]));
-      if (variance <= most) continue;
-      most = variance;
-      best = i;
-    }
-    taken[best] = true;
-    chosen.push_back(candidates[best]);
-    const Row along = times(covariance, slopes[best]);
-    for (std::size_t i = 0; i < along.size(); ++i) {
-      for (std::size_t j = 0; j < along.size(); ++j) {
-        covariance[i][j] -= along[i] * along[j] / (row_scatter * row_scatter + most);
-      }
-    }
-  }
-  return chosen;
-}
-
-std::vector<MeasuredProduct> micro_sweep_of(const MachineSpec& machine,
-                                            DataType type,
-                                            std::size_t count) {
-  return micro_sweep(pipelined_library_of(machine, type),
-                     type,
-                     machine.platform.devices[DeviceId{0}],
-                     sweep_candidates(),
-                     count);
 }
 
 std::string micro_sweep_csv(const std::vector<MeasuredProduct>& shapes, DataType type) {

@@ -9,25 +9,13 @@
 
 namespace schedlab {
 
-/// Shapes from which a micro-sweep is chosen: 490 of 1 to 8192 rows, n and k 256 to 16384.
-[[nodiscard]] std::vector<MeasuredProduct> sweep_candidates();
-
-/// The shapes that together determine the parameters of `library` best: each next one is where its
-/// prediction, after those before it, is least certain (greedy D-optimal design), starting from the
-/// uncertainty that prior_width() gives the parameters. The first ones are the most telling.
-/// Shapes   at most `count`, in the order of choice.
-/// Source   Fedorov, Theory of Optimal Experiments, 1972.
-[[nodiscard]] std::vector<MeasuredProduct> micro_sweep(
-    const MatrixLibrary& library,
-    DataType type,
-    const Device& device,
-    const std::vector<MeasuredProduct>& candidates,
-    std::size_t count);
-
-/// Of sweep_candidates() for the machine's library. Throws InfeasibleError if it has none.
-[[nodiscard]] std::vector<MeasuredProduct> micro_sweep_of(const MachineSpec& machine,
-                                                          DataType type,
-                                                          std::size_t count);
+/// Shapes of products to measure on a new device, for refine_products: spread evenly over the
+/// logarithms of 1 to 8192 rows, n and k 256 to 16384. A design that is optimal for the parameters
+/// (greedy D-optimal) was worse on devices whose tables are known: it takes the extreme shapes, and
+/// single shapes scatter by the library's choice of kernel.
+/// Shapes   min(count, 490), all different; the first ones of a longer sweep are a shorter one.
+/// Source   R3 sequence: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018.
+[[nodiscard]] std::vector<MeasuredProduct> micro_sweep(std::size_t count);
 
 /// CSV of the shapes, as a table without times.
 [[nodiscard]] std::string micro_sweep_csv(const std::vector<MeasuredProduct>& shapes,

@@ -13,15 +13,11 @@
 namespace schedlab {
 namespace {
 
-constexpr double residual_scale = 0.1;  // from which on a row counts by its size, not its square
-constexpr int iterations = 40;
-
 /// Where a parameter that may be 0 becomes linear.
 double offset_of(const ParameterInfo& info) {
   return info.minimum > 0 ? 0.0 : 0.05 * (info.start > 0 ? info.start : 1.0);
 }
 
-/// Four digits; what is as good as nothing is 0.
 /// Between values and what is fitted.
 class Scale {
  public:
@@ -90,7 +86,8 @@ std::vector<double> usual_start(std::span<const ParameterInfo> infos) {
 ModelFit fit_model(std::span<const ParameterInfo> infos,
                    const std::vector<std::vector<double>>& starts,
                    const std::vector<double>& measured,
-                   const PredictRow& predict) {
+                   const PredictRow& predict,
+                   const ModelFitOptions& options) {
   SCHEDLAB_EXPECTS(!starts.empty() && !measured.empty(),
                    fmt::format("{} starts, {} rows", starts.size(), measured.size()));
   const Scale scale{infos};
@@ -101,16 +98,24 @@ ModelFit fit_model(std::span<const ParameterInfo> infos,
     for (const double value : start) {
       parameters.values.push_back({.value = value, .low = value, .high = value});
     }
+    const std::vector<double> from = scale.fitted(start);
+    SCHEDLAB_EXPECTS(options.prior.empty() || options.prior.size() == from.size(),
+                     fmt::format("{} prior widths", options.prior.size()));
     const auto residuals = [&](const std::vector<double>& at, std::vector<double>& out) {
       scale.set(at, parameters);
-      out.resize(measured.size());
+      out.resize(measured.size() + options.prior.size());
       for (std::size_t i = 0; i < measured.size(); ++i) {
         out[i] = std::log(predict(parameters, i) / measured[i]);
       }
+      for (std::size_t j = 0; j < options.prior.size(); ++j) {
+        out[measured.size() + j] = options.row_scatter * (at[j] - from[j]) / options.prior[j];
+      }
     };
-    RobustFit fit =
-        fit_robustly(residuals, scale.fitted(start), scale.bounds(), residual_scale, iterations);
-    fit = fit_robustly(residuals, fit.values, scale.bounds(), residual_scale, iterations);
+    RobustFit fit{.values = from, .intervals = {}};
+    for (int round = 0; round < options.rounds; ++round) {
+      fit = fit_robustly(
+          residuals, fit.values, scale.bounds(), options.loss_scale, options.iterations);
+    }
     scale.set(fit.values, parameters);
     scale.set_intervals(fit.intervals, parameters);
     const double cost = fit.cost / static_cast<double>(measured.size());

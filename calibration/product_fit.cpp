@@ -2,8 +2,9 @@
 #include "calibration/product_fit.hpp"
 
 #include "calibration/model_fit.hpp"
+#include "calibration/product_errors.hpp"
 #include "calibration/product_transfer.hpp"
-#include "hw_models/robust_fit.hpp"
+#include "hw_models/residual_fit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
@@ -13,24 +14,21 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
-#include <set>
 #include <utility>
 
 namespace schedlab {
 namespace {
 
-using Bounds = std::vector<std::pair<double, double>>;
-
 constexpr std::size_t first_rows = 2000;  // that a fit starts with
 constexpr std::size_t max_rows = 5000;  // that it ends with: more move no parameter by its interval
-constexpr int first_iterations = 40;
-constexpr int last_iterations = 8;
-constexpr double loss_scale = 0.04;  // residuals beyond count by size // assumed
+// Residuals beyond 4 % count by size // assumed
+const ModelFitOptions first_fit{.loss_scale = 0.04, .iterations = 40, .rounds = 1};
+const ModelFitOptions last_fit{.loss_scale = 0.04, .iterations = 8, .rounds = 1};
 constexpr double least_efficiency = 0.05;
 constexpr double first_efficiency = 0.65;
 constexpr double chosen_share = 0.003;  // of the rows, below which a tile is left out
 constexpr std::int64_t most_parts = 16;
+constexpr double residual_smoothness = 0.2;  // chosen on choosing rows
 
 /// Tiles of public kernels for tensor cores (NVIDIA/cutlass, default tiles of its generators).
 constexpr std::array<std::pair<int, int>, 8> tile_sides{
@@ -48,58 +46,65 @@ std::int64_t units_of(const Device& device) {
   return device.rates.matrix_units;
 }
 
-Bounds bounds_of(const MatrixLibrary& library) {
-  Bounds bounds;
-  for (const ProductParameterInfo& info : product_parameters()) {
-    bounds.emplace_back(std::log(info.minimum), std::log(info.maximum));
+/// Of the library's parameters, then of its tiles' efficiencies.
+std::vector<ParameterInfo> infos_of(const MatrixLibrary& library) {
+  const auto known = product_parameters();
+  std::vector<ParameterInfo> infos{known.begin(), known.end()};
+  infos.resize(infos.size() + library.tiles.size(),
+               {"efficiency", least_efficiency, 1, first_efficiency, "of a tile"});
+  return infos;
+}
+
+std::vector<double> values_of(const MatrixLibrary& library) {
+  std::vector<double> values;
+  for (const FittedValue& value : library.pipelined->values) values.push_back(value.value);
+  for (const GemmTile& tile : library.tiles) values.push_back(tile.efficiency);
+  return values;
+}
+
+void set_parameters(const FittedParameters& fitted, MatrixLibrary& library) {
+  const auto tiles = fitted.values.begin() + product_parameter_count;
+  std::copy(fitted.values.begin(), tiles, library.pipelined->values.begin());
+  library.pipelined->efficiencies.assign(tiles, fitted.values.end());
+  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
+    library.tiles[i].efficiency = library.pipelined->efficiencies[i].value;
   }
-  bounds.resize(bounds.size() + library.tiles.size(), {std::log(least_efficiency), 0.0});
-  return bounds;
+}
+
+PipelinedChoice choice_of(const MatrixLibrary& library,
+                          const ProductShape& shape,
+                          const PipelinedDevice& on) {
+  return choose_pipelined(*library.pipelined, library.tiles, shape, on, most_parts);
 }
 
 double us_of(const MatrixLibrary& library,
              const Kernel& kernel,
              const PipelinedDevice& on,
              OperandReading reading) {
-  const ProductShape shape = product_shape(kernel, *library.pipelined, on, reading);
-  return choose_pipelined(*library.pipelined, library.tiles, shape, on, most_parts).time.us;
+  return choice_of(library, product_shape(kernel, *library.pipelined, on, reading), on).time.us;
 }
 
 /// Moves a library to where its residuals on the products are least, and notes the intervals.
-/// `prior`: standard deviations that hold it to where it starts; empty: none.
 void fit_library(const std::vector<MeasuredProduct>& products,
                  DataType type,
                  const PipelinedDevice& on,
                  OperandReading reading,
-                 int iterations,
-                 MatrixLibrary& library,
-                 const std::vector<double>& prior = {}) {
+                 const ModelFitOptions& options,
+                 MatrixLibrary& library) {
   std::vector<Kernel> kernels;
-  for (const MeasuredProduct& product : products) kernels.push_back(kernel_of(product, type));
-  MatrixLibrary tried = library;
-  const std::vector<double> start = log_parameters(library);
-  const ResidualsAt residuals = [&](const std::vector<double>& logs, std::vector<double>& out) {
-    set_log_parameters(logs, tried);
-    out.resize(products.size() + prior.size());
-    for (std::size_t i = 0; i < products.size(); ++i) {
-      out[i] = std::log(us_of(tried, kernels[i], on, reading) / products[i].us);
-    }
-    for (std::size_t j = 0; j < prior.size(); ++j) {
-      out[products.size() + j] = row_scatter * (logs[j] - start[j]) / prior[j];
-    }
-  };
-  const RobustFit fit = fit_robustly(residuals, start, bounds_of(library), loss_scale, iterations);
-  set_log_parameters(fit.values, library);
-  const auto note = [&](FittedValue& value, std::size_t at) {
-    value = {std::exp(fit.values[at]),
-             std::exp(fit.intervals[at].first),
-             std::exp(fit.intervals[at].second)};
-  };
-  for (std::size_t i = 0; i < product_parameter_count; ++i) note(library.pipelined->values[i], i);
-  library.pipelined->efficiencies.resize(library.tiles.size());
-  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
-    note(library.pipelined->efficiencies[i], product_parameter_count + i);
+  std::vector<double> measured;
+  for (const MeasuredProduct& product : products) {
+    kernels.push_back(kernel_of(product, type));
+    measured.push_back(product.us);
   }
+  MatrixLibrary tried = library;
+  const auto predict = [&](const FittedParameters& fitted, std::size_t row) {
+    if (row == 0) set_parameters(fitted, tried);  // rows are asked for in order
+    return us_of(tried, kernels[row], on, reading);
+  };
+  const ModelFit fit =
+      fit_model(infos_of(library), {values_of(library)}, measured, predict, options);
+  set_parameters(fit.parameters, library);
 }
 
 void drop_unused_tiles(const std::vector<MeasuredProduct>& products,
@@ -111,7 +116,7 @@ void drop_unused_tiles(const std::vector<MeasuredProduct>& products,
   for (const MeasuredProduct& product : products) {
     const ProductShape shape =
         product_shape(kernel_of(product, type), *library.pipelined, on, reading);
-    ++chosen[choose_pipelined(*library.pipelined, library.tiles, shape, on, most_parts).tile];
+    ++chosen[choice_of(library, shape, on).tile];
   }
   std::vector<GemmTile> kept;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -122,15 +127,17 @@ void drop_unused_tiles(const std::vector<MeasuredProduct>& products,
   library.tiles = std::move(kept);
 }
 
-void round_all(MatrixLibrary& library) {
-  const auto round = [](FittedValue& value) {
-    value = {four_digits(value.value), four_digits(value.low), four_digits(value.high)};
-  };
-  for (FittedValue& value : library.pipelined->values) round(value);
-  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
-    round(library.pipelined->efficiencies[i]);
-    library.tiles[i].efficiency = library.pipelined->efficiencies[i].value;
-  }
+/// Dense in rows of A up to 64, where libraries change kernels most; waves: around whole ones.
+std::vector<ResidualGrid> residual_points() {
+  return {{.points = {{{1, 4, 5, 16, 17, 64, 128, 256, 512, 1024, 2048, 4096, 16384},
+                       {32, 128, 512, 2048, 4096, 8192, 16384, 65536},
+                       {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536},
+                       {}}},
+           .percent = {}},
+          {.points = {{{}, {}, {32, 512, 8192}, {0.01, 0.1, 0.3, 0.5,  0.7, 0.85, 1.0, 1.05, 1.2,
+                                                 1.5,  1.8, 2.0, 2.05, 2.3, 2.7,  3.0, 3.1,  3.5,
+                                                 4.0,  4.1, 4.5, 5,    6,   8,    16,  64}}},
+           .percent = {}}};
 }
 
 /// At most so many of the rows, evenly from all of the table.
@@ -149,67 +156,6 @@ std::vector<MeasuredProduct> with_use(const std::vector<MeasuredProduct>& produc
   return found;
 }
 
-RegionError error_on(const std::vector<MeasuredProduct>& products,
-                     const MatrixLibrary& library,
-                     DataType type,
-                     const Device& device,
-                     OperandReading reading,
-                     std::string region) {
-  RegionErrors errors;
-  for (const MeasuredProduct& product : products) {
-    errors.add(product_us(library, product, type, device, reading), product.us);
-  }
-  return errors.summary(std::move(region));
-}
-
-/// Regions of shapes by rows of A and by length of time.
-std::vector<RegionError> errors_by_region(const std::vector<MeasuredProduct>& products,
-                                          const MatrixLibrary& library,
-                                          DataType type,
-                                          const Device& device) {
-  struct Region {
-    std::string name;
-    std::function<bool(const MeasuredProduct&)> holds;
-    RegionErrors errors{};
-  };
-  const auto rows = [](std::int64_t from, std::int64_t to) {
-    return [from, to](const MeasuredProduct& p) { return p.m >= from && p.m <= to; };
-  };
-  const auto time = [](double from, double to) {
-    return [from, to](const MeasuredProduct& p) { return p.us >= from && p.us < to; };
-  };
-  std::vector<Region> regions{{"all", [](const MeasuredProduct&) { return true; }},
-                              {"m up to 64", rows(0, 64)},
-                              {"m 65 to 512", rows(65, 512)},
-                              {"m 513 to 4096", rows(513, 4096)},
-                              {"m above 4096", rows(4097, std::int64_t{1} << 60)},
-                              {"under 8 us", time(0, 8)},
-                              {"8 to 30 us", time(8, 30)},
-                              {"30 to 200 us", time(30, 200)},
-                              {"200 us and more", time(200, 1e18)}};
-  for (const MeasuredProduct& product : products) {
-    const double predicted = product_us(library, product, type, device);
-    for (Region& region : regions) {
-      if (region.holds(product)) region.errors.add(predicted, product.us);
-    }
-  }
-  std::vector<RegionError> errors;
-  for (const Region& region : regions) errors.push_back(region.errors.summary(region.name));
-  return errors;
-}
-
-/// The pipelined library of the machine for a type; nullptr if it has none.
-const MatrixLibrary* library_for(const Device& device, DataType type) {
-  if (device.profile == nullptr) return nullptr;
-  for (const MatrixLibrary& library : device.profile->libraries) {
-    const auto& types = library.types;
-    if (library.pipelined && std::find(types.begin(), types.end(), type) != types.end()) {
-      return &library;
-    }
-  }
-  return nullptr;
-}
-
 /// Refines the machine's own library by a table of few rows.
 OperatorFit refine_machine(const std::vector<MeasuredProduct>& products,
                            const MatrixLibrary& own,
@@ -220,9 +166,9 @@ OperatorFit refine_machine(const std::vector<MeasuredProduct>& products,
   options.progress("products, the machine's own library refined");
   MatrixLibrary library = refine_products(own, products, fit.type, device);
   fit.used.push_back(
-      error_on(products, own, fit.type, device, OperandReading::as_measured, "before"));
+      product_error(products, own, fit.type, device, OperandReading::as_measured, "before"));
   fit.used.push_back(
-      error_on(products, library, fit.type, device, OperandReading::as_measured, "refined"));
+      product_error(products, library, fit.type, device, OperandReading::as_measured, "refined"));
   library.assumed = false;
   library.source = fmt::format("{}, {} {}, {}: {}; {} rows refine: {}",
                                fit.tables,
@@ -238,22 +184,6 @@ OperatorFit refine_machine(const std::vector<MeasuredProduct>& products,
 
 }  // namespace
 
-std::vector<double> log_parameters(const MatrixLibrary& library) {
-  std::vector<double> logs;
-  for (const FittedValue& value : library.pipelined->values) logs.push_back(std::log(value.value));
-  for (const GemmTile& tile : library.tiles) logs.push_back(std::log(tile.efficiency));
-  return logs;
-}
-
-void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library) {
-  for (std::size_t i = 0; i < product_parameter_count; ++i) {
-    library.pipelined->values[i].value = std::exp(logs[i]);
-  }
-  for (std::size_t i = 0; i < library.tiles.size(); ++i) {
-    library.tiles[i].efficiency = std::min(1.0, std::exp(logs[product_parameter_count + i]));
-  }
-}
-
 std::vector<double> prior_widths(const MatrixLibrary& library) {
   constexpr double parameter = 0.5;  // logarithm: parameters of A100 and H100 differ so // assumed
   constexpr double efficiency = 0.15;  // likewise of tiles // assumed
@@ -267,14 +197,16 @@ MatrixLibrary refine_products(const MatrixLibrary& library,
                               DataType type,
                               const Device& device) {
   MatrixLibrary refined = library;
+  refined.pipelined->residuals.clear();  // they are of what is moved
+  ModelFitOptions held = first_fit;
+  held.prior = prior_widths(library);
+  held.row_scatter = row_scatter;
   fit_library(products,
               type,
               pipelined_device(device, type, units_of(device)),
               OperandReading::as_measured,
-              first_iterations,
-              refined,
-              prior_widths(library));
-  round_all(refined);
+              held,
+              refined);
   return refined;
 }
 
@@ -308,6 +240,34 @@ double product_us(const MatrixLibrary& library,
       library, kernel_of(product, type), pipelined_device(device, type, units_of(device)), reading);
 }
 
+double measured_product_us(const MatrixLibrary& library,
+                           const MeasuredProduct& product,
+                           DataType type,
+                           const Device& device) {
+  const PipelinedDevice on = pipelined_device(device, type, units_of(device));
+  const ProductShape shape =
+      product_shape(kernel_of(product, type), *library.pipelined, on, OperandReading::as_measured);
+  const PipelinedChoice choice = choice_of(library, shape, on);
+  return choice.time.us *
+         residual_factor(library.pipelined->residuals, residual_place(shape, choice, on));
+}
+
+std::vector<ResidualGrid> fit_product_residuals(const MatrixLibrary& library,
+                                                const std::vector<MeasuredProduct>& products,
+                                                DataType type,
+                                                const Device& device) {
+  const PipelinedDevice on = pipelined_device(device, type, units_of(device));
+  std::vector<ResidualRow> rows;
+  for (const MeasuredProduct& product : products) {
+    if (product.use != RowUse::fit) continue;
+    const ProductShape shape = product_shape(
+        kernel_of(product, type), *library.pipelined, on, OperandReading::as_measured);
+    const PipelinedChoice choice = choice_of(library, shape, on);
+    rows.push_back({residual_place(shape, choice, on), std::log(product.us / choice.time.us)});
+  }
+  return fit_residuals(residual_points(), rows, residual_smoothness);
+}
+
 MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
                            DataType type,
                            const Device& device,
@@ -320,16 +280,15 @@ MatrixLibrary fit_products(const std::vector<MeasuredProduct>& products,
   const PipelinedDevice on = pipelined_device(device, type, units_of(device));
   MatrixLibrary library;
   library.pipelined.emplace();
-  for (const ProductParameterInfo& info : product_parameters()) {
-    library.pipelined->of(info.parameter).value = info.start;
+  for (std::size_t i = 0; i < product_parameter_count; ++i) {
+    library.pipelined->values[i].value = product_parameters()[i].start;
   }
   for (const auto& [m, n] : tile_sides) {
     library.tiles.push_back({.m = m, .n = n, .efficiency = first_efficiency});
   }
-  fit_library(spread(rows, first_rows), type, on, reading, first_iterations, library);
+  fit_library(spread(rows, first_rows), type, on, reading, first_fit, library);
   drop_unused_tiles(rows, type, on, reading, library);
-  fit_library(spread(rows, max_rows), type, on, reading, last_iterations, library);
-  round_all(library);
+  fit_library(spread(rows, max_rows), type, on, reading, last_fit, library);
   return library;
 }
 
@@ -346,7 +305,7 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
                   .used = {},
                   .report = {},
                   .readings = {}};
-  const MatrixLibrary* const own = library_for(device, type);
+  const MatrixLibrary* const own = pipelined_library(device, type);
   if (own != nullptr && with_use(products, RowUse::fit).size() < min_fitted_products) {
     return refine_machine(products, MatrixLibrary{*own}, std::move(fit), options, machine);
   }
@@ -356,16 +315,21 @@ OperatorFit calibrate_products(const std::vector<TableRow>& rows,
     options.progress(fmt::format("products, operands {}", to_string(reading)));
     MatrixLibrary tried = fit_products(products, type, device, reading);
     fit.readings.push_back(
-        error_on(choosing, tried, type, device, reading, std::string{to_string(reading)}));
+        product_error(choosing, tried, type, device, reading, std::string{to_string(reading)}));
     if (reading == OperandReading::as_measured) library = std::move(tried);
   }
   const auto used = [&](RowUse use, const char* name) {
-    fit.used.push_back(error_on(
+    fit.used.push_back(product_error(
         with_use(products, use), library, type, device, OperandReading::as_measured, name));
   };
   used(RowUse::fit, "fitted");
   used(RowUse::choose, "choosing");
-  fit.report = errors_by_region(with_use(products, RowUse::report), library, type, device);
+  library.pipelined->residuals = fit_product_residuals(library, products, type, device);
+  library.pipelined->intervals = product_intervals(choosing, library, type, device);
+  const std::vector<MeasuredProduct> held_out = with_use(products, RowUse::report);
+  fit.report = product_errors(held_out, library, type, device);
+  fit.cells = product_error_cells(held_out, library, type, device);
+  fit.coverage = product_coverage(held_out, library, type, device);
   library.name = fmt::format("products of {}", fit.tables);
   library.types = {type};
   library.source = fit_origin(fit, options);

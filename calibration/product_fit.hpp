@@ -26,13 +26,24 @@ struct MeasuredProduct {
                                 const Device& device,
                                 OperandReading reading = OperandReading::as_measured);
 
-/// Logarithms of a library's parameters, then of its tiles' efficiencies.
-[[nodiscard]] std::vector<double> log_parameters(const MatrixLibrary& library);
-void set_log_parameters(const std::vector<double>& logs, MatrixLibrary& library);
+/// The same with the library's residuals: products `measured`.
+[[nodiscard]] double measured_product_us(const MatrixLibrary& library,
+                                         const MeasuredProduct& product,
+                                         DataType type,
+                                         const Device& device);
+
+/// Residuals of the library on the rows that fit, on a grid of about 1200 points: m, n, k, and k
+/// with waves. Cost: seconds.
+[[nodiscard]] std::vector<ResidualGrid> fit_product_residuals(
+    const MatrixLibrary& library,
+    const std::vector<MeasuredProduct>& products,
+    DataType type,
+    const Device& device);
 
 /// Scatter of the logarithm of a measured time around the model.
 inline constexpr double row_scatter = 0.06;  // half of the residuals of a fit are within it
-/// Standard deviations of log_parameters() from one device to the next, before a row is known.
+/// Standard deviations of the logarithms of a library's parameters, then of its tiles'
+/// efficiencies, from one device to the next, before a row is known.
 [[nodiscard]] std::vector<double> prior_widths(const MatrixLibrary& library);
 
 /// `library` moved to what some rows say, all of them used, and held to where it was by

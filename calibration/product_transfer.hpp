@@ -20,6 +20,8 @@ namespace schedlab {
 ///                         that of the one before
 ///   h = 1/2: half way between "nothing changes" and "the last step repeats", which are the ends of
 ///   the intervals
+///   intervals of predictions: those of the last machine; in quadrature with what these ends
+///   change, and with a twentieth (assumed)
 ///
 /// Two shares follow from the data sheet alone: the peak and the memory's bandwidth.
 /// Throws InfeasibleError naming a machine that has no such library.
@@ -32,7 +34,9 @@ namespace schedlab {
                                             MachineSpec target,
                                             DataType type);
 
-/// The machine's library of pipelined kernels for a type. Throws InfeasibleError if it has none.
+/// The device's library of pipelined kernels for a type; nullptr if it has none.
+[[nodiscard]] const MatrixLibrary* pipelined_library(const Device& device, DataType type);
+/// The same of a machine. Throws InfeasibleError if it has none.
 [[nodiscard]] const MatrixLibrary& pipelined_library_of(const MachineSpec& machine, DataType type);
 
 /// Replaces the machine's library for the library's first type.

@@ -78,6 +78,22 @@ std::string errors_table(const std::vector<RegionError>& errors) {
   return text;
 }
 
+std::string coverage_table(const std::vector<IntervalCoverage>& intervals) {
+  std::string text =
+      "\n**Intervals of measured / predicted**, from choosing rows, tried on held-out rows\n\n"
+      "| rows | count | low | high | promised % | held % |\n|---|---|---|---|---|---|\n";
+  for (const IntervalCoverage& one : intervals) {
+    text += fmt::format("| {} | {} | {:.3f} | {:.3f} | {:.0f} | {:.1f} |\n",
+                        one.region,
+                        one.rows,
+                        one.low,
+                        one.high,
+                        100 * one.promised,
+                        100 * one.covered);
+  }
+  return text;
+}
+
 std::string parameters_table(std::string_view what,
                              const FittedParameters& fitted,
                              std::span<const ParameterInfo> infos) {
@@ -99,16 +115,9 @@ std::string parameters_table(std::string_view what,
 }
 
 std::string parameters_table(const MatrixLibrary& library) {
-  std::string text = "| parameter | value | 95 % interval | meaning |\n|---|---|---|---|\n";
-  for (const ProductParameterInfo& info : product_parameters()) {
-    const FittedValue& value = library.pipelined->values[static_cast<std::size_t>(info.parameter)];
-    text += fmt::format("| {} | {} | {} to {} | {} |\n",
-                        to_string(info.parameter),
-                        value.value,
-                        value.low,
-                        value.high,
-                        info.meaning);
-  }
+  const auto& values = library.pipelined->values;
+  std::string text = parameters_table(
+      library.name, {.values = {values.begin(), values.end()}}, product_parameters());
   for (std::size_t i = 0; i < library.tiles.size(); ++i) {
     const FittedValue& value = library.pipelined->efficiencies[i];
     text +=
@@ -190,6 +199,7 @@ std::string table_calibration_markdown(const TableCalibration& made) {
       text += fmt::format("\n**Readings of the table**, each fitted, on choosing rows\n\n{}",
                           errors_table(fit.readings));
     }
+    if (!fit.coverage.empty()) text += coverage_table(fit.coverage);
   }
   const CollectiveCosts& costs = made.machine.platform.network.collectives;
   for (const FittedParameters& one : costs.ring_protocols) {
@@ -207,7 +217,7 @@ std::string table_calibration_markdown(const TableCalibration& made) {
   text += parameters_table("attention, generation", profile->generation, generation_parameters());
   for (const MatrixLibrary& library : profile->libraries) {
     if (!library.pipelined) continue;
-    text += fmt::format("\n## Parameters of {}\n\n{}", library.name, parameters_table(library));
+    text += parameters_table(library);
   }
   return text;
 }

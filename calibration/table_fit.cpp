@@ -9,7 +9,6 @@
 #include <utility>
 
 namespace schedlab {
-namespace {
 
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0.0;
@@ -17,7 +16,28 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-}  // namespace
+const Fields<ErrorCell>& error_cell_fields() {
+  using C = ErrorCell;
+  static const Fields<C> fields{
+      {"across", &C::across, {.doc = "region of shapes, in one direction"}},
+      {"up", &C::up, {.doc = "in another"}},
+      {"rows", &C::rows, from_zero},
+      {"median", &C::median, {.doc = "of measured / predicted", .from_zero = true}},
+      {"spread", &C::spread, {.doc = "nine of ten are within this factor", .from_zero = true}}};
+  return fields;
+}
+
+const Fields<IntervalCoverage>& interval_coverage_fields() {
+  using C = IntervalCoverage;
+  static const Fields<C> fields{
+      {"region", &C::region, {.doc = "which rows"}},
+      {"rows", &C::rows, from_zero},
+      {"low", &C::low, {.doc = "of measured / predicted", .from_zero = true}},
+      {"high", &C::high, {.doc = "of measured / predicted", .from_zero = true}},
+      {"promised", &C::promised, {.doc = "share of rows between them", .from_zero = true}},
+      {"covered", &C::covered, {.doc = "share of held-out rows between them", .from_zero = true}}};
+  return fields;
+}
 
 const Fields<RegionError>& region_error_fields() {
   using R = RegionError;
@@ -38,7 +58,9 @@ const Fields<OperatorFit>& operator_fit_fields() {
       {"tables", &F::tables},
       {"used", &F::used, region_error_fields(), {.doc = "rows that fitted or chose"}},
       {"report", &F::report, region_error_fields(), {.doc = "rows that took no part"}},
-      {"readings", &F::readings, region_error_fields(), {.doc = "on choosing rows"}}};
+      {"readings", &F::readings, region_error_fields(), {.doc = "on choosing rows"}},
+      {"cells", &F::cells, error_cell_fields(), {.doc = "rows that took no part, for a picture"}},
+      {"coverage", &F::coverage, interval_coverage_fields(), {.doc = "intervals of predictions"}}};
   return fields;
 }
 

@@ -33,6 +33,9 @@ struct RegionError {
 };
 [[nodiscard]] const Fields<RegionError>& region_error_fields();
 
+/// The value below which the share `q` of them lies; 0 of none.
+[[nodiscard]] double quantile(std::vector<double> values, double q);
+
 /// Collects signed relative errors.
 class RegionErrors {
  public:
@@ -43,6 +46,27 @@ class RegionErrors {
   std::vector<double> signed_;
 };
 
+/// Rows of one region in two directions of the shapes, for a picture.
+struct ErrorCell {
+  std::string across;    ///< name of the region
+  std::string up;        ///< likewise
+  std::size_t rows = 0;  ///< at least one
+  double median = 1;     ///< of measured / predicted
+  double spread = 1;     ///< nine of ten are within this factor of the prediction
+};
+[[nodiscard]] const Fields<ErrorCell>& error_cell_fields();
+
+/// What an interval promises and holds.
+struct IntervalCoverage {
+  std::string region;
+  std::size_t rows = 0;
+  double low = 1;       ///< of measured / predicted
+  double high = 1;      ///< likewise
+  double promised = 0;  ///< share of rows between them
+  double covered = 0;   ///< share of held-out rows between them
+};
+[[nodiscard]] const Fields<IntervalCoverage>& interval_coverage_fields();
+
 /// How operators of one kind and type were fitted, and what came out on rows that took no part.
 struct OperatorFit {
   std::string kind;
@@ -50,7 +74,9 @@ struct OperatorFit {
   std::string tables;               ///< files
   std::vector<RegionError> used;    ///< rows that fitted parameters, rows that chose between forms
   std::vector<RegionError> report;  ///< rows that did neither: all of them first, then by region
-  std::vector<RegionError> readings;  ///< of the table, each fitted: errors on choosing rows
+  std::vector<RegionError> readings;         ///< of the table, each fitted: errors on choosing rows
+  std::vector<ErrorCell> cells{};            ///< rows that did neither
+  std::vector<IntervalCoverage> coverage{};  ///< likewise
 };
 [[nodiscard]] const Fields<OperatorFit>& operator_fit_fields();
 

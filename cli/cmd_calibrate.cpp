@@ -46,14 +46,14 @@ CLI::App* add_to(CLI::App& app, CalibrateOptions& options) {
                    "Machines with fitted products in bf16, oldest generation first: these are "
                    "carried over to --machine by its data sheet, and nothing is measured")
       ->excludes("--from");
-  verb->add_option("--shapes",
-                   options.shapes,
-                   "Writes a table of so many products without times instead, those that tell most "
-                   "of the fitted parameters of --machine")
+  verb->add_option(
+          "--shapes",
+          options.shapes,
+          "Writes a table of so many products without times instead: the shapes to measure "
+          "on a device that is like a known one")
       ->check(CLI::Range(1, 490));
-  verb->add_option("--machine",
-                   options.machine,
-                   "With --from, --transfer and --shapes: the machine that is calibrated");
+  verb->add_option(
+      "--machine", options.machine, "With --from and --transfer: the machine that is calibrated");
   verb->add_flag("--quick", options.quick, "Half of the shapes, under a minute on two cores");
   verb->add_option("--seconds",
                    options.seconds,

@@ -2,10 +2,12 @@
 #include "hw_models/library_reader.hpp"
 
 #include "hw_models/pipelined_product.hpp"
+#include "hw_models/residual_grid.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 namespace schedlab {
@@ -20,6 +22,8 @@ constexpr NumberRange microseconds{0, 1e6, false};
 constexpr NumberRange nanoseconds{0, 1e6, false};
 constexpr NumberRange factor{0.01, 100, false};
 constexpr NumberRange moves{0, 1000, false};
+constexpr NumberRange axis_points{1e-6, 1e9, false};
+constexpr NumberRange percent{-300, 300, false};
 
 DataType read_type(MachineReader& reader, const std::string& at) {
   const std::string word = reader.required_text(at, "a data type");
@@ -75,17 +79,46 @@ FittedValue read_fitted(MachineReader& reader, const std::string& at, const Numb
   return {.value = number.value, .low = number.low, .high = number.high};
 }
 
+std::vector<double> read_numbers(MachineReader& reader,
+                                 const std::string& at,
+                                 const NumberRange& range) {
+  std::vector<double> numbers;
+  for (const std::string& index : reader.children(at)) {
+    numbers.push_back(reader.plain_number(fmt::format("{}/{}", at, index), range));
+  }
+  return numbers;
+}
+
+ResidualGrid read_residuals(MachineReader& reader, const std::string& at) {
+  ResidualGrid grid;
+  for (std::size_t axis = 0; axis < residual_axis_count; ++axis) {
+    const std::string key = fmt::format("{}/{}", at, to_string(static_cast<ResidualAxis>(axis)));
+    std::vector<double>& points = grid.points[axis];
+    points = read_numbers(reader, key, axis_points);
+    if (points.size() == 1 || !std::ranges::is_sorted(points, std::less_equal<>{})) {
+      reader.reject(key, "no axis", "at least two numbers, each greater than the one before");
+    }
+  }
+  grid.percent = read_numbers(reader, at + "/percent", percent);
+  const std::size_t points = point_count(grid);
+  if (grid.percent.size() != points || points == 1) {
+    reader.reject(at + "/percent",
+                  fmt::format("{} numbers", grid.percent.size()),
+                  fmt::format("one for each of the {} points of the axes", points));
+  }
+  return grid;
+}
+
 /// Tiles and parameters of pipelined kernels, where the file has them.
 void read_pipelined(MachineReader& reader,
                     const std::string& at,
                     const std::vector<GemmTile>& known,
                     MatrixLibrary& library) {
   PipelinedProducts& made = library.pipelined.emplace();
-  for (const ProductParameterInfo& info : product_parameters()) {
-    made.of(info.parameter) =
-        read_fitted(reader,
-                    fmt::format("{}/pipelined/{}", at, to_string(info.parameter)),
-                    {info.minimum, info.maximum, false});
+  for (std::size_t i = 0; i < product_parameter_count; ++i) {
+    const ParameterInfo& info = product_parameters()[i];
+    made.values[i] = read_fitted(
+        reader, fmt::format("{}/pipelined/{}", at, info.name), {info.minimum, info.maximum, false});
   }
   for (const std::string& index : reader.children(at + "/tiles")) {
     const std::string tile = fmt::format("{}/tiles/{}", at, index);
@@ -95,6 +128,24 @@ void read_pipelined(MachineReader& reader,
                              .efficiency = made.efficiencies.back().value});
     set_block(known, library.tiles.back());
   }
+  for (const std::string& index : reader.children(at + "/intervals")) {
+    const std::string one = fmt::format("{}/intervals/{}", at, index);
+    const double rows = made.intervals.empty() ? 0 : made.intervals.back().rows;
+    made.intervals.push_back({reader.plain_number(one + "/rows", {rows + 1, 1e9, false}),
+                              reader.plain_number(one + "/low", {0.001, 1000, false}),
+                              reader.plain_number(one + "/high", {0.001, 1000, false})});
+  }
+  for (const std::string& index : reader.children(at + "/residuals")) {
+    made.residuals.push_back(read_residuals(reader, fmt::format("{}/residuals/{}", at, index)));
+  }
+  // Of lists, how long they are: all their numbers have the library's origin.
+  const auto note = [&](const char* list, std::size_t length) {
+    if (length == 0) return;
+    reader.sources().push_back(
+        {.pointer = at + list, .value = static_cast<double>(length), .text = {}});
+  };
+  note("/intervals", made.intervals.size());
+  note("/residuals", made.residuals.size());
 }
 
 void read_single_stage(MachineReader& reader,

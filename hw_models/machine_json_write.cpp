@@ -105,6 +105,22 @@ Json fitted_json(const FittedValue& fitted) {
           {"high", whole_or_real(fitted.high)}};
 }
 
+Json residuals_json(const std::vector<ResidualGrid>& grids) {
+  Json list = Json::array();
+  for (const ResidualGrid& grid : grids) {
+    Json json = Json::object();
+    const auto put = [&](std::string_view key, const std::vector<double>& numbers) {
+      for (const double number : numbers) json[std::string{key}].push_back(whole_or_real(number));
+    };
+    for (std::size_t axis = 0; axis < residual_axis_count; ++axis) {
+      put(to_string(static_cast<ResidualAxis>(axis)), grid.points[axis]);
+    }
+    put("percent", grid.percent);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json library_json(const MatrixLibrary& library) {
   Json json{{"name", library.name}, {"types", Json::array()}, {"tiles", Json::array()}};
   for (const DataType type : library.types) {
@@ -120,6 +136,14 @@ Json library_json(const MatrixLibrary& library) {
     for (std::size_t i = 0; i < product_parameter_count; ++i) {
       json["pipelined"][std::string{to_string(static_cast<ProductParameter>(i))}] =
           fitted_json(library.pipelined->values[i]);
+    }
+    for (const ProductInterval& one : library.pipelined->intervals) {
+      json["intervals"].push_back({{"rows", whole_or_real(one.rows)},
+                                   {"low", whole_or_real(one.low)},
+                                   {"high", whole_or_real(one.high)}});
+    }
+    if (!library.pipelined->residuals.empty()) {
+      json["residuals"] = residuals_json(library.pipelined->residuals);
     }
     json[library.assumed ? "assumed" : "fitted"] = library.source;
     return json;

@@ -58,6 +58,21 @@ Json rates_by_type() {
   return object(std::move(properties));
 }
 
+Json residuals_schema() {
+  Json properties = Json::object();
+  for (const std::string& axis : enum_names<ResidualAxis>()) {
+    properties[axis] = {
+        {"type", "array"}, {"minItems", 2}, {"items", bare_number(1e-6, 1e9, false)}};
+  }
+  properties["percent"] = {
+      {"type", "array"}, {"minItems", 2}, {"items", bare_number(-300, 300, false)}};
+  Json schema = object(std::move(properties), {"percent"});
+  schema["description"] =
+      "100 ln(measured / model) at the points of the axes, the last one fastest; linear between "
+      "them in the axes' logarithms. Several grids add up.";
+  return schema;
+}
+
 /// Tiles and parameters with their intervals.
 Json pipelined_library_schema() {
   const auto fitted = [](double minimum, double maximum) {
@@ -71,18 +86,27 @@ Json pipelined_library_schema() {
                            {"m", "n", "efficiency"});
   Json parameters = Json::object();
   std::vector<std::string> all;
-  for (const ProductParameterInfo& info : product_parameters()) {
-    all.emplace_back(to_string(info.parameter));
+  for (const ParameterInfo& info : product_parameters()) {
+    all.emplace_back(info.name);
     parameters[all.back()] = fitted(info.minimum, info.maximum);
     parameters[all.back()]["description"] = std::string{info.meaning};
   }
+  Json interval = object({{"rows", bare_number(1, 1e9, false)},
+                          {"low", bare_number(0.001, 1000, false)},
+                          {"high", bare_number(0.001, 1000, false)}},
+                         {"rows", "low", "high"});
+  interval["description"] =
+      "Nine of ten products with up to so many rows of A take between low and high times the "
+      "prediction.";
   Json types{{"type", "array"},
              {"minItems", 1},
              {"items", {{"type", "string"}, {"enum", enum_names<DataType>()}}}};
   return with_origin({{"name", text},
                       {"types", std::move(types)},
                       {"tiles", {{"type", "array"}, {"minItems", 1}, {"items", tile}}},
-                      {"pipelined", object(std::move(parameters), all)}},
+                      {"pipelined", object(std::move(parameters), all)},
+                      {"intervals", {{"type", "array"}, {"items", interval}}},
+                      {"residuals", {{"type", "array"}, {"items", residuals_schema()}}}},
                      {"name", "types", "tiles", "pipelined"});
 }
 

@@ -22,27 +22,28 @@ constexpr double most_waves = 4;             // with more of them k is not split
 constexpr double sum_bytes = 4;              // split-k adds in fp32
 constexpr double per_gb_per_s = 1e3;         // bytes per us
 
-constexpr std::array<ProductParameterInfo, product_parameter_count> infos{{
-    {P::floor_us, 0.05, 50, 2, "shortest time from product to product in a captured graph"},
-    {P::tile_us, 0.01, 50, 1, "fill and drain of a tile's pipeline"},
-    {P::step_ns, 0.5, 5000, 60, "shortest time of a step of k, however idle the unit is"},
-    {P::memory_share, 0.05, 1, 0.85, "share of the nominal memory bandwidth that products reach"},
-    {P::memory_latency_us, 0.01, 50, 0.8, "from the first load to the first data"},
-    {P::unit_gb_per_s, 1, 1e5, 60, "what one unit loads"},
-    {P::cache_gb_per_s, 100, 1e6, 8000, "what all units load from the last-level cache"},
-    {P::cache_use, 0.1, 100, 2, "bytes used between two uses, over those that displace"},
-    {P::split_us, 0.01, 100, 2, "second kernel of split-k"},
-    {P::split_gb_per_s, 10, 1e6, 2000, "fp32 sums of split-k"},
-    {P::epilogue_gb_per_s, 0.5, 1e5, 30, "what one unit writes of its results"},
-    {P::epilogue_overlap,
+constexpr std::array<ParameterInfo, product_parameter_count> infos{{
+    {"floor_us", 0.05, 50, 2, "shortest time from product to product in a captured graph"},
+    {"tile_us", 0.01, 50, 1, "fill and drain of a tile's pipeline"},
+    {"fill_steps", 1, 64, 4, "steps of k that fill it; of fewer it takes the share"},
+    {"step_ns", 0.5, 5000, 60, "shortest time of a step of k, however idle the unit is"},
+    {"memory_share", 0.05, 1, 0.85, "share of the nominal memory bandwidth that products reach"},
+    {"memory_latency_us", 0.01, 50, 0.8, "from the first load to the first data"},
+    {"unit_gb_per_s", 1, 1e5, 60, "what one unit loads"},
+    {"cache_gb_per_s", 100, 1e6, 8000, "what all units load from the last-level cache"},
+    {"cache_use", 0.1, 100, 2, "bytes used between two uses, over those that displace"},
+    {"split_us", 0.01, 100, 2, "second kernel of split-k"},
+    {"split_gb_per_s", 10, 1e6, 2000, "fp32 sums of split-k"},
+    {"epilogue_gb_per_s", 0.5, 1e5, 30, "what one unit writes of its results"},
+    {"epilogue_overlap",
      0.001,
      1,
      0.3,
      "share of fill, drain and results behind the next tile's work"},
-    {P::wave_quantization, 0.001, 1, 0.5, "1: whole waves; 0: the last wave is divided (stream-k)"},
-    {P::overlap, 1, 20, 3, "exponent that joins arithmetic and traffic; large: full overlap"},
-    {P::sustained_loss, 0.0001, 1, 0.03, "loss of clock rate per e-fold of a long product"},
-    {P::sustained_us, 1, 1e6, 300, "arithmetic after which the clock rate falls"},
+    {"wave_quantization", 0.001, 1, 0.5, "1: whole waves; 0: the last wave is divided (stream-k)"},
+    {"overlap", 1, 20, 3, "exponent that joins arithmetic and traffic; large: full overlap"},
+    {"sustained_loss", 0.0001, 1, 0.03, "loss of clock rate per e-fold of a long product"},
+    {"sustained_us", 1, 1e6, 300, "arithmetic after which the clock rate falls"},
 }};
 
 /// How much of data is no longer cached after so many bytes of use.
@@ -78,12 +79,10 @@ struct Parts {
 };
 
 Parts parts_of(const PipelinedProducts& library,
-               double tile_m,
-               double tile_n,
-               double efficiency,
-               int split,
+               const ProductCut& cut,
                const ProductShape& shape,
                const PipelinedDevice& device) {
+  const auto [tile_m, tile_n, efficiency, split] = cut;
   const double quantization = library[P::wave_quantization];
   const double step = step_bytes / device.element_bytes;
   const double steps = whole(shape.k / split / step);
@@ -100,8 +99,8 @@ Parts parts_of(const PipelinedProducts& library,
   const double rounds = waves_of(time.tiles, device.units * residents, quantization);
   const double written =
       tile_m * tile_n * device.element_bytes * std::min(residents, time.tiles / device.units);
-  const double ends =
-      library[P::tile_us] + written / (library[P::epilogue_gb_per_s] * per_gb_per_s);
+  const double ends = library[P::tile_us] * std::min(1.0, steps / library[P::fill_steps]) +
+                      written / (library[P::epilogue_gb_per_s] * per_gb_per_s);
   time.compute_us = std::max(parts.waves_us, rounds * steps * library[P::step_ns] * 1e-3) +
                     (1.0 + (rounds - 1.0) * (1.0 - library[P::epilogue_overlap])) * ends;
   time.memory_us =
@@ -134,7 +133,7 @@ PipelinedTime joined(const PipelinedProducts& library, const Parts& parts) {
 
 }  // namespace
 
-std::span<const ProductParameterInfo> product_parameters() {
+std::span<const ParameterInfo> product_parameters() {
   return infos;
 }
 
@@ -180,14 +179,17 @@ ProductShape product_shape(const Kernel& kernel,
 }
 
 PipelinedTime pipelined_time(const PipelinedProducts& library,
-                             double tile_m,
-                             double tile_n,
-                             double efficiency,
-                             int split,
+                             const ProductCut& cut,
                              const ProductShape& shape,
                              const PipelinedDevice& device) {
-  const Parts parts = parts_of(library, tile_m, tile_n, efficiency, split, shape, device);
+  const Parts parts = parts_of(library, cut, shape, device);
   return joined(library, parts);
+}
+
+ResidualPlace residual_place(const ProductShape& shape,
+                             const PipelinedChoice& choice,
+                             const PipelinedDevice& device) {
+  return {shape.m, shape.n, shape.k, choice.time.tiles / device.units};
 }
 
 PipelinedChoice choose_pipelined(const PipelinedProducts& library,
@@ -203,14 +205,16 @@ PipelinedChoice choose_pipelined(const PipelinedProducts& library,
     const auto n = static_cast<double>(tiles[i].n);
     for (const bool turned : {false, true}) {
       if (turned && m == n) break;
-      const double waves = whole(shape.m / (turned ? n : m)) * whole(shape.n / (turned ? m : n)) *
-                           shape.products / device.units;
+      ProductCut cut{
+          .tile_m = turned ? n : m, .tile_n = turned ? m : n, .efficiency = tiles[i].efficiency};
+      const double waves =
+          whole(shape.m / cut.tile_m) * whole(shape.n / cut.tile_n) * shape.products / device.units;
       for (const int split : pipelined_splits) {
         if (split > max_split || (split > 1 && (shape.k <= split * step || waves > most_waves))) {
           break;
         }
-        const Parts parts = parts_of(
-            library, turned ? n : m, turned ? m : n, tiles[i].efficiency, split, shape, device);
+        cut.split = split;
+        const Parts parts = parts_of(library, cut, shape, device);
         if (parts.least_us() >= best.time.us) continue;
         const PipelinedTime time = joined(library, parts);
         if (time.us < best.time.us) best = {time, i, turned, split};

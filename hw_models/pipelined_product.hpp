@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "hw_models/residual_grid.hpp"
 #include "sim/graph/task.hpp"
 #include "sim/machine/matrix_library.hpp"
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 namespace schedlab {
 
@@ -24,16 +24,18 @@ struct EnumNames<OperandReading> {
   static constexpr auto names = name_list("as_measured", "warm", "cold");
 };
 
-/// Range, direction and meaning of one parameter.
-struct ProductParameterInfo {
-  ProductParameter parameter;
-  double minimum;
-  double maximum;
-  double start;  ///< from which a fit starts
-  std::string_view meaning;
+/// What a product of a pipelined library takes.
+enum class ProductTimes : std::uint8_t {
+  model,     ///< what the formula gives
+  measured,  ///< with the residuals of measured products around it, where the library has any
 };
-/// In the order of the enumerators.
-[[nodiscard]] std::span<const ProductParameterInfo> product_parameters();
+template <>
+struct EnumNames<ProductTimes> {
+  static constexpr auto names = name_list("model", "measured");
+};
+
+/// Ranges and meanings, in the order of the enumerators.
+[[nodiscard]] std::span<const ParameterInfo> product_parameters();
 
 /// A device as this model sees it; times are in us.
 struct PipelinedDevice {
@@ -67,7 +69,14 @@ struct ProductShape {
 /// Parts of k that are tried; libraries use others between them, but no measured time tells.
 inline constexpr int pipelined_splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
 
-/// One tile and one split of k.
+/// One tile, as laid over C, and one split of k.
+struct ProductCut {
+  double tile_m = 1;
+  double tile_n = 1;
+  double efficiency = 1;  ///< of a unit's peak
+  int split = 1;
+};
+
 struct PipelinedTime {
   double us = 0;          ///< of the product
   double compute_us = 0;  ///< arithmetic, loads and latencies on the units
@@ -89,8 +98,8 @@ struct PipelinedTime {
 ///   rounds  = max(1, as waves, of units x rest)
 ///   compute = max(waves x tile, rounds x steps x step_ns)
 ///             + (1 + (rounds - 1)(1 - epilogue_overlap))
-///               x (tile_us + tile_m tile_n elements of the result, those of all residents, at
-///                  epilogue_gb_per_s)
+///               x (tile_us min(1, steps / fill_steps) + tile_m tile_n elements of the result,
+///                  those of all residents, at epilogue_gb_per_s)
 ///   memory  = memory_latency + what is not in the last-level cache at memory_share of the nominal
 ///             bandwidth
 ///   cache   = what all tiles load together at cache_gb_per_s
@@ -105,10 +114,7 @@ struct PipelinedTime {
 /// Valid for: dense products with operands of 2 bytes, m 1 to 32768, n and k 32 to 65536; others
 /// are carried over by the data sheet's rates. Cost: some 30 ns.
 [[nodiscard]] PipelinedTime pipelined_time(const PipelinedProducts& library,
-                                           double tile_m,
-                                           double tile_n,
-                                           double efficiency,
-                                           int split,
+                                           const ProductCut& cut,
                                            const ProductShape& shape,
                                            const PipelinedDevice& device);
 
@@ -119,6 +125,11 @@ struct PipelinedChoice {
   bool turned = false;   ///< the tile lies across
   int split = 1;
 };
+/// Where the library's residuals are looked up for a product.
+[[nodiscard]] ResidualPlace residual_place(const ProductShape& shape,
+                                           const PipelinedChoice& choice,
+                                           const PipelinedDevice& device);
+
 /// Cost: two orientations of each tile times pipelined_splits, up to `max_split`.
 [[nodiscard]] PipelinedChoice choose_pipelined(const PipelinedProducts& library,
                                                std::span<const GemmTile> tiles,

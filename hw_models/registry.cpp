@@ -93,13 +93,20 @@ CostModelInfo tiled_gemm() {
                        "Where products of the machine's pipelined libraries find their operands: "
                        "as_measured (one input, six weights in turn), warm (both as left by an "
                        "equal product) or cold (in the device's memory).",
-                   .allowed = enum_names<OperandReading>()}},
+                   .allowed = enum_names<OperandReading>()},
+                  {.name = "products",
+                   .default_value = std::string{to_string(ProductTimes::model)},
+                   .doc = "What products of the machine's pipelined libraries take: model (the "
+                          "fitted formula) or measured (with the residuals of measured products "
+                          "around it, where the machine has a grid of them).",
+                   .allowed = enum_names<ProductTimes>()}},
       .make = [](const Options& options) -> std::unique_ptr<CostModel> {
         return std::make_unique<TiledGemm>(GemmOptions{
             .max_split = options.integer("split_k"),
             .layout = static_cast<GemmLayout>(index_of(layout_names, options.text("layout"))),
             .library = static_cast<LibraryUse>(index_of(library_names, options.text("library"))),
-            .operands = enum_value<OperandReading>(options.text("operands"))});
+            .operands = enum_value<OperandReading>(options.text("operands")),
+            .products = enum_value<ProductTimes>(options.text("products"))});
       }};
 }
 

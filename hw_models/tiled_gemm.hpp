@@ -39,6 +39,7 @@ struct GemmOptions {
   GemmLayout layout = GemmLayout::nn;          ///< of all products
   LibraryUse library = LibraryUse::products;
   OperandReading operands = OperandReading::as_measured;  ///< of pipelined libraries
+  ProductTimes products = ProductTimes::model;            ///< likewise
 };
 
 /// The tile with the shortest duration; at a tie the one on fewer units, then the first listed.
@@ -75,7 +76,8 @@ struct GemmOptions {
 ///   a side of up to narrow_side: tiles of 128 x narrow_side at narrow_efficiency, and no others,
 ///             which can make such a product slower than a wider one, as measured
 ///
-/// A library of pipelined kernels (MatrixLibrary::pipelined): choose_pipelined instead.
+/// A library of pipelined kernels (MatrixLibrary::pipelined): choose_pipelined instead, with
+/// ProductTimes::measured times residual_factor.
 ///
 /// Shapes   m, n, k >= 1; the device has units and tiles.
 /// Cost     O(tiles listed * log(max_split)).
@@ -127,6 +129,8 @@ class TiledGemm final : public NetworkCostModel {
 
   [[nodiscard]] std::string_view name() const override { return "tiled_gemm"; }
   [[nodiscard]] Estimate estimate(const Operation& operation, const Device& device) const override;
+  /// Of the machine, and its attention, where it has any.
+  [[nodiscard]] bool reads_libraries() const { return options_.library != LibraryUse::none; }
 
  private:
   GemmOptions options_;

@@ -49,6 +49,7 @@ inline constexpr std::int64_t recurrent_early_steps = 50;
 enum class ProductParameter : std::uint8_t {
   floor_us,
   tile_us,
+  fill_steps,
   step_ns,
   memory_share,
   memory_latency_us,
@@ -68,6 +69,7 @@ template <>
 struct EnumNames<ProductParameter> {
   static constexpr auto names = name_list("floor_us",
                                           "tile_us",
+                                          "fill_steps",
                                           "step_ns",
                                           "memory_share",
                                           "memory_latency_us",
@@ -83,12 +85,43 @@ struct EnumNames<ProductParameter> {
                                           "sustained_loss",
                                           "sustained_us");
 };
-inline constexpr std::size_t product_parameter_count = 16;
+inline constexpr std::size_t product_parameter_count = 17;
+
+/// What residuals of a model are listed by; C[m, n] = A[m, k] * B[k, n], waves: tiles over units.
+enum class ResidualAxis : std::uint8_t { m, n, k, waves };
+template <>
+struct EnumNames<ResidualAxis> {
+  static constexpr auto names = name_list("m", "n", "k", "waves");
+};
+inline constexpr std::size_t residual_axis_count = 4;
+
+/// Residuals of a model at the points of a grid, linear between them in the logarithms of the axes,
+/// beyond them as at the nearest.
+struct ResidualGrid {
+  /// Rising, above 0; at least two, or none where the residuals do not depend on the axis.
+  std::array<std::vector<double>, residual_axis_count> points{};
+  std::vector<double> percent{};  ///< 100 ln(measured / model), the last axis fastest
+
+  friend bool operator==(const ResidualGrid&, const ResidualGrid&) = default;
+};
+
+/// Measured over predicted time of products with up to so many rows of A, more than the interval
+/// before: between `low` and `high` for nine of ten.
+struct ProductInterval {
+  double rows = 0;
+  double low = 1;
+  double high = 1;
+
+  friend bool operator==(const ProductInterval&, const ProductInterval&) = default;
+};
+inline constexpr double product_interval_coverage = 0.9;
 
 /// The parameters, and the efficiency of each of a library's tiles.
 struct PipelinedProducts {
   std::array<FittedValue, product_parameter_count> values{};
-  std::vector<FittedValue> efficiencies{};  ///< by tile; GemmTile::efficiency is their value
+  std::vector<FittedValue> efficiencies{};   ///< by tile; GemmTile::efficiency is their value
+  std::vector<ResidualGrid> residuals{};     ///< products `measured` add them; none: not known
+  std::vector<ProductInterval> intervals{};  ///< by rising rows; none: not known
 
   [[nodiscard]] FittedValue& of(ProductParameter parameter) {
     return values[static_cast<std::size_t>(parameter)];

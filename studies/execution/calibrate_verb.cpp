@@ -13,6 +13,7 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/base/progress.hpp"
 #include "studies/execution/execution_device.hpp"
+#include "studies/execution/residual_picture.hpp"
 
 #include <fmt/format.h>
 
@@ -90,19 +91,17 @@ int run(const CalibrateOptions& options, const Terminal& terminal) {
 
 int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
   expect_writable(options.out);
+  if (options.shapes > 0) {
+    write_listed(options.out, micro_sweep_csv(micro_sweep(options.shapes), DataType::bf16));
+    terminal.out << fmt::format("wrote {}\n", options.out);
+    return exit_done;
+  }
   if (options.machine.empty()) {
     throw InputError({.file = "--machine",
                       .pointer = {},
                       .found = "nothing",
                       .expected = "the machine that is calibrated, or its file",
                       .hint = {}});
-  }
-  if (options.shapes > 0) {
-    const auto shapes =
-        micro_sweep_of(load_machine(options.machine), DataType::bf16, options.shapes);
-    write_listed(options.out, micro_sweep_csv(shapes, DataType::bf16));
-    terminal.out << fmt::format("wrote {}\n", options.out);
-    return exit_done;
   }
   if (!options.transfer.empty()) {
     std::vector<MachineSpec> known;
@@ -130,11 +129,16 @@ int run_tables(const CalibrateOptions& options, const Terminal& terminal) {
        }});
   progress.finish();
   write_listed(options.out, write_machine(made.machine));
-  const auto beside = [&](const char* ending) {
+  const auto beside = [&](const std::string& ending) {
     return std::filesystem::path{options.out}.replace_extension(ending).string();
   };
   write_listed(beside("table_report.json"), table_calibration_json(made));
   write_listed(beside("table_report.md"), table_calibration_markdown(made));
+  for (const OperatorFit& fit : made.fits) {
+    if (fit.cells.empty()) continue;
+    write_listed(beside(fmt::format("{}_{}_residuals.svg", fit.kind, to_string(fit.type))),
+                 residual_picture_svg(fit, made.machine.name));
+  }
   terminal.out << (options.json ? table_calibration_json(made)
                                 : table_calibration_text(made, options.out));
   return exit_done;

@@ -32,7 +32,7 @@ struct CalibrateOptions {
 /// Measures this computer and writes a machine file, all of it or nothing.
 [[nodiscard]] int run(const CalibrateOptions& options, const Terminal& terminal);
 /// Fits the cost models of a machine to tables of measured operators: its machine file, and beside
-/// it FILE.table_report.json and FILE.table_report.md.
+/// it FILE.table_report.json, FILE.table_report.md and FILE.KIND_TYPE_residuals.svg.
 [[nodiscard]] int run_tables(const CalibrateOptions& options, const Terminal& terminal);
 /// The same on another bench.
 [[nodiscard]] int run(const CalibrateOptions& options,

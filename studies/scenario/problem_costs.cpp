@@ -4,6 +4,7 @@
 #include "hw_models/kernel_cost.hpp"
 #include "hw_models/measured.hpp"
 #include "hw_models/step_costs.hpp"
+#include "hw_models/tiled_gemm.hpp"
 #include "sim/machine/kernel_profile.hpp"
 
 #include <fmt/format.h>
@@ -32,6 +33,31 @@ Duration mean_wait(const Problem& problem, double last_block_wait) {
 /// Could the machine have estimated kernels?
 bool has_rates(const Device& device) {
   return device.rates.memory > Bandwidth{0.0};
+}
+
+/// Whether a model looks at what was measured of a device's kernels, or fitted to that.
+bool reads_measurements(const CostModel& model) {
+  const auto* const tiled = dynamic_cast<const TiledGemm*>(&model);
+  return dynamic_cast<const Measured*>(&model) != nullptr ||
+         (tiled != nullptr && tiled->reads_libraries());
+}
+
+/// The machine without them, so that results of other models are not called calibrated.
+std::shared_ptr<const MachineSpec> without_measurements(
+    const std::shared_ptr<const MachineSpec>& machine) {
+  const auto& profile = machine->platform.devices[DeviceId{0}].profile;
+  if (profile == nullptr) return machine;
+  auto made = std::make_shared<MachineSpec>(*machine);
+  auto& left = made->platform.devices[DeviceId{0}].profile;
+  left = nullptr;
+  if (profile->calibrated()) {  // how kernels are cut and slow each other stays
+    auto rest = std::make_shared<KernelProfile>(*profile);
+    rest->samples.clear();
+    rest->libraries.clear();
+    rest->context = rest->generation = {};
+    left = std::move(rest);
+  }
+  return made;
 }
 
 }  // namespace
@@ -77,6 +103,7 @@ std::string note_on(const PreparedProblem& problem, LaunchMode launch) {
 }
 
 void set_costs(const CostModel& model, PreparedProblem& made) {
+  if (!reads_measurements(model)) made.machine = without_measurements(made.machine);
   made.costs = CostTable(*made.graph, made.machine->platform, model);
   made.cost_model = model.name();
   made.bounds = graph_lower_bounds(made.problem());

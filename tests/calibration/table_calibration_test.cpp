@@ -22,8 +22,8 @@ namespace {
 MatrixLibrary known_library() {
   MatrixLibrary library;
   library.pipelined.emplace();
-  for (const ProductParameterInfo& info : product_parameters()) {
-    library.pipelined->of(info.parameter).value = info.start;
+  for (std::size_t i = 0; i < product_parameter_count; ++i) {
+    library.pipelined->values[i].value = product_parameters()[i].start;
   }
   library.pipelined->of(ProductParameter::floor_us).value = 3.3;
   library.pipelined->of(ProductParameter::memory_share).value = 0.7;
@@ -99,9 +99,26 @@ TEST_CASE("a calibration from a synthetic table predicts its held-out rows and f
   CHECK(all.rows > 100);
   CHECK(all.median < 0.02);
   CHECK(all.p90 < 0.08);
+  CHECK(made.fits[0].report.back().region == "m up to 64, products measured");
+  std::size_t rows = 0;
+  for (const ErrorCell& cell : made.fits[0].cells) {
+    CHECK(cell.spread >= 1.0);
+    rows += cell.rows;
+  }
+  CHECK(rows == all.rows);
+  REQUIRE_FALSE(made.fits[0].coverage.empty());
+  rows = 0;
+  for (const IntervalCoverage& one : made.fits[0].coverage) {
+    CHECK(one.low <= one.high);
+    CHECK(one.covered > 0.6);
+    rows += one.rows;
+  }
+  CHECK(rows == all.rows);
   const auto& profile = made.machine.platform.devices[DeviceId{0}].profile;
   REQUIRE(profile != nullptr);
   const MatrixLibrary& library = profile->libraries.back();
+  REQUIRE(library.pipelined->residuals.size() == 2);
+  CHECK(library.pipelined->residuals[0].percent.size() == 13 * 8 * 11);
   CHECK(library.types == std::vector<DataType>{DataType::bf16});
   CHECK(value(library, ProductParameter::memory_share) == doctest::Approx(0.7).epsilon(0.1));
   CHECK(value(library, ProductParameter::floor_us) == doctest::Approx(3.3).epsilon(0.3));
@@ -116,7 +133,7 @@ TEST_CASE("a few rows move a machine's library to what they say, and leave the r
   const MatrixLibrary& own = pipelined_library_of(base, DataType::bf16);
   MatrixLibrary other = own;  // 1.5 us more for each product
   other.pipelined->of(ProductParameter::floor_us).value += 1.5;
-  std::vector<MeasuredProduct> rows = micro_sweep_of(base, DataType::bf16, 20);
+  std::vector<MeasuredProduct> rows = micro_sweep(20);
   REQUIRE(rows.size() == 20);
   for (MeasuredProduct& row : rows) row.us = product_us(other, row, DataType::bf16, device);
   const MatrixLibrary refined = refine_products(own, rows, DataType::bf16, device);

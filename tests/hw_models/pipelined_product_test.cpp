@@ -21,8 +21,8 @@ using P = ProductParameter;
 /// Everything but the floor and the arithmetic costs next to nothing.
 PipelinedProducts arithmetic_alone() {
   PipelinedProducts products;
-  for (const ProductParameterInfo& info : product_parameters()) {
-    products.of(info.parameter).value = info.minimum;
+  for (std::size_t i = 0; i < product_parameter_count; ++i) {
+    products.values[i].value = product_parameters()[i].minimum;
   }
   for (const P rate :
        {P::unit_gb_per_s, P::cache_gb_per_s, P::split_gb_per_s, P::epilogue_gb_per_s}) {
@@ -48,7 +48,7 @@ ProductShape shape(double m, double n, double k) {
 }
 
 double us(const PipelinedProducts& products, const ProductShape& of, int split = 1) {
-  return pipelined_time(products, 128, 128, 1.0, split, of, ten_units).us;
+  return pipelined_time(products, {128, 128, 1.0, split}, of, ten_units).us;
 }
 
 }  // namespace
@@ -78,6 +78,14 @@ TEST_CASE("each tile of a wave fills and drains its pipeline, less what the next
   CHECK(us(products, shape(1408, 128, 640)) == doctest::Approx(2 + 20 + 4));
 }
 
+TEST_CASE("a pipeline that few steps of k do not fill costs their share") {
+  PipelinedProducts products = arithmetic_alone();
+  products.of(P::tile_us).value = 4;
+  products.of(P::fill_steps).value = 20;
+  CHECK(us(products, shape(128, 128, 640)) == doctest::Approx(2 + 10 + 2));   // 10 steps of 64
+  CHECK(us(products, shape(128, 128, 2560)) == doctest::Approx(2 + 40 + 4));  // 40 steps
+}
+
 TEST_CASE("operands come from the cache if what is used between two uses fits") {
   PipelinedProducts products = arithmetic_alone();
   products.of(P::cache_use).value = 1;
@@ -105,8 +113,9 @@ TEST_CASE("a machine with a pipelined library is written and read back equal, an
   library.types = {DataType::bf16};
   library.tiles = {{.m = 128, .n = 256, .efficiency = 0.8}};
   library.pipelined.emplace();
-  for (const ProductParameterInfo& info : product_parameters()) {
-    library.pipelined->of(info.parameter) = {info.start, info.minimum, info.maximum};
+  for (std::size_t i = 0; i < product_parameter_count; ++i) {
+    const ParameterInfo& info = product_parameters()[i];
+    library.pipelined->values[i] = {info.start, info.minimum, info.maximum};
   }
   library.pipelined->efficiencies = {{0.8, 0.7, 0.9}};
   auto profile = std::make_shared<KernelProfile>();

@@ -114,16 +114,25 @@ TEST_CASE("query cost, connections, accumulation and its k are axes that change 
 }
 
 TEST_CASE("results are called calibrated where the machine was calibrated on such kernels") {
-  const auto evidence = [](const std::string& type, const std::string& machine) {
-    const std::string spec = spec_of(fmt::format(R"({}, "data_type": "{}")", lstm, type),
-                                     fmt::format(R"("{}")", machine),
-                                     R"("diagonal")");
+  const auto evidence = [](const std::string& type,
+                           const std::string& machine,
+                           const std::string& model = R"("tiled_gemm")") {
+    std::string spec = spec_of(fmt::format(R"({}, "data_type": "{}")", lstm, type),
+                               fmt::format(R"("{}")", machine),
+                               R"("diagonal")");
+    spec.insert(spec.find('{') + 1, fmt::format(R"("cost_model": {}, )", model));
     return simulate(parse_spec(spec, "a.json")).metrics.cost_evidence;
   };
   CHECK(evidence("bf16", "h100") == CostEvidence::calibrated);
   CHECK(evidence("fp32", "h100") == CostEvidence::data_sheet);  // no library of the H100 has fp32
   CHECK(evidence("fp32", "v100") == CostEvidence::calibrated);
   CHECK(evidence("bf16", "l40s") == CostEvidence::data_sheet);  // carried over, not measured
+  // Cost models that do not look at what was fitted.
+  CHECK(evidence("bf16", "h100", R"("roofline")") == CostEvidence::data_sheet);
+  const std::string alone = R"({"name": "tiled_gemm", "library": "none"})";
+  CHECK(evidence("bf16", "h100", alone) == CostEvidence::data_sheet);
+  const std::string grid = R"({"name": "tiled_gemm", "products": "measured"})";
+  CHECK(evidence("bf16", "h100", grid) == CostEvidence::calibrated);
 }
 
 }  // namespace
