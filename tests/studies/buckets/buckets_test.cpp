@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -350,8 +351,10 @@ TEST_CASE("a study that was stopped goes on with the steps it has, and gives the
   StudyProgress second{file, spec, ""};
   second.resume();
   // Steps of length 12 come from the file: a wrong one there is a wrong one here.
-  REQUIRE(second.step(spec.training[0], 12).has_value());
-  second.add_step(spec.training[0], 12, *second.step(spec.training[0], 12) + Duration{1});
+  std::optional<StepCost> cost = second.step(spec.training[0], 12);
+  REQUIRE(cost.has_value());
+  cost->step += Duration{1};
+  second.add_step(spec.training[0], 12, *cost);
   const BucketStudy changed = run_bucket_study(
       spec, nullptr, [](std::uint64_t, std::uint64_t) {}, &second);
   CHECK(changed.rows[0].time.total == whole.rows[0].time.total + 10 * Duration{1});
