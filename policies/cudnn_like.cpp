@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -21,42 +22,12 @@ struct CudnnLikeOptions {
   std::uint32_t layers_in_flight = 0;  ///< layers worked on at once; 0 = all
   bool streams_per_iteration = true;   ///< the plan creates and destroys its streams
   std::uint32_t weight_streams = 1;    ///< streams of the weight-gradient phase; 0 = all
+  bool by_call = false;  ///< weight gradients follow the data gradients of their own layers' call
   std::uint32_t streams_per_layer =
       2;  ///< 2: products with the input's weights have one of their own
   /// false: a node is one task, which holds the units of its widest kernel from beginning to end,
   /// on one stream per layer; true: its kernels are tasks.
   bool separate_kernels = true;
-};
-
-/// Two library calls after each other: first a wavefront over the data gradients with a bounded
-/// number of layers in flight (a layer takes over the stream of the one that ended), then, after a
-/// join, the weight gradients, meant to be one large matrix product each; then whatever needed
-/// those. An L x T grid of equal nodes with k layers in flight takes (L / k) T + k - 1 node times
-/// in the first phase, if k divides L and k <= T. Cost: O(tasks log tasks + edges + events *
-/// streams). Ties: lower task id first.
-///
-/// Sources. The two calls: cudnnRNNBackwardData_v8 and cudnnRNNBackwardWeights_v8 of NVIDIA's cuDNN
-/// API reference. Streams made anew in every iteration: TurboLSTM, section 2.2, which also observes
-/// that weight gradients are computed after the hidden gradients. Defaults are those of the program
-/// that Appleyard, Kocisky and Blunsom publish (arXiv 1604.01946, 2016): wavefront over all layers;
-/// two streams per layer, input and recurrent products apart, the recurrent stream at the next
-/// higher priority ("empirical"); kernels one by one. It also has one product of the inputs of 2
-/// steps, which is the workload's option `input_steps`. That program is a forward pass: that the
-/// library's backward pass does the same is an inference, as the library is closed. Fewer layers in
-/// flight and one stream per layer are open axes; a framework that calls the library layer by layer
-/// (GNMT v2 in PyTorch) has 1 in flight.
-class CudnnLike final : public PlacingPolicy {
- public:
-  explicit CudnnLike(CudnnLikeOptions options = {}) : options_(options) {}
-  [[nodiscard]] std::string_view name() const override { return "cudnn_like"; }
-  [[nodiscard]] Granularity granularity() const override {
-    return options_.separate_kernels ? Granularity::kernel_and_weight
-                                     : Granularity::data_and_weight;
-  }
-  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
-
- private:
-  CudnnLikeOptions options_;
 };
 
 enum class Phase : std::uint8_t { data, weights, rest };
@@ -113,13 +84,52 @@ class WavefrontKey {
   [[nodiscard]] std::int64_t operator()(TaskId task) const {
     const std::int64_t level = level_[task];
     if (phase_[task] != Phase::data) return (std::int64_t{1} << 62U) + level;
-    const std::uint32_t sweep = sweep_[level_[task]];
-    const std::uint32_t rank = rank_.at({sweep, graph_.tags(task).layer});
-    const std::int64_t group = in_flight_ == 0 ? 0 : rank / in_flight_;
-    return (((std::int64_t{sweep} << 16U) + group) << 32U) + level;
+    return call_key(task) + level;
+  }
+
+  /// Weight gradients behind all data gradients of the layers that are in flight with theirs.
+  [[nodiscard]] IdVector<TaskId, std::int64_t> keys_by_call() const {
+    IdVector<TaskId, std::int64_t> keys(graph_.task_count(), 0);
+    std::map<std::int16_t, std::int64_t> layer_end;
+    for (const TaskId task : graph_.tasks()) {
+      keys[task] = (*this)(task);
+      if (phase_[task] != Phase::data) continue;
+      std::int64_t& end = layer_end[graph_.tags(task).layer];
+      end = std::max(end, keys[task]);
+    }
+    // By the key of the call in which a layer's data gradients begin.
+    IdVector<TaskId, std::int64_t> call(graph_.task_count(), 0);
+    std::map<std::int64_t, std::int64_t> call_end;
+    for (const TaskId task : graph_.topological_order()) {
+      call[task] = keys[task] / call_size;
+      if (phase_[task] != Phase::weights) continue;
+      const auto before = graph_.predecessors(task);
+      for (const TaskId other : before) call[task] = std::min(call[task], call[other]);
+      const std::int16_t layer = graph_.tags(task).layer;
+      std::int64_t& end = call_end[call[task]];
+      if (layer >= 0) end = std::max(end, layer_end[layer]);
+      for (const TaskId other : before) {
+        if (phase_[other] == Phase::data) end = std::max(end, keys[other]);
+      }
+    }
+    for (const TaskId task : graph_.tasks()) {
+      if (phase_[task] != Phase::weights) continue;
+      keys[task] = call_end[call[task]] / call_size * call_size + behind_data + level_[task];
+    }
+    return keys;
   }
 
  private:
+  static constexpr std::int64_t call_size = std::int64_t{1} << 32U;
+  static constexpr std::int64_t behind_data = std::int64_t{1} << 31U;
+
+  [[nodiscard]] std::int64_t call_key(TaskId task) const {
+    const std::uint32_t sweep = sweep_[level_[task]];
+    const std::uint32_t rank = rank_.at({sweep, graph_.tags(task).layer});
+    const std::int64_t group = in_flight_ == 0 ? 0 : rank / in_flight_;
+    return ((std::int64_t{sweep} << 16U) + group) * call_size;
+  }
+
   const TaskGraph& graph_;
   const IdVector<TaskId, Phase>& phase_;
   std::uint32_t in_flight_;
@@ -127,6 +137,63 @@ class WavefrontKey {
   std::vector<std::uint32_t> sweep_;  // by level
   std::map<std::pair<std::uint32_t, std::int16_t>, std::uint32_t> rank_;
 };
+
+/// Two library calls after each other, of all layers: first a wavefront over the data gradients
+/// with a bounded number of layers in flight (a layer takes over the stream of the one that ended),
+/// then, after a join, the weight gradients, meant to be one large matrix product each; then
+/// whatever needed those. An L x T grid of equal nodes with k layers in flight takes (L / k) T + k
+/// - 1 node times in the first phase, if k divides L and k <= T. `by_call`: as autograd runs a
+/// model whose modules each call the library, here each group of layers in flight: its data
+/// gradients, a join, its weight gradients, a join, then what comes next on the caller's stream.
+/// Cost: O(tasks log tasks +
+/// edges + events * streams). Ties: lower task id first.
+///
+/// Sources. The two calls: cudnnRNNBackwardData_v8 and cudnnRNNBackwardWeights_v8 of NVIDIA's cuDNN
+/// API reference. Streams made anew in every iteration: TurboLSTM, section 2.2, which also observes
+/// that weight gradients are computed after the hidden gradients. Defaults are those of the program
+/// that Appleyard, Kocisky and Blunsom publish (arXiv 1604.01946, 2016): wavefront over all layers;
+/// two streams per layer, input and recurrent products apart, the recurrent stream at the next
+/// higher priority ("empirical"); kernels one by one. It also has one product of the inputs of 2
+/// steps, which is the workload's option `input_steps`. That program is a forward pass: that the
+/// library's backward pass does the same is an inference, as the library is closed. Fewer layers in
+/// flight and one stream per layer are open axes; a framework that calls the library layer by layer
+/// (GNMT v2 in PyTorch) has 1 in flight.
+class CudnnLike final : public PlacingPolicy {
+ public:
+  explicit CudnnLike(CudnnLikeOptions options = {}) : options_(options) {}
+  [[nodiscard]] std::string_view name() const override { return "cudnn_like"; }
+  [[nodiscard]] Granularity granularity() const override {
+    return options_.separate_kernels ? Granularity::kernel_and_weight
+                                     : Granularity::data_and_weight;
+  }
+  [[nodiscard]] PlanBuilder place(const Problem& problem) const override;
+
+ private:
+  [[nodiscard]] std::vector<TaskId> order_of(const TaskGraph& graph,
+                                             const IdVector<TaskId, Phase>& phase,
+                                             const WavefrontKey& key) const;
+
+  CudnnLikeOptions options_;
+};
+
+std::vector<TaskId> CudnnLike::order_of(const TaskGraph& graph,
+                                        const IdVector<TaskId, Phase>& phase,
+                                        const WavefrontKey& key) const {
+  const auto put_last = [&](std::vector<TaskId>& order, Phase last) {
+    std::stable_partition(
+        order.begin(), order.end(), [&](TaskId task) { return phase[task] < last; });
+  };
+  std::vector<TaskId> order;
+  if (options_.by_call) {
+    const IdVector<TaskId, std::int64_t> keys = key.keys_by_call();
+    order = order_by_key(graph, [&](TaskId task) { return keys[task]; });
+  } else {
+    order = order_by_key(graph, std::cref(key));
+    put_last(order, Phase::weights);
+  }
+  put_last(order, Phase::rest);
+  return order;
+}
 
 PlanBuilder CudnnLike::place(const Problem& problem) const {
   const TaskGraph& graph = problem.graph;
@@ -150,24 +217,24 @@ PlanBuilder CudnnLike::place(const Problem& problem) const {
   const IdVector<TaskId, std::uint8_t> second =
       two ? critical_lanes(graph).second : IdVector<TaskId, std::uint8_t>(graph.task_count(), 0);
   const IdVector<TaskId, Phase> phase = phases(graph);
-  std::vector<TaskId> later;
-  for (const TaskId task : order_by_key(graph, WavefrontKey{graph, phase, streams})) {
-    if (phase[task] != Phase::data) {
-      later.push_back(task);
-      continue;
-    }
-    const int layer = graph.tags(task).layer;
-    const std::uint32_t stream = layer < 0 ? 0U : static_cast<std::uint32_t>(layer) % streams;
-    builder.place(task, StreamId{layer >= 0 && second[task] != 0 ? streams + stream : stream});
-  }
-  std::stable_partition(
-      later.begin(), later.end(), [&](TaskId task) { return phase[task] == Phase::weights; });
-  const std::vector<TaskId> join = builder.last_tasks();
+  std::vector<TaskId> join;
+  bool in_data = true;
   std::uint32_t next = 0;
-  for (const TaskId task : later) {
+  for (const TaskId task : order_of(graph, phase, WavefrontKey{graph, phase, streams})) {
+    if ((phase[task] == Phase::data) != in_data) {
+      join = builder.last_tasks();
+      in_data = !in_data;
+    }
     // Every stream joins once; repeated needs cost no further events.
-    builder.place(task, StreamId{next}, join);
-    next = (next + 1) % weight_streams;
+    if (in_data) {
+      const int layer = graph.tags(task).layer;
+      const std::uint32_t stream = layer < 0 ? 0U : static_cast<std::uint32_t>(layer) % streams;
+      builder.place(
+          task, StreamId{layer >= 0 && second[task] != 0 ? streams + stream : stream}, join);
+    } else {
+      builder.place(task, StreamId{next}, join);
+      next = (next + 1) % weight_streams;
+    }
   }
   return builder;
 }
@@ -195,6 +262,12 @@ PolicyInfo cudnn_like_info() {
                    .doc = "Streams of the weight-gradient phase; 0 = as many as layers in flight.",
                    .minimum = 0,
                    .maximum = 32767},
+                  {.name = "weight_gradients",
+                   .default_value = std::string{"after_all"},
+                   .doc = "When they run: after_all data gradients, one library call for all "
+                          "layers; by_call: after those of the layers in flight together, as "
+                          "autograd runs models whose modules call the library one by one.",
+                   .allowed = {"after_all", "by_call"}},
                   {.name = "separate_kernels",
                    .default_value = true,
                    .doc = "The kernels of a node are tasks of their own; false: one task holds "
@@ -206,6 +279,7 @@ PolicyInfo cudnn_like_info() {
                 CudnnLikeOptions{.layers_in_flight = count_of(options, "layers_in_flight"),
                                  .streams_per_iteration = options.flag("streams_per_iteration"),
                                  .weight_streams = count_of(options, "weight_streams"),
+                                 .by_call = options.text("weight_gradients") == "by_call",
                                  .streams_per_layer = count_of(options, "streams_per_layer"),
                                  .separate_kernels = options.flag("separate_kernels")});
           },

@@ -18,6 +18,12 @@ const std::vector<OptionSpec>& common_transform_options() {
       {.name = "critical_partition",
        .default_value = false,
        .doc = "decide what is critical and join what gains nothing apart, as S1 does for LSTMs"},
+      {.name = "partition_negligible",
+       .default_value = CriticalPartition::default_negligible,
+       .doc = "of critical_partition: share of its longest neighbour's time up to which a task "
+              "joins another",
+       .minimum = 0,
+       .maximum = 1},
       {.name = "iterations",
        .default_value = std::int64_t{1},
        .doc = "training steps, each as early as the parameters it reads allow",
@@ -31,7 +37,9 @@ TaskGraph with_common_transforms(TaskGraph graph, const Options& options) {
   if (iterations > 1) {
     graph = OverlapIterations{static_cast<std::uint32_t>(iterations)}.apply(graph);
   }
-  if (options.flag("critical_partition")) graph = CriticalPartition{}.apply(graph);
+  if (options.flag("critical_partition")) {
+    graph = CriticalPartition{options.number("partition_negligible")}.apply(graph);
+  }
   return graph;
 }
 

@@ -22,19 +22,6 @@ constexpr std::uint32_t not_run = TensorLife::never;
   return time.time_since_epoch().count();
 }
 
-/// Length of the union of intervals that arrive by rising start.
-struct Union {
-  std::int64_t until = 0;
-  std::int64_t length = 0;
-
-  void add(std::int64_t start, std::int64_t end) {
-    const std::int64_t from = std::max(start, until);
-    if (end <= from) return;
-    length += end - from;
-    until = end;
-  }
-};
-
 [[nodiscard]] double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
 }
@@ -90,6 +77,13 @@ Duration count_graph_call(const Problem& problem,
 
 }  // namespace
 
+void Summarizer::Union::add(std::int64_t start, std::int64_t end) {
+  const std::int64_t from = std::max(start, until);
+  if (end <= from) return;
+  length += end - from;
+  until = end;
+}
+
 Summary Summarizer::summarize(const Problem& problem,
                               const Plan& plan,
                               const Trace& trace,
@@ -103,6 +97,8 @@ Summary Summarizer::summarize(const Problem& problem,
   copy_times(trace);
   const std::span<const std::uint32_t> by_start = start_order_.by_time(starts_);
   sweep_starts(problem, trace, by_start, summary);
+  fill_hidden_share(problem, trace, summary);
+  fill_unit_classes(problem, trace, summary);
   fill_collectives(problem, trace, summary);
   mark_life_times(problem, trace);
   sweep_changes(trace, by_start);
@@ -131,6 +127,8 @@ void Summarizer::collect_facts(const Problem& problem) {
       const double share = unit_share(problem, id, device);
       const CostTable::Entry& entry = problem.costs.entry(id, device);
       facts_.push_back({.share = share,
+                        .class_share = entry.units > 0 ? entry.mean_share : 0.0,
+                        .unit_class = entry.units > 0 ? entry.unit_class : UnitClassId::none(),
                         .launches = entry.launches,
                         .critical = is_critical(operations[id].task_class),
                         .matmul = is_matmul(operations[id]),
@@ -142,6 +140,12 @@ void Summarizer::collect_facts(const Problem& problem) {
     }
   }
   devices_.resize(problem.platform.device_count(), DeviceState{devices_.back()});
+  std::size_t classes = 0;
+  for (const DeviceId device : problem.platform.device_ids()) {
+    devices_[device.value()].first_class = classes;
+    classes += problem.platform.device(device).unit_classes.size();
+  }
+  classes_.assign(classes, ClassState{});
 }
 
 void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& summary) const {
@@ -210,6 +214,7 @@ void Summarizer::sweep_starts(const Problem& problem,
                               const Trace& trace,
                               std::span<const std::uint32_t> by_start,
                               Summary& summary) {
+  critical_times_.clear();
   Union critical;
   Union other;
   Union any;
@@ -225,6 +230,7 @@ void Summarizer::sweep_starts(const Problem& problem,
     running += end - start;
     if (operation.matmul) in_matmuls += end - start;
     any.add(start, end);
+    if (operation.critical) add_critical_time(start, end);
     (operation.critical ? critical : other).add(start, end);
 
     DeviceState& device = devices_[span.device.value()];
@@ -236,13 +242,16 @@ void Summarizer::sweep_starts(const Problem& problem,
     device.busy += std::max<std::int64_t>(end - from, 0);
     // A task of no duration ends the idle time before it, too: none counts twice.
     device.busy_until = std::max(device.busy_until, end);
+    std::int64_t held = end - start;
     if (operation.work_only) {
       // Shared block by block: the work is known, not how many units were held when.
-      const auto alone = problem.costs.duration(span.task, span.device).count();
-      device.unit_time += operation.share * static_cast<double>(std::min(alone, end - start));
-    } else {
-      device.unit_time += operation.share * static_cast<double>(end - start);
+      held = std::min(held, problem.costs.duration(span.task, span.device).count());
     }
+    device.unit_time += operation.share * static_cast<double>(held);
+    if (!operation.unit_class.valid()) continue;
+    ClassState& unit_class = classes_[device.first_class + operation.unit_class.value()];
+    unit_class.busy.add(start, end);
+    unit_class.unit_time += operation.class_share * static_cast<double>(held);
   }
   summary.tasks = trace.tasks.size();
   summary.mean_concurrency =
@@ -357,25 +366,6 @@ void Summarizer::sweep_changes(const Trace& trace, std::span<const std::uint32_t
   for (; started < by_start.size(); ++started) {
     start_change(trace.tasks[by_start[started]], by_start[started]);
   }
-}
-
-void Summarizer::fill_shares(const Trace& trace, Summary& summary) const {
-  double busy = 0;
-  double host_bound = 0;
-  double unit_time = 0;
-  for (const DeviceState& device : devices_) {
-    busy += static_cast<double>(device.busy);
-    host_bound += static_cast<double>(device.host_bound);
-    // Beside a kernel that alone holds all units there can be room for another: no more than all
-    // are in use.
-    unit_time += std::min(device.unit_time, static_cast<double>(device.busy));
-    summary.peak_memory = std::max(summary.peak_memory, Bytes{device.peak});
-  }
-  const double whole = static_cast<double>(trace.makespan().count()) *
-                       static_cast<double>(std::max<std::size_t>(devices_.size(), 1));
-  summary.busy_share = ratio(busy, whole);
-  summary.host_bound_share = ratio(host_bound, whole);
-  summary.utilization = ratio(unit_time, whole);
 }
 
 void Summarizer::fill_pipeline(const Problem& problem, const Trace& trace, Summary& summary) const {

@@ -15,6 +15,14 @@
 
 namespace schedlab {
 
+/// How the units of one class were used, as Summary says of all compute units.
+struct UnitClassUse {
+  double utilization = 0;
+  double busy_share = 0;  ///< some task runs on a unit of the class
+
+  friend bool operator==(const UnitClassUse&, const UnitClassUse&) = default;
+};
+
 /// The numbers of one run that a sweep keeps. Shares are in [0, 1], of the makespan unless said
 /// otherwise; with several devices (or host threads) they are means over all of them.
 struct Summary {
@@ -27,8 +35,16 @@ struct Summary {
   double utilization = 0;
   double busy_share = 0;        ///< some task runs
   double mean_concurrency = 0;  ///< tasks running at once, on average over the makespan
+  /// Of the class of units that matrix products run on ("sm", "cube"), that point-wise kernels run
+  /// on ("sm", "vector"), and that copies to the device do: one class may be two of these. None
+  /// where no device limits such units; means over the devices that do.
+  std::optional<UnitClassUse> matrix_units{};
+  std::optional<UnitClassUse> vector_units{};
+  std::optional<UnitClassUse> copy_engines{};
   /// Share of the time of critical tasks in which a non-critical one runs as well.
   double overlap_share = 0;
+  /// Share of the summed time of non-critical tasks in which a critical one runs as well.
+  double hidden_share = 0;
   /// Share of the summed time of all tasks on devices: matrix products (gemm kernels, or a class
   /// that is one). A task of several kernels counts as a whole.
   double matmul_share = 0;
@@ -82,13 +98,33 @@ class Summarizer {
  private:
   struct OperationFacts {
     double share = 0;
+    double class_share = 0;  // of its own class; 0 on unlimited units
+    UnitClassId unit_class = UnitClassId::none();
     std::uint32_t launches = 1;
     bool critical = false;
     bool matmul = false;
     bool work_only = false;  // its units are shared: it counts with its duration alone
     bool on_device = true;   // host work keeps no device busy
   };
+  /// Length of the union of intervals that arrive by rising start.
+  struct Union {
+    std::int64_t until = 0;
+    std::int64_t length = 0;
+
+    void add(std::int64_t start, std::int64_t end);
+  };
+  struct ClassState {
+    Union busy;
+    double unit_time = 0;  // sum of the class's share * duration
+  };
+  /// A time without a gap in which critical tasks run.
+  struct CriticalTime {
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    std::int64_t before = 0;  // critical time before it
+  };
   struct DeviceState {
+    std::size_t first_class = 0;  // of classes_
     std::int64_t busy_until = 0;
     std::int64_t busy = 0;
     std::int64_t host_bound = 0;
@@ -114,6 +150,10 @@ class Summarizer {
                     const Trace& trace,
                     std::span<const std::uint32_t> by_start,
                     Summary& summary);
+  void add_critical_time(std::int64_t start, std::int64_t end);
+  [[nodiscard]] std::int64_t critical_time_until(std::int64_t at) const;
+  void fill_hidden_share(const Problem& problem, const Trace& trace, Summary& summary) const;
+  void fill_unit_classes(const Problem& problem, const Trace& trace, Summary& summary) const;
   void fill_collectives(const Problem& problem, const Trace& trace, Summary& summary);
   void mark_life_times(const Problem& problem, const Trace& trace);
   void sweep_changes(const Trace& trace, std::span<const std::uint32_t> by_start);
@@ -140,6 +180,8 @@ class Summarizer {
   std::vector<std::uint32_t> span_of_;    // task -> index in the trace
   std::vector<OperationFacts> facts_;     // [kind of device][operation]
   std::vector<DeviceState> devices_;
+  std::vector<ClassState> classes_;           // of one device after another
+  std::vector<CriticalTime> critical_times_;  // by rising start
   std::size_t operation_count_ = 0;
   std::size_t kind_count_ = 1;
   bool has_life_times_ = false;

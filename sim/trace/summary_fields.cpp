@@ -6,6 +6,14 @@ namespace {
 
 constexpr unsigned everywhere = in_files | in_tables | in_samples;
 
+/// The two columns of a class of units.
+Fields<UnitClassUse> unit_class_fields(const std::string& name, std::string_view doc) {
+  return {{name + "_utilization", &UnitClassUse::utilization, {.doc = doc, .places = everywhere}},
+          {name + "_busy_share",
+           &UnitClassUse::busy_share,
+           {.doc = "share of the makespan in which some of them is in use", .places = everywhere}}};
+}
+
 Fields<Summary> times_and_shares() {
   using S = Summary;
   return {
@@ -34,12 +42,25 @@ Fields<Summary> times_and_shares() {
       {"busy_share",
        &S::busy_share,
        {.doc = "share of the makespan in which some task runs", .places = everywhere}},
+      inlined<S>(
+          &S::matrix_units,
+          unit_class_fields("matrix_unit", "of the class that runs matrix products: units in use")),
+      inlined<S>(&S::vector_units,
+                 unit_class_fields("vector_unit",
+                                   "of the class that runs point-wise kernels: units in use")),
+      inlined<S>(&S::copy_engines,
+                 unit_class_fields("copy_engine",
+                                   "of the class that copies to the device: engines in use")),
       {"mean_concurrency",
        &S::mean_concurrency,
        {.doc = "tasks running at once, on average", .places = everywhere}},
       {"overlap_share",
        &S::overlap_share,
        {.doc = "of the time with critical work: how much has non-critical work too",
+        .places = everywhere}},
+      {"hidden_share",
+       &S::hidden_share,
+       {.doc = "of the summed time of non-critical tasks: how much runs beneath critical ones",
         .places = everywhere}},
       {"matmul_share",
        &S::matmul_share,

@@ -28,9 +28,11 @@ const std::vector<std::string>& shown_heads() {
                                               "iterations",
                                               "padding",
                                               "pass",
+                                              "building",
                                               "waiting",
                                               "sequences/s",
                                               "speed_up",
+                                              "break-even runs",
                                               "memory",
                                               ""};
   return heads;
@@ -58,9 +60,11 @@ std::vector<std::string> shown(const BucketStudy& study, const BucketRow& row) {
           fmt::format("{}", row.iterations),
           fmt::format("{:.1f} %", 100 * row.padding_share),
           duration_text(row.time.total),
+          duration_text(row.time.building),
           duration_text(row.time.waiting),
           seconds > 0 ? fmt::format("{:.4g}", static_cast<double>(row.sequences) / seconds) : "-",
           row.speed_up ? fmt::format("{:.3f}", *row.speed_up) : "-",
+          row.break_even_runs ? fmt::format("{:.4g}", *row.break_even_runs) : "-",
           readable(row.memory),
           mark};
 }
@@ -138,6 +142,7 @@ std::string bucket_results_schema() {
                           "ranks",
                           "buckets",
                           "iterations",
+                          "models_built",
                           "sequences",
                           "memory_bytes",
                           "fits",
@@ -155,6 +160,7 @@ std::string bucket_results_schema() {
     row[key] = number;
   }
   row["speed_up"] = {{"type", {"number", "null"}}};
+  row["break_even_runs"] = {{"type", {"number", "null"}}};
   row["largest_batch"] = {{"type", {"integer", "null"}}};
   row["boundaries"] = integers;
   row["batches"] = integers;

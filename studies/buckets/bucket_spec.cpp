@@ -103,6 +103,10 @@ void read_passes(const Json& root, BucketSpec& spec) {
   if (root.contains("models")) {
     const Json& models = root.at("models");
     spec.models.build = from_us(models.value("build_us", 0.0));
+    spec.models.cached = models.value("cached", std::size_t{0});
+    if (models.contains("dynamic_launch")) {
+      spec.dynamic_launch = models.at("dynamic_launch").dump();
+    }
     spec.model_bytes = models.value("bytes", std::int64_t{0});
     spec.per_batch = models.value("per_batch", "no") != "no";
     spec.overlapped = models.value("per_batch", "no") == "overlapped";

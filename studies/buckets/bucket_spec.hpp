@@ -57,6 +57,7 @@ struct BucketSpec {
   std::int64_t model_bytes = 0;  ///< of one stored model
   bool per_batch = false;        ///< compare with models that are built for every batch
   bool overlapped = false;       ///< of those: beside the step before
+  std::string dynamic_launch;    ///< JSON text: launch mode of steps without models; empty: none
   std::map<std::string, std::int64_t> network;  ///< sizes that the workload does not say
 };
 

@@ -94,8 +94,19 @@ Json reading() {
 }
 
 Json models() {
+  const Json launch{
+      {"type", {"string", "object"}},
+      {"description",
+       "launch mode, as in a scenario, of steps without models, each batch at its own length: what "
+       "break_even_runs is held against"}};
   return schema::object(
       {{"build_us", schema::number("to build one model")},
+       {"cached",
+        schema::integer(0,
+                        4096,
+                        "models kept at once, the one used longest ago goes; 0: one per bucket, "
+                        "built at the start")},
+       {"dynamic_launch", launch},
        {"bytes", schema::integer(0, largest_bytes, "of one stored model")},
        {"per_batch",
         schema::word(

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +19,7 @@ namespace schedlab {
 namespace {
 
 constexpr std::string_view per_batch_rule = "per_batch";
+constexpr std::string_view dynamic_rule = "dynamic";
 
 /// All rows of one setup.
 class SetupStudy {
@@ -26,7 +28,11 @@ class SetupStudy {
              const TrainingSetup& setup,
              const StopFlag* stop,
              StudyProgress* kept)
-      : spec_(spec), setup_(setup), stop_(stop), steps_(spec, setup, stop, kept) {}
+      : spec_(spec), setup_(setup), stop_(stop), steps_(spec, setup, stop, kept) {
+    if (!spec.dynamic_launch.empty()) {
+      dynamic_steps_.emplace(spec, setup, stop, kept, spec.dynamic_launch);
+    }
+  }
 
   [[nodiscard]] StepSimulation& steps() { return steps_; }
 
@@ -56,7 +62,9 @@ class SetupStudy {
         const auto boundaries = rule == BoundaryRule::optimal
                                     ? optimal_boundaries(lengths, batches, count, between)
                                     : bucket_boundaries(rule, lengths, count, {});
-        rows.push_back(row_of(data, boundaries, spec_.models, std::ref(steps_)));
+        ModelBuilding building = spec_.models;
+        building.load = [&](std::int64_t length) { return steps_.load(length); };
+        rows.push_back(row_of(data, boundaries, building, std::ref(steps_)));
         rows.back().rule = to_string(rule);
         rows.back().buckets = count;
         done();
@@ -72,6 +80,27 @@ class SetupStudy {
       rows.back().rule = per_batch_rule;
       done();
     }
+    if (dynamic_steps_) {
+      add_dynamic_row(data, rows);
+      done();
+    }
+  }
+
+  /// Steps without models, and what models gain over them.
+  void add_dynamic_row(std::size_t data, std::vector<BucketRow>& rows) {
+    const LengthDistribution& lengths = spec_.data[data].distribution;
+    const InterpolatedSteps between{lengths.longest(), *dynamic_steps_};
+    BucketRow dynamic = row_of(data, every_length(lengths), {.stored = false}, [&](std::int64_t l) {
+      return Duration{static_cast<std::int64_t>(between(l))};
+    });
+    dynamic.rule = dynamic_rule;
+    dynamic.time.models = 0;
+    for (BucketRow& row : rows) {
+      if (row.buckets == 0) continue;
+      row.break_even_runs =
+          break_even_runs(row.time, row.later_building, dynamic.time, row.iterations);
+    }
+    rows.push_back(std::move(dynamic));
   }
 
   static BucketBoundaries every_length(const LengthDistribution& lengths) {
@@ -93,8 +122,11 @@ class SetupStudy {
     row.sequences = epoch.sequences;
     row.padding_share = epoch.batches.empty() ? 0 : epoch.padding_share();
     row.time = epoch_time(epoch, steps, building, spec_.reading);
+    if (building.stored) row.later_building = later_building(epoch, building);
     // Beside the one that trains the next one is built.
-    const auto models = building.stored       ? static_cast<std::int64_t>(boundaries.size())
+    const auto buckets = static_cast<std::int64_t>(boundaries.size());
+    const auto cached = static_cast<std::int64_t>(building.cached);
+    const auto models = building.stored       ? (cached > 0 ? std::min(cached, buckets) : buckets)
                         : building.overlapped ? std::int64_t{2}
                                               : std::int64_t{1};
     row.memory = total(training_memory(
@@ -125,6 +157,7 @@ class SetupStudy {
   TrainingSetup setup_;
   const StopFlag* stop_;
   StepSimulation steps_;
+  std::optional<StepSimulation> dynamic_steps_;
 };
 
 }  // namespace
@@ -197,7 +230,8 @@ Epoch epoch_of(const BucketSpec& spec,
 }
 
 std::uint64_t row_count(const BucketSpec& spec) {
-  const std::uint64_t each = spec.rules.size() * spec.counts.size() + (spec.per_batch ? 1 : 0);
+  const std::uint64_t each = spec.rules.size() * spec.counts.size() + (spec.per_batch ? 1 : 0) +
+                             (spec.dynamic_launch.empty() ? 0 : 1);
   return spec.data.size() * spec.training.size() * each;
 }
 
@@ -247,10 +281,12 @@ const std::vector<Column>& bucket_columns() {
                                "epoch_s",
                                "training_s",
                                "building_s",
+                               "models_built",
                                "waiting_s",
                                "iteration_us",
                                "sequences_per_s",
                                "speed_up",
+                               "break_even_runs",
                                "memory_bytes",
                                "largest_batch",
                                "fits",
@@ -275,6 +311,7 @@ std::vector<std::vector<Cell>> bucket_axis_values(const BucketSpec& spec) {
   }
   for (const BoundaryRule rule : spec.rules) values[5].emplace_back(std::string{to_string(rule)});
   if (spec.per_batch) values[5].emplace_back(std::string{per_batch_rule});
+  if (!spec.dynamic_launch.empty()) values[5].emplace_back(std::string{dynamic_rule});
   for (const std::int64_t count : spec.counts) values[6].emplace_back(count);
   return values;
 }
@@ -299,10 +336,12 @@ Table bucket_table(const BucketStudy& study) {
                           seconds,
                           to_seconds(row.time.training),
                           to_seconds(row.time.building),
+                          row.time.models,
                           to_seconds(row.time.waiting),
                           to_us(row.time.training) / iterations,
                           seconds > 0 ? static_cast<double>(row.sequences) / seconds : 0.0,
                           row.speed_up ? Cell{*row.speed_up} : Cell{},
+                          row.break_even_runs ? Cell{*row.break_even_runs} : Cell{},
                           row.memory.count(),
                           largest == study.largest_batch.end() ? Cell{} : Cell{largest->second},
                           std::int64_t{row.fits ? 1 : 0},

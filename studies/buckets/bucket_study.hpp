@@ -19,19 +19,24 @@ namespace schedlab {
 struct BucketRow {
   std::size_t data = 0;  ///< index into BucketSpec::data
   TrainingSetup setup;
-  std::string rule;          ///< of boundaries, or "per_batch": a model for every batch
-  std::int64_t buckets = 0;  ///< asked for; 0 with a model for every batch
+  std::string rule;          ///< of boundaries, "per_batch": a model for every batch, or
+                             ///< "dynamic": no model, every batch at its own length
+  std::int64_t buckets = 0;  ///< asked for; 0 without boundaries
   BucketBoundaries boundaries;
   std::vector<std::int64_t> batches;  ///< per bucket
   std::int64_t iterations = 0;
   std::int64_t sequences = 0;  ///< trained
   double padding_share = 0;
   EpochTime time;
-  Bytes memory{};  ///< of one rank: network at the longest length, and stored models
+  Duration later_building{0};  ///< of a further pass that finds the models of this one
+  Bytes memory{};              ///< of one rank: network at the longest length, and stored models
   bool fits = true;
   std::optional<double> speed_up;  ///< over one bucket of the same data and setup, if it was asked
-  bool chosen = false;             ///< the fastest of its data and setup that fits
-  bool best = false;               ///< the fastest of its data that fits, over all setups
+  /// Batches after which the models have paid, against "dynamic"; none where they do not, or
+  /// nothing says how steps without models are launched.
+  std::optional<double> break_even_runs;
+  bool chosen = false;  ///< the fastest of its data and setup that fits
+  bool best = false;    ///< the fastest of its data that fits, over all setups
 };
 
 struct BucketStudy {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace schedlab {
@@ -42,8 +43,9 @@ struct StepScenario {
 StepSimulation::StepSimulation(const BucketSpec& spec,
                                const TrainingSetup& setup,
                                const StopFlag* stop,
-                               StudyProgress* kept)
-    : spec_(spec), setup_(setup), stop_(stop), kept_(kept) {
+                               StudyProgress* kept,
+                               std::string launch)
+    : spec_(spec), setup_(setup), stop_(stop), kept_(kept), launch_(std::move(launch)) {
   const Json scenario = Json::parse(spec.scenario);
   const Json workload = scenario.value("workload", Json::object());
   const bool recomputes = setup.recompute.kind != Recompute::keep_backward;
@@ -68,7 +70,7 @@ StepSimulation::StepSimulation(const BucketSpec& spec,
 }
 
 void StepSimulation::read_facts() {
-  StepScenario one{spec_, step_scenario(spec_, setup_, {1})};
+  StepScenario one{spec_, step_scenario(spec_, setup_, {1}, launch_)};
   const Components& components = one.space.components();
   const MachineSpec machine = components.machine(0);
   if (!machine.platform.devices.empty()) {
@@ -99,7 +101,8 @@ void StepSimulation::read_facts() {
 
 std::string step_scenario(const BucketSpec& spec,
                           const TrainingSetup& setup,
-                          const std::vector<std::int64_t>& lengths) {
+                          const std::vector<std::int64_t>& lengths,
+                          const std::string& launch) {
   Json scenario = Json::parse(spec.scenario);
   Json& workload = scenario["workload"];
   workload["steps"] = lengths;
@@ -118,12 +121,13 @@ std::string step_scenario(const BucketSpec& spec,
     ranks["count"] = setup.ranks;
     scenario["ranks"] = ranks;
   }
+  if (!launch.empty()) scenario["launch"] = Json::parse(launch);
   scenario["memory"] = "ignore";  // counted by training_memory(), for the network as it is given
   return scenario.dump();
 }
 
 std::string StepSimulation::output_scenario_text(std::int64_t length) const {
-  Json scenario = Json::parse(step_scenario(spec_, setup_, {length}));
+  Json scenario = Json::parse(step_scenario(spec_, setup_, {length}, launch_));
   const Json workload = scenario.at("workload");
   Json output{{"kind", "output_layer"},
               {"steps", length},
@@ -137,27 +141,32 @@ std::string StepSimulation::output_scenario_text(std::int64_t length) const {
   return scenario.dump();
 }
 
-Duration StepSimulation::makespan(const std::string& scenario) const {
+StepCost StepSimulation::simulated_cost(const std::string& scenario) const {
   StepScenario one{spec_, scenario};
   ScenarioRunner runner{one.space, stop_};
   const ScenarioResult result = runner.run(0, false);
   if (result.failed) {
     throw InfeasibleError(fmt::format("{}: /scenario: {}", spec_.file, result.note));
   }
-  return result.summary.makespan;
+  const Duration load = result.summary.load / setup_.ranks;  // each host loads at the start
+  return {.step = result.summary.makespan - load, .load = load};
 }
 
-Duration StepSimulation::operator()(std::int64_t length) {
+StepCost StepSimulation::cost(std::int64_t length) {
   const auto found = known_.find(length);
   if (found != known_.end()) return found->second;
   if (kept_ != nullptr) {
-    if (const auto kept = kept_->step(setup_, length)) return known_[length] = *kept;
+    if (const auto kept = kept_->step(setup_, length, launch_)) return known_[length] = *kept;
   }
-  Duration time = makespan(step_scenario(spec_, setup_, {length}));
-  if (recomputes_ && network_.classes > 0) time += makespan(output_scenario_text(length));
-  known_[length] = time;
-  if (kept_ != nullptr) kept_->add_step(setup_, length, time);
-  return time;
+  StepCost cost = simulated_cost(step_scenario(spec_, setup_, {length}, launch_));
+  if (recomputes_ && network_.classes > 0) {
+    const StepCost output = simulated_cost(output_scenario_text(length));
+    cost.step += output.step;
+    cost.load += output.load;
+  }
+  known_[length] = cost;
+  if (kept_ != nullptr) kept_->add_step(setup_, length, cost, launch_);
+  return cost;
 }
 
 }  // namespace schedlab

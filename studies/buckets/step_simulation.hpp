@@ -14,10 +14,12 @@
 namespace schedlab {
 
 /// The scenario of one training step of these lengths, as a spec of `simulate`; more than one
-/// length is an axis.
+/// length is an axis. `launch`: JSON text of a launch mode in the place of the scenario's; empty:
+/// that one.
 [[nodiscard]] std::string step_scenario(const BucketSpec& spec,
                                         const TrainingSetup& setup,
-                                        const std::vector<std::int64_t>& lengths);
+                                        const std::vector<std::int64_t>& lengths,
+                                        const std::string& launch = {});
 
 /// Times of the training step of one setup, unrolled to any length, by simulating it once per
 /// length.
@@ -30,14 +32,18 @@ class StepSimulation {
   StepSimulation(const BucketSpec& spec,
                  const TrainingSetup& setup,
                  const StopFlag* stop,
-                 StudyProgress* kept = nullptr);
+                 StudyProgress* kept = nullptr,
+                 std::string launch = {});
 
-  /// The makespan of the scenario with that many steps; what is recomputed are tasks of its graph.
+  /// The makespan of the scenario with that many steps, without the loading of its device graph;
+  /// what is recomputed are tasks of its graph.
   /// For lstm and gru with `classes` in the spec's network the output layer comes on top, one
   /// simulation of the workload output_layer: it needs all outputs, and the backward pass all of
   /// its gradients.
   /// Throws InfeasibleError with what the simulation says.
-  [[nodiscard]] Duration operator()(std::int64_t length);
+  [[nodiscard]] Duration operator()(std::int64_t length) { return cost(length).step; }
+  /// Host time of loading that step's device graph or sunk model, where the launch says `load`.
+  [[nodiscard]] Duration load(std::int64_t length) { return cost(length).load; }
   /// How many lengths were simulated.
   [[nodiscard]] std::size_t simulated() const { return known_.size(); }
 
@@ -49,7 +55,8 @@ class StepSimulation {
   [[nodiscard]] const RecurrentNetwork& network() const { return network_; }
 
  private:
-  [[nodiscard]] Duration makespan(const std::string& scenario) const;
+  [[nodiscard]] StepCost cost(std::int64_t length);
+  [[nodiscard]] StepCost simulated_cost(const std::string& scenario) const;
   [[nodiscard]] std::string output_scenario_text(std::int64_t length) const;
   void read_facts();
 
@@ -57,10 +64,11 @@ class StepSimulation {
   TrainingSetup setup_;
   const StopFlag* stop_;
   StudyProgress* kept_;
+  std::string launch_;
   bool recomputes_ = false;
   Bytes capacity_{};
   RecurrentNetwork network_;
-  std::map<std::int64_t, Duration> known_;
+  std::map<std::int64_t, StepCost> known_;
 };
 
 }  // namespace schedlab

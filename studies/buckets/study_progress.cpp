@@ -17,9 +17,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Of the step of a setup, which does not hang on the order of sequences.
-std::string key_of(const TrainingSetup& setup) {
-  return fmt::format(
-      "batch {}, {}, {} ranks", setup.batch, to_string(setup.recompute), setup.ranks);
+std::string key_of(const TrainingSetup& setup, const std::string& launch) {
+  return fmt::format("batch {}, {}, {} ranks{}{}",
+                     setup.batch,
+                     to_string(setup.recompute),
+                     setup.ranks,
+                     launch.empty() ? "" : ", launch ",
+                     launch);
 }
 
 Json json_of(const EpochRun& run) {
@@ -82,7 +86,9 @@ void StudyProgress::resume() {
   }
   try {
     for (const Json& one : json.at("steps")) {
-      steps_[{one.at("setup"), one.at("length")}] = Duration{one.at("step_ps").get<std::int64_t>()};
+      steps_[{one.at("setup"), one.at("length")}] = {
+          .step = Duration{one.at("step_ps").get<std::int64_t>()},
+          .load = Duration{one.at("load_ps").get<std::int64_t>()}};
     }
     for (const Json& one : json.at("epochs")) {
       epochs_[{one.at("row"), one.at("repetition")}] = run_of(one.at("run"));
@@ -92,14 +98,19 @@ void StudyProgress::resume() {
   }
 }
 
-std::optional<Duration> StudyProgress::step(const TrainingSetup& setup, std::int64_t length) const {
-  const auto found = steps_.find({key_of(setup), length});
+std::optional<StepCost> StudyProgress::step(const TrainingSetup& setup,
+                                            std::int64_t length,
+                                            const std::string& launch) const {
+  const auto found = steps_.find({key_of(setup, launch), length});
   if (found == steps_.end()) return std::nullopt;
   return found->second;
 }
 
-void StudyProgress::add_step(const TrainingSetup& setup, std::int64_t length, Duration time) {
-  steps_[{key_of(setup), length}] = time;
+void StudyProgress::add_step(const TrainingSetup& setup,
+                             std::int64_t length,
+                             const StepCost& cost,
+                             const std::string& launch) {
+  steps_[{key_of(setup, launch), length}] = cost;
   if (Clock::now() - saved_ >= std::chrono::seconds{1}) save();
 }
 
@@ -118,9 +129,11 @@ void StudyProgress::save() {
   if (file_.empty()) return;
   Json json = Json::parse(header_);
   json["steps"] = Json::array();
-  for (const auto& [key, time] : steps_) {
-    json["steps"].push_back(
-        {{"setup", key.first}, {"length", key.second}, {"step_ps", time.count()}});
+  for (const auto& [key, cost] : steps_) {
+    json["steps"].push_back({{"setup", key.first},
+                             {"length", key.second},
+                             {"step_ps", cost.step.count()},
+                             {"load_ps", cost.load.count()}});
   }
   json["epochs"] = Json::array();
   for (const auto& [key, run] : epochs_) {

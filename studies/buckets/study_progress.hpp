@@ -29,6 +29,14 @@ struct EpochRun {
   friend bool operator==(const EpochRun&, const EpochRun&) = default;
 };
 
+/// What the simulation of a step says.
+struct StepCost {
+  Duration step{0};
+  Duration load{0};  ///< of its device graph or sunk model, before the first step
+
+  friend bool operator==(const StepCost&, const StepCost&) = default;
+};
+
 /// progress.json: what a study has worked out so far, so that a stopped one goes on. It belongs to
 /// one spec, its machine files and one version of the program.
 class StudyProgress {
@@ -41,9 +49,15 @@ class StudyProgress {
   /// spec, request or version, or none at all.
   void resume();
 
-  /// The step's time if it is known; setups that differ in sorting alone share it.
-  [[nodiscard]] std::optional<Duration> step(const TrainingSetup& setup, std::int64_t length) const;
-  void add_step(const TrainingSetup& setup, std::int64_t length, Duration time);
+  /// The step's times if they are known; setups that differ in sorting alone share them. `launch`
+  /// as of step_scenario().
+  [[nodiscard]] std::optional<StepCost> step(const TrainingSetup& setup,
+                                             std::int64_t length,
+                                             const std::string& launch = {}) const;
+  void add_step(const TrainingSetup& setup,
+                std::int64_t length,
+                const StepCost& cost,
+                const std::string& launch = {});
   /// A run of a row of the study, if it is known.
   [[nodiscard]] std::optional<EpochRun> epoch(std::size_t row, std::uint32_t repetition) const;
   void add_epoch(std::size_t row, std::uint32_t repetition, const EpochRun& run);
@@ -57,7 +71,7 @@ class StudyProgress {
 
   std::filesystem::path file_;
   std::string header_;  // JSON text of what it belongs to
-  std::map<std::pair<std::string, std::int64_t>, Duration> steps_;
+  std::map<std::pair<std::string, std::int64_t>, StepCost> steps_;
   std::map<std::pair<std::size_t, std::uint32_t>, EpochRun> epochs_;
   Clock::time_point saved_ = Clock::now();
 };

@@ -104,7 +104,8 @@ struct GridColumns {
   void of_sweep(const Grid& grid) {
     columns.push_back({"scenario", ColumnRole::note});
     for (const AxisColumn& axis : grid.axes()) columns.push_back({axis.name, ColumnRole::axis});
-    for (const ResultColumn& column : result_columns({})) {
+    const bool sampled = grid.part_value(Part::variability, 0).has_value();
+    for (const ResultColumn& column : result_columns({.sampled = sampled})) {
       columns.push_back({column.name, ColumnRole::metric});
     }
     values.resize(columns.size());

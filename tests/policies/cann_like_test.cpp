@@ -2,14 +2,18 @@
 
 #include "policies/wavefront.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/graph/matmul.hpp"
+#include "sim/plan/plan_check.hpp"
 #include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
 #include "workloads/models/recurrent/models.hpp"
+#include "workloads/models/recurrent/separate_gates.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -95,6 +99,29 @@ TEST_CASE("no two matrix tasks overlap on any number of streams, but other tasks
     }
     CHECK(matmuls == 8 * 6 * 4);  // hidden_1, hidden_2, weight_1, weight_2
     CHECK((beside > 0) == (streams > 1));
+  }
+}
+
+TEST_CASE("products of single gates follow each other, whatever the accumulation") {
+  LstmSpec spec{.layers = 4, .steps = 3, .batch = 2, .hidden = 8};
+  spec.granularity = Granularity::matmul;
+  spec.separate_gates = true;
+  for (const Accumulation accumulation :
+       {Accumulation::ordered, Accumulation::partial, Accumulation::batched}) {
+    spec.accumulation = accumulation;
+    const Scene scene{recurrent_by_gate(spec), Rng{3}};
+    for (const char* policy : {"cann_like", "critical_first_matmul", "heft"}) {
+      CAPTURE(policy);
+      const Plan plan = testing::plan_by(policy, scene.problem());
+      CHECK(check(scene.graph, scene.platform, plan).empty());
+      if (policy != std::string_view{"cann_like"}) continue;
+      Time end{};
+      for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
+        if (!is_matmul(scene.graph.operation(span.task))) continue;
+        CHECK(span.started >= end);
+        end = span.ended;
+      }
+    }
   }
 }
 

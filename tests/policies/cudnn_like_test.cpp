@@ -2,9 +2,11 @@
 
 #include "sim/engine/simulator.hpp"
 #include "sim/plan/plan_check.hpp"
+#include "sim/trace/summary.hpp"
 #include "tests/support/plan_by.hpp"
 #include "tests/support/scenes.hpp"
 #include "workloads/models/recurrent/lstm.hpp"
+#include "workloads/models/recurrent/models.hpp"
 
 #include <doctest/doctest.h>
 
@@ -168,6 +170,63 @@ TEST_CASE("two streams per layer: the products for the layer below leave the rec
     CHECK(plan.streams[StreamId{0}].priority == -1);
     CHECK(plan.streams[StreamId{2}].priority == 0);
   }
+}
+
+TEST_CASE("by_call has each layer's weight gradients before the data gradients of the next") {
+  LstmSpec spec{.layers = 3, .steps = 5, .batch = 2, .hidden = 8};
+  spec.granularity = Granularity::kernel_and_weight;
+  const Scene scene{lstm(spec), 10us};
+  const auto plan_of = [&](const char* when, std::uint32_t in_flight) {
+    return testing::plan_by("cudnn_like",
+                            scene.problem(),
+                            {{"layers_in_flight", in_flight},
+                             {"streams_per_layer", 1U},
+                             {"weight_gradients", std::string{when}}});
+  };
+  const Plan plan = plan_of("by_call", 1);
+  CHECK(check(scene.graph, scene.platform, plan).empty());
+  struct Times {
+    Time start = Time::max();
+    Time end{};
+  };
+  std::map<std::pair<int, bool>, Times> times;
+  for (const TaskSpan& span : simulate(scene.problem(), plan).tasks) {
+    Times& at = times[{scene.graph.tags(span.task).layer, is_weight(scene.graph, span.task)}];
+    at.start = std::min(at.start, span.started);
+    at.end = std::max(at.end, span.ended);
+  }
+  for (int layer = 2; layer >= 0; --layer) {
+    CAPTURE(layer);
+    CHECK(times[{layer, true}].start >= times[{layer, false}].end);
+    if (layer > 0) CHECK(times[{layer - 1, false}].start >= times[{layer, true}].end);
+  }
+  // The same work in a row, 3 x (5 x 3 + 2) tasks, and one call for all layers is one phase each.
+  CHECK(simulate(scene.problem(), plan).makespan() == 3 * 17 * 10us);
+  CHECK(simulate(scene.problem(), plan_of("after_all", 1)).makespan() == 3 * 17 * 10us);
+  CHECK(plan_of("by_call", 0) == plan_of("after_all", 0));
+}
+
+TEST_CASE("by_call plans whole models whose layers are modules of their own, in less memory") {
+  GnmtSpec spec;
+  spec.hidden = 16;
+  spec.batch = 4;
+  spec.source_steps = 6;
+  spec.target_steps = 6;
+  spec.vocabulary = 32;
+  spec.model.cut.granularity = Granularity::kernel_and_weight;
+  const Scene scene{gnmt(spec), 10us};
+  std::map<std::string, Summary> found;
+  for (const char* when : {"after_all", "by_call"}) {
+    CAPTURE(when);
+    const Plan plan =
+        testing::plan_by("cudnn_like",
+                         scene.problem(),
+                         {{"layers_in_flight", 1U}, {"weight_gradients", std::string{when}}});
+    CHECK(check(scene.graph, scene.platform, plan).empty());
+    const Trace trace = simulate(scene.problem(), plan);
+    found[when] = Summarizer{}.summarize(scene.problem(), plan, trace, {});
+  }
+  CHECK(found["by_call"].peak_memory < found["after_all"].peak_memory);
 }
 
 TEST_CASE("one weight task per matrix and layer follows the join, and streams are made anew") {

@@ -79,6 +79,9 @@ TEST_CASE("shares of random runs lie between 0 and 1, and paths add up to the ma
       for (const double share : {metrics.utilization,
                                  metrics.busy_share,
                                  metrics.overlap_share,
+                                 metrics.hidden_share,
+                                 metrics.matrix_units.value_or(UnitClassUse{}).utilization,
+                                 metrics.matrix_units.value_or(UnitClassUse{}).busy_share,
                                  metrics.matmul_share,
                                  metrics.host_busy_share,
                                  metrics.host_bound_share}) {

@@ -24,6 +24,8 @@ TEST_CASE("A summary adds up what ran when") {
   CHECK(summary.busy_share == doctest::Approx(45.0 / 60.0));
   CHECK(summary.mean_concurrency == doctest::Approx((10 + 10 + 20 + 5) / 60.0));
   CHECK(summary.overlap_share == 0.0);
+  CHECK(summary.hidden_share == 0.0);
+  CHECK(summary.matrix_units == UnitClassUse{310.0 / 600.0, 45.0 / 60.0});  // one class for all
   // Idle 0..2 (a submitted at 2) and 42..50, of which v was not submitted until 48.
   CHECK(summary.host_bound_share == doctest::Approx((2 + 6) / 60.0));
   // 4 launches of 2, a record of 1, a wait of 0.5.
@@ -72,6 +74,45 @@ TEST_CASE("Overlap is the part of critical time in which something else runs as 
   CHECK(metrics.overlap == 5us);
   CHECK(metrics.critical_busy == 30us);
   CHECK(metrics.overlap_share == doctest::Approx(5.0 / 30.0));
+  // Of the other tasks' 10 + 5 us the 5 of v lie beneath b.
+  CHECK(metrics.hidden_share == doctest::Approx(5.0 / 15.0));
+}
+
+TEST_CASE("Each class of units has a utilization and a busy share of its own") {
+  TinyRun run = tiny_run();
+  TaskGraphBuilder builder;
+  const auto add = [&](const char* name, TaskKind kind, Duration duration) {
+    return builder.add_task(
+        builder.add_operation({.name = name, .kind = kind, .fixed_duration = duration}));
+  };
+  static_cast<void>(add("a", TaskKind::gemm, 10us));
+  static_cast<void>(add("b", TaskKind::pointwise, 20us));
+  static_cast<void>(add("w", TaskKind::gemm, 10us));
+  static_cast<void>(add("copy", TaskKind::copy_host_to_device, 5us));
+  run.graph = std::move(builder).build();
+  Device& device = run.platform.devices[DeviceId{0}];
+  device.unit_classes.push_back({.name = "vector", .count = 4});
+  device.unit_classes.push_back({.name = "dma", .count = 1});
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::pointwise)] = UnitClassId{1};
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::copy_host_to_device)] = UnitClassId{2};
+  run.costs = CostTable{run.graph, run.platform, TinyModel{}};
+  run.trace.tasks = {
+      span(0, 0, 0us, 10us), span(1, 1, 5us, 25us), span(2, 1, 8us, 18us), span(3, 0, 30us, 35us)};
+  run.trace.ended = at(40us);
+  const Summary summary = Summarizer{}.summarize(run.problem(), run.plan, run.trace, {});
+  // a holds 4 and w 6 of 10 units for 10 us each: 0..18 busy. b holds all 4, the copy its engine.
+  REQUIRE(summary.matrix_units.has_value());
+  CHECK(summary.matrix_units->utilization == doctest::Approx((4 * 10 + 6 * 10) / (10 * 40.0)));
+  CHECK(summary.matrix_units->busy_share == doctest::Approx(18 / 40.0));
+  CHECK(summary.vector_units.value().utilization == doctest::Approx(20 / 40.0));
+  CHECK(summary.vector_units->busy_share == doctest::Approx(20 / 40.0));
+  CHECK(summary.copy_engines.value().busy_share == doctest::Approx(5 / 40.0));
+  // All compute units together: 100 of 10 units' and 80 of 4 units' time.
+  CHECK(summary.utilization == doctest::Approx((100 + 80) / (14 * 40.0)));
+  device.unit_class_of[static_cast<std::size_t>(TaskKind::pointwise)] = UnitClassId::none();
+  run.costs = CostTable{run.graph, run.platform, TinyModel{}};
+  CHECK_FALSE(
+      Summarizer{}.summarize(run.problem(), run.plan, run.trace, {}).vector_units.has_value());
 }
 
 TEST_CASE("Shares on unlimited units are capped at the whole device") {

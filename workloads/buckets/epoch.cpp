@@ -73,6 +73,35 @@ class RememberedSteps {
   std::map<std::int64_t, Duration> known_;
 };
 
+/// Which stored models there are, while batches come.
+class ModelCache {
+ public:
+  explicit ModelCache(const ModelBuilding& building) : building_(building) {}
+
+  /// What it takes to have the model of a bucket; 0: it is there.
+  [[nodiscard]] Duration use(std::uint32_t bucket, std::int64_t length) {
+    const auto found = std::find(models_.begin(), models_.end(), bucket);
+    const bool built = found == models_.end();
+    if (built) {
+      models_.push_back(bucket);
+      if (building_.cached > 0 && models_.size() > building_.cached) models_.erase(models_.begin());
+      ++count_;
+    } else {
+      std::rotate(found, found + 1, models_.end());
+    }
+    return built ? cost(length) : Duration{0};
+  }
+  [[nodiscard]] Duration cost(std::int64_t length) const {
+    return building_.build + (building_.load ? building_.load(length) : Duration{0});
+  }
+  [[nodiscard]] std::int64_t built() const { return count_; }
+
+ private:
+  const ModelBuilding& building_;
+  std::vector<std::uint32_t> models_;  // buckets, the one used last at the end
+  std::int64_t count_ = 0;
+};
+
 Duration checked_sum(Duration a, Duration b) {
   if (b > Duration::max() - a) {
     throw InfeasibleError("one epoch over the data takes longer than 106 days of simulated time");
@@ -128,9 +157,12 @@ EpochTime epoch_time(const Epoch& epoch,
                      const ModelBuilding& building,
                      const ChunkReading& reading) {
   RememberedSteps steps{step};
+  ModelCache cache{building};
   EpochTime time;
-  if (building.stored) {
-    time.building = building.build * static_cast<std::int64_t>(epoch.boundaries.size());
+  if (building.stored && building.cached == 0) {
+    for (std::uint32_t bucket = 0; bucket < epoch.boundaries.size(); ++bucket) {
+      time.building = checked_sum(time.building, cache.use(bucket, epoch.boundaries[bucket]));
+    }
   }
   Duration now = time.building;
   Duration read_end{0};        // of the chunk that was read last
@@ -149,12 +181,16 @@ EpochTime epoch_time(const Epoch& epoch,
     }
     for (const std::size_t end = next + chunk.batches; next < end; ++next) {
       const SequenceBatch& batch = epoch.batches[next];
-      if (!building.stored) {
+      Duration delay{0};
+      if (building.stored) {
+        delay = cache.use(batch.bucket, epoch.boundaries[batch.bucket]);
+      } else {
         const Duration hidden = building.overlapped ? step_before : Duration{0};
-        const Duration delay = std::max(building.build - hidden, Duration{0});
-        time.building += delay;
-        now = checked_sum(now, delay);
+        delay = std::max(cache.cost(batch.longest) - hidden, Duration{0});
+        ++time.models;
       }
+      time.building += delay;
+      now = checked_sum(now, delay);
       step_before = steps(building.stored ? epoch.boundaries[batch.bucket] : batch.longest);
       now = checked_sum(now, step_before);
       time.training += step_before;
@@ -162,7 +198,32 @@ EpochTime epoch_time(const Epoch& epoch,
     done.push_back(now);
   }
   time.total = now;
+  time.models += cache.built();
   return time;
+}
+
+Duration later_building(const Epoch& epoch, const ModelBuilding& building) {
+  SCHEDLAB_EXPECTS(building.stored, "models that are not stored");
+  if (building.cached == 0) return Duration{0};
+  ModelCache cache{building};
+  Duration sum{0};
+  for (int pass = 0; pass < 2; ++pass) {
+    sum = Duration{0};
+    for (const SequenceBatch& batch : epoch.batches) {
+      sum = checked_sum(sum, cache.use(batch.bucket, epoch.boundaries[batch.bucket]));
+    }
+  }
+  return sum;
+}
+
+std::optional<double> break_even_runs(const EpochTime& first,
+                                      Duration later,
+                                      const EpochTime& without,
+                                      std::int64_t runs) {
+  const Duration gain = without.training - first.training - later;
+  if (gain <= Duration{0}) return std::nullopt;
+  const Duration spared = std::max(first.building - later, Duration{0});
+  return to_seconds(spared) / to_seconds(gain) * static_cast<double>(runs);
 }
 
 }  // namespace schedlab

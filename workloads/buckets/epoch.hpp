@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -71,24 +72,29 @@ struct ChunkReading {
   std::int64_t chunks_ahead = 1;    ///< besides the one in training; 0: read, train, read, ...
 };
 
-/// How unrolled models come about.
+/// Time of a training step that is unrolled to this length.
+using StepTime = std::function<Duration(std::int64_t)>;
+
+/// How unrolled models (compiled graphs) come about.
 struct ModelBuilding {
   Duration build{0};        ///< of one model
   bool stored = true;       ///< one per bucket, built at the start; else built for every batch,
                             ///< unrolled to its longest sequence
   bool overlapped = false;  ///< not stored: the next model is built while the last one trains
+  /// Stored: models kept at once. A batch of a bucket without one has it built and takes the place
+  /// of the model that was used longest ago. 0: all.
+  std::size_t cached = 0;
+  StepTime load{};  ///< on top of `build`, by the length of the model; none: nothing
 };
 
 /// Where the time of a pass goes. total = building + training + waiting.
 struct EpochTime {
   Duration total{0};
-  Duration training{0};  ///< devices train
-  Duration building{0};  ///< training waits for models
-  Duration waiting{0};   ///< training waits for data
+  Duration training{0};     ///< devices train
+  Duration building{0};     ///< training waits for models
+  Duration waiting{0};      ///< training waits for data
+  std::int64_t models = 0;  ///< built
 };
-
-/// Time of a training step that is unrolled to this length.
-using StepTime = std::function<Duration(std::int64_t)>;
 
 /// The pass batch by batch; steps follow each other without a gap. Exact in picoseconds: equal to
 /// simulating each batch by itself, with one simulation for each length.
@@ -97,5 +103,16 @@ using StepTime = std::function<Duration(std::int64_t)>;
                                    const StepTime& step,
                                    const ModelBuilding& building,
                                    const ChunkReading& reading);
+
+/// Building of a pass like this one that finds the stored models of the pass before.
+[[nodiscard]] Duration later_building(const Epoch& epoch, const ModelBuilding& building);
+
+/// Runs (batches) after which stored models have paid for their building: the building of the first
+/// pass that later ones are spared, over what a run gains against training `without` models. None
+/// where a pass gains nothing. Data is there in time.
+[[nodiscard]] std::optional<double> break_even_runs(const EpochTime& first,
+                                                    Duration later,
+                                                    const EpochTime& without,
+                                                    std::int64_t runs);
 
 }  // namespace schedlab

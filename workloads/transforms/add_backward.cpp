@@ -27,7 +27,8 @@ class BackwardEmission {
         reads_(forward.task_count()),
         writes_(forward.task_count()),
         is_parameter_(tensors_.size(), 0),
-        gradients_(tensors_.size()) {
+        gradients_(tensors_.size()),
+        read_backward_(tensors_.size()) {
     for (const TensorId id : tensors_.ids()) {
       for (const TaskId task : tensors_.readers(id)) reads_[task].push_back(id);
       for (const TaskId task : tensors_.writers(id)) writes_[task].push_back(id);
@@ -90,6 +91,7 @@ class BackwardEmission {
   void reads_value(TaskId task, TensorId id) {
     for (const TaskId writer : tensors_.writers(id)) builder_.add_edge(writer, task);
     builder_.reads(task, id);
+    read_backward_[id].push_back(task);
   }
 
   /// Sums what the readers of a tensor have left of its gradient.
@@ -198,6 +200,7 @@ class BackwardEmission {
     const TaskId task = add("update", TaskClass::update, kernel, forward_.tags(reader));
     reads(task, gradients_[parameter].front());
     for (const TaskId other : tensors_.readers(parameter)) builder_.add_edge(other, task);
+    for (const TaskId other : read_backward_[parameter]) builder_.add_edge(other, task);
     builder_.reads(task, parameter);
   }
 
@@ -209,6 +212,7 @@ class BackwardEmission {
   IdVector<TaskId, std::vector<TensorId>> writes_;
   IdVector<TensorId, std::uint8_t> is_parameter_;
   IdVector<TensorId, std::vector<Gradient>> gradients_;
+  IdVector<TensorId, std::vector<TaskId>> read_backward_;  ///< who reads it in the backward pass
 };
 
 }  // namespace

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -209,6 +210,66 @@ TEST_CASE("models for every batch have no padding but that within a batch, and c
   CHECK(study.rows.front().time.building == Duration{1'000'000'000});
 }
 
+/// One training step of the small workload, as launched so.
+Summary launched(std::int64_t steps, const std::string& launch) {
+  const Spec spec = parse_spec(fmt::format(R"({{"workload": {{{}, "pass": "training", "steps": {},
+                       "batch": 1}}, "machine": {{"base": "h200", "host": "pytorch_eager"}},
+                       "policy": "single_stream", "launch": {}}})",
+                                           small_workload,
+                                           steps,
+                                           launch),
+                               "one.json");
+  const Grid grid(spec);
+  ScenarioSpace space(spec, grid);
+  ScenarioRunner runner(space);
+  return runner.run(0, false).summary;
+}
+
+TEST_CASE("graphs of buckets are compiled and loaded once, and pay after some runs or never") {
+  const std::string graph = R"({"name": "graph_launch", "load": true})";
+  json study = small_study(
+      R"({"lengths": {"longest": 8}, "training": {"batch": 1}, "rule": "fixed_step", "buckets": [1, 2],
+          "models": {"build_us": 5000, "dynamic_launch": "eager"},
+          "scenario": {"machine": {"base": "h200", "host": "pytorch_eager"},
+                       "policy": "single_stream"}})");
+  study["scenario"]["launch"] = json::parse(graph);
+  const BucketSpec spec = parsed(study);
+  const BucketStudy found = studied(spec);
+  REQUIRE(found.rows.size() == 3);
+  Duration eager{0};  // every batch of one sequence at its own length
+  for (const std::int64_t length : spec.data[0].lengths) {
+    eager += launched(length, "\"eager\"").makespan;
+  }
+  const BucketRow& dynamic = found.rows.back();
+  CHECK(dynamic.rule == "dynamic");
+  CHECK(dynamic.padding_share == 0);
+  CHECK(dynamic.time.models == 0);
+  CHECK(dynamic.time.total == eager);
+  CHECK_FALSE(dynamic.break_even_runs.has_value());
+  for (const std::size_t row : {std::size_t{0}, std::size_t{1}}) {
+    const BucketRow& bucketed = found.rows[row];
+    Duration building{0};
+    Duration training{0};
+    for (std::size_t i = 0; i < bucketed.boundaries.size(); ++i) {
+      const Summary once = launched(bucketed.boundaries[i], graph);
+      building += Duration{5'000'000'000} + once.load;
+      training += bucketed.batches[i] * (once.makespan - once.load);
+    }
+    CAPTURE(row);
+    CHECK(bucketed.time.models == static_cast<std::int64_t>(bucketed.boundaries.size()));
+    CHECK(bucketed.time.building == building);
+    CHECK(bucketed.time.training == training);
+    CHECK(bucketed.break_even_runs.value() ==
+          doctest::Approx(40 * to_seconds(building) / to_seconds(eager - training)));
+  }
+  // One model at a time: graphs are compiled again and again, which costs more than it gains.
+  study["models"]["cached"] = 1;
+  const BucketStudy thrashing = studied(parsed(study));
+  CHECK(thrashing.rows[0].break_even_runs == found.rows[0].break_even_runs);
+  CHECK(thrashing.rows[1].time.models > 10);
+  CHECK_FALSE(thrashing.rows[1].break_even_runs.has_value());
+}
+
 TEST_CASE("buckets writes its files, and its results fit their schema") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "study.json";
@@ -220,6 +281,7 @@ TEST_CASE("buckets writes its files, and its results fit their schema") {
             Terminal{.out = out, .err = err, .interactive = false, .stop = nullptr}) == exit_done);
   read_checked_json(out.str(), bucket_results_schema(), "x");
   CHECK(json::parse(out.str()).at("rows").size() == 4);
+  CHECK(json::parse(out.str()).at("rows").at(0).at("break_even_runs").is_null());
   for (const char* name :
        {"buckets.json", "buckets.csv", "report.html", "boundaries.svg", "epoch_time.svg"}) {
     CHECK(std::filesystem::exists(std::filesystem::path{target} / name));
@@ -289,8 +351,10 @@ TEST_CASE("a study that was stopped goes on with the steps it has, and gives the
   StudyProgress second{file, spec, ""};
   second.resume();
   // Steps of length 12 come from the file: a wrong one there is a wrong one here.
-  REQUIRE(second.step(spec.training[0], 12).has_value());
-  second.add_step(spec.training[0], 12, *second.step(spec.training[0], 12) + Duration{1});
+  std::optional<StepCost> cost = second.step(spec.training[0], 12);
+  REQUIRE(cost.has_value());
+  cost->step += Duration{1};
+  second.add_step(spec.training[0], 12, *cost);
   const BucketStudy changed = run_bucket_study(
       spec, nullptr, [](std::uint64_t, std::uint64_t) {}, &second);
   CHECK(changed.rows[0].time.total == whole.rows[0].time.total + 10 * Duration{1});

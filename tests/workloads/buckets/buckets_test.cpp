@@ -308,6 +308,38 @@ TEST_CASE("models are built once per bucket, or for every batch beside the last 
   CHECK(time.total == 15us + time.building);
 }
 
+TEST_CASE("a cache of models builds again what it dropped, the one used longest ago") {
+  Epoch epoch;
+  epoch.batch = 1;
+  epoch.boundaries = {1, 2, 3};
+  for (const std::uint32_t bucket : {0U, 1U, 0U, 2U, 1U, 0U}) {
+    epoch.batches.push_back({.bucket = bucket, .sequences = 1, .longest = bucket + 1});
+  }
+  epoch.chunks = {{.batches = 6, .real_steps = 10}};
+  const StepTime step = [](std::int64_t length) { return 1us * length; };
+  ModelBuilding building{.build = 10us, .cached = 2, .load = step};
+  // Built for batches 0, 1, 3 (drops 1), 4 (drops 0) and 5 (drops 2): lengths 1, 2, 3, 2, 1.
+  const EpochTime first = epoch_time(epoch, step, building, {});
+  CHECK(first.models == 5);
+  CHECK(first.building == 5 * 10us + 9us);
+  CHECK(first.training == 10us);
+  CHECK(first.total == first.building + first.training);
+  // The next pass finds 1 and 0: built for batches 3, 4 and 5.
+  CHECK(later_building(epoch, building) == 3 * 10us + 6us);
+  building.cached = 0;
+  CHECK(epoch_time(epoch, step, building, {}).building == 3 * 10us + 6us);
+  CHECK(later_building(epoch, building) == 0us);
+}
+
+TEST_CASE("stored models pay after what they cost over what a run gains") {
+  const EpochTime first{.total = 119us, .training = 60us, .building = 59us};
+  EpochTime without{.total = 120us, .training = 120us};
+  // A pass of 6 runs gains 120 - 60 - 36 = 24 us, and later ones are spared 59 - 36 = 23 us.
+  CHECK(break_even_runs(first, 36us, without, 6).value() == doctest::Approx(6 * 23.0 / 24.0));
+  without.training = 96us;
+  CHECK_FALSE(break_even_runs(first, 36us, without, 6).has_value());
+}
+
 TEST_CASE("a length is simulated once, and a sum beyond the range of time is refused") {
   const auto epoch = make_epoch(std::vector<std::int64_t>(100, 10), {10}, {.batch = 1});
   int calls = 0;

@@ -6,8 +6,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -128,6 +134,108 @@ TEST_CASE("a part of a divided model has its share of the products, and the sums
     CHECK(spec.bytes == Bytes{spec.op == CollectiveOp::all_reduce ? 2 * 8192 : 2 * 32000});
   }
   CHECK_THROWS_AS(part(7), InfeasibleError);
+}
+
+/// Two layers, 2 sequences of 8 tokens: 16 rows.
+TaskGraph small_training_step() {
+  return transformer_forward(
+      {.shape = {.layers = 2, .hidden = 64, .heads = 4, .kv_heads = 4, .ffn = 96, .vocabulary = 50},
+       .batch = 2,
+       .tokens = 8,
+       .type = DataType::fp32,
+       .operators = TransformerOperators::unfused,
+       .training = true});
+}
+
+std::vector<TaskId> tasks_of(const TaskGraph& graph, std::string_view operation, int layer = -2) {
+  std::vector<TaskId> found;
+  for (const TaskId task : graph.tasks()) {
+    const bool here = layer == -2 || graph.tags(task).layer == layer;
+    if (here && graph.operation(task).name == operation) found.push_back(task);
+  }
+  return found;
+}
+
+std::set<TaskId> needed_by(const TaskGraph& graph, TaskId task) {
+  std::set<TaskId> all;
+  std::vector<TaskId> open{task};
+  while (!open.empty()) {
+    const TaskId next = open.back();
+    open.pop_back();
+    for (const TaskId before : graph.predecessors(next)) {
+      if (all.insert(before).second) open.push_back(before);
+    }
+  }
+  return all;
+}
+
+TEST_CASE("a transformer's backward pass does each product twice, once for each of its factors") {
+  const TaskGraph graph = small_training_step();
+  double products = 0;
+  std::map<TaskClass, int> gemms;
+  for (const TaskId task : graph.tasks()) {
+    const Operation& operation = graph.operation(task);
+    if (operation.kind != TaskKind::gemm) continue;
+    products += operation.flops().count();
+    ++gemms[operation.task_class];
+  }
+  // Of a layer: four products of 64 x 64, three of 64 x 96; scores and weighted values of 2 x 4
+  // pairs of 8 x 8 x 16. Then 50 words. The backward pass is twice that.
+  const double layer = 2.0 * 16 * (4 * 64 * 64 + 3 * 64 * 96) + 2 * 2.0 * 8 * 8 * 8 * 16;
+  CHECK(products == 3 * (2 * layer + 2.0 * 16 * 64 * 50));
+  CHECK(gemms[TaskClass::weight_gradient] == 2 * 7 + 1);
+  CHECK(gemms[TaskClass::critical_matmul] == 2 * (7 + 2 * 2) + 1);  // attention has no parameters
+  const auto shape = [&](std::string_view name) {
+    const Kernel& kernel = graph.operation(tasks_of(graph, name, 0).front()).kernels.front();
+    return std::array{kernel.m, kernel.n, kernel.k};
+  };
+  CHECK(shape("gate_projection") == std::array<std::int64_t, 3>{16, 96, 64});
+  CHECK(shape("gate_projection_data_gradient") == std::array<std::int64_t, 3>{16, 64, 96});
+  CHECK(shape("gate_projection_weight_gradient") == std::array<std::int64_t, 3>{64, 96, 16});
+}
+
+TEST_CASE("gradients of what several operators read are summed") {
+  const TaskGraph graph = small_training_step();
+  // Of a layer: its input and the sum behind the attention (each read by a norm and by the path
+  // around), what both norms cast and what both give, queries and keys before they are rotated.
+  // Then what the last norm casts.
+  const std::vector<TaskId> sums = tasks_of(graph, "gradient_sum");
+  CHECK(sums.size() == 2 * 8 + 1);
+  // The first norm's result goes into q, k and v: two additions for each of 16 x 64 elements.
+  CHECK(std::ranges::count_if(sums, [&](TaskId task) {
+          return graph.operation(task).flops().count() == 2.0 * 16 * 64;
+        }) == 2);
+  for (const TaskId task : sums) CHECK(graph.predecessors(task).size() >= 2);
+}
+
+TEST_CASE("a gradient needs the loss and its activation, an update everything that reads it") {
+  const TaskGraph graph = small_training_step();
+  const TaskId loss = tasks_of(graph, "loss").front();
+  for (const TaskId task : graph.tasks()) {
+    const std::string& name = graph.operation(task).name;
+    if (name.ends_with("_gradient")) CHECK(needed_by(graph, task).contains(loss));
+  }
+  for (const int layer : {0, 1}) {
+    CAPTURE(layer);
+    const TaskId weight = tasks_of(graph, "q_projection_weight_gradient", layer).front();
+    const auto before = needed_by(graph, weight);
+    CHECK(before.contains(tasks_of(graph, "attention_norm_scale", layer).front()));
+    const TaskId later = tasks_of(graph, "down_projection_data_gradient", 1).front();
+    CHECK(before.contains(later));  // layer 1 first
+  }
+  // 7 matrices and 2 norms a layer, word vectors, last norm, classifier.
+  const std::vector<TaskId> updates = tasks_of(graph, "update");
+  CHECK(updates.size() == 2 * 9 + 3);
+  const TensorTable& tensors = graph.tensors();
+  for (const TaskId update : updates) {
+    const auto before = needed_by(graph, update);
+    for (const TensorId id : tensors.ids()) {
+      const auto readers = tensors.readers(id);
+      if (!tensors.name(id).starts_with("W_")) continue;
+      if (std::ranges::find(readers, update) == readers.end()) continue;
+      for (const TaskId reader : readers) CHECK((reader == update || before.contains(reader)));
+    }
+  }
 }
 
 TEST_CASE("heads that do not divide are refused with what to change") {

@@ -4,12 +4,13 @@
 #include "sim/base/error.hpp"
 #include "sim/graph/levels.hpp"
 #include "sim/graph/row_kernels.hpp"
-#include "workloads/models/recurrent/recurrent.hpp"
+#include "workloads/models/recurrent/separate_gates.hpp"
 #include "workloads/registry.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -80,6 +81,54 @@ TEST_CASE("separate gates have the FLOPs of a cell and hand the same gradients o
   const TaskGraph cells = recurrent(whole);
   CHECK(apart.task_count() == cells.task_count() + 3U * 4U * 4U);
   CHECK(flops(apart) == flops(cells));
+}
+
+TEST_CASE("a product for each gate needs its gate alone, sums in turn and adds into its columns") {
+  RecurrentSpec spec = gradients(3, 4);
+  const TaskGraph gates = recurrent(spec);
+  const TaskGraph products = recurrent_by_gate(spec);
+  // hidden_1, hidden_2, weight_1 and weight_2 of 12 nodes are four tasks each.
+  CHECK(products.task_count() == gates.task_count() + 12U * 4U * 3U);
+  CHECK(flops(products) == flops(gates));
+  const auto bytes = [](const TaskGraph& graph) {
+    std::int64_t sum = 0;
+    for (const TensorId id : graph.tensors().ids()) sum += graph.tensors().bytes(id).count();
+    return sum;
+  };
+  CHECK(bytes(products) == bytes(gates));
+  const auto edges = edges_by_place(products);
+  const auto needs = [&](const std::string& name, int layer, int step) {
+    std::set<Place> found;
+    for (const auto& [from, to] : edges) {
+      if (to == Place{name, layer, step}) found.insert(from);
+    }
+    return found;
+  };
+  CHECK(needs("hidden_1_input_gate", 1, 2) == std::set<Place>{{"input_gate", 1, 2}});
+  CHECK(needs("hidden_1_forget_gate", 1, 2) ==
+        std::set<Place>{{"forget_gate", 1, 2}, {"hidden_1_input_gate", 1, 2}});
+  CHECK(needs("weight_2_cell_gate", 1, 2) ==
+        std::set<Place>{{"cell_gate", 1, 2}, {"weight_2_cell_gate", 1, 3}});
+  // Of the step behind its state and the sum; of the layer above the sum: all that write them.
+  std::set<Place> before{{"cell_state", 1, 3}};
+  for (const char* gate : {"input_gate", "forget_gate", "cell_gate", "output_gate"}) {
+    before.insert({std::string{"hidden_1_"} + gate, 1, 3});
+    before.insert({std::string{"hidden_2_"} + gate, 2, 2});
+  }
+  CHECK(needs("cell_state", 1, 2) == before);
+  const auto operations = operations_by_place(products);
+  const Kernel& hidden = operations.at({"hidden_1_cell_gate", 0, 0}).kernels.front();
+  CHECK(std::array{hidden.m, hidden.n, hidden.k} == std::array<std::int64_t, 3>{32, 256, 256});
+  const Kernel& weight = operations.at({"weight_1_cell_gate", 0, 0}).kernels.front();
+  CHECK(std::array{weight.m, weight.n, weight.k} == std::array<std::int64_t, 3>{256, 256, 32});
+  for (const Accumulation accumulation : {Accumulation::partial, Accumulation::batched}) {
+    spec.accumulation = accumulation;
+    CHECK(flops(recurrent_by_gate(spec)) == flops(recurrent(spec)));
+  }
+  spec.separate_gates = false;
+  CHECK_THROWS_WITH_AS(static_cast<void>(recurrent_by_gate(spec)),
+                       doctest::Contains("separate_gates"),
+                       InfeasibleError);
 }
 
 TEST_CASE("the partition of an LSTM's gradients is the published one, task by task") {

@@ -265,9 +265,9 @@ std::int64_t parameter_count(const RecurrentSpec& spec) {
   return sum;
 }
 
-TaskGraph recurrent(const RecurrentSpec& spec) {
-  check(spec);
-  if (!spec.separate_gates) return Generator{spec}.build();
+namespace {
+
+TaskGraph separated(const RecurrentSpec& spec, bool products) {
   const bool lstm = spec.cell == RecurrentCell::lstm;
   if (!lstm || spec.pass != RecurrentPass::backward || !spec.tensors || !spec.tensor_names ||
       spec.granularity != Granularity::matmul) {
@@ -275,7 +275,23 @@ TaskGraph recurrent(const RecurrentSpec& spec) {
         "separate_gates is for the backward pass of an LSTM at granularity matmul, with tensors; "
         "set \"pass\": \"backward\", \"granularity\": \"matmul\"");
   }
-  return detail::separate_gates(Generator{spec}.build(), spec.type);
+  return detail::separate_gates(Generator{spec}.build(), spec.type, products);
+}
+
+}  // namespace
+
+TaskGraph recurrent(const RecurrentSpec& spec) {
+  check(spec);
+  return spec.separate_gates ? separated(spec, false) : Generator{spec}.build();
+}
+
+TaskGraph recurrent_by_gate(const RecurrentSpec& spec) {
+  check(spec);
+  if (!spec.separate_gates) {
+    throw InfeasibleError(
+        "gate_products cuts what separate_gates has cut before\n  set \"separate_gates\": true");
+  }
+  return separated(spec, true);
 }
 
 }  // namespace schedlab

@@ -3,6 +3,7 @@
 
 #include "workloads/common_transforms.hpp"
 #include "workloads/entry_options.hpp"
+#include "workloads/models/recurrent/separate_gates.hpp"
 #include "workloads/workload_entries.hpp"
 
 #include <utility>
@@ -46,6 +47,10 @@ std::vector<OptionSpec> recurrent_options() {
                      .default_value = false,
                      .doc = "of an LSTM's pass backward at granularity matmul: the gradients of "
                             "cell state and gates are tasks of their own"});
+  options.push_back(
+      {.name = "gate_products",
+       .default_value = false,
+       .doc = "of separate_gates: each product is one for each gate, the finest cut"});
   detail::add_training_options(options, Optimizer::sgd, "of pass training: ");
   options.push_back({.name = "recompute",
                      .default_value = std::string{to_string(Recompute::keep_backward)},
@@ -99,6 +104,10 @@ RecurrentSpec gru_spec_from(const Options& o) {
   return spec;
 }
 
+TaskGraph graph_of(const RecurrentSpec& spec, const Options& o) {
+  return o.flag("gate_products") ? recurrent_by_gate(spec) : recurrent(spec);
+}
+
 }  // namespace
 
 WorkloadInfo lstm_workload() {
@@ -107,7 +116,7 @@ WorkloadInfo lstm_workload() {
               "LSTM of any size, one direction or two, forward, backward or a whole training "
               "step, cut as TurboLSTM cuts it",
           .options = recurrent_options(),
-          .make = [](const Options& o) { return recurrent(spec_from(o)); }};
+          .make = [](const Options& o) { return graph_of(spec_from(o), o); }};
 }
 
 WorkloadInfo gru_workload() {
@@ -120,13 +129,14 @@ WorkloadInfo gru_workload() {
   return {.name = "gru",
           .summary = "GRU of any size, one direction or two, cut like the LSTM",
           .options = std::move(options),
-          .make = [](const Options& o) { return recurrent(gru_spec_from(o)); }};
+          .make = [](const Options& o) { return graph_of(gru_spec_from(o), o); }};
 }
 
 std::optional<RecurrentSpec> recurrent_spec(std::string_view workload, const Options& options) {
   if (workload != "lstm" && workload != "gru") return std::nullopt;
   // Nobody computes tasks that are not the generator's.
-  if (options.flag("separate_gates") || changes_tasks(options)) return std::nullopt;
+  const bool apart = options.flag("separate_gates") || options.flag("gate_products");
+  if (apart || changes_tasks(options)) return std::nullopt;
   if (workload == "lstm") return spec_from(options);
   if (workload == "gru") return gru_spec_from(options);
   return std::nullopt;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "sim/graph/task_graph.hpp"
-#include "workloads/models/recurrent/recurrent_kernels.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 
-namespace schedlab::detail {
+namespace schedlab {
+
+namespace detail {
 
 /// The backward pass of LSTMs at granularity `matmul` with one task for each gradient: instead of
 /// `cell` of a node
@@ -21,7 +23,18 @@ namespace schedlab::detail {
 /// FLOPs are those of `cell`; so are its bytes, once what lies between the five and what two of
 /// them read is counted once. Activations and states are tensors of their own for each step.
 ///
+/// `products`: likewise a product for each gate instead of hidden_1, hidden_2, weight_1 and
+/// weight_2, named after both (hidden_1_forget_gate): those of a sum over gates follow each other
+/// and add into one matrix, those of weights write columns of their own, a tensor for each gate.
+/// FLOPs stay; what such a sum reads and writes of its result grows fourfold.
+///
 /// `graph`: of recurrent() with tensors and their names, one shape for each layer tag.
-[[nodiscard]] TaskGraph separate_gates(const TaskGraph& graph, DataType type);
+[[nodiscard]] TaskGraph separate_gates(const TaskGraph& graph, DataType type, bool products);
 
-}  // namespace schedlab::detail
+}  // namespace detail
+
+/// recurrent() with a product for each gate. Errors: as recurrent(), and InfeasibleError without
+/// `separate_gates`.
+[[nodiscard]] TaskGraph recurrent_by_gate(const RecurrentSpec& spec);
+
+}  // namespace schedlab
