@@ -35,6 +35,7 @@ def alexnet(
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -93,6 +94,7 @@ def cholesky(
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -105,6 +107,7 @@ def erdos_renyi(
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -158,6 +161,7 @@ def fft(
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -170,6 +174,7 @@ def fork_join(
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -181,6 +186,7 @@ def gaussian_elimination(
     heterogeneity: Axis[float] = 0.5,
     ccr: Axis[float] = 0.0,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -204,6 +210,7 @@ def gnmt(
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -242,6 +249,7 @@ def gpt_pipeline(
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -259,6 +267,7 @@ def grid(
     steps: Axis[int] = 5,
     duration_us: Axis[float] = 10.0,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -279,6 +288,7 @@ def gru(
     buffer_order: Axis[str] = 'chained',
     input_steps: Axis[int] = 1,
     separate_gates: Axis[bool] = False,
+    gate_products: Axis[bool] = False,
     optimizer: Axis[str] = 'sgd',
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
@@ -287,6 +297,7 @@ def gru(
     host_memory: Axis[str] = 'pinned',
     reset: Axis[str] = 'after',
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -315,6 +326,7 @@ def inception_v3(
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -334,6 +346,7 @@ def inception_v4(
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -357,6 +370,7 @@ def layer_file_pipeline(
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -384,6 +398,7 @@ def llama_decode(
     tensor_parallel: Axis[int] = 1,
     include_tensors: Axis[bool] = True,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -405,6 +420,7 @@ def llama_prefill(
     tensor_parallel: Axis[int] = 1,
     include_tensors: Axis[bool] = True,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -425,6 +441,7 @@ def lstm(
     buffer_order: Axis[str] = 'chained',
     input_steps: Axis[int] = 1,
     separate_gates: Axis[bool] = False,
+    gate_products: Axis[bool] = False,
     optimizer: Axis[str] = 'sgd',
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
@@ -432,8 +449,19 @@ def lstm(
     checkpoints: Axis[int] = 0,
     host_memory: Axis[str] = 'pinned',
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
+
+def merge(
+    spec: Any,
+    folder: Any,
+    *,
+    out: Any = None,
+    overwrite: bool = False,
+    timelines: str = 'best',
+    max_gap: Any = None,
+) -> Outcome: ...
 
 def mnist_cnn_pipeline(
     *,
@@ -459,6 +487,7 @@ def mnist_cnn_pipeline(
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -484,6 +513,7 @@ def opennmt(
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -497,6 +527,7 @@ def output_layer(
     optimizer: Axis[str] = 'sgd',
     include_tensors: Axis[bool] = True,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -535,6 +566,7 @@ def pipeline(
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -564,6 +596,7 @@ def random_layered(
     longest_us: Axis[float] = 10.0,
     critical_share: Axis[float] = 0.5,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -605,6 +638,7 @@ def resnet101(
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -624,6 +658,7 @@ def resnet50(
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -651,12 +686,22 @@ def resnet50_pipeline(
     compression_gb_per_s: Axis[float] = 0.0,
     algorithm: Axis[str] = 'automatic',
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
 def schema(
     *,
     which: str = 'spec',
+) -> Outcome: ...
+
+def sensitivity(
+    spec: Any,
+    *,
+    out: Any = None,
+    step: int = 1,
+    range: int = 2,
+    overwrite: bool = False,
 ) -> Outcome: ...
 
 def sentiment_lstm(
@@ -679,6 +724,7 @@ def sentiment_lstm(
     include_transfers: Axis[bool] = True,
     include_tensors: Axis[bool] = True,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
@@ -728,6 +774,7 @@ def vgg16(
     mixed_precision: Axis[str] = 'off',
     fuse_pointwise: Axis[bool] = False,
     critical_partition: Axis[bool] = False,
+    partition_negligible: Axis[float] = 0.25,
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 

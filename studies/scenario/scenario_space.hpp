@@ -78,8 +78,8 @@ class ScenarioSpace {
 
   const Grid& grid_;
   Components components_;
-  std::vector<LaunchChoice> launches_;            // of the first alternatives
-  std::shared_ptr<const TaskGraph> given_graph_;  // nullptr: of the spec's workloads
+  std::vector<LaunchChoice> launches_;                // of the first alternatives
+  std::shared_ptr<const TaskGraph> given_graph_;      // nullptr: of the spec's workloads
   std::shared_ptr<const MachineSpec> given_machine_;  // nullptr: those of the spec
   bool check_memory_;
   bool finds_splits_;          // of some workload

@@ -161,7 +161,11 @@ class Verbs(ProgramTest):
             known = set(declared) | {"workload", "machine", "policies", "start", "parts"}
             self.assertLessEqual(set(own), known, verb)
             # Of a search: the spec is in three arguments, `start` resumes, Found.save() and .gap do the rest.
-            missing = {"search": {"spec", "out", "overwrite", "resume", "max_gap"}}.get(verb, set())
+            # Parts of a sweep are jobs, processes of the program.
+            missing = {
+                "search": {"spec", "out", "overwrite", "resume", "max_gap"},
+                "sweep": {"shard", "shards", "submit", "time_limit"},
+            }[verb]
             self.assertEqual(set(declared) - set(own), missing, verb)
             for name in set(own) & set(declared):
                 if own[name].default is not None and name not in ("spec", "out"):
