@@ -201,6 +201,12 @@ void ResultsStore::expect_same(const ResultsHeader& header, const std::string& h
   expect("spec", header.spec, "spec");
   expect("inputs", header.inputs, "content of the files that the spec names");
   expect("version", header.version, "version of schedlab");
+  if (this->header().columns == header.columns) return;
+  throw InputError({.file = database_->sqlite.path(),
+                    .pointer = {},
+                    .found = "other columns",
+                    .expected = "those of this program",
+                    .hint = "it was built from other sources; " + hint});
 }
 
 const std::vector<ResultsStore::Column>& ResultsStore::columns() const {
@@ -208,12 +214,15 @@ const std::vector<ResultsStore::Column>& ResultsStore::columns() const {
 }
 
 ResultsHeader ResultsStore::header() const {
+  std::vector<std::string> names;
+  for (const Column& column : database_->columns) names.push_back(column.name);
   return {.spec = database_->meta("spec"),
           .inputs = database_->meta("inputs"),
           .version = database_->meta("version"),
           .name = database_->meta("name"),
           .scenarios = std::stoull("0" + database_->meta("scenarios")),
-          .shard = database_->meta("shard")};
+          .shard = database_->meta("shard"),
+          .columns = std::move(names)};
 }
 
 std::vector<bool> ResultsStore::done() const {

@@ -15,12 +15,13 @@ namespace schedlab {
 
 /// What a results file is about; a run can be resumed only if all of it is the same.
 struct ResultsHeader {
-  std::string spec;             ///< text of the spec file
-  std::string inputs;           ///< digest of the files the spec refers to
-  std::string version;          ///< of the program
-  std::string name;             ///< of the spec
-  std::uint64_t scenarios = 0;  ///< of the whole sweep
-  std::string shard{};          ///< which part of it, as "3/64"; empty: all
+  std::string spec;                    ///< text of the spec file
+  std::string inputs;                  ///< digest of the files the spec refers to
+  std::string version;                 ///< of the program
+  std::string name;                    ///< of the spec
+  std::uint64_t scenarios = 0;         ///< of the whole sweep
+  std::string shard{};                 ///< which part of it, as "3/64"; empty: all
+  std::vector<std::string> columns{};  ///< their names, without the scenario number
 };
 
 /// results.sqlite: every scenario of a sweep that is done, in one table `results` with a column per
@@ -59,7 +60,7 @@ class ResultsStore {
 
   [[nodiscard]] const std::vector<Column>& columns() const;
   [[nodiscard]] ResultsHeader header() const;
-  /// Throws InputError if the rows are of another spec, version or input.
+  /// Throws InputError if the rows are of another spec, version or input, or have other columns.
   void expect_same(const ResultsHeader& header, const std::string& hint) const;
   /// Which scenarios are there; one entry per scenario of the grid.
   [[nodiscard]] std::vector<bool> done() const;

@@ -68,12 +68,18 @@ FolderRequest sweep_folder(const SweepRequest& request) {
 }
 
 ResultsHeader results_header(const Spec& spec, const Grid& grid, const Shard& shard) {
+  std::vector<std::string> names;
+  for (const ResultsStore::Column& column :
+       store_columns(grid, result_layout(Components(spec, grid), grid))) {
+    names.push_back(column.name);
+  }
   return {.spec = spec.text,
           .inputs = input_digest(spec),
           .version = std::string{program_version()},
           .name = spec.name,
           .scenarios = grid.size(),
-          .shard = shard.count == 1 ? "" : shard.name()};
+          .shard = shard.count == 1 ? "" : shard.name(),
+          .columns = std::move(names)};
 }
 
 ResultsStore open_results(const Spec& spec,

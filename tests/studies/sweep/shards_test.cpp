@@ -2,6 +2,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/sweep/shard.hpp"
+#include "studies/sweep/sqlite_handle.hpp"
 #include "studies/sweep/sweep_verb.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/verb_session.hpp"
@@ -139,6 +140,27 @@ TEST_CASE("merge takes shards by their folders, and says which are missing or th
   CHECK_THROWS_WITH_AS(static_cast<void>(shards.call(shards.merge)),
                        doctest::Contains("no results of a sweep"),
                        InputError);
+}
+
+TEST_CASE("rows with other columns are refused, by merge and by resume") {
+  Shards shards;
+  REQUIRE(shards.run_shard("1/2") == exit_done);
+  REQUIRE(shards.run_shard("2/2") == exit_done);
+  const std::filesystem::path part =
+      std::filesystem::path{shards.merge.folders.front()} / "shard_2_of_2";
+  {
+    SqliteDatabase database(part / "results.sqlite", SqliteDatabase::Mode::read_write);
+    database.execute("ALTER TABLE results RENAME COLUMN makespan_us TO makespan_ms");
+  }
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(shards.call(shards.merge)), doctest::Contains("other columns"), InputError);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(shards.call(SweepOptions{.spec = shards.spec,
+                                                 .out = shards.merge.folders.front(),
+                                                 .resume = true,
+                                                 .shard = "2/2"})),
+      doctest::Contains("other columns"),
+      InputError);
 }
 
 TEST_CASE("a folder of one shard does not go on as another's") {
