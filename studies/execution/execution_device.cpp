@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "studies/execution/cpu_device.hpp"
 #include "studies/execution/cuda_device.hpp"
+#include "studies/execution/opencl_device.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ std::optional<int> number_from(std::string_view word) {
 }  // namespace
 
 const std::vector<DeviceKind>& device_kinds() {
-  static const std::vector<DeviceKind> kinds{cpu_kind(), cuda_kind()};
+  static const std::vector<DeviceKind> kinds{cpu_kind(), cuda_kind(), opencl_kind()};
   return kinds;
 }
 

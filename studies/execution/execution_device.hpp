@@ -129,7 +129,7 @@ struct NamedDevice {
 };
 /// nullopt: no such kind.
 [[nodiscard]] std::optional<NamedDevice> device_from(std::string_view word);
-/// "cpu, cuda or cuda:N", with `more` behind: for help and messages.
+/// "cpu, cuda, cuda:N, opencl or opencl:N", with `more` behind: for help and messages.
 [[nodiscard]] std::string device_choices(std::string_view more = {});
 
 /// Throws InputError for the first flag that is given and that is another kind's own. `device`: as

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/execution/opencl_device.hpp"
+
+#include "real_exec/opencl/opencl_executor.hpp"
+#include "real_exec/opencl/opencl_work.hpp"
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+
+namespace schedlab {
+namespace {
+
+class OpenClDevice final : public ExecutionDevice {
+ public:
+  OpenClDevice(int number, const DeviceRequest& request, const StopFlag* stop)
+      : kernels_(request.proxy.value_or(ProxyKernels::shapes)),
+        executor_({.device = number, .run = {.debug_sync = request.debug_sync, .stop = stop}}),
+        traits_{.kind = "opencl",
+                .title = executor_.properties().name,
+                .name = fmt::format("{}, {} compute units, driver {}",
+                                    executor_.properties().name,
+                                    executor_.properties().units,
+                                    executor_.facts().driver),
+                .products = "clblast",
+                .executor = "OpenCL",
+                .warm_up_runs = 2,  // assumed: as of other devices, the clock rate rises
+                .ends_synchronized = true} {}
+
+  [[nodiscard]] const DeviceTraits& traits() const override { return traits_; }
+  [[nodiscard]] PlanExecutor& executor() override { return executor_; }
+
+  [[nodiscard]] PreparedWork make_work(const PreparedProblem& problem,
+                                       const std::optional<RecurrentSpec>& /*spec*/) override {
+    return {.work = std::make_unique<OpenClProxyWork>(
+                executor_, *problem.graph, problem.costs, kernels_)};
+  }
+
+ private:
+  ProxyKernels kernels_;
+  OpenClExecutor executor_;
+  DeviceTraits traits_;
+};
+
+}  // namespace
+
+DeviceKind opencl_kind() {
+  return {.name = "opencl",
+          .numbered = true,
+          .ends_synchronized = true,
+          .prepare = [](DeviceRequest request, ScenarioSpace& /*space*/) { return request; },
+          .open = [](int number,
+                     const DeviceRequest& request,
+                     const ScenarioSpace& /*space*/,
+                     const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
+            return std::make_unique<OpenClDevice>(number, request, stop);
+          },
+          .open_bench = [](int /*number*/, const BenchRequest& /*request*/) -> OpenedBench {
+            throw InfeasibleError(
+                "OpenCL devices are not calibrated: kernels are measured in device graphs, which "
+                "they do not run");
+          }};
+}
+
+}  // namespace schedlab
