@@ -2,6 +2,7 @@
 #include "real_exec/opencl/opencl_context.hpp"
 
 #include "real_exec/opencl/opencl_kernels.hpp"
+#include "real_exec/opencl/opencl_recurrent_kernels.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -138,9 +139,10 @@ namespace detail {
 namespace {
 
 OpenClHandle<cl_program> compiled(const OpenClContext& made) {
-  const char* source = opencl_kernels;
+  std::array sources{opencl_kernels, opencl_recurrent_kernels};
   cl_int status = CL_SUCCESS;
-  cl_program program = made.cl.create_program(made.context.get(), 1, &source, nullptr, &status);
+  cl_program program = made.cl.create_program(
+      made.context.get(), static_cast<cl_uint>(sources.size()), sources.data(), nullptr, &status);
   check_opencl(status, "clCreateProgramWithSource");
   OpenClHandle<cl_program> owned(program, made.cl.release_program);
   status = made.cl.build_program(program, 1, &made.device, "", nullptr, nullptr);

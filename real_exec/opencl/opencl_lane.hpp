@@ -6,9 +6,16 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace schedlab::detail {
+
+/// Part of a buffer, from an element on: two arguments of a kernel.
+struct OpenClPlace {
+  cl_mem buffer = nullptr;
+  cl_ulong at = 0;
+};
 
 /// Events at the first and the last command of a task.
 struct OpenClTaskEvents {
@@ -26,7 +33,7 @@ class OpenClLane {
   [[nodiscard]] cl_command_queue queue() const { return queue_.get(); }
 
   /// Launches a kernel of our program over groups * group_size work items. Arguments are values,
-  /// and buffers as cl_mem.
+  /// buffers as cl_mem, and places.
   template <class... Args>
   void launch(const std::string& name,
               std::size_t groups,
@@ -35,8 +42,12 @@ class OpenClLane {
     cl_kernel kernel = context_->kernel(name);
     cl_uint index = 0;
     const auto set = [&](const auto& value) {
-      check_opencl(context_->cl.set_kernel_arg(kernel, index++, sizeof(value), &value),
-                   "clSetKernelArg");
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, OpenClPlace>) {
+        set_argument(kernel, index++, sizeof(value.buffer), &value.buffer);
+        set_argument(kernel, index++, sizeof(value.at), &value.at);
+      } else {
+        set_argument(kernel, index++, sizeof(value), &value);
+      }
     };
     (set(args), ...);
     enqueue(kernel, name, groups, group_size);
@@ -68,6 +79,9 @@ class OpenClLane {
   [[nodiscard]] OpenClTaskEvents end_task();
 
  private:
+  void set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value) const {
+    check_opencl(context_->cl.set_kernel_arg(kernel, index, bytes, value), "clSetKernelArg");
+  }
   void enqueue(cl_kernel kernel,
                const std::string& name,
                std::size_t groups,

@@ -69,6 +69,7 @@ OpenClLibrary::OpenClLibrary(const std::string& file) {
   library.find(enqueue_write, "clEnqueueWriteBuffer");
   library.find(enqueue_read, "clEnqueueReadBuffer");
   library.find(enqueue_copy, "clEnqueueCopyBuffer");
+  library.find(enqueue_fill, "clEnqueueFillBuffer");
   library.find(enqueue_marker, "clEnqueueMarkerWithWaitList");
   library.find(enqueue_barrier, "clEnqueueBarrierWithWaitList");
   library.find(wait_for_events, "clWaitForEvents");

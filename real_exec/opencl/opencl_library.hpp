@@ -42,6 +42,7 @@ struct OpenClLibrary {
   decltype(&clEnqueueWriteBuffer) enqueue_write = nullptr;
   decltype(&clEnqueueReadBuffer) enqueue_read = nullptr;
   decltype(&clEnqueueCopyBuffer) enqueue_copy = nullptr;
+  decltype(&clEnqueueFillBuffer) enqueue_fill = nullptr;
   decltype(&clEnqueueMarkerWithWaitList) enqueue_marker = nullptr;
   decltype(&clEnqueueBarrierWithWaitList) enqueue_barrier = nullptr;
   decltype(&clWaitForEvents) wait_for_events = nullptr;

@@ -65,4 +65,42 @@ void OpenClProxyWork::launch(TaskId /*task*/, detail::OpenClLane& /*to*/) {
   fail_without_opencl();
 }
 
+class OpenClRecurrentWork::Implementation {};
+
+OpenClRecurrentWork::OpenClRecurrentWork(const OpenClExecutor& /*executor*/,
+                                         const RecurrentSpec& /*spec*/,
+                                         const TaskGraph& /*graph*/,
+                                         std::uint64_t /*seed*/,
+                                         TensorAllocation /*allocation*/) {
+  fail_without_opencl();
+}
+OpenClRecurrentWork::~OpenClRecurrentWork() = default;
+void OpenClRecurrentWork::launch(TaskId /*task*/, detail::OpenClLane& /*to*/) {
+  fail_without_opencl();
+}
+void OpenClRecurrentWork::reset() {
+  fail_without_opencl();
+}
+std::optional<AllocatedMemory> OpenClRecurrentWork::memory() const {
+  fail_without_opencl();
+}
+void OpenClRecurrentWork::train_on(const PaddedBatch& /*batch*/) {
+  fail_without_opencl();
+}
+void OpenClRecurrentWork::continue_from(const TrainedNetwork& /*other*/) {
+  fail_without_opencl();
+}
+float OpenClRecurrentWork::loss() const {
+  fail_without_opencl();
+}
+Bytes OpenClRecurrentWork::kept_memory() const {
+  fail_without_opencl();
+}
+const RecurrentInputs<float>& OpenClRecurrentWork::inputs() const {
+  fail_without_opencl();
+}
+RecurrentResults<float> OpenClRecurrentWork::results() const {
+  fail_without_opencl();
+}
+
 }  // namespace schedlab

@@ -3,10 +3,17 @@
 
 #include "real_exec/cpu/proxy_work.hpp"
 #include "real_exec/executor/plan_executor.hpp"
+#include "real_exec/recurrent/padded_batch.hpp"
+#include "real_exec/recurrent/recurrent_values.hpp"
+#include "real_exec/recurrent/recurrent_work.hpp"
+#include "real_exec/recurrent/trained_network.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
+#include "workloads/models/recurrent/recurrent.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace schedlab {
 
@@ -26,6 +33,44 @@ class OpenClWork : public DeviceWork {
  private:
   friend class detail::OpenClBackend;
   bool warm_ = false;  // one task of each operation has been launched
+};
+
+/// Computes the tasks of recurrent(spec) on a device: every cell, pass, granularity, accumulation,
+/// direction and optimizer, from the same inputs as RecurrentWork on the CPU and with the same
+/// results, so that one reference checks both. Everything is fp32, products by CLBlast. Before each
+/// run everything that tasks write is filled with NaN.
+///
+/// Memory  as of RecurrentWork, whole_run.
+/// Errors  InfeasibleError for another type than fp32, for recomputation and for by_tensor;
+///         ContractViolation, naming the task, if `graph` is not recurrent(spec); DeviceError, for
+///         lack of memory above all.
+class OpenClRecurrentWork final : public OpenClWork, public TrainedNetwork {
+ public:
+  OpenClRecurrentWork(const OpenClExecutor& executor,
+                      const RecurrentSpec& spec,
+                      const TaskGraph& graph,
+                      std::uint64_t seed,
+                      TensorAllocation allocation = TensorAllocation::whole_run);
+  OpenClRecurrentWork(const OpenClRecurrentWork&) = delete;
+  OpenClRecurrentWork& operator=(const OpenClRecurrentWork&) = delete;
+  ~OpenClRecurrentWork() override;
+
+  void launch(TaskId task, detail::OpenClLane& to) override;
+  void reset() override;
+  [[nodiscard]] std::optional<AllocatedMemory> memory() const override;
+
+  void train_on(const PaddedBatch& batch) override;
+  void continue_from(const TrainedNetwork& other) override;
+  [[nodiscard]] float loss() const override;
+  [[nodiscard]] Bytes kept_memory() const override;
+
+  /// What the run was given; for a reference that computes the same.
+  [[nodiscard]] const RecurrentInputs<float>& inputs() const;
+  [[nodiscard]] RecurrentResults<float> results() const override;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
 };
 
 /// Kernels with the shapes and sizes of a graph's operations, on data of no meaning: products by

@@ -13,7 +13,7 @@ namespace {
 class OpenClDevice final : public ExecutionDevice {
  public:
   OpenClDevice(int number, const DeviceRequest& request, const StopFlag* stop)
-      : kernels_(request.proxy.value_or(ProxyKernels::shapes)),
+      : request_(request),
         executor_({.device = number, .run = {.debug_sync = request.debug_sync, .stop = stop}}),
         traits_{.kind = "opencl",
                 .title = executor_.properties().name,
@@ -30,13 +30,21 @@ class OpenClDevice final : public ExecutionDevice {
   [[nodiscard]] PlanExecutor& executor() override { return executor_; }
 
   [[nodiscard]] PreparedWork make_work(const PreparedProblem& problem,
-                                       const std::optional<RecurrentSpec>& /*spec*/) override {
-    return {.work = std::make_unique<OpenClProxyWork>(
-                executor_, *problem.graph, problem.costs, kernels_)};
+                                       const std::optional<RecurrentSpec>& spec) override {
+    if (spec && !request_.proxy) {
+      return {.work = std::make_unique<OpenClRecurrentWork>(
+                  executor_, *spec, *problem.graph, execution_data_seed, request_.allocation),
+              .computes = true};
+    }
+    return {.work =
+                std::make_unique<OpenClProxyWork>(executor_,
+                                                  *problem.graph,
+                                                  problem.costs,
+                                                  request_.proxy.value_or(ProxyKernels::shapes))};
   }
 
  private:
-  ProxyKernels kernels_;
+  DeviceRequest request_;
   OpenClExecutor executor_;
   DeviceTraits traits_;
 };

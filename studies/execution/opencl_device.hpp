@@ -5,7 +5,7 @@
 
 namespace schedlab {
 
-/// The OpenCL devices of this computer, through OpenClExecutor, with stand-ins for all kernels.
+/// The OpenCL devices of this computer, through OpenClExecutor.
 [[nodiscard]] DeviceKind opencl_kind();
 
 }  // namespace schedlab

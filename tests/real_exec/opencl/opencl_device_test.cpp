@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// On an OpenCL device of this computer, of any vendor; skipped where there is none. The package
-// pocl-opencl-icd makes one of the processor's cores.
+// On an OpenCL device of this computer, of any vendor; skipped where there is none.
+#include "tests/real_exec/opencl/opencl_device.hpp"
+
 #include "policies/registry.hpp"
 #include "real_exec/opencl/opencl_executor.hpp"
 #include "real_exec/opencl/opencl_work.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/graph_capture.hpp"
 #include "tests/support/scenes.hpp"
-#include "tests/support/skip.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,15 +16,10 @@
 #include <vector>
 
 using namespace schedlab;
+using schedlab::testing::opencl_missing;
 using schedlab::testing::Scene;
 
 namespace {
-
-bool device_missing() {
-  const OpenClDevices found = opencl_devices();
-  if (found.devices.empty()) schedlab::testing::skip(found.reason);
-  return found.devices.empty();
-}
 
 Kernel kernel_of(TaskKind kind, std::int64_t bytes) {
   Kernel kernel;
@@ -87,7 +82,7 @@ void check_order(const TaskGraph& graph, const Trace& trace) {
 }  // namespace
 
 TEST_CASE("every kind of kernel runs on queues, in the order that the graph asks for") {
-  if (device_missing()) return;
+  if (opencl_missing()) return;
   OpenClExecutor executor({.run = {.timing = TaskTiming::events}});
   const Scene scene(kinds());
   for (const ProxyKernels kernels : {ProxyKernels::shapes, ProxyKernels::spin}) {
@@ -105,7 +100,7 @@ TEST_CASE("every kind of kernel runs on queues, in the order that the graph asks
 }
 
 TEST_CASE("a random graph keeps its order under every way of spreading it over queues") {
-  if (device_missing()) return;
+  if (opencl_missing()) return;
   OpenClExecutor executor({.run = {.timing = TaskTiming::events}});
   const Scene scene(schedlab::testing::random_dag(7, 40, 0.1), Rng{7});
   OpenClProxyWork work(executor, scene.graph, scene.costs, ProxyKernels::spin);
@@ -119,7 +114,7 @@ TEST_CASE("a random graph keeps its order under every way of spreading it over q
 
 TEST_CASE(
     "device graphs, and products of types that the device lacks, are refused with the reason") {
-  if (device_missing()) return;
+  if (opencl_missing()) return;
   OpenClExecutor executor;
   const Scene scene(kinds());
   OpenClProxyWork work(executor, scene.graph, scene.costs);
@@ -146,7 +141,7 @@ TEST_CASE("without a device of that number, or without a loader, the reason is g
   CHECK_THROWS_WITH_AS(OpenClExecutor({.library = "libno_such_loader.so.1"}),
                        doctest::Contains("OpenCL cannot be loaded"),
                        DeviceError);
-  if (device_missing()) return;
+  if (opencl_missing()) return;
   CHECK_THROWS_WITH_AS(
       OpenClExecutor({.device = 1000}), doctest::Contains("no OpenCL device 1000"), DeviceError);
 }
