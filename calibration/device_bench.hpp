@@ -40,6 +40,9 @@ struct DeviceFacts {
   std::string date;      ///< of the measurement, 2026-11-21
   std::uint32_t units = 0;
   std::uint32_t priority_levels = 1;
+  std::string kind = "cuda";  ///< as --device names it
+  /// Kernels can be timed in device graphs. Else each is timed by events, on one stream.
+  bool device_graphs = true;
 };
 
 /// Where the rules of a device are measured: a device, or the simulator.

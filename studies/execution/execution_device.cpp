@@ -32,6 +32,15 @@ const std::vector<DeviceKind>& device_kinds() {
   return kinds;
 }
 
+ListedSection listed_devices() {
+  ListedSection section{.title = "devices", .entries = {}};
+  for (const DeviceKind& kind : device_kinds()) {
+    const std::vector<ListedEntry> found = kind.list();
+    section.entries.insert(section.entries.end(), found.begin(), found.end());
+  }
+  return section;
+}
+
 std::optional<NamedDevice> device_from(std::string_view word) {
   for (const DeviceKind& kind : device_kinds()) {
     if (word == kind.name) return NamedDevice{.kind = &kind, .number = 0};

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/execution/opencl_device.hpp"
 
+#include "calibration/opencl_bench.hpp"
 #include "real_exec/opencl/opencl_executor.hpp"
 #include "real_exec/opencl/opencl_work.hpp"
-#include "sim/base/error.hpp"
 
 #include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace schedlab {
 namespace {
@@ -49,6 +54,26 @@ class OpenClDevice final : public ExecutionDevice {
   DeviceTraits traits_;
 };
 
+std::vector<ListedEntry> listed() {
+  const OpenClDevices found = opencl_devices();
+  if (found.devices.empty()) return {{.name = "opencl", .summary = "none: " + found.reason}};
+  std::vector<ListedEntry> entries;
+  for (std::size_t i = 0; i < found.devices.size(); ++i) {
+    const OpenClDeviceFacts& device = found.devices[i];
+    entries.push_back(
+        {.name = fmt::format("opencl:{}", i),
+         .summary = fmt::format("{} ({}), {} compute units, {:.1f} GiB; {}, no device graphs{}",
+                                device.name,
+                                device.kind,
+                                device.units,
+                                static_cast<double>(device.memory.count()) / (1 << 30),
+                                device.priorities ? "3 priorities" : "one priority",
+                                device.available ? "" : "; not available"),
+         .source = fmt::format("{}, driver {}", device.platform, device.driver)});
+  }
+  return entries;
+}
+
 }  // namespace
 
 DeviceKind opencl_kind() {
@@ -62,11 +87,14 @@ DeviceKind opencl_kind() {
                      const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
             return std::make_unique<OpenClDevice>(number, request, stop);
           },
-          .open_bench = [](int /*number*/, const BenchRequest& /*request*/) -> OpenedBench {
-            throw InfeasibleError(
-                "OpenCL devices are not calibrated: kernels are measured in device graphs, which "
-                "they do not run");
-          }};
+          .open_bench = [](int number, const BenchRequest& request) -> OpenedBench {
+            auto bench = std::make_unique<OpenClBench>(
+                OpenClExecutorOptions{.device = number, .run = {.stop = request.stop}},
+                request.base);
+            MachineSpec base = bench->base();
+            return {.device = std::move(bench), .base = std::move(base)};
+          },
+          .list = &listed};
 }
 
 }  // namespace schedlab
