@@ -77,6 +77,20 @@ bool is_host_copy(TaskKind kind) {
   return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
 }
 
+// Tasks that are scheduled are shorter; // assumed
+constexpr Duration longest = std::chrono::milliseconds{50};
+
+/// Is it at least as large as one that was measured to be too long? Slow devices need no large
+/// ones.
+bool is_too_long(const Kernel& kernel, const std::vector<KernelSample>& measured) {
+  return std::any_of(measured.begin(), measured.end(), [&](const KernelSample& sample) {
+    const Kernel& other = sample.kernel;
+    return sample.duration > longest && kernel.kind == other.kind && kernel.type == other.type &&
+           kernel.m >= other.m && kernel.n >= other.n && kernel.k >= other.k &&
+           kernel.bytes_read >= other.bytes_read;
+  });
+}
+
 KernelProfile profile_of(DeviceBench& bench,
                          const Device& device,
                          double node_gap_us,
@@ -99,6 +113,7 @@ KernelProfile profile_of(DeviceBench& bench,
   std::vector<double> spreads;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     progress(to_string(kernels[i].kind), i, kernels.size());
+    if (!facts.computes(kernels[i].type) || is_too_long(kernels[i], profile.samples)) continue;
     profile.samples.push_back(measure_kernel(bench,
                                              quick ? quick_effort : full_effort,
                                              kernels[i],
@@ -230,12 +245,19 @@ std::vector<double> durations_in_graphs(DeviceBench& bench,
 std::vector<double> durations_by_events(DeviceBench& bench,
                                         const ProbeEffort& effort,
                                         const Kernel& kernel) {
-  constexpr std::size_t count = 10;
-  return read_runs(bench, timed_chain(count, kernel), effort, [](const ProbeRun& run) {
-    std::vector<double> each;
-    for (const TaskSpan& span : run.trace.tasks) each.push_back(to_us(span.ended - span.started));
-    return std::max(median(std::move(each)), shortest_us);
-  });
+  const auto read = [&](std::size_t count, std::size_t runs) {
+    return read_runs(bench, timed_chain(count, kernel), {.runs = runs}, [](const ProbeRun& run) {
+      std::vector<double> each;
+      for (const TaskSpan& span : run.trace.tasks) each.push_back(to_us(span.ended - span.started));
+      return std::max(median(std::move(each)), shortest_us);
+    });
+  };
+  // Of kernels that last, a few are enough.
+  constexpr std::size_t few = 3;
+  constexpr std::size_t many = 10;
+  const std::vector<double> first = read(1, 1);
+  return first.front() > to_us(longest) / many ? read(1, std::min(effort.runs, few))
+                                               : read(many, effort.runs);
 }
 
 }  // namespace
