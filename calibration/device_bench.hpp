@@ -7,6 +7,7 @@
 #include "sim/plan/plan.hpp"
 #include "sim/trace/trace.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -40,6 +41,14 @@ struct DeviceFacts {
   std::string date;      ///< of the measurement, 2026-11-21
   std::uint32_t units = 0;
   std::uint32_t priority_levels = 1;
+  std::string kind = "cuda";  ///< as --device names it
+  /// Kernels can be timed in device graphs. Else each is timed by events, on one stream.
+  bool device_graphs = true;
+  std::vector<DataType> types{};  ///< of products that it computes; empty: all
+
+  [[nodiscard]] bool computes(DataType type) const {
+    return types.empty() || std::find(types.begin(), types.end(), type) != types.end();
+  }
 };
 
 /// Where the rules of a device are measured: a device, or the simulator.

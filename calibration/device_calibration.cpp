@@ -77,16 +77,18 @@ bool is_host_copy(TaskKind kind) {
   return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host;
 }
 
-void set_number(MachineSpec& machine, NumberSource number) {
-  const auto known =
-      std::find_if(machine.sources.begin(), machine.sources.end(), [&](const NumberSource& source) {
-        return source.pointer == number.pointer;
-      });
-  if (known == machine.sources.end()) {
-    machine.sources.push_back(std::move(number));
-  } else {
-    *known = std::move(number);
-  }
+// Tasks that are scheduled are shorter; // assumed
+constexpr Duration longest = std::chrono::milliseconds{50};
+
+/// Is it at least as large as one that was measured to be too long? Slow devices need no large
+/// ones.
+bool is_too_long(const Kernel& kernel, const std::vector<KernelSample>& measured) {
+  return std::any_of(measured.begin(), measured.end(), [&](const KernelSample& sample) {
+    const Kernel& other = sample.kernel;
+    return sample.duration > longest && kernel.kind == other.kind && kernel.type == other.type &&
+           kernel.m >= other.m && kernel.n >= other.n && kernel.k >= other.k &&
+           kernel.bytes_read >= other.bytes_read;
+  });
 }
 
 KernelProfile profile_of(DeviceBench& bench,
@@ -102,13 +104,16 @@ KernelProfile profile_of(DeviceBench& bench,
   profile.units = std::max(1U, facts.units);
   profile.cut = assumed_cut;
   profile.how = fmt::format(
-      "schedlab calibrate --device cuda{}: equal kernels in a row in a device graph, what one more "
-      "takes; how kernels are cut is assumed",
-      quick ? " --quick" : "");
+      "schedlab calibrate --device {}{}: equal kernels in a row, {}; how kernels are cut is "
+      "assumed",
+      facts.kind,
+      quick ? " --quick" : "",
+      facts.device_graphs ? "in a device graph, what one more takes" : "each timed by events");
   const std::vector<Kernel> kernels = profiled_kernels(device, quick);
   std::vector<double> spreads;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     progress(to_string(kernels[i].kind), i, kernels.size());
+    if (!facts.computes(kernels[i].type) || is_too_long(kernels[i], profile.samples)) continue;
     profile.samples.push_back(measure_kernel(bench,
                                              quick ? quick_effort : full_effort,
                                              kernels[i],
@@ -119,6 +124,7 @@ KernelProfile profile_of(DeviceBench& bench,
   }
   profile.noise = median(std::move(spreads));
   for (const TaskKind kind : {TaskKind::pointwise, TaskKind::reduction}) {
+    if (!facts.device_graphs) break;  // between single launches the host would decide
     profile.co_run.push_back(measure_kernel_co_run(
         bench, quick ? quick_effort : full_effort, kind, node_gap_us, profile.cut, profile.units));
   }
@@ -134,6 +140,19 @@ KernelProfile profile_of(DeviceBench& bench,
 }
 
 }  // namespace
+
+MachineSpec with_number(MachineSpec machine, NumberSource number) {
+  const auto known =
+      std::find_if(machine.sources.begin(), machine.sources.end(), [&](const NumberSource& source) {
+        return source.pointer == number.pointer;
+      });
+  if (known == machine.sources.end()) {
+    machine.sources.push_back(std::move(number));
+  } else {
+    *known = std::move(number);
+  }
+  return machine;
+}
 
 MachineSpec base_machine(std::string_view device_name, const std::string& chosen) {
   if (!chosen.empty()) return load_machine(chosen);
@@ -205,12 +224,13 @@ CoRunSlowDown measure_kernel_co_run(DeviceBench& bench,
   return {.kind = kind, .factor = std::max(1.0, per_kernel(chains) / per_kernel(1))};
 }
 
-KernelSample measure_kernel(DeviceBench& bench,
-                            const ProbeEffort& effort,
-                            const Kernel& kernel,
-                            double node_gap_us,
-                            const CutRule& cut,
-                            std::uint32_t units) {
+namespace {
+
+/// What one more kernel takes in a device graph.
+std::vector<double> durations_in_graphs(DeviceBench& bench,
+                                        const ProbeEffort& effort,
+                                        const Kernel& kernel,
+                                        double node_gap_us) {
   constexpr std::size_t few = 5;
   constexpr std::size_t many = 25;
   std::vector<double> durations =
@@ -218,6 +238,39 @@ KernelSample measure_kernel(DeviceBench& bench,
              read_runs(bench, graph_chain(many, kernel), effort, after_graph_launch_us),
              many - few);
   for (double& one : durations) one = std::max(one - node_gap_us, shortest_us);
+  return durations;
+}
+
+/// What the device's own clock says of each kernel; of a run the median.
+std::vector<double> durations_by_events(DeviceBench& bench,
+                                        const ProbeEffort& effort,
+                                        const Kernel& kernel) {
+  const auto read = [&](std::size_t count, std::size_t runs) {
+    return read_runs(bench, timed_chain(count, kernel), {.runs = runs}, [](const ProbeRun& run) {
+      std::vector<double> each;
+      for (const TaskSpan& span : run.trace.tasks) each.push_back(to_us(span.ended - span.started));
+      return std::max(median(std::move(each)), shortest_us);
+    });
+  };
+  // Of kernels that last, a few are enough.
+  constexpr std::size_t few = 3;
+  constexpr std::size_t many = 10;
+  const std::vector<double> first = read(1, 1);
+  return first.front() > to_us(longest) / many ? read(1, std::min(effort.runs, few))
+                                               : read(many, effort.runs);
+}
+
+}  // namespace
+
+KernelSample measure_kernel(DeviceBench& bench,
+                            const ProbeEffort& effort,
+                            const Kernel& kernel,
+                            double node_gap_us,
+                            const CutRule& cut,
+                            std::uint32_t units) {
+  const std::vector<double> durations =
+      bench.facts().device_graphs ? durations_in_graphs(bench, effort, kernel, node_gap_us)
+                                  : durations_by_events(bench, effort, kernel);
   const RobustSummary summary = robust_summary(durations);
   KernelSample sample{.operation = std::string{to_string(kernel.kind)},
                       .kernel = kernel,
@@ -234,15 +287,16 @@ MachineSpec with_measured_rules(MachineSpec base, const DeviceReport& sheet) {
     if (rule.pointer.empty() || !rule.value || rule.at_least) continue;
     const double value =
         rule.unit == "count" ? std::round(*rule.value) : std::max(0.0, *rule.value);
-    set_number(base,
-               {.pointer = rule.pointer,
-                .value = value,
-                .origin = Origin::measured,
-                .text = fmt::format("schedlab calibrate on {}, {}: rule {}, median of {} runs",
-                                    sheet.device,
-                                    sheet.date.empty() ? "undated" : sheet.date,
-                                    rule.name,
-                                    rule.runs)});
+    base =
+        with_number(std::move(base),
+                    {.pointer = rule.pointer,
+                     .value = value,
+                     .origin = Origin::measured,
+                     .text = fmt::format("schedlab calibrate on {}, {}: rule {}, median of {} runs",
+                                         sheet.device,
+                                         sheet.date.empty() ? "undated" : sheet.date,
+                                         rule.name,
+                                         rule.runs)});
   }
   // What a reader makes of the text is what the caller gets: numbers where they belong.
   const std::string file = base.name;
@@ -269,7 +323,7 @@ DeviceCalibration calibrate_device(DeviceBench& bench,
   named.platform.devices[DeviceId{0}].name = facts.name;
   MachineSpec measured = with_measured_rules(std::move(named), made.rules);
   if (const auto fit = fit_co_residency(measured.platform, made.rules)) {
-    set_number(measured, co_residency_source(*fit, made.rules));
+    measured = with_number(std::move(measured), co_residency_source(*fit, made.rules));
   }
   const MeasuredRule* const gap = made.rules.find("graph_node_gap");
   const double node_gap_us = gap != nullptr && gap->value ? *gap->value : 0.0;

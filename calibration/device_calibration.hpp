@@ -24,6 +24,10 @@ struct DeviceCalibration {
   MachineSpec machine;  ///< `base` with what was measured, and a profile of kernels
 };
 
+/// With the number in place of what the machine says at the same pointer; rates and costs follow
+/// when the machine is written and read again.
+[[nodiscard]] MachineSpec with_number(MachineSpec machine, NumberSource number);
+
 /// The machine that a device is believed to be: `chosen` (a name or a path, as load_machine takes
 /// it), or else the longest of the library's names that the device's name has as a word, so that
 /// "NVIDIA H200" is h200. Throws InputError if there is none.

@@ -97,11 +97,15 @@ namespace {
 /// Appends a task to a probe.
 using MakeTask = std::function<TaskId(ProbeMaker&)>;
 
-DeviceProbe stream_chain(std::size_t count, const MakeTask& task) {
+ProbeMaker chain_maker(std::size_t count, const MakeTask& task) {
   ProbeMaker made{fmt::format("{} kernels in a row", count)};
   const StreamId stream = made.stream();
   for (std::size_t i = 0; i < count; ++i) made.launch(stream, task(made));
-  return std::move(made).build();
+  return made;
+}
+
+DeviceProbe stream_chain(std::size_t count, const MakeTask& task) {
+  return chain_maker(count, task).build();
 }
 
 DeviceProbe graph_chains(std::size_t chains, std::size_t count, const MakeTask& task) {
@@ -129,6 +133,9 @@ MakeTask of_spin(Duration spin) {
 
 DeviceProbe stream_chain(std::size_t count, const Kernel& kernel) {
   return stream_chain(count, of_kernel(kernel));
+}
+DeviceProbe timed_chain(std::size_t count, const Kernel& kernel) {
+  return chain_maker(count, of_kernel(kernel)).with_task_times();
 }
 DeviceProbe stream_chain(std::size_t count, Duration spin) {
   return stream_chain(count, of_spin(spin));

@@ -61,6 +61,8 @@ class ProbeMaker {
 [[nodiscard]] DeviceProbe stream_chain(std::size_t count, Duration spin);
 [[nodiscard]] DeviceProbe graph_chain(std::size_t count, const Kernel& kernel);
 [[nodiscard]] DeviceProbe graph_chain(std::size_t count, Duration spin);
+/// The same of one stream, each of them timed.
+[[nodiscard]] DeviceProbe timed_chain(std::size_t count, const Kernel& kernel);
 
 /// One value per run that counts.
 [[nodiscard]] std::vector<double> read_runs(DeviceBench& bench,

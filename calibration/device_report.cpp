@@ -85,6 +85,24 @@ std::vector<RuleReading> simulate(const DeviceExperiment& experiment,
   return readings;
 }
 
+/// Of a device that cannot run the experiment: the reason, with the rules as the simulator has
+/// them.
+std::vector<RuleReading> measure(const DeviceExperiment& experiment,
+                                 DeviceBench& device,
+                                 const ProbeEffort& effort,
+                                 const std::vector<RuleReading>& simulated) {
+  try {
+    return experiment.measure(device, effort);
+  } catch (const InfeasibleError& error) {
+    std::vector<RuleReading> readings = simulated;
+    for (RuleReading& one : readings) {
+      one.values.clear();
+      one.note = error.what();
+    }
+    return readings;
+  }
+}
+
 /// "12.5 us", "at least 41", "yes".
 std::string value_text(const std::optional<double>& value, bool at_least, const std::string& unit) {
   if (!value) return "-";
@@ -151,9 +169,9 @@ DeviceReport make_device_report(DeviceBench& device,
   const std::vector<DeviceExperiment> experiments = device_experiments();
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     progress(experiments[i].name, i, experiments.size());
-    const std::vector<RuleReading> readings = experiments[i].measure(device, effort);
     const std::vector<RuleReading> simulated =
         simulate(experiments[i], simulator, shares_units(believed.sharing) ? &reference : nullptr);
+    const std::vector<RuleReading> readings = measure(experiments[i], device, effort, simulated);
     SCHEDLAB_EXPECTS(readings.size() == simulated.size(),
                      fmt::format("experiment {}: other rules when simulated", experiments[i].name));
     for (std::size_t rule = 0; rule < readings.size(); ++rule) {

@@ -3,6 +3,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/spelling.hpp"
+#include "studies/execution/execution_device.hpp"
 #include "studies/reproduction/published_system.hpp"
 #include "studies/spec/registry_list.hpp"
 
@@ -31,7 +32,10 @@ std::vector<ListedEntry> published_systems() {
 std::vector<ListedSection> wanted_sections(const ListOptions& options) {
   std::vector<ListedSection> wanted;
   std::vector<std::string> names;
-  for (ListedSection& section : registry_sections(published_systems())) {
+  std::vector<ListedSection> sections = registry_sections(published_systems());
+  // Not the same everywhere: not part of "all".
+  if (options.what == "devices") sections = {listed_devices()};
+  for (ListedSection& section : sections) {
     if (options.what != "all" && options.what != section.title) continue;
     ListedSection kept{section.title, {}};
     for (ListedEntry& entry : section.entries) {
@@ -55,10 +59,11 @@ CLI::App* add_to(CLI::App& app, ListOptions& options) {
           "WHAT",
           options.what,
           "all, workloads, presets, machines, cost_models, policies, systems, variability, "
-          "hosts, launch_modes or layers")
+          "hosts, launch_modes or layers; devices: those of this computer")
       ->check(CLI::IsMember(std::set<std::string>{"all",
                                                   "workloads",
                                                   "presets",
+                                                  "devices",
                                                   "machines",
                                                   "cost_models",
                                                   "policies",

@@ -42,6 +42,7 @@ set(third_party
     "tbb/|oneapi/tbb => ^sim/sweep/.*\\.cpp$"
     "zlib\\.h => gzip[a-z_]*\\.cpp$"
     "cuda => ^(real_exec|profiler)/"
+    "CL/cl|clblast => ^real_exec/opencl/"
     "cublas|cudnn => ^real_exec/"
     "cupti => ^profiler/"
     "dnnl|oneapi/dnnl => ^real_exec/.*\\.cpp$"

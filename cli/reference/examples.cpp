@@ -63,6 +63,7 @@ constexpr std::array examples{
     Example{"schema", "schedlab schema spec > spec.schema.json"},
     Example{"list", "schedlab list policies critical_first"},
     Example{"list", "schedlab list machines --json"},
+    Example{"list", "schedlab list devices"},
     Example{"reference", "schedlab reference markdown --out docs/reference"},
     Example{"reference", "schedlab reference bash_completion --out schedlab.bash"}};
 

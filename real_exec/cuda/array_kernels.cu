@@ -2,6 +2,8 @@
 #include "real_exec/cuda/array_kernels.hpp"
 #include "real_exec/cuda/kernel_launch.hpp"
 
+#include <cuda_bf16.h>
+
 namespace schedlab::detail {
 namespace {
 
@@ -103,15 +105,18 @@ __global__ void update_kernel(DeviceUpdate u) {
       w -= u.rate * corrected_m / (sqrtf(corrected_v) + epsilon);
     }
     u.w[i] = w;
-    if (u.w_low != nullptr) u.w_low[i] = __float2bfloat16_rn(w);
+    if (u.w_low != nullptr) {
+      reinterpret_cast<__nv_bfloat16*>(u.w_low)[i] = __float2bfloat16_rn(w);
+    }
   }
 }
 
-__global__ void round_kernel(const float* from, __nv_bfloat16* to, long long elements) {
+__global__ void round_kernel(const float* from, Bf16* to, long long elements) {
+  auto* const low = reinterpret_cast<__nv_bfloat16*>(to);
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
        i += step) {
-    to[i] = __float2bfloat16_rn(from[i]);
+    low[i] = __float2bfloat16_rn(from[i]);
   }
 }
 
@@ -146,7 +151,7 @@ void update_weights(const DeviceUpdate& args, cudaStream_t stream) {
       "update", update_kernel, {blocks_for(args.elements), threads_per_block, stream}, args);
 }
 
-void round_to_bf16(const float* from, __nv_bfloat16* to, long long elements, cudaStream_t stream) {
+void round_to_bf16(const float* from, Bf16* to, long long elements, cudaStream_t stream) {
   launch_kernel("round_to_bf16",
                 round_kernel,
                 {blocks_for(elements), threads_per_block, stream},

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cuda/blas_library.hpp"
 
-#include "real_exec/cuda/loaded_library.hpp"
+#include "real_exec/cuda/toolkit_library.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 
 namespace schedlab::detail {
 BlasLibrary::BlasLibrary() {
-  const LoadedLibrary file("cuBLAS", "cublas", CUBLAS_VER_MAJOR);
+  const LoadedLibrary file = toolkit_library("cuBLAS", "cublas", CUBLAS_VER_MAJOR);
   file.find(create, "cublasCreate_v2");
   file.find(destroy, "cublasDestroy_v2");
   file.find(set_stream, "cublasSetStream_v2");

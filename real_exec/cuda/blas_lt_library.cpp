@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/cuda/blas_lt_library.hpp"
 
-#include "real_exec/cuda/loaded_library.hpp"
+#include "real_exec/cuda/toolkit_library.hpp"
 
 #include <cublas_api.h>
 
 namespace schedlab::detail {
 
 BlasLtLibrary::BlasLtLibrary() {
-  const LoadedLibrary file("cuBLASLt", "cublasLt", CUBLAS_VER_MAJOR);
+  const LoadedLibrary file = toolkit_library("cuBLASLt", "cublasLt", CUBLAS_VER_MAJOR);
   file.find(create, "cublasLtCreate");
   file.find(destroy, "cublasLtDestroy");
   file.find(make_operation, "cublasLtMatmulDescCreate");

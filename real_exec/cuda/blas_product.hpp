@@ -1,38 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "real_exec/recurrent_device/blas_product.hpp"
 #include "sim/graph/task.hpp"
 
 #include <cublas_v2.h>
 
 #include <array>
-#include <cstdint>
 
 namespace schedlab::detail {
-
-/// A factor or the result of a product, row after row.
-struct BlasMatrix {
-  const void* data = nullptr;
-  std::int64_t stride = 0;   ///< elements from one row to the next
-  bool transposed = false;   ///< of a factor: memory holds its transpose
-  std::int64_t product = 0;  ///< elements from one product of a batch to the next
-};
-
-/// C[m, n] = A[m, k] * B[k, n] + beta * C. Factors have the type: fp32, tf32 (fp32 in memory),
-/// bf16, fp16 or fp64. C is fp64 if they are, else fp32; sums are taken in C's type.
-struct BlasProduct {
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t k = 0;
-  BlasMatrix a;
-  BlasMatrix b;
-  void* c = nullptr;
-  std::int64_t c_stride = 0;
-  std::int64_t c_product = 0;
-  bool add = false;  ///< beta = 1, else 0
-  DataType type = DataType::fp32;
-  std::int64_t count = 1;
-};
 
 /// A product's types as cuBLAS names them.
 struct BlasTypes {

@@ -106,7 +106,7 @@ class CudaProxyWork::Implementation {
   const CostTable& costs_;
   CudaProxyOptions options_;
   DeviceArray<float> operands_;
-  DeviceArray<__nv_bfloat16> operands_low_;  // of products in bf16 and fp16
+  DeviceArray<detail::Bf16> operands_low_;  // of products in bf16 and fp16
   DeviceArray<float> results_;
   detail::PinnedArray<std::byte> host_;
   mutable std::vector<std::byte> pageable_;
@@ -137,7 +137,7 @@ void CudaProxyWork::Implementation::make_arrays() {
   const auto elements = static_cast<long long>(operands_.size());
   detail::fill_pattern(operands_.data(), elements, nullptr);
   if (low) {
-    operands_low_ = DeviceArray<__nv_bfloat16>(operands_.size());
+    operands_low_ = DeviceArray<detail::Bf16>(operands_.size());
     detail::round_to_bf16(operands_.data(), operands_low_.data(), elements, nullptr);
   }
   // Room for several results side by side, so that tasks at once do not share lines of a cache.

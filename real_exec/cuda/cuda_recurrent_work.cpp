@@ -2,11 +2,12 @@
 #include "real_exec/cuda/cuda_check.hpp"
 #include "real_exec/cuda/cuda_context.hpp"
 #include "real_exec/cuda/cuda_executor.hpp"
+#include "real_exec/cuda/cuda_recurrent_device.hpp"
 #include "real_exec/cuda/cuda_work.hpp"
-#include "real_exec/cuda/recurrent_launches.hpp"
 #include "real_exec/executor/launched_memory.hpp"
 #include "real_exec/recurrent/recurrent_checks.hpp"
 #include "real_exec/recurrent/step_tensors.hpp"
+#include "real_exec/recurrent_device/recurrent_launches.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -75,7 +76,8 @@ class CudaRecurrentWork::Implementation {
                  bool by_tensor)
       : context(std::move(made_context)),
         binding(spec, graph),
-        launches(spec, seed, precision, by_tensor) {
+        launches(
+            std::make_shared<detail::CudaRecurrentDevice>(), spec, seed, precision, by_tensor) {
     if (by_tensor) {
       map.emplace(graph, launches.step_arrays());
       memory.emplace(graph,
@@ -88,11 +90,13 @@ class CudaRecurrentWork::Implementation {
     if (spec.pass != RecurrentPass::backward) return;
     const detail::CudaStream stream = detail::make_stream(context->properties.least_priority);
     detail::CudaBlas blas(*context->blas, context->lt.get(), context->workspace_bytes);
-    launches.run_forward({.stream = stream.get(),
-                          .blas = blas,
-                          .capturing = false,
-                          .stream_number = std::nullopt,
-                          .measuring = true});
+    const detail::CudaLaunch to{.stream = stream.get(),
+                                .blas = blas,
+                                .capturing = false,
+                                .stream_number = std::nullopt,
+                                .measuring = true};
+    detail::CudaRecurrentQueue queue(to);
+    launches.run_forward(queue);
     launches.arrays().keep_forward();
   }
   Implementation(const Implementation&) = delete;
@@ -107,10 +111,11 @@ class CudaRecurrentWork::Implementation {
   void launch(TaskId task, const detail::CudaLaunch& to) {
     if (memory) memory->enter(task, to.stream_number);
     const auto& bound = binding.task(task);
+    detail::CudaRecurrentQueue queue(to);
     for (const auto& kernel : binding.kernels(task)) {
       launches.launch(kernel.task,
                       {.id = task, .chain = bound.chain, .step = bound.step, .steps = kernel.steps},
-                      to);
+                      queue);
     }
     if (memory) memory->leave(task);
   }

@@ -7,7 +7,7 @@
 #include "real_exec/recurrent/recurrent_values.hpp"
 #include "real_exec/recurrent/recurrent_work.hpp"
 #include "real_exec/recurrent/trained_network.hpp"
-#include "sim/base/enum_names.hpp"
+#include "real_exec/recurrent_device/recurrent_device.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace schedlab {
@@ -39,12 +38,7 @@ class CudaWork : public DeviceWork {
   bool warm_ = false;  // one task of each operation has been launched
 };
 
-/// The arithmetic of matrix products; sums are always taken in fp32.
-enum class CudaPrecision : std::uint8_t { fp32, tf32, bf16 };
-template <>
-struct EnumNames<CudaPrecision> {
-  static constexpr auto names = name_list("fp32", "tf32", "bf16");
-};
+using CudaPrecision = ProductPrecision;
 /// That of a workload's data type; nullopt: no such arithmetic here.
 [[nodiscard]] std::optional<CudaPrecision> cuda_precision_of(DataType type);
 

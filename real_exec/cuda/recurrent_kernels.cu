@@ -2,6 +2,8 @@
 #include "real_exec/cuda/kernel_launch.hpp"
 #include "real_exec/cuda/recurrent_kernels.hpp"
 
+#include <cuda_bf16.h>
+
 namespace schedlab::detail {
 namespace {
 
@@ -26,7 +28,7 @@ __device__ void store(float* to, const Pack<width>& pack) {
   *reinterpret_cast<Pack<width>*>(to) = pack;
 }
 template <int width>
-__device__ void store_low(__nv_bfloat16* to, const Pack<width>& pack) {
+__device__ void store_low(Bf16* to, const Pack<width>& pack) {
   if (to == nullptr) return;
   LowPack<width> low;
 #pragma unroll

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/vendor/cudnn_library.hpp"
 
-#include "real_exec/cuda/loaded_library.hpp"
+#include "real_exec/cuda/toolkit_library.hpp"
 
 namespace schedlab::detail {
 namespace {
 
 CudnnLibrary load() {
-  const LoadedLibrary file("cuDNN", "cudnn", CUDNN_MAJOR);
+  const LoadedLibrary file = toolkit_library("cuDNN", "cudnn", CUDNN_MAJOR);
   CudnnLibrary functions;
 #define SCHEDLAB_CUDNN_FIND(name) file.find(functions.name, #name);
   SCHEDLAB_CUDNN_FUNCTIONS(SCHEDLAB_CUDNN_FIND)

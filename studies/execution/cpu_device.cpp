@@ -141,6 +141,12 @@ DeviceKind cpu_kind() {
           },
           .open_bench = [](int /*number*/, const BenchRequest& request) -> OpenedBench {
             return {.cores = std::make_unique<CpuBench>(request.workers, request.stop)};
+          },
+          .list = []() -> std::vector<ListedEntry> {
+            return {{.name = "cpu",
+                     .summary = fmt::format("{}, {} cores; priorities, device graphs",
+                                            processor_name(),
+                                            available_cores())}};
           }};
 }
 

@@ -64,6 +64,19 @@ OpenedBench open_bench(int number, const BenchRequest& request) {
   return {.device = std::move(bench), .base = std::move(base)};
 }
 
+std::vector<ListedEntry> listed() {
+  std::vector<ListedEntry> entries;
+  for (int i = 0;; ++i) {
+    const CudaAvailability found = cuda_available(i);
+    if (!found.available) {
+      if (i == 0) return {{.name = "cuda", .summary = "none: " + found.reason}};
+      return entries;
+    }
+    entries.push_back({.name = fmt::format("cuda:{}", i),
+                       .summary = found.reason + "; priorities, device graphs"});
+  }
+}
+
 }  // namespace
 
 DeviceKind cuda_kind() {
@@ -82,7 +95,8 @@ DeviceKind cuda_kind() {
                      const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
             return std::make_unique<CudaDevice>(number, request, stop);
           },
-          .open_bench = &open_bench};
+          .open_bench = &open_bench,
+          .list = &listed};
 }
 
 std::optional<std::uint32_t> cuda_connections(const ScenarioSpace& space) {

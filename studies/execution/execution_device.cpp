@@ -4,6 +4,7 @@
 #include "sim/base/error.hpp"
 #include "studies/execution/cpu_device.hpp"
 #include "studies/execution/cuda_device.hpp"
+#include "studies/execution/opencl_device.hpp"
 
 #include <fmt/format.h>
 
@@ -27,8 +28,17 @@ std::optional<int> number_from(std::string_view word) {
 }  // namespace
 
 const std::vector<DeviceKind>& device_kinds() {
-  static const std::vector<DeviceKind> kinds{cpu_kind(), cuda_kind()};
+  static const std::vector<DeviceKind> kinds{cpu_kind(), cuda_kind(), opencl_kind()};
   return kinds;
+}
+
+ListedSection listed_devices() {
+  ListedSection section{.title = "devices", .entries = {}};
+  for (const DeviceKind& kind : device_kinds()) {
+    const std::vector<ListedEntry> found = kind.list();
+    section.entries.insert(section.entries.end(), found.begin(), found.end());
+  }
+  return section;
 }
 
 std::optional<NamedDevice> device_from(std::string_view word) {

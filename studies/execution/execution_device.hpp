@@ -12,6 +12,7 @@
 #include "sim/base/interrupt.hpp"
 #include "sim/machine/drift.hpp"
 #include "studies/scenario/scenario_space.hpp"
+#include "studies/spec/registry_list.hpp"
 
 #include <cstdint>
 #include <initializer_list>
@@ -117,6 +118,8 @@ struct DeviceKind {
                                            const ScenarioSpace& space,
                                            const StopFlag* stop);
   OpenedBench (*open_bench)(int number, const BenchRequest& request);
+  /// Those of this computer, with what they can do; if there is none, one entry that says why.
+  std::vector<ListedEntry> (*list)();
 };
 
 /// All that there are, the default first.
@@ -127,9 +130,11 @@ struct NamedDevice {
   const DeviceKind* kind = nullptr;
   int number = 0;
 };
+/// The devices of this computer, of all kinds.
+[[nodiscard]] ListedSection listed_devices();
 /// nullopt: no such kind.
 [[nodiscard]] std::optional<NamedDevice> device_from(std::string_view word);
-/// "cpu, cuda or cuda:N", with `more` behind: for help and messages.
+/// "cpu, cuda, cuda:N, opencl or opencl:N", with `more` behind: for help and messages.
 [[nodiscard]] std::string device_choices(std::string_view more = {});
 
 /// Throws InputError for the first flag that is given and that is another kind's own. `device`: as

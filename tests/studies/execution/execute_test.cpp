@@ -166,7 +166,7 @@ TEST_CASE("names of devices") {
     CAPTURE(word);
     CHECK_FALSE(device_from(word).has_value());
   }
-  CHECK(device_choices("mpi") == "cpu, cuda, cuda:N or mpi");
+  CHECK(device_choices("mpi") == "cpu, cuda, cuda:N, opencl, opencl:N or mpi");
 }
 
 TEST_CASE("execute: a stopped run throws, and nothing takes the folder's name") {

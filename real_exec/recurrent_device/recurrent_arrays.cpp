@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/cuda/recurrent_arrays.hpp"
+#include "real_exec/recurrent_device/recurrent_arrays.hpp"
 
-#include "real_exec/cuda/array_kernels.hpp"
 #include "real_exec/recurrent/initial_gradients.hpp"
 #include "real_exec/recurrent/recurrent_inputs.hpp"
 
@@ -16,40 +15,34 @@ std::size_t count(std::int64_t elements) {
   return static_cast<std::size_t>(elements);
 }
 
-void to_device(const std::vector<float>& from, float* to) {
-  check_cuda(cudaMemcpy(to, from.data(), from.size() * sizeof(float), cudaMemcpyHostToDevice),
-             "cudaMemcpy to the device");
+void upload(RecurrentDevice& device, const std::vector<float>& from, float* to) {
+  device.upload(to, from.data(), from.size() * sizeof(float));
 }
 
-std::vector<float> from_device(const float* from, std::int64_t elements) {
+std::vector<float> download(RecurrentDevice& device, const float* from, std::int64_t elements) {
   std::vector<float> values(count(elements));
-  check_cuda(cudaMemcpy(values.data(), from, values.size() * sizeof(float), cudaMemcpyDeviceToHost),
-             "cudaMemcpy from the device");
+  device.download(values.data(), from, values.size() * sizeof(float));
   return values;
 }
 
-void copy(const DeviceArray<float>& from, const DeviceArray<float>& to) {
-  if (from.empty()) return;
-  check_cuda(cudaMemcpy(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice),
-             "cudaMemcpy on the device");
+void copy(RecurrentDevice& device, const NetworkArray<float>& from, const NetworkArray<float>& to) {
+  if (!from.empty()) device.copy(to.data(), from.data(), from.bytes());
 }
 
 template <class T>
-void fill_bytes(T* from, std::size_t elements, int byte) {
-  if (elements == 0) return;
-  check_cuda(cudaMemset(from, byte, elements * sizeof(T)), "cudaMemset");
+void fill(RecurrentDevice& device, const NetworkArray<T>& array, unsigned char byte) {
+  if (!array.empty()) device.fill(array.data(), byte, array.bytes());
 }
 
-constexpr int nan_byte = 0xFF;  // of all ones fp32, fp64 and bf16 make a NaN
-
+/// Of all ones fp32, fp64 and bf16 make a NaN.
 template <class T>
-void poison_array(const DeviceArray<T>& array) {
-  fill_bytes(array.data(), array.size(), nan_byte);
+void poison_array(RecurrentDevice& device, const NetworkArray<T>& array) {
+  fill(device, array, 0xFF);
 }
 
-void round_array(const DeviceArray<float>& from, const LowArray& to) {
+void round_array(RecurrentDevice& device, const NetworkArray<float>& from, const LowArray& to) {
   if (to.empty()) return;
-  round_to_bf16(from.data(), to.data(), static_cast<long long>(from.size()), nullptr);
+  device.round_to_bf16(from.data(), to.data(), static_cast<long long>(from.size()));
 }
 
 std::vector<int> in_order(std::int64_t blocks) {
@@ -80,11 +73,13 @@ std::vector<float> permuted(const std::vector<float>& from,
 
 }  // namespace
 
-RecurrentArrays::RecurrentArrays(const RecurrentSpec& given,
+RecurrentArrays::RecurrentArrays(std::shared_ptr<RecurrentDevice> on,
+                                 const RecurrentSpec& given,
                                  std::uint64_t seed,
-                                 CudaPrecision arithmetic,
+                                 ProductPrecision arithmetic,
                                  bool tensors_apart)
-    : spec(given),
+    : device(std::move(on)),
+      spec(given),
       shape(cell_shape(given.cell)),
       precision(arithmetic),
       by_tensor(tensors_apart),
@@ -94,8 +89,8 @@ RecurrentArrays::RecurrentArrays(const RecurrentSpec& given,
   if (spec.input == 0) spec.input = spec.hidden;
   for (const ChainPlace& place : chain_places(spec)) add_chain(place);
   const std::int64_t x_elements = spec.steps * spec.batch * spec.input;
-  x = DeviceArray<float>(count(x_elements));
-  x_low = LowArray(low() ? x.size() : 0);
+  x = NetworkArray<float>(*device, count(x_elements));
+  x_low = LowArray(*device, low() ? x.size() : 0);
   allocate_outputs();
   inputs = draw_recurrent_inputs(spec, seed);
   copy_inputs();
@@ -106,21 +101,22 @@ void RecurrentArrays::allocate_outputs() {
   const std::int64_t slots = by_tensor ? 1 : spec.steps + 2;
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
     const std::size_t elements = count(slots * spec.batch * y_columns(layer));
-    y.emplace_back(elements);
-    y_low.emplace_back(low() ? elements : 0);
+    y.emplace_back(*device, elements);
+    y_low.emplace_back(*device, low() ? elements : 0);
   }
   const std::int64_t outputs = spec.steps * spec.batch * y_columns(spec.layers - 1);
-  if (spec.pass != RecurrentPass::forward && !by_tensor) dy = DeviceArray<float>(count(outputs));
+  if (spec.pass != RecurrentPass::forward && !by_tensor)
+    dy = NetworkArray<float>(*device, count(outputs));
   if (spec.pass == RecurrentPass::training) {
-    target = DeviceArray<float>(count(outputs));
-    loss_scratch = DeviceArray<double>(count(loss_parts));
-    loss = DeviceArray<float>(1);
+    target = NetworkArray<float>(*device, count(outputs));
+    loss_scratch = NetworkArray<double>(*device, count(loss_parts));
+    loss = NetworkArray<float>(*device, 1);
   }
   if (by_tensor) {
-    y_steps = DeviceArray<const float*>(count(spec.steps));
-    y_steps_host = PinnedArray<const float*>(count(spec.steps));
+    y_steps = NetworkArray<const float*>(*device, count(spec.steps));
+    y_steps_host = NetworkArray<const float*>::on_host(*device, count(spec.steps));
   }
-  loss_host = PinnedArray<float>(1);
+  loss_host = NetworkArray<float>::on_host(*device, 1);
 }
 
 std::int64_t RecurrentArrays::directions(std::int64_t layer) const {
@@ -149,8 +145,8 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   const std::size_t wx = count(place.width * shape.gates * spec.hidden);
   const std::size_t wh = count(spec.hidden * shape.gates * spec.hidden);
   const std::size_t biases = count(shape.biases * spec.hidden);
-  const auto sized = [](DeviceArray<float>& array, std::size_t size, bool used = true) {
-    array = DeviceArray<float>(used ? size : 0);
+  const auto sized = [this](NetworkArray<float>& array, std::size_t size, bool used = true) {
+    array = NetworkArray<float>(*device, used ? size : 0);
   };
   sized(chain.wx, wx);
   sized(chain.wh, wh);
@@ -169,18 +165,18 @@ void RecurrentArrays::add_chain(const ChainPlace& place) {
   sized(chain.dwh, buffers * wh, backward);
   sized(chain.dbias, buffers * biases, backward);
   if (!low()) return;
-  chain.wx_low = LowArray(chain.wx.size());
-  chain.wh_low = LowArray(chain.wh.size());
-  chain.reset_low = LowArray(chain.reset.size());
-  chain.gate_gradients_low = LowArray(chain.gate_gradients.size());
+  chain.wx_low = LowArray(*device, chain.wx.size());
+  chain.wh_low = LowArray(*device, chain.wh.size());
+  chain.reset_low = LowArray(*device, chain.reset.size());
+  chain.gate_gradients_low = LowArray(*device, chain.gate_gradients.size());
 }
 
 void RecurrentArrays::allocate_steps(DeviceChain& chain) const {
   const bool backward = spec.pass != RecurrentPass::forward;
   const bool candidate = shape.candidate_gates > 0;
   const std::int64_t cell = spec.batch * spec.hidden;
-  const auto sized = [](DeviceArray<float>& array, std::int64_t size, bool used) {
-    array = DeviceArray<float>(used ? count(size) : 0);
+  const auto sized = [this](NetworkArray<float>& array, std::int64_t size, bool used) {
+    array = NetworkArray<float>(*device, used ? count(size) : 0);
   };
   const bool one_task =
       spec.granularity == Granularity::coarse || spec.granularity == Granularity::data_and_weight;
@@ -198,8 +194,8 @@ void RecurrentArrays::allocate_steps(DeviceChain& chain) const {
 
 void RecurrentArrays::copy_inputs() {
   copy_x();
-  if (!inputs.dy.empty()) to_device(inputs.dy, dy.data());
-  if (!inputs.target.empty()) to_device(inputs.target, target.data());
+  if (!inputs.dy.empty()) upload(*device, inputs.dy, dy.data());
+  if (!inputs.target.empty()) upload(*device, inputs.target, target.data());
   for (std::size_t i = 0; i < chains.size(); ++i) copy_chain_inputs(chains[i], inputs.chains[i]);
 }
 
@@ -209,27 +205,27 @@ void RecurrentArrays::copy_x() {
     x_pageable.resize(inputs.x.size());
     std::copy(inputs.x.begin(), inputs.x.end(), x_pageable.begin());
   } else {
-    if (x_host.size() == 0) x_host = PinnedArray<float>(inputs.x.size());
+    if (x_host.size() == 0) x_host = NetworkArray<float>::on_host(*device, inputs.x.size());
     std::copy(inputs.x.begin(), inputs.x.end(), x_host.data());
   }
 }
 
 void RecurrentArrays::copy_chain_inputs(DeviceChain& chain,
                                         const RecurrentChainInputs<float>& given) {
-  to_device(permuted(given.wx, wx_order(), spec.hidden, true), chain.wx.data());
-  to_device(given.wh, chain.wh.data());
-  to_device(permuted(given.bias, bias_order(), spec.hidden, true), chain.bias.data());
+  upload(*device, permuted(given.wx, wx_order(), spec.hidden, true), chain.wx.data());
+  upload(*device, given.wh, chain.wh.data());
+  upload(*device, permuted(given.bias, bias_order(), spec.hidden, true), chain.bias.data());
   if (spec.pass == RecurrentPass::training) {
-    copy(chain.wx, chain.wx_first);
-    copy(chain.wh, chain.wh_first);
-    copy(chain.bias, chain.bias_first);
+    copy(*device, chain.wx, chain.wx_first);
+    copy(*device, chain.wh, chain.wh_first);
+    copy(*device, chain.bias, chain.bias_first);
   }
   if (spec.pass == RecurrentPass::forward) return;
-  to_device(given.dh_last, chain.dh_last.data());
+  upload(*device, given.dh_last, chain.dh_last.data());
   if (shape.cell_state) {
-    to_device(given.dc_last, chain.carry_last.data());
+    upload(*device, given.dc_last, chain.carry_last.data());
   } else {
-    fill_bytes(chain.carry_last.data(), chain.carry_last.size(), 0);
+    fill(*device, chain.carry_last, 0);
   }
 }
 
@@ -238,25 +234,25 @@ void RecurrentArrays::poison() {
   for (DeviceChain& chain : chains) {
     if (!forward_kept_) {
       for (const auto* array : {&chain.gates, &chain.zh, &chain.c, &chain.reset}) {
-        poison_array(*array);
+        poison_array(*device, *array);
       }
-      poison_array(chain.reset_low);
+      poison_array(*device, chain.reset_low);
     }
     for (const auto* array : {&chain.gate_gradients, &chain.reset_gradient, &chain.dx}) {
-      poison_array(*array);
+      poison_array(*device, *array);
     }
-    poison_array(chain.gate_gradients_low);
+    poison_array(*device, chain.gate_gradients_low);
   }
   if (!forward_kept_) {
-    for (const auto& array : y) poison_array(array);
-    for (const auto& array : y_low) poison_array(array);
-    poison_array(x);
-    poison_array(x_low);
+    for (const auto& array : y) poison_array(*device, array);
+    for (const auto& array : y_low) poison_array(*device, array);
+    poison_array(*device, x);
+    poison_array(*device, x_low);
   }
-  if (spec.pass == RecurrentPass::training) poison_array(dy);
-  poison_array(y_steps);
-  poison_array(loss);
-  poison_array(loss_scratch);
+  if (spec.pass == RecurrentPass::training) poison_array(*device, dy);
+  poison_array(*device, y_steps);
+  poison_array(*device, loss);
+  poison_array(*device, loss_scratch);
 }
 
 void RecurrentArrays::reset() {
@@ -265,51 +261,46 @@ void RecurrentArrays::reset() {
   // Else the task transfer_in does it.
   const bool given_x = spec.pass != RecurrentPass::training || !spec.transfers;
   if (given_x) {
-    to_device(inputs.x, x.data());
-    round_array(x, x_low);
+    upload(*device, inputs.x, x.data());
+    round_array(*device, x, x_low);
   }
   const auto row_bytes = count(spec.hidden) * sizeof(float);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     DeviceChain& chain = chains[i];
     const RecurrentChainInputs<float>& given = inputs.chains[i];
     if (spec.pass == RecurrentPass::training) {
-      copy(chain.wx_first, chain.wx);
-      copy(chain.wh_first, chain.wh);
-      copy(chain.bias_first, chain.bias);
+      copy(*device, chain.wx_first, chain.wx);
+      copy(*device, chain.wh_first, chain.wh);
+      copy(*device, chain.bias_first, chain.bias);
     }
-    round_array(chain.wx, chain.wx_low);
-    round_array(chain.wh, chain.wh_low);
+    round_array(*device, chain.wx, chain.wx_low);
+    round_array(*device, chain.wh, chain.wh_low);
     for (auto* array : {&chain.wx_moments,
                         &chain.wh_moments,
                         &chain.bias_moments,
                         &chain.dwx,
                         &chain.dwh,
                         &chain.dbias}) {
-      fill_bytes(array->data(), array->size(), 0);
+      fill(*device, *array, 0);
     }
-    copy(chain.dh_last, chain.dh);
-    copy(chain.carry_last, chain.carry);
+    copy(*device, chain.dh_last, chain.dh);
+    copy(*device, chain.carry_last, chain.carry);
     const std::int64_t initial = before(chain.place, first_step(chain.place));
     const auto layer = count(chain.place.layer);
     const std::int64_t at = h_offset(chain.place, initial);
-    const std::size_t pitch = count(y_columns(chain.place.layer)) * sizeof(float);
-    check_cuda(cudaMemcpy2D(y[layer].data() + at,
-                            pitch,
-                            given.h0.data(),
-                            row_bytes,
-                            row_bytes,
-                            count(spec.batch),
-                            cudaMemcpyHostToDevice),
-               "cudaMemcpy2D to the device");
+    device->upload_rows(y[layer].data() + at,
+                        count(y_columns(chain.place.layer)) * sizeof(float),
+                        given.h0.data(),
+                        row_bytes,
+                        count(spec.batch));
     if (shape.cell_state) {
-      to_device(given.c0, chain.c.data() + c_offset(initial));
+      upload(*device, given.c0, chain.c.data() + c_offset(initial));
     }
   }
   // Initial states lie between values that are NaN still, which rounding keeps.
   for (std::size_t layer = 0; layer < y.size(); ++layer) {
-    if (!forward_kept_) round_array(y[layer], y_low[layer]);
+    if (!forward_kept_) round_array(*device, y[layer], y_low[layer]);
   }
-  check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 RecurrentChainResults<float> RecurrentArrays::chain_results(const DeviceChain& chain) const {
@@ -318,26 +309,26 @@ RecurrentChainResults<float> RecurrentArrays::chain_results(const DeviceChain& c
   const std::int64_t wh_size = spec.hidden * gates;
   const std::int64_t biases = shape.biases * spec.hidden;
   const auto outside = [&](const float* from, std::int64_t size, const std::vector<int>& order) {
-    return permuted(from_device(from, size), order, spec.hidden, false);
+    return permuted(download(*device, from, size), order, spec.hidden, false);
   };
   RecurrentChainResults<float> results;
   results.wx = outside(chain.wx.data(), wx_size, wx_order());
-  results.wh = from_device(chain.wh.data(), wh_size);
+  results.wh = download(*device, chain.wh.data(), wh_size);
   results.bias = outside(chain.bias.data(), biases, bias_order());
   if (spec.pass == RecurrentPass::forward) return results;
   results.dwx = outside(chain.dwx.data(), wx_size, wx_order());
-  results.dwh = from_device(chain.dwh.data(), wh_size);
+  results.dwh = download(*device, chain.dwh.data(), wh_size);
   results.dbias = outside(chain.dbias.data(), biases, bias_order());
   const std::int64_t cell = spec.batch * spec.hidden;
   set_initial_gradients(results,
-                        from_device(chain.dh.data(), cell),
-                        from_device(chain.carry.data(), cell),
+                        download(*device, chain.dh.data(), cell),
+                        download(*device, chain.carry.data(), cell),
                         shape.cell_state);
   return results;
 }
 
 float RecurrentArrays::loss_value() const {
-  return spec.transfers ? *loss_host.data() : from_device(loss.data(), 1).front();
+  return spec.transfers ? *loss_host.data() : download(*device, loss.data(), 1).front();
 }
 
 RecurrentResults<float> RecurrentArrays::results() const {
@@ -350,13 +341,13 @@ RecurrentResults<float> RecurrentArrays::results() const {
   if (by_tensor) {
     results.y.assign(count(spec.steps * step), 0.0F);
   } else {
-    results.y = from_device(y.back().data() + step, spec.steps * step);
+    results.y = download(*device, y.back().data() + step, spec.steps * step);
   }
   if (spec.pass == RecurrentPass::forward) return results;
   const std::int64_t x_elements = spec.steps * spec.batch * spec.input;
   results.dx.assign(count(x_elements), 0.0F);
   for (const std::size_t index : layers.front()) {
-    const std::vector<float> part = from_device(chains[index].dx.data(), x_elements);
+    const std::vector<float> part = download(*device, chains[index].dx.data(), x_elements);
     std::transform(part.begin(), part.end(), results.dx.begin(), results.dx.begin(), std::plus<>{});
   }
   return results;

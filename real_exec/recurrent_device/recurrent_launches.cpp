@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/cuda/recurrent_launches.hpp"
+#include "real_exec/recurrent_device/recurrent_launches.hpp"
 
-#include "real_exec/cuda/array_kernels.hpp"
 #include "sim/base/error.hpp"
 
 #include <array>
 
 namespace schedlab::detail {
 
-void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, const CudaLaunch& to) {
+void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, RecurrentQueue& to) {
   const DeviceChain& chain = arrays_.chains[portion.chain];
   switch (task) {
     case SubTask::transfer_in:
@@ -22,12 +21,12 @@ void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, const
     case SubTask::gates_forward:
     case SubTask::cell_forward:
     case SubTask::cell_values:
-      return forward_cell(task, chain, portion, to.stream);
+      return forward_cell(task, chain, portion, to);
     case SubTask::loss:
-      return loss(portion, to.stream);
+      return loss(portion, to);
     case SubTask::candidate_cell:
     case SubTask::cell:
-      return backward_cell(task, chain, portion, to.stream);
+      return backward_cell(task, chain, portion, to);
     case SubTask::candidate_hidden:
       return candidate_hidden(chain, portion, to);
     case SubTask::hidden_1:
@@ -39,20 +38,20 @@ void RecurrentLaunches::launch(SubTask task, const DevicePortion& portion, const
     case SubTask::weight_3:
       return weight(task, chain, portion, to);
     case SubTask::bias:
-      return bias(chain, portion, to.stream);
+      return bias(chain, portion, to);
     case SubTask::reduce_1:
     case SubTask::reduce_2:
     case SubTask::reduce_3:
     case SubTask::reduce_bias:
-      return reduce(task, chain, to.stream);
+      return reduce(task, chain, to);
     case SubTask::update:
-      return update(chain, to.stream);
+      return update(chain, to);
     case SubTask::transfer_out:
       return copy_out(to);
   }
 }
 
-void RecurrentLaunches::run_forward(const CudaLaunch& to) {
+void RecurrentLaunches::run_forward(RecurrentQueue& to) {
   const RecurrentSpec& spec = arrays_.spec;
   const bool candidate = arrays_.shape.candidate_gates > 0;
   for (std::size_t c = 0; c < arrays_.chains.size(); ++c) {
@@ -68,21 +67,21 @@ void RecurrentLaunches::run_forward(const CudaLaunch& to) {
       launch(SubTask::cell_forward, at, to);
     }
   }
-  check_cuda(cudaStreamSynchronize(to.stream), "cudaStreamSynchronize");
+  to.finish();
 }
 
 void RecurrentLaunches::multiply(const Size& size,
                                  const Operand& a,
                                  const Operand& b,
                                  const Result& c,
-                                 const CudaLaunch& to) const {
+                                 RecurrentQueue& to) const {
   const auto factor = [&](const Operand& of) {
     return BlasMatrix{.data = arrays_.low() ? static_cast<const void*>(of.low) : of.full,
                       .stride = of.stride,
                       .transposed = of.transposed};
   };
   DataType type = DataType::fp32;
-  if (arrays_.precision == CudaPrecision::tf32) type = DataType::tf32;
+  if (arrays_.precision == ProductPrecision::tf32) type = DataType::tf32;
   if (arrays_.low()) type = DataType::bf16;
   to.multiply({.m = size.m,
                .n = size.n,
@@ -95,34 +94,27 @@ void RecurrentLaunches::multiply(const Size& size,
                .type = type});
 }
 
-void RecurrentLaunches::copy_in(const CudaLaunch& to) {
-  if (to.capturing && arrays_.spec.pageable) {
+void RecurrentLaunches::copy_in(RecurrentQueue& to) {
+  if (to.capturing() && arrays_.spec.pageable) {
     throw InfeasibleError(
         "a copy from pageable memory cannot be captured into a device graph: leave out "
         "\"pageable\", or launch eagerly");
   }
   const float* const from =
       arrays_.spec.pageable ? arrays_.x_pageable.data() : arrays_.x_host.data();
-  check_cuda(
-      cudaMemcpyAsync(arrays_.x.data(), from, arrays_.x.bytes(), cudaMemcpyHostToDevice, to.stream),
-      "cudaMemcpyAsync to the device");
+  to.upload(arrays_.x.data(), from, arrays_.x.bytes());
   if (!arrays_.low()) return;
-  round_to_bf16(
-      arrays_.x.data(), arrays_.x_low.data(), static_cast<long long>(arrays_.x.size()), to.stream);
+  to.round_to_bf16(
+      arrays_.x.data(), arrays_.x_low.data(), static_cast<long long>(arrays_.x.size()));
 }
 
-void RecurrentLaunches::copy_out(const CudaLaunch& to) const {
-  check_cuda(cudaMemcpyAsync(arrays_.loss_host.data(),
-                             arrays_.loss.data(),
-                             sizeof(float),
-                             cudaMemcpyDeviceToHost,
-                             to.stream),
-             "cudaMemcpyAsync from the device");
+void RecurrentLaunches::copy_out(RecurrentQueue& to) const {
+  to.download(arrays_.loss_host.data(), arrays_.loss.data(), sizeof(float));
 }
 
 void RecurrentLaunches::input_gemm(const DeviceChain& chain,
                                    const DevicePortion& at,
-                                   const CudaLaunch& to) {
+                                   RecurrentQueue& to) {
   multiply({arrays_.spec.batch, gate_columns(), chain.place.width},
            input(chain, at.id, at.step),
            {.full = chain.wx.data(), .low = chain.wx_low.data(), .stride = gate_columns()},
@@ -132,7 +124,7 @@ void RecurrentLaunches::input_gemm(const DeviceChain& chain,
 
 void RecurrentLaunches::recurrent_gemm(const DeviceChain& chain,
                                        const DevicePortion& at,
-                                       const CudaLaunch& to) {
+                                       RecurrentQueue& to) {
   const std::int64_t hidden = arrays_.spec.hidden;
   multiply({arrays_.spec.batch, arrays_.shape.recurrent_gates * hidden, hidden},
            h(chain, at.id, RecurrentArrays::before(chain.place, at.step)),
@@ -143,7 +135,7 @@ void RecurrentLaunches::recurrent_gemm(const DeviceChain& chain,
 
 void RecurrentLaunches::candidate_gemm(const DeviceChain& chain,
                                        std::int64_t step,
-                                       const CudaLaunch& to) {
+                                       RecurrentQueue& to) {
   const std::int64_t hidden = arrays_.spec.hidden;
   const std::int64_t at = step * arrays_.spec.batch * hidden;
   const std::int64_t first = arrays_.shape.recurrent_gates * hidden;
@@ -162,7 +154,7 @@ void RecurrentLaunches::candidate_gemm(const DeviceChain& chain,
 void RecurrentLaunches::forward_cell(SubTask task,
                                      const DeviceChain& chain,
                                      const DevicePortion& at,
-                                     cudaStream_t to) {
+                                     RecurrentQueue& to) {
   const RecurrentSpec& spec = arrays_.spec;
   const bool lstm = arrays_.shape.cell_state;
   const Result zx = products(chain, at);
@@ -189,16 +181,16 @@ void RecurrentLaunches::forward_cell(SubTask task,
     args.h_low = arrays_.y_low[static_cast<std::size_t>(chain.place.layer)].data() +
                  arrays_.h_offset(chain.place, at.step);
   }
-  if (lstm) return lstm_forward(args, to);
-  if (spec.cell == RecurrentCell::gru) return gru_forward(args, to);
+  if (lstm) return to.lstm_forward(args);
+  if (spec.cell == RecurrentCell::gru) return to.gru_forward(args);
   const std::int64_t cell = spec.batch * spec.hidden;
   args.reset = chain.reset.data() + at.step * cell;
   if (arrays_.low()) args.reset_low = chain.reset_low.data() + at.step * cell;
-  return task == SubTask::gates_forward ? reset_gates_forward(args, to)
-                                        : reset_cell_forward(args, to);
+  return task == SubTask::gates_forward ? to.reset_gates_forward(args)
+                                        : to.reset_cell_forward(args);
 }
 
-void RecurrentLaunches::loss(const DevicePortion& at, cudaStream_t to) {
+void RecurrentLaunches::loss(const DevicePortion& at, RecurrentQueue& to) {
   const RecurrentSpec& spec = arrays_.spec;
   const std::int64_t columns = arrays_.y_columns(spec.layers - 1);
   DeviceLoss args{.target = arrays_.target.data(),
@@ -213,26 +205,21 @@ void RecurrentLaunches::loss(const DevicePortion& at, cudaStream_t to) {
                   .divisor = arrays_.loss_divisor};
   if (map_ == nullptr) {
     args.y = arrays_.y.back().data() + spec.batch * columns;
-    return squared_error(args, to);
+    return to.squared_error(args);
   }
   const DeviceChain& top = arrays_.chains[arrays_.layers.back().front()];
   for (std::int64_t step = 0; step < spec.steps; ++step) {
     arrays_.y_steps_host.data()[step] = own(StepTensor::h, top, at.id, step);
   }
-  check_cuda(cudaMemcpyAsync(arrays_.y_steps.data(),
-                             arrays_.y_steps_host.data(),
-                             arrays_.y_steps.bytes(),
-                             cudaMemcpyHostToDevice,
-                             to),
-             "cudaMemcpyAsync to the device");
+  to.upload(arrays_.y_steps.data(), arrays_.y_steps_host.data(), arrays_.y_steps.bytes());
   args.y_steps = arrays_.y_steps.data();
-  squared_error(args, to);
+  to.squared_error(args);
 }
 
 void RecurrentLaunches::backward_cell(SubTask task,
                                       const DeviceChain& chain,
                                       const DevicePortion& at,
-                                      cudaStream_t to) {
+                                      RecurrentQueue& to) {
   const RecurrentSpec& spec = arrays_.spec;
   const bool lstm = arrays_.shape.cell_state;
   const std::int64_t before = RecurrentArrays::before(chain.place, at.step);
@@ -257,10 +244,10 @@ void RecurrentLaunches::backward_cell(SubTask task,
         chain.gate_gradients_low.data() + at.step * spec.batch * gradient_columns();
   }
   backward_inputs(chain, at, args);
-  if (lstm) return lstm_backward(args, to);
-  if (spec.cell == RecurrentCell::gru) return gru_backward(args, to);
-  return task == SubTask::candidate_cell ? reset_candidate_backward(args, to)
-                                         : reset_cell_backward(args, to);
+  if (lstm) return to.lstm_backward(args);
+  if (spec.cell == RecurrentCell::gru) return to.gru_backward(args);
+  return task == SubTask::candidate_cell ? to.reset_candidate_backward(args)
+                                         : to.reset_cell_backward(args);
 }
 
 /// Of what comes from above, this direction's half.
@@ -282,7 +269,7 @@ void RecurrentLaunches::backward_inputs(const DeviceChain& chain,
 
 void RecurrentLaunches::candidate_hidden(const DeviceChain& chain,
                                          const DevicePortion& at,
-                                         const CudaLaunch& to) {
+                                         RecurrentQueue& to) {
   const std::int64_t hidden = arrays_.spec.hidden;
   const std::int64_t first = arrays_.shape.recurrent_gates * hidden;
   multiply({arrays_.spec.batch, hidden, hidden},
@@ -297,7 +284,7 @@ void RecurrentLaunches::candidate_hidden(const DeviceChain& chain,
 
 void RecurrentLaunches::hidden_1(const DeviceChain& chain,
                                  const DevicePortion& at,
-                                 const CudaLaunch& to) {
+                                 RecurrentQueue& to) {
   const std::int64_t hidden = arrays_.spec.hidden;
   // Of a GRU after n of the input's product.
   multiply({arrays_.spec.batch, hidden, arrays_.shape.recurrent_gates * hidden},
@@ -312,7 +299,7 @@ void RecurrentLaunches::hidden_1(const DeviceChain& chain,
 
 void RecurrentLaunches::hidden_2(const DeviceChain& chain,
                                  const DevicePortion& at,
-                                 const CudaLaunch& to) {
+                                 RecurrentQueue& to) {
   const std::int64_t width = chain.place.width;
   multiply({arrays_.spec.batch, width, gate_columns()},
            gate_gradients(chain, at.id, at.step, 0),

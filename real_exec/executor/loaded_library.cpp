@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "real_exec/cuda/loaded_library.hpp"
+#include "real_exec/executor/loaded_library.hpp"
 
 #include "sim/base/error.hpp"
 
@@ -10,12 +10,11 @@
 
 namespace schedlab::detail {
 
-LoadedLibrary::LoadedLibrary(std::string what, std::string_view name, int major_version)
+LoadedLibrary::LoadedLibrary(std::string what, const std::vector<std::string>& files)
     : what_(std::move(what)) {
-  const std::string file = fmt::format("lib{}.so.{}", name, major_version);
   std::string reason;
-  for (const std::string& path : {file, SCHEDLAB_CUDA_LIBRARY_DIR "/" + file}) {
-    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  for (const std::string& file : files) {
+    handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ != nullptr) return;
     // NOLINTNEXTLINE(concurrency-mt-unsafe): the message is the calling thread's own in glibc
     if (reason.empty()) reason = dlerror();

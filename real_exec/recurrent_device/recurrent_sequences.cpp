@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training over several runs on a device: other sequences, weights that go on; and what the arrays
 // of a network hold.
-#include "real_exec/cuda/recurrent_arrays.hpp"
 #include "real_exec/recurrent/recurrent_checks.hpp"
+#include "real_exec/recurrent_device/recurrent_arrays.hpp"
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
@@ -30,12 +30,13 @@ Bytes total_bytes(std::size_t once,
   return Bytes{static_cast<std::int64_t>(bytes)};
 }
 
-void copy_weights(const DeviceArray<float>& from, const DeviceArray<float>& to) {
+void copy_weights(RecurrentDevice& device,
+                  const NetworkArray<float>& from,
+                  const NetworkArray<float>& to) {
   SCHEDLAB_EXPECTS(
       from.size() == to.size(),
       fmt::format("weights of {} elements for a network of {}", from.size(), to.size()));
-  check_cuda(cudaMemcpy(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice),
-             "cudaMemcpy on the device");
+  device.copy(to.data(), from.data(), from.bytes());
 }
 
 }  // namespace
@@ -88,13 +89,10 @@ void RecurrentArrays::train_on(const PaddedBatch& batch) {
   loss_scale = batch.scale;
   loss_divisor = 1.0 / static_cast<double>(batch.scale);
   copy_x();
-  check_cuda(
-      cudaMemcpy(target.data(), inputs.target.data(), target.bytes(), cudaMemcpyHostToDevice),
-      "cudaMemcpy to the device");
-  if (lengths.empty()) lengths = DeviceArray<int>(batch.lengths.size());
+  device->upload(target.data(), inputs.target.data(), target.bytes());
+  if (lengths.empty()) lengths = NetworkArray<int>(*device, batch.lengths.size());
   const std::vector<int> rows(batch.lengths.begin(), batch.lengths.end());
-  check_cuda(cudaMemcpy(lengths.data(), rows.data(), lengths.bytes(), cudaMemcpyHostToDevice),
-             "cudaMemcpy to the device");
+  device->upload(lengths.data(), rows.data(), lengths.bytes());
 }
 
 void RecurrentArrays::continue_from(const RecurrentArrays& other) {
@@ -103,9 +101,9 @@ void RecurrentArrays::continue_from(const RecurrentArrays& other) {
       other.chains.size() == chains.size() && other.spec.cell == spec.cell,
       fmt::format("weights of {} chains for a network of {}", other.chains.size(), chains.size()));
   for (std::size_t i = 0; i < chains.size(); ++i) {
-    copy_weights(other.chains[i].wx, chains[i].wx_first);
-    copy_weights(other.chains[i].wh, chains[i].wh_first);
-    copy_weights(other.chains[i].bias, chains[i].bias_first);
+    copy_weights(*device, other.chains[i].wx, chains[i].wx_first);
+    copy_weights(*device, other.chains[i].wh, chains[i].wh_first);
+    copy_weights(*device, other.chains[i].bias, chains[i].bias_first);
   }
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "real_exec/cuda/cuda_launch.hpp"
-#include "real_exec/cuda/recurrent_arrays.hpp"
-#include "real_exec/cuda/recurrent_kernels.hpp"
 #include "real_exec/executor/launched_memory.hpp"
 #include "real_exec/recurrent/recurrent_binding.hpp"
 #include "real_exec/recurrent/step_tensors.hpp"
+#include "real_exec/recurrent_device/recurrent_arrays.hpp"
+#include "real_exec/recurrent_device/recurrent_device.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace schedlab::detail {
@@ -25,11 +26,12 @@ struct DevicePortion {
 /// Launches sub-tasks on the arrays of a network.
 class RecurrentLaunches {
  public:
-  RecurrentLaunches(const RecurrentSpec& spec,
+  RecurrentLaunches(std::shared_ptr<RecurrentDevice> device,
+                    const RecurrentSpec& spec,
                     std::uint64_t seed,
-                    CudaPrecision precision,
+                    ProductPrecision precision,
                     bool by_tensor)
-      : arrays_(spec, seed, precision, by_tensor) {}
+      : arrays_(std::move(device), spec, seed, precision, by_tensor) {}
 
   /// Where the arrays of steps lie if not in the arrays here; must outlive this. Their sizes are
   /// step_arrays().
@@ -39,9 +41,9 @@ class RecurrentLaunches {
   }
   [[nodiscard]] std::vector<StepTensorMap::Chain> step_arrays() const;
 
-  void launch(SubTask task, const DevicePortion& portion, const CudaLaunch& to);
+  void launch(SubTask task, const DevicePortion& portion, RecurrentQueue& to);
   /// Nodes of all chains in order. Returns when the device has done it.
-  void run_forward(const CudaLaunch& to);
+  void run_forward(RecurrentQueue& to);
 
   [[nodiscard]] RecurrentArrays& arrays() { return arrays_; }
   [[nodiscard]] const RecurrentArrays& arrays() const { return arrays_; }
@@ -50,7 +52,7 @@ class RecurrentLaunches {
   /// A matrix that products read: as fp32, or its copy in bf16.
   struct Operand {
     const float* full = nullptr;
-    const __nv_bfloat16* low = nullptr;
+    const Bf16* low = nullptr;
     std::int64_t stride = 0;
     bool transposed = false;
   };
@@ -65,42 +67,42 @@ class RecurrentLaunches {
     bool add = false;
   };
 
-  void copy_in(const CudaLaunch& to);
-  void copy_out(const CudaLaunch& to) const;
-  void input_gemm(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
-  void recurrent_gemm(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
-  void candidate_gemm(const DeviceChain& chain, std::int64_t step, const CudaLaunch& to);
+  void copy_in(RecurrentQueue& to);
+  void copy_out(RecurrentQueue& to) const;
+  void input_gemm(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void recurrent_gemm(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void candidate_gemm(const DeviceChain& chain, std::int64_t step, RecurrentQueue& to);
   void forward_cell(SubTask task,
                     const DeviceChain& chain,
                     const DevicePortion& at,
-                    cudaStream_t to);
-  void loss(const DevicePortion& at, cudaStream_t to);
+                    RecurrentQueue& to);
+  void loss(const DevicePortion& at, RecurrentQueue& to);
   void backward_cell(SubTask task,
                      const DeviceChain& chain,
                      const DevicePortion& at,
-                     cudaStream_t to);
+                     RecurrentQueue& to);
   void backward_inputs(const DeviceChain& chain,
                        const DevicePortion& at,
                        DeviceCellBackward& args) const;
-  void candidate_hidden(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
-  void hidden_1(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
-  void hidden_2(const DeviceChain& chain, const DevicePortion& at, const CudaLaunch& to);
+  void candidate_hidden(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void hidden_1(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
+  void hidden_2(const DeviceChain& chain, const DevicePortion& at, RecurrentQueue& to);
   void weight(SubTask task,
               const DeviceChain& chain,
               const DevicePortion& portion,
-              const CudaLaunch& to);
+              RecurrentQueue& to);
   void add_weight(SubTask task,
                   const DeviceChain& chain,
                   const DevicePortion& portion,
                   std::int64_t buffer,
-                  const CudaLaunch& to);
-  void bias(const DeviceChain& chain, const DevicePortion& portion, cudaStream_t to);
+                  RecurrentQueue& to);
+  void bias(const DeviceChain& chain, const DevicePortion& portion, RecurrentQueue& to);
   void add_bias(const DeviceChain& chain,
                 const DevicePortion& portion,
                 std::int64_t buffer,
-                cudaStream_t to);
-  void reduce(SubTask task, const DeviceChain& chain, cudaStream_t to);
-  void update(const DeviceChain& chain, cudaStream_t to) const;
+                RecurrentQueue& to);
+  void reduce(SubTask task, const DeviceChain& chain, RecurrentQueue& to);
+  void update(const DeviceChain& chain, RecurrentQueue& to) const;
 
   // Matrices that the task uses, of a step.
   [[nodiscard]] float* own(StepTensor kind,
@@ -128,7 +130,7 @@ class RecurrentLaunches {
                 const Operand& a,
                 const Operand& b,
                 const Result& c,
-                const CudaLaunch& to) const;
+                RecurrentQueue& to) const;
   [[nodiscard]] std::int64_t gate_columns() const {
     return arrays_.shape.gates * arrays_.spec.hidden;
   }

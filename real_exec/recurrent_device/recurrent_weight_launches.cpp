@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of weights, their sums, and the optimizer.
-#include "real_exec/cuda/array_kernels.hpp"
-#include "real_exec/cuda/recurrent_launches.hpp"
+#include "real_exec/recurrent_device/recurrent_launches.hpp"
 
 namespace schedlab::detail {
 
@@ -22,18 +21,18 @@ void RecurrentLaunches::for_each_sum(const DeviceChain& chain,
 void RecurrentLaunches::weight(SubTask task,
                                const DeviceChain& chain,
                                const DevicePortion& portion,
-                               const CudaLaunch& to) {
+                               RecurrentQueue& to) {
   for_each_sum(chain, portion, [&](const DevicePortion& part) {
     add_weight(task, chain, part, buffer(portion), to);
   });
-  if (task == SubTask::weight_2 && !bias_apart(arrays_.spec)) bias(chain, portion, to.stream);
+  if (task == SubTask::weight_2 && !bias_apart(arrays_.spec)) bias(chain, portion, to);
 }
 
 void RecurrentLaunches::add_weight(SubTask task,
                                    const DeviceChain& chain,
                                    const DevicePortion& portion,
                                    std::int64_t buffer,
-                                   const CudaLaunch& to) {
+                                   RecurrentQueue& to) {
   const RecurrentSpec& spec = arrays_.spec;
   const std::int64_t lowest = lowest_step(chain, portion);
   const std::int64_t rows = portion.steps * spec.batch;
@@ -76,7 +75,7 @@ void RecurrentLaunches::add_weight(SubTask task,
 
 void RecurrentLaunches::bias(const DeviceChain& chain,
                              const DevicePortion& portion,
-                             cudaStream_t to) {
+                             RecurrentQueue& to) {
   for_each_sum(chain, portion, [&](const DevicePortion& part) {
     add_bias(chain, part, buffer(portion), to);
   });
@@ -85,31 +84,29 @@ void RecurrentLaunches::bias(const DeviceChain& chain,
 void RecurrentLaunches::add_bias(const DeviceChain& chain,
                                  const DevicePortion& portion,
                                  std::int64_t buffer,
-                                 cudaStream_t to) {
+                                 RecurrentQueue& to) {
   const std::int64_t biases = arrays_.shape.biases * arrays_.spec.hidden;
-  add_column_sums({.d = gate_gradients(chain, portion.id, lowest_step(chain, portion), 0).full,
-                   .sums = chain.dbias.data() + buffer * biases,
-                   .rows = static_cast<int>(portion.steps * arrays_.spec.batch),
-                   .columns = static_cast<int>(biases),
-                   .stride = static_cast<int>(gradient_columns())},
-                  to);
+  to.add_column_sums({.d = gate_gradients(chain, portion.id, lowest_step(chain, portion), 0).full,
+                      .sums = chain.dbias.data() + buffer * biases,
+                      .rows = static_cast<int>(portion.steps * arrays_.spec.batch),
+                      .columns = static_cast<int>(biases),
+                      .stride = static_cast<int>(gradient_columns())});
 }
 
-void RecurrentLaunches::reduce(SubTask task, const DeviceChain& chain, cudaStream_t to) {
+void RecurrentLaunches::reduce(SubTask task, const DeviceChain& chain, RecurrentQueue& to) {
   const RecurrentSpec& spec = arrays_.spec;
-  const auto sum = [&](const DeviceArray<float>& buffers,
+  const auto sum = [&](const NetworkArray<float>& buffers,
                        std::int64_t rows,
                        std::int64_t columns,
                        std::int64_t begin,
                        std::int64_t end) {
     for (std::size_t b = 1; b < arrays_.buffers; ++b) {
       const std::int64_t other = static_cast<std::int64_t>(b) * rows * columns;
-      add({.to = buffers.data() + begin,
-           .from = buffers.data() + other + begin,
-           .rows = static_cast<int>(rows),
-           .columns = static_cast<int>(end - begin),
-           .stride = static_cast<int>(columns)},
-          to);
+      to.add({.to = buffers.data() + begin,
+              .from = buffers.data() + other + begin,
+              .rows = static_cast<int>(rows),
+              .columns = static_cast<int>(end - begin),
+              .stride = static_cast<int>(columns)});
     }
   };
   const std::int64_t gates = gate_columns();
@@ -130,20 +127,19 @@ void RecurrentLaunches::reduce(SubTask task, const DeviceChain& chain, cudaStrea
   }
 }
 
-void RecurrentLaunches::update(const DeviceChain& chain, cudaStream_t to) const {
+void RecurrentLaunches::update(const DeviceChain& chain, RecurrentQueue& to) const {
   const bool adam = arrays_.spec.optimizer == Optimizer::adam;
-  const auto one = [&](const DeviceArray<float>& w,
+  const auto one = [&](const NetworkArray<float>& w,
                        const LowArray& low,
-                       const DeviceArray<float>& gradient,
-                       const DeviceArray<float>& moments) {
-    update_weights({.w = w.data(),
-                    .w_low = low.data(),
-                    .gradient = gradient.data(),
-                    .mean = adam ? moments.data() : nullptr,
-                    .variance = adam ? moments.data() + w.size() : nullptr,
-                    .rate = static_cast<float>(adam ? adam_rate : sgd_rate),
-                    .elements = static_cast<long long>(w.size())},
-                   to);
+                       const NetworkArray<float>& gradient,
+                       const NetworkArray<float>& moments) {
+    to.update_weights({.w = w.data(),
+                       .w_low = low.data(),
+                       .gradient = gradient.data(),
+                       .mean = adam ? moments.data() : nullptr,
+                       .variance = adam ? moments.data() + w.size() : nullptr,
+                       .rate = static_cast<float>(adam ? adam_rate : sgd_rate),
+                       .elements = static_cast<long long>(w.size())});
   };
   one(chain.wx, chain.wx_low, chain.dwx, chain.wx_moments);
   one(chain.wh, chain.wh_low, chain.dwh, chain.wh_moments);

@@ -3,17 +3,17 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace schedlab::detail {
 
-/// A shared library of the CUDA toolkit that is opened by name while the program runs, and stays
-/// open: what it holds in the device's context may go later than anything here.
+/// A shared library that is opened by name while the program runs, so that the program starts
+/// without it. It stays open: what it holds of a device may go later than anything here.
 class LoadedLibrary {
  public:
-  /// Opens the major version that this program was built for, as the loader finds it, else in the
-  /// toolkit's folder at the time of the build. `what`: the name people know, for messages; `name`:
-  /// of lib<name>.so. Throws DeviceError.
-  LoadedLibrary(std::string what, std::string_view name, int major_version);
+  /// Opens the first of `files` that the loader finds. `what`: the name people know, for messages.
+  /// Throws DeviceError with the loader's reason for the first of them.
+  LoadedLibrary(std::string what, const std::vector<std::string>& files);
 
   /// Throws DeviceError if there is no such function.
   template <class Function>

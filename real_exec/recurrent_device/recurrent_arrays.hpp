@@ -1,59 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "real_exec/cuda/cuda_handles.hpp"
-#include "real_exec/cuda/cuda_work.hpp"
 #include "real_exec/recurrent/padded_batch.hpp"
 #include "real_exec/recurrent/recurrent_binding.hpp"
 #include "real_exec/recurrent/recurrent_values.hpp"
+#include "real_exec/recurrent_device/recurrent_device.hpp"
 #include "sim/base/units.hpp"
 #include "workloads/models/recurrent/recurrent.hpp"
 
-#include <cuda_bf16.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace schedlab::detail {
 
-using LowArray = DeviceArray<__nv_bfloat16>;
+using LowArray = NetworkArray<Bf16>;
 
-/// One chain's arrays on a device, plain matrices by step; gates ordered as recurrent_kernels.hpp
+/// One chain's arrays on a device, plain matrices by step; gates ordered as kernel_arguments.hpp
 /// says. Of `..._low` those that products read in bf16; else empty.
 struct DeviceChain {
   ChainPlace place;
 
-  DeviceArray<float> wx, wh, bias;                          ///< [width or hidden][gates]
-  DeviceArray<float> wx_first, wh_first, bias_first;        ///< as given
-  DeviceArray<float> wx_moments, wh_moments, bias_moments;  ///< adam: m, then v
+  NetworkArray<float> wx, wh, bias;                          ///< [width or hidden][gates]
+  NetworkArray<float> wx_first, wh_first, bias_first;        ///< as given
+  NetworkArray<float> wx_moments, wh_moments, bias_moments;  ///< adam: m, then v
   LowArray wx_low, wh_low;
 
-  DeviceArray<float> gates;           ///< [steps][batch][saved]: zx, then the activations
-  DeviceArray<float> zh;              ///< [batch][gates]
-  DeviceArray<float> c;               ///< [steps + 2][batch][hidden]: one before, one after
-  DeviceArray<float> reset;           ///< [steps][batch][hidden]: r * h
-  DeviceArray<float> gate_gradients;  ///< [steps][batch][gate gradients]
-  DeviceArray<float> dh, carry, reset_gradient;  ///< [batch][hidden]
-  DeviceArray<float> dh_last, carry_last;        ///< what dh and carry start from
-  DeviceArray<float> dx;                         ///< [steps][batch][width]
+  NetworkArray<float> gates;           ///< [steps][batch][saved]: zx, then the activations
+  NetworkArray<float> zh;              ///< [batch][gates]
+  NetworkArray<float> c;               ///< [steps + 2][batch][hidden]: one before, one after
+  NetworkArray<float> reset;           ///< [steps][batch][hidden]: r * h
+  NetworkArray<float> gate_gradients;  ///< [steps][batch][gate gradients]
+  NetworkArray<float> dh, carry, reset_gradient;  ///< [batch][hidden]
+  NetworkArray<float> dh_last, carry_last;        ///< what dh and carry start from
+  NetworkArray<float> dx;                         ///< [steps][batch][width]
   LowArray reset_low, gate_gradients_low;
 
-  DeviceArray<float> dwx, dwh, dbias;  ///< [buffers], the first gets the result
+  NetworkArray<float> dwx, dwh, dbias;  ///< [buffers], the first gets the result
 };
 
-/// All arrays of a recurrent network on a device, and the way of values there and back. Uses the
-/// legacy default stream; everything has happened when a member returns.
+/// All arrays of a recurrent network on a device, and the way of values there and back. Everything
+/// has happened when a member returns.
 class RecurrentArrays {
  public:
   /// `by_tensor`: h, c, gates, products, dG, dx and dy have memory of their own elsewhere, but for
   /// initial states and the dx of layer 0. Not of cells with a candidate, nor in bf16.
-  RecurrentArrays(const RecurrentSpec& given,
+  RecurrentArrays(std::shared_ptr<RecurrentDevice> on,
+                  const RecurrentSpec& given,
                   std::uint64_t seed,
-                  CudaPrecision precision,
+                  ProductPrecision precision,
                   bool by_tensor);
 
-  /// As of RecurrentState, of what cudaMalloc was asked for.
+  /// As of RecurrentState, of what the device was asked for.
   [[nodiscard]] Bytes tensor_bytes() const;
   [[nodiscard]] Bytes workspace_bytes() const;
   /// As of RecurrentWork.
@@ -69,7 +68,7 @@ class RecurrentArrays {
   /// Loss of the last run; pass training.
   [[nodiscard]] float loss_value() const;
 
-  [[nodiscard]] bool low() const { return precision == CudaPrecision::bf16; }
+  [[nodiscard]] bool low() const { return precision == ProductPrecision::bf16; }
   [[nodiscard]] std::int64_t directions(std::int64_t layer) const;
   /// The step before in the chain's direction; -1 or steps: the initial state.
   [[nodiscard]] static std::int64_t before(const ChainPlace& place, std::int64_t step) {
@@ -96,29 +95,30 @@ class RecurrentArrays {
     return (by_tensor ? 0 : step + 1) * spec.batch * spec.hidden;
   }
 
+  std::shared_ptr<RecurrentDevice> device;
   RecurrentSpec spec;  ///< input is never 0
   const RecurrentCellShape& shape;
-  CudaPrecision precision;
+  ProductPrecision precision;
   bool by_tensor;
   std::vector<DeviceChain> chains;
   std::vector<std::vector<std::size_t>> layers;  ///< chains of each layer, the forward one first
   RecurrentInputs<float> inputs;
-  DeviceArray<float> x;  ///< [steps][batch][input]
+  NetworkArray<float> x;  ///< [steps][batch][input]
   LowArray x_low;
-  std::vector<DeviceArray<float>> y;  ///< by layer: [steps + 2][batch][directions * hidden]
+  std::vector<NetworkArray<float>> y;  ///< by layer: [steps + 2][batch][directions * hidden]
   std::vector<LowArray> y_low;
-  DeviceArray<float> dy, target;  ///< [steps][batch][directions * hidden] of the top layer
-  DeviceArray<double> loss_scratch;
-  DeviceArray<float> loss;
-  PinnedArray<float> x_host;               ///< what transfer_in copies from
-  std::vector<float> x_pageable;           ///< the same, if the spec says that it is pageable
-  PinnedArray<float> loss_host;            ///< what transfer_out copies to
-  PinnedArray<const float*> y_steps_host;  ///< by tensors: where each step of the outputs lies
-  DeviceArray<const float*> y_steps;
-  DeviceArray<int> lengths;  ///< by row, of padded sequences; empty: all have all steps
-  float loss_scale;          ///< of the gradient of the loss
-  double loss_divisor;       ///< the loss is half the sum of squares over this
-  std::size_t buffers = 1;   ///< of weight gradients
+  NetworkArray<float> dy, target;  ///< [steps][batch][directions * hidden] of the top layer
+  NetworkArray<double> loss_scratch;
+  NetworkArray<float> loss;
+  NetworkArray<float> x_host;               ///< what transfer_in copies from
+  std::vector<float> x_pageable;            ///< the same, if the spec says that it is pageable
+  NetworkArray<float> loss_host;            ///< what transfer_out copies to
+  NetworkArray<const float*> y_steps_host;  ///< by tensors: where each step of the outputs lies
+  NetworkArray<const float*> y_steps;
+  NetworkArray<int> lengths;  ///< by row, of padded sequences; empty: all have all steps
+  float loss_scale;           ///< of the gradient of the loss
+  double loss_divisor;        ///< the loss is half the sum of squares over this
+  std::size_t buffers = 1;    ///< of weight gradients
 
  private:
   void add_chain(const ChainPlace& place);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/opencl_bench.hpp"
+
+#include "calibration/device_calibration.hpp"
+#include "calibration/simulated_device_bench.hpp"
+#include "real_exec/executor/execution.hpp"
+#include "real_exec/opencl/opencl_work.hpp"
+#include "sim/base/wall_clock.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace schedlab {
+namespace {
+
+std::size_t index_of(TaskKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+
+/// What the driver says in place of the number of units; and copies between host and device, where
+/// the machine has none: a device among the processor's cores has them, as kernels of its cores.
+MachineSpec believed(MachineSpec machine, const OpenClDeviceFacts& device) {
+  constexpr double copied_gb_per_s = 10;  // assumed, until the calibration has measured it
+  Device& changed = machine.platform.devices[DeviceId{0}];
+  if (changed.unit_classes.size() != 1) return machine;
+  const UnitClassId units{0};
+  const std::string name = changed.unit_classes[units].name;
+  const bool copies = changed.unit_class_of[index_of(TaskKind::copy_host_to_device)].valid();
+  for (const TaskKind kind : {TaskKind::copy_host_to_device, TaskKind::copy_device_to_host}) {
+    changed.unit_class_of[index_of(kind)] = units;
+  }
+  machine = with_number(std::move(machine),
+                        {.pointer = "/device/unit_classes/" + name,
+                         .value = static_cast<double>(device.units),
+                         .origin = Origin::source,
+                         .text = "compute units, as the driver says"});
+  for (const char* way : {"host_to_device", "device_to_host"}) {
+    if (copies) break;
+    machine = with_number(std::move(machine),
+                          {.pointer = fmt::format("/device/{}_gb_per_s", way),
+                           .value = copied_gb_per_s,
+                           .origin = Origin::assumed,
+                           .text = "a copy within the memory of the host"});
+  }
+  const std::string file = machine.name;
+  return read_machine(write_machine(machine), file);
+}
+
+}  // namespace
+
+OpenClBench::OpenClBench(const OpenClExecutorOptions& options, const std::string& base)
+    : executor_(options),
+      base_(believed(base_machine(executor_.properties().name, base), executor_.facts())),
+      platform_(with_spinning_units(base_.platform)) {}
+
+DeviceFacts OpenClBench::facts() const {
+  const OpenClDeviceFacts& device = executor_.facts();
+  constexpr std::size_t day = 10;  // characters of 2026-11-21
+  return {
+      .name = device.name,
+      .software = fmt::format("{}, driver {}, products by CLBlast", device.platform, device.driver),
+      .date = now_utc().substr(0, day),
+      .units = device.units,
+      .priority_levels = device.priorities ? 3U : 1U,
+      .kind = "opencl",
+      .device_graphs = false};
+}
+
+const SmLimits& OpenClBench::limits() const {
+  return platform_.device(DeviceId{0}).sm_limits;
+}
+
+void OpenClBench::run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) {
+  const CostTable costs = probe_costs(probe.graph, platform_);
+  OpenClProxyWork work{executor_, probe.graph, costs};
+  executor_.run_options().timing = probe.time_tasks ? TaskTiming::events : TaskTiming::none;
+  Execution execution;
+  ProbeRun made;
+  do {
+    executor_.run(probe.graph, probe.plan, work, execution);
+    made.trace = std::move(execution.trace);
+  } while (again(made));
+}
+
+}  // namespace schedlab

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "calibration/device_bench.hpp"
+#include "hw_models/machine_spec.hpp"
+#include "real_exec/opencl/opencl_executor.hpp"
+
+#include <functional>
+#include <string>
+
+namespace schedlab {
+
+/// An OpenCL device of this computer, through OpenClExecutor: spinning kernels spin, all others run
+/// stand-ins of their shapes (OpenClProxyWork). Where blocks ran cannot be seen.
+class OpenClBench final : public DeviceBench {
+ public:
+  /// `base`: the machine that the device is believed to be; empty: the one in the device's name.
+  /// If it has one class of units, it gets the device's number of compute units.
+  /// Throws DeviceError if there is no device, InputError for an unknown machine, or if the
+  /// device's name has none in it.
+  OpenClBench(const OpenClExecutorOptions& options, const std::string& base);
+
+  [[nodiscard]] const MachineSpec& base() const { return base_; }
+  [[nodiscard]] DeviceFacts facts() const override;
+  [[nodiscard]] const SmLimits& limits() const override;
+  void run(const DeviceProbe& probe, const std::function<bool(const ProbeRun&)>& again) override;
+
+ private:
+  OpenClExecutor executor_;
+  MachineSpec base_;
+  Platform platform_;  // of base_, where kernels that spin have units
+};
+
+}  // namespace schedlab

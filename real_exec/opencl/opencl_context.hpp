@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/executor/device_backend.hpp"
+#include "real_exec/opencl/opencl_executor.hpp"
+#include "real_exec/opencl/opencl_library.hpp"
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace schedlab::detail {
+
+/// What an executor and its works share of a device.
+struct OpenClContext {
+  OpenClLibrary cl;
+  OpenClDeviceFacts facts;
+  DeviceProperties properties;
+  cl_device_id device = nullptr;
+  OpenClHandle<cl_context> context;
+  OpenClHandle<cl_program> program;
+  std::map<std::string, OpenClKernel> kernels;  ///< made when they are first launched
+  std::optional<ClBlastLibrary> blas;           ///< loaded for the first product
+  std::size_t group_size = 1;                   ///< work items of a group, of kernels over arrays
+
+  explicit OpenClContext(const std::string& library) : cl(library) {}
+
+  /// Of our program. Throws DeviceError.
+  [[nodiscard]] cl_kernel kernel(const std::string& name);
+  [[nodiscard]] const ClBlastLibrary& products();
+  /// A buffer on the device, not initialized. Throws DeviceError.
+  [[nodiscard]] OpenClBuffer make_buffer(std::size_t bytes) const;
+  /// In order, with times of its commands; `priority` is of properties. Throws DeviceError.
+  [[nodiscard]] OpenClQueue make_queue(int priority) const;
+  [[nodiscard]] OpenClEvent own(cl_event event) const { return {event, cl.release_event}; }
+};
+
+/// Makes the context on the device that the options name, and compiles the kernels.
+/// Throws DeviceError.
+[[nodiscard]] std::shared_ptr<OpenClContext> make_opencl_context(
+    const OpenClExecutorOptions& options);
+
+}  // namespace schedlab::detail

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/executor/device_executor.hpp"
+#include "real_exec/executor/plan_executor.hpp"
+#include "sim/base/units.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace schedlab {
+
+namespace detail {
+struct OpenClContext;
+}  // namespace detail
+
+/// What an OpenCL device says of itself.
+struct OpenClDeviceFacts {
+  std::string name;
+  std::string platform;  ///< and its version
+  std::string driver;
+  std::string kind;            ///< "cpu", "gpu", "accelerator" or "other"
+  std::uint32_t units = 0;     ///< compute units
+  Bytes memory{};              ///< of the device
+  Bytes max_allocation{};      ///< of one buffer
+  bool priorities = false;     ///< cl_khr_priority_hints
+  bool device_graphs = false;  ///< cl_khr_command_buffer; plans do not use it yet
+  bool fp64 = false;
+  bool available = false;
+};
+
+/// All OpenCL devices of this computer.
+struct OpenClDevices {
+  /// Numbered as --device opencl:N does: platform by platform, as the loader lists them.
+  std::vector<OpenClDeviceFacts> devices;
+  std::string reason;  ///< why there is none, and what to do; empty: there is one
+};
+/// Never throws. `library`: the loader of drivers.
+[[nodiscard]] OpenClDevices opencl_devices(const std::string& library = "libOpenCL.so.1");
+
+struct OpenClExecutorOptions {
+  int device = 0;                          ///< as opencl_devices() numbers them
+  std::string library = "libOpenCL.so.1";  ///< the loader of drivers, for dlopen
+  DeviceExecutorOptions run{};
+};
+
+/// Runs plans on an OpenCL device: DeviceExecutor on in-order command queues that are flushed after
+/// each call, markers as events and barriers as waits (docs/opencl.md). One run at a time, by one
+/// thread.
+class OpenClExecutor final : public PlanExecutor {
+ public:
+  /// Throws DeviceError if there is no such device, or if its driver cannot make a context or
+  /// compile the kernels.
+  explicit OpenClExecutor(const OpenClExecutorOptions& options = {});
+  OpenClExecutor(const OpenClExecutor&) = delete;
+  OpenClExecutor& operator=(const OpenClExecutor&) = delete;
+  ~OpenClExecutor() override;
+
+  [[nodiscard]] const DeviceProperties& properties() const override;
+  [[nodiscard]] DeviceExecutorOptions& run_options() override;
+  [[nodiscard]] const OpenClDeviceFacts& facts() const;
+
+  /// As DeviceExecutor::run(). The first run of a work launches one task of each operation before,
+  /// so that kernels are compiled when the clock starts. Throws InfeasibleError for plans with
+  /// device graphs or with the legacy default stream.
+  void run(const TaskGraph& graph, const Plan& plan, DeviceWork& work, Execution& out) override;
+  void run(const Problem& problem, OnlinePolicy& policy, DeviceWork& work, Execution& out) override;
+
+  /// For works, which share the device with the executor.
+  [[nodiscard]] std::shared_ptr<detail::OpenClContext> context() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace schedlab

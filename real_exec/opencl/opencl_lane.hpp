@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "real_exec/opencl/opencl_context.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace schedlab::detail {
+
+/// Part of a buffer, from an element on: two arguments of a kernel.
+struct OpenClPlace {
+  cl_mem buffer = nullptr;
+  cl_ulong at = 0;
+};
+
+/// Events at the first and the last command of a task.
+struct OpenClTaskEvents {
+  OpenClEvent first;
+  OpenClEvent last;
+};
+
+/// A command queue, with its latest command. What a task launches goes through it.
+class OpenClLane {
+ public:
+  OpenClLane(std::shared_ptr<OpenClContext> context, int priority)
+      : context_(std::move(context)), queue_(context_->make_queue(priority)) {}
+
+  [[nodiscard]] OpenClContext& context() const { return *context_; }
+  [[nodiscard]] cl_command_queue queue() const { return queue_.get(); }
+
+  /// Launches a kernel of our program over groups * group_size work items. Arguments are values,
+  /// buffers as cl_mem, and places.
+  template <class... Args>
+  void launch(const std::string& name,
+              std::size_t groups,
+              std::size_t group_size,
+              const Args&... args) {
+    cl_kernel kernel = context_->kernel(name);
+    cl_uint index = 0;
+    const auto set = [&](const auto& value) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, OpenClPlace>) {
+        set_argument(kernel, index++, sizeof(value.buffer), &value.buffer);
+        set_argument(kernel, index++, sizeof(value.at), &value.at);
+      } else {
+        set_argument(kernel, index++, sizeof(value), &value);
+      }
+    };
+    (set(args), ...);
+    enqueue(kernel, name, groups, group_size);
+  }
+  /// Notes a command that was put into the queue; takes the event over.
+  void enqueued(cl_event event);
+  /// Before commands of a library that hands out the event of its last one alone: times of the task
+  /// begin when the queue gets here.
+  void expect_only_last_event() {
+    if (keeps_first_ && !first_) static_cast<void>(mark());
+  }
+  /// A marker behind all that is in the queue.
+  [[nodiscard]] OpenClEvent mark();
+  /// Holds later commands back until the event is complete.
+  void wait(const OpenClEvent& event);
+
+  /// Hands what is in the queue to the device, which need not begin before.
+  void flush() const;
+  /// Has the latest command ended? Throws DeviceError if it failed.
+  [[nodiscard]] bool idle() const;
+  /// Returns when the queue is empty. Throws DeviceError if a command failed.
+  void finish() const;
+
+  /// From here on the first command is kept too, until end_task().
+  void begin_task() {
+    first_ = {};
+    keeps_first_ = true;
+  }
+  [[nodiscard]] OpenClTaskEvents end_task();
+
+ private:
+  void set_argument(cl_kernel kernel, cl_uint index, std::size_t bytes, const void* value) const {
+    check_opencl(context_->cl.set_kernel_arg(kernel, index, bytes, value), "clSetKernelArg");
+  }
+  void enqueue(cl_kernel kernel,
+               const std::string& name,
+               std::size_t groups,
+               std::size_t group_size);
+  [[nodiscard]] OpenClEvent another(const OpenClEvent& event) const;
+
+  std::shared_ptr<OpenClContext> context_;
+  OpenClQueue queue_;
+  OpenClEvent latest_;
+  OpenClEvent first_;
+  bool keeps_first_ = false;
+};
+
+/// Throws DeviceError if the command failed; has it ended?
+[[nodiscard]] bool opencl_complete(const OpenClLibrary& cl, const OpenClEvent& event);
+
+}  // namespace schedlab::detail

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_exec/opencl/opencl_recurrent_device.hpp"
+
+#include "sim/base/error.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+namespace schedlab::detail {
+namespace {
+
+constexpr long long max_groups = 1024;  // assumed: fills any device; kernels go over longer arrays
+
+std::uintptr_t number_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);  // NOLINT(*-reinterpret-cast): an address
+}
+
+}  // namespace
+
+std::shared_ptr<void> OpenClRecurrentDevice::allocate(std::size_t bytes) {
+  OpenClBuffer made = lane_.context().make_buffer(bytes);
+  void* const range =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) throw std::bad_alloc();  // NOLINT(*-cstyle-cast): the system's own
+  buffers_->emplace(number_of(range), Buffer{.handle = std::move(made), .bytes = bytes});
+  return {range, [buffers = buffers_, bytes](void* begin) {
+            buffers->erase(number_of(begin));
+            munmap(begin, bytes);
+          }};
+}
+
+std::shared_ptr<void> OpenClRecurrentDevice::allocate_host(std::size_t bytes) {
+  const auto made = std::make_shared<std::vector<std::byte>>(bytes);
+  return {made, made->data()};
+}
+
+OpenClPlace OpenClRecurrentDevice::bytes_place(const void* byte) const {
+  const std::uintptr_t address = number_of(byte);
+  auto found = buffers_->upper_bound(address);
+  SCHEDLAB_EXPECTS(found != buffers_->begin(), "an address on an OpenCL device that is no array's");
+  --found;
+  const std::uintptr_t at = address - found->first;
+  SCHEDLAB_EXPECTS(at < found->second.bytes, "an address on an OpenCL device that is no array's");
+  return {.buffer = found->second.handle.get(), .at = at};
+}
+
+OpenClPlace OpenClRecurrentDevice::place(const float* element) const {
+  if (element == nullptr) return {.buffer = none_.get(), .at = 0};
+  OpenClPlace found = bytes_place(element);
+  found.at /= sizeof(float);
+  return found;
+}
+
+void OpenClRecurrentDevice::upload(void* to, const void* from, std::size_t bytes) {
+  const OpenClPlace place = bytes_place(to);
+  check_opencl(
+      lane_.context().cl.enqueue_write(
+          lane_.queue(), place.buffer, CL_TRUE, place.at, bytes, from, 0, nullptr, nullptr),
+      "clEnqueueWriteBuffer");
+}
+
+void OpenClRecurrentDevice::upload_rows(
+    void* to, std::size_t stride, const void* from, std::size_t row_bytes, std::size_t rows) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    upload(static_cast<std::byte*>(to) + row * stride,
+           static_cast<const std::byte*>(from) + row * row_bytes,
+           row_bytes);
+  }
+}
+
+void OpenClRecurrentDevice::download(void* to, const void* from, std::size_t bytes) {
+  const OpenClPlace place = bytes_place(from);
+  check_opencl(lane_.context().cl.enqueue_read(
+                   lane_.queue(), place.buffer, CL_TRUE, place.at, bytes, to, 0, nullptr, nullptr),
+               "clEnqueueReadBuffer");
+}
+
+void OpenClRecurrentDevice::copy(void* to, const void* from, std::size_t bytes) {
+  const OpenClPlace source = bytes_place(from);
+  const OpenClPlace target = bytes_place(to);
+  check_opencl(lane_.context().cl.enqueue_copy(lane_.queue(),
+                                               source.buffer,
+                                               target.buffer,
+                                               source.at,
+                                               target.at,
+                                               bytes,
+                                               0,
+                                               nullptr,
+                                               nullptr),
+               "clEnqueueCopyBuffer");
+  lane_.finish();
+}
+
+void OpenClRecurrentDevice::fill(void* to, unsigned char byte, std::size_t bytes) {
+  const OpenClPlace place = bytes_place(to);
+  check_opencl(
+      lane_.context().cl.enqueue_fill(
+          lane_.queue(), place.buffer, &byte, sizeof(byte), place.at, bytes, 0, nullptr, nullptr),
+      "clEnqueueFillBuffer");
+  lane_.finish();
+}
+
+void OpenClRecurrentDevice::round_to_bf16(const float* /*from*/,
+                                          Bf16* /*to*/,
+                                          long long /*elements*/) {
+  SCHEDLAB_EXPECTS(false, "bf16 on an OpenCL device");
+}
+
+template <class... Args>
+void OpenClRecurrentQueue::launch(const std::string& name, long long items, const Args&... args) {
+  const auto size = static_cast<long long>(lane_.context().group_size);
+  const auto groups = static_cast<std::size_t>((items + size - 1) / size);
+  lane_.launch(name, std::max<std::size_t>(groups, 1), lane_.context().group_size, args...);
+}
+
+void OpenClRecurrentQueue::multiply(const BlasProduct& product) {
+  SCHEDLAB_EXPECTS(product.type == DataType::fp32 && product.count == 1,
+                   "a product on an OpenCL device that is not one of fp32");
+  const auto factor = [&](const BlasMatrix& matrix) {
+    return device_.place(static_cast<const float*>(matrix.data));
+  };
+  const auto transposed = [](const BlasMatrix& matrix) {
+    return matrix.transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
+  };
+  const OpenClPlace a = factor(product.a);
+  const OpenClPlace b = factor(product.b);
+  const OpenClPlace c = device_.place(static_cast<const float*>(product.c));
+  cl_command_queue queue = lane_.queue();
+  cl_event event = nullptr;
+  lane_.expect_only_last_event();
+  check_opencl(lane_.context().products().sgemm(CLBlastLayoutRowMajor,
+                                                transposed(product.a),
+                                                transposed(product.b),
+                                                static_cast<std::size_t>(product.m),
+                                                static_cast<std::size_t>(product.n),
+                                                static_cast<std::size_t>(product.k),
+                                                1.0F,
+                                                a.buffer,
+                                                a.at,
+                                                static_cast<std::size_t>(product.a.stride),
+                                                b.buffer,
+                                                b.at,
+                                                static_cast<std::size_t>(product.b.stride),
+                                                product.add ? 1.0F : 0.0F,
+                                                c.buffer,
+                                                c.at,
+                                                static_cast<std::size_t>(product.c_stride),
+                                                &queue,
+                                                &event),
+               "CLBlastSgemm");
+  lane_.enqueued(event);
+}
+
+void OpenClRecurrentQueue::lstm_forward(const DeviceCellForward& args) {
+  launch("lstm_forward",
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.products),
+         device_.place(args.gates),
+         device_.place(args.recurrent),
+         device_.place(args.bias),
+         device_.place(args.before),
+         device_.place(args.c),
+         device_.place(args.h),
+         args.h != nullptr ? 1 : 0,
+         args.rows,
+         args.hidden,
+         args.products_stride,
+         args.gates_stride,
+         args.recurrent_stride,
+         args.before_stride,
+         args.h_stride);
+}
+
+void OpenClRecurrentQueue::gru_forward(const DeviceCellForward& args) {
+  launch("gru_forward",
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.products),
+         device_.place(args.gates),
+         device_.place(args.recurrent),
+         device_.place(args.bias),
+         device_.place(args.before),
+         device_.place(args.h),
+         args.h != nullptr ? 1 : 0,
+         args.rows,
+         args.hidden,
+         args.products_stride,
+         args.gates_stride,
+         args.recurrent_stride,
+         args.before_stride,
+         args.h_stride);
+}
+
+void OpenClRecurrentQueue::reset_gates_forward(const DeviceCellForward& args) {
+  launch("reset_gates_forward",
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.gates),
+         device_.place(args.recurrent),
+         device_.place(args.bias),
+         device_.place(args.before),
+         device_.place(args.reset),
+         args.rows,
+         args.hidden,
+         args.gates_stride,
+         args.recurrent_stride,
+         args.before_stride);
+}
+
+void OpenClRecurrentQueue::reset_cell_forward(const DeviceCellForward& args) {
+  launch("reset_cell_forward",
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.gates),
+         device_.place(args.recurrent),
+         device_.place(args.bias),
+         device_.place(args.before),
+         device_.place(args.h),
+         args.rows,
+         args.hidden,
+         args.gates_stride,
+         args.recurrent_stride,
+         args.before_stride,
+         args.h_stride);
+}
+
+namespace {
+
+int upstreams(const DeviceCellBackward& args) {
+  return (args.upstream[0] != nullptr ? 1 : 0) + (args.upstream[1] != nullptr ? 1 : 0);
+}
+
+}  // namespace
+
+void OpenClRecurrentQueue::lstm_backward(const DeviceCellBackward& args) {
+  launch("lstm_backward",
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.gates),
+         device_.place(args.c),
+         device_.place(args.before),
+         device_.place(args.dh),
+         device_.place(args.upstream[0]),
+         device_.place(args.upstream[1]),
+         upstreams(args),
+         args.upstream_stride,
+         device_.place(args.carry),
+         device_.place(args.gate_gradients),
+         args.rows,
+         args.hidden,
+         args.gates_stride,
+         args.before_stride,
+         args.gate_gradients_stride);
+}
+
+void OpenClRecurrentQueue::gru_backward(const DeviceCellBackward& args) {
+  launch("gru_backward",
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.gates),
+         device_.place(args.before),
+         device_.place(args.dh),
+         device_.place(args.upstream[0]),
+         device_.place(args.upstream[1]),
+         upstreams(args),
+         args.upstream_stride,
+         device_.place(args.carry),
+         device_.place(args.gate_gradients),
+         args.rows,
+         args.hidden,
+         args.gates_stride,
+         args.before_stride,
+         args.gate_gradients_stride);
+}
+
+void OpenClRecurrentQueue::reset_candidate_backward(const DeviceCellBackward& args) {
+  launch("reset_candidate_backward",
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.gates),
+         device_.place(args.before),
+         device_.place(args.dh),
+         device_.place(args.upstream[0]),
+         device_.place(args.upstream[1]),
+         upstreams(args),
+         args.upstream_stride,
+         device_.place(args.carry),
+         device_.place(args.gate_gradients),
+         args.rows,
+         args.hidden,
+         args.gates_stride,
+         args.before_stride,
+         args.gate_gradients_stride);
+}
+
+void OpenClRecurrentQueue::reset_cell_backward(const DeviceCellBackward& args) {
+  launch("reset_cell_backward",
+         static_cast<long long>(args.rows) * args.hidden,
+         device_.place(args.gates),
+         device_.place(args.before),
+         device_.place(args.reset_gradient),
+         device_.place(args.carry),
+         device_.place(args.gate_gradients),
+         args.rows,
+         args.hidden,
+         args.gates_stride,
+         args.before_stride,
+         args.gate_gradients_stride);
+}
+
+void OpenClRecurrentQueue::add_column_sums(const DeviceColumnSums& args) {
+  launch("column_sums",
+         args.columns,
+         device_.place(args.d),
+         device_.place(args.sums),
+         args.rows,
+         args.columns,
+         args.stride);
+}
+
+void OpenClRecurrentQueue::add(const DeviceAddition& args) {
+  launch("add",
+         std::min(static_cast<long long>(args.rows) * args.columns,
+                  max_groups * static_cast<long long>(lane_.context().group_size)),
+         device_.place(args.to),
+         device_.place(args.from),
+         args.rows,
+         args.columns,
+         args.stride);
+}
+
+void OpenClRecurrentQueue::squared_error(const DeviceLoss& args) {
+  SCHEDLAB_EXPECTS(args.y_steps == nullptr, "outputs by tensor on an OpenCL device");
+  // One work item for each part, in groups that divide them.
+  const std::size_t group = std::min<std::size_t>(lane_.context().group_size, 32);
+  cl_mem parts = device_.bytes_place(args.parts).buffer;
+  cl_mem loss = device_.bytes_place(args.loss).buffer;
+  cl_mem lengths = args.lengths != nullptr ? device_.bytes_place(args.lengths).buffer
+                                           : device_.place(nullptr).buffer;
+  lane_.launch("loss_parts",
+               std::size_t{loss_parts} / group,
+               group,
+               device_.place(args.y),
+               device_.place(args.target),
+               device_.place(args.dy),
+               parts,
+               lengths,
+               args.lengths != nullptr ? 1 : 0,
+               static_cast<cl_ulong>(args.elements),
+               args.batch,
+               args.columns,
+               args.scale);
+  lane_.launch("loss_sum", 1, 1, parts, loss_parts, loss, static_cast<float>(args.divisor));
+}
+
+void OpenClRecurrentQueue::update_weights(const DeviceUpdate& args) {
+  const long long items =
+      std::min(args.elements, max_groups * static_cast<long long>(lane_.context().group_size));
+  const auto elements = static_cast<cl_ulong>(args.elements);
+  if (args.mean == nullptr) {
+    launch("update_sgd",
+           items,
+           device_.place(args.w),
+           device_.place(args.gradient),
+           args.rate,
+           elements);
+    return;
+  }
+  launch("update_adam",
+         items,
+         device_.place(args.w),
+         device_.place(args.gradient),
+         device_.place(args.mean),
+         device_.place(args.variance),
+         args.rate,
+         elements);
+}
+
+void OpenClRecurrentQueue::round_to_bf16(const float* /*from*/,
+                                         Bf16* /*to*/,
+                                         long long /*elements*/) {
+  SCHEDLAB_EXPECTS(false, "bf16 on an OpenCL device");
+}
+
+void OpenClRecurrentQueue::upload(void* to, const void* from, std::size_t bytes) {
+  const OpenClPlace place = device_.bytes_place(to);
+  cl_event event = nullptr;
+  check_opencl(
+      lane_.context().cl.enqueue_write(
+          lane_.queue(), place.buffer, CL_FALSE, place.at, bytes, from, 0, nullptr, &event),
+      "clEnqueueWriteBuffer");
+  lane_.enqueued(event);
+}
+
+void OpenClRecurrentQueue::download(void* to, const void* from, std::size_t bytes) {
+  const OpenClPlace place = device_.bytes_place(from);
+  cl_event event = nullptr;
+  check_opencl(lane_.context().cl.enqueue_read(
+                   lane_.queue(), place.buffer, CL_FALSE, place.at, bytes, to, 0, nullptr, &event),
+               "clEnqueueReadBuffer");
+  lane_.enqueued(event);
+}
+
+}  // namespace schedlab::detail

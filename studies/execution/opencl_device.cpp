@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/execution/opencl_device.hpp"
+
+#include "calibration/opencl_bench.hpp"
+#include "real_exec/opencl/opencl_executor.hpp"
+#include "real_exec/opencl/opencl_work.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace schedlab {
+namespace {
+
+class OpenClDevice final : public ExecutionDevice {
+ public:
+  OpenClDevice(int number, const DeviceRequest& request, const StopFlag* stop)
+      : request_(request),
+        executor_({.device = number, .run = {.debug_sync = request.debug_sync, .stop = stop}}),
+        traits_{.kind = "opencl",
+                .title = executor_.properties().name,
+                .name = fmt::format("{}, {} compute units, driver {}",
+                                    executor_.properties().name,
+                                    executor_.properties().units,
+                                    executor_.facts().driver),
+                .products = "clblast",
+                .executor = "OpenCL",
+                .warm_up_runs = 2,  // assumed: as of other devices, the clock rate rises
+                .ends_synchronized = true} {}
+
+  [[nodiscard]] const DeviceTraits& traits() const override { return traits_; }
+  [[nodiscard]] PlanExecutor& executor() override { return executor_; }
+
+  [[nodiscard]] PreparedWork make_work(const PreparedProblem& problem,
+                                       const std::optional<RecurrentSpec>& spec) override {
+    if (spec && !request_.proxy) {
+      return {.work = std::make_unique<OpenClRecurrentWork>(
+                  executor_, *spec, *problem.graph, execution_data_seed, request_.allocation),
+              .computes = true};
+    }
+    return {.work =
+                std::make_unique<OpenClProxyWork>(executor_,
+                                                  *problem.graph,
+                                                  problem.costs,
+                                                  request_.proxy.value_or(ProxyKernels::shapes))};
+  }
+
+ private:
+  DeviceRequest request_;
+  OpenClExecutor executor_;
+  DeviceTraits traits_;
+};
+
+std::vector<ListedEntry> listed() {
+  const OpenClDevices found = opencl_devices();
+  if (found.devices.empty()) return {{.name = "opencl", .summary = "none: " + found.reason}};
+  std::vector<ListedEntry> entries;
+  for (std::size_t i = 0; i < found.devices.size(); ++i) {
+    const OpenClDeviceFacts& device = found.devices[i];
+    entries.push_back(
+        {.name = fmt::format("opencl:{}", i),
+         .summary = fmt::format("{} ({}), {} compute units, {:.1f} GiB; {}, no device graphs{}",
+                                device.name,
+                                device.kind,
+                                device.units,
+                                static_cast<double>(device.memory.count()) / (1 << 30),
+                                device.priorities ? "3 priorities" : "one priority",
+                                device.available ? "" : "; not available"),
+         .source = fmt::format("{}, driver {}", device.platform, device.driver)});
+  }
+  return entries;
+}
+
+}  // namespace
+
+DeviceKind opencl_kind() {
+  return {.name = "opencl",
+          .numbered = true,
+          .ends_synchronized = true,
+          .prepare = [](DeviceRequest request, ScenarioSpace& /*space*/) { return request; },
+          .open = [](int number,
+                     const DeviceRequest& request,
+                     const ScenarioSpace& /*space*/,
+                     const StopFlag* stop) -> std::unique_ptr<ExecutionDevice> {
+            return std::make_unique<OpenClDevice>(number, request, stop);
+          },
+          .open_bench = [](int number, const BenchRequest& request) -> OpenedBench {
+            auto bench = std::make_unique<OpenClBench>(
+                OpenClExecutorOptions{.device = number, .run = {.stop = request.stop}},
+                request.base);
+            MachineSpec base = bench->base();
+            return {.device = std::move(bench), .base = std::move(base)};
+          },
+          .list = &listed};
+}
+
+}  // namespace schedlab

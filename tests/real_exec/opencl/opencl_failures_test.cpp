@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bad days of an OpenCL device, on a driver that fails where it is told to (fake_driver.cpp).
+#include "policies/registry.hpp"
+#include "real_exec/opencl/opencl_executor.hpp"
+#include "real_exec/opencl/opencl_work.hpp"
+#include "sim/base/error.hpp"
+#include "tests/real_exec/opencl/fake_driver.hpp"
+#include "tests/support/scenes.hpp"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace schedlab;
+using schedlab::testing::Scene;
+
+namespace {
+
+const std::string library = SCHEDLAB_FAKE_OPENCL;
+
+/// The driver, as on a good day.
+FakeDriver& good_driver() {
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(handle != nullptr);
+  // POSIX's own way from an object pointer to a function.
+  const auto get = reinterpret_cast<FakeDriver* (*)()>(dlsym(handle, fake_driver_symbol));
+  REQUIRE(static_cast<bool>(get));
+  *get() = FakeDriver{};
+  return *get();
+}
+
+OpenClExecutorOptions options(TaskTiming timing = TaskTiming::none) {
+  return {.library = library, .run = {.timing = timing}};
+}
+
+/// Three kernels in a row, without a product: CLBlast would ask for the real loader.
+TaskGraph three_kernels() {
+  TaskGraphBuilder builder;
+  Kernel kernel;
+  kernel.kind = TaskKind::pointwise;
+  kernel.bytes_read = Bytes{4096};
+  kernel.bytes_written = Bytes{4096};
+  TaskId before;
+  for (const char* name : {"first", "second", "third"}) {
+    const TaskId task = builder.add_task(
+        builder.add_operation({.name = name, .kind = TaskKind::pointwise, .kernels = {kernel}}));
+    if (before.valid()) builder.add_edge(before, task);
+    before = task;
+  }
+  return std::move(builder).build();
+}
+
+struct Run {
+  Scene scene{three_kernels()};
+  OpenClExecutor executor;
+  OpenClProxyWork work;
+  Execution execution;
+
+  explicit Run(TaskTiming timing = TaskTiming::none)
+      : executor(options(timing)), work(executor, scene.graph, scene.costs) {}
+  void operator()() {
+    executor.run(scene.graph, make_policy("single_stream")->plan(scene.problem()), work, execution);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("on a good day all handles are given back") {
+  const FakeDriver& driver = good_driver();
+  {
+    Run run(TaskTiming::events);
+    run();
+    run();
+    CHECK(run.execution.trace.tasks.size() == 3);
+    CHECK(driver.live_objects > 0);
+  }
+  CHECK(driver.live_objects == 0);
+}
+
+TEST_CASE("no driver, no device, one that is not available: what to do is said") {
+  FakeDriver& driver = good_driver();
+  driver.failing_call = "clGetPlatformIDs";
+  driver.failing_status = -1001;  // CL_PLATFORM_NOT_FOUND_KHR
+  CHECK(opencl_devices(library).reason.find("pocl-opencl-icd") != std::string::npos);
+  driver.failing_call = "clGetDeviceIDs";
+  driver.failing_status = -1;  // CL_DEVICE_NOT_FOUND
+  CHECK(opencl_devices(library).reason.find("no OpenCL device") != std::string::npos);
+  driver = {};
+  driver.available = false;
+  CHECK_THROWS_WITH_AS(
+      OpenClExecutor{options()}, doctest::Contains("(fake device) is not available"), DeviceError);
+  CHECK(driver.live_objects == 0);
+}
+
+TEST_CASE("kernels that do not compile come with the compiler's own words") {
+  FakeDriver& driver = good_driver();
+  driver.failing_call = "clBuildProgram";
+  driver.failing_status = -11;
+  CHECK_THROWS_WITH_AS(OpenClExecutor{options()},
+                       doctest::Contains("CL_BUILD_PROGRAM_FAILURE (-11)\nline 7: no such thing"),
+                       DeviceError);
+  CHECK(driver.live_objects == 0);
+}
+
+TEST_CASE("memory that runs out") {
+  FakeDriver& driver = good_driver();
+  driver.failing_call = "clCreateBuffer";
+  driver.failing_status = -4;
+  CHECK_THROWS_WITH_AS(
+      Run{}, doctest::Contains("bytes: CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)"), DeviceError);
+  CHECK(driver.live_objects == 0);
+}
+
+TEST_CASE(
+    "a device that is lost in mid-run names the task, and what was not known to be complete") {
+  FakeDriver& driver = good_driver();
+  Run run;
+  run();  // warm
+  driver.failing_call = "clEnqueueNDRangeKernel";
+  driver.failing_status = -2;
+  driver.calls_before = 1;
+  std::string message;
+  try {
+    run();
+  } catch (const ExecutionError& error) {
+    message = error.what();
+  }
+  CAPTURE(message);
+  CHECK(message.find("task second#1 failed") != std::string::npos);
+  CHECK(message.find("CL_DEVICE_NOT_AVAILABLE (-2)") != std::string::npos);
+  CHECK(message.find("not known to be complete: first#0") != std::string::npos);
+}
+
+TEST_CASE("a kernel that fails while it runs is an error of the run") {
+  FakeDriver& driver = good_driver();
+  Run run;
+  run();
+  driver.kernel_status = -5;
+  CHECK_THROWS_WITH_AS(
+      run(), doctest::Contains("a command failed: CL_OUT_OF_RESOURCES (-5)"), ExecutionError);
+}
+
+TEST_CASE("times of another clock are refused, and not drawn") {
+  FakeDriver& driver = good_driver();
+  Run run(TaskTiming::events);
+  run();
+  driver.kernel_offset_ns = std::uint64_t{3600} * 1'000'000'000;
+  CHECK_THROWS_WITH_AS(run(), doctest::Contains("its times are not of one clock"), DeviceError);
+  run.executor.run_options().timing = TaskTiming::none;
+  CHECK_NOTHROW(run());
+}
+
+TEST_CASE("priorities go to queues where the driver has them") {
+  FakeDriver& driver = good_driver();
+  driver.extensions = "cl_khr_icd cl_khr_priority_hints";
+  OpenClExecutor executor(options());
+  CHECK(executor.properties().greatest_priority == -2);
+  const Scene scene(three_kernels());
+  OpenClProxyWork work(executor, scene.graph, scene.costs);
+  Plan plan = make_policy("single_stream")->plan(scene.problem());
+  driver.priorities_seen = 0;
+  for (StreamSpec& stream : plan.streams) stream.priority = -5;  // clamped
+  Execution execution;
+  executor.run(scene.graph, plan, work, execution);
+  constexpr std::uint64_t high = 1;
+  CHECK((driver.priorities_seen & high) != 0);
+  good_driver();
+  CHECK(OpenClExecutor{options()}.properties().greatest_priority == 0);
+}
