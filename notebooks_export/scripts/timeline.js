@@ -269,7 +269,7 @@
     if (!ratio) return '#CC79A7';
     const place = Math.max(-1, Math.min(1, Math.log2(ratio)));
     const [to, share] = [place < 0 ? [0, 114, 178] : [213, 94, 0], Math.abs(place)];
-    return `rgb(${to.map((channel) => Math.round(225 + (channel - 225) * share)).join(',')})`;
+    return `#${to.map((channel) => Math.round(225 + (channel - 225) * share).toString(16).padStart(2, '0')).join('')}`;
   }
   function colorOf(run, i) {
     return view.differences ? changeColor(run.change[i]) : data.colors[run.operation[i]];
@@ -289,13 +289,15 @@
   }
 
   // ---- drawing
-  const plotWidth = () => Math.max(50, canvas.clientWidth - labelWidth - 12);
+  let canvasWidth = 0;  // as drawn last: asking the canvas would lay out the page each time
+  const plotWidth = () => Math.max(50, canvasWidth - labelWidth - 12);
   const perPixel = () => (view.to - view.from) / plotWidth();
   const timeAt = (x) => view.from + (x - labelWidth) * perPixel();
   let lanes = [];  // what is drawn where: [{kind, run, row, top, height}]
 
   function layOut() {
     lanes = [];
+    lastLane = null;
     let top = axisHeight - view.top;
     const add = (kind, height, rest) => {
       lanes.push({kind, top, height, ...rest});
@@ -312,6 +314,38 @@
     return top + view.top;
   }
 
+  // Bars are written as pixels, which is far faster than as many calls of a canvas; texts come after them.
+  let image = null;
+  let pixels = null;
+  let texts = [];
+  const words = new Map();  // by colour: the pixel, which is mixed with white where `faint`
+  function wordOf(color, faint) {
+    const key = faint ? `${color}f` : color;
+    let word = words.get(key);
+    if (word === undefined) {
+      const channels = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)).map((one) => (faint ? Math.round(255 - 0.3 * (255 - one)) : one));
+      word = (0xff000000 | (channels[2] << 16) | (channels[1] << 8) | channels[0]) >>> 0;
+      words.set(key, word);
+    }
+    return word;
+  }
+  /// Within the plot and beneath the axis.
+  function bar(left, top, width, height, word) {
+    const ratio = image.width / canvasWidth;
+    const from = Math.round(Math.max(left, labelWidth) * ratio);
+    const to = Math.max(from + 1, Math.round(Math.min(left + width, labelWidth + plotWidth()) * ratio));
+    if (left + width <= labelWidth || left >= labelWidth + plotWidth()) return;
+    const step = image.width;
+    const end = Math.min(Math.round((top + height) * ratio), image.height) * step;
+    for (let line = Math.round(Math.max(top, axisHeight) * ratio) * step; line < end; line += step) {
+      if (to - from > 16) pixels.fill(word, line + from, line + to);
+      else for (let x = from; x < to; ++x) pixels[line + x] = word;
+    }
+  }
+  function text(words, x, y, room, color) {
+    texts.push({words, x, y, room, color});
+  }
+
   let waiting = false;
   function redraw() {
     if (waiting) return;
@@ -324,6 +358,7 @@
   function draw() {
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    canvasWidth = width;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
@@ -331,60 +366,58 @@
     const total = layOut();
     view.top = Math.max(0, Math.min(view.top, total - height));
     layOut();
+    if (!image || image.width !== canvas.width || image.height !== canvas.height) {
+      image = pen.createImageData(canvas.width, canvas.height);
+      pixels = new Uint32Array(image.data.buffer);
+    }
+    pixels.fill(0xffffffff);
+    texts = [];
+    const ticks = ticksOf();
+    for (const tick of ticks) bar(xOf(tick), 0, 1, height, wordOf('#ececec'));
+    for (const lane of lanes) if (lane.top + lane.height > axisHeight && lane.top < height) drawLane(lane, width);
+    pen.putImageData(image, 0, 0);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.fillStyle = '#fff';
-    pen.fillRect(0, 0, width, height);
+    pen.fillStyle = '#555';
+    pen.textAlign = 'center';
     pen.font = '11px "DejaVu Sans", Verdana, sans-serif';
-    drawGrid(width, height);
+    for (const tick of ticks) pen.fillText(readableTime(Number(tick.toPrecision(12))), xOf(tick), 15);
+    pen.textAlign = 'left';
     pen.save();
     pen.beginPath();
     pen.rect(0, axisHeight, width, height - axisHeight);
     pen.clip();
-    for (const lane of lanes) if (lane.top + lane.height > axisHeight && lane.top < height) drawLane(lane, width);
+    for (const one of texts) {
+      pen.fillStyle = one.color;
+      pen.fillText(one.words, one.x, one.y, one.room);
+    }
     drawMarks();
     pen.restore();
     range.textContent = `${readableTime(view.from)} to ${readableTime(view.to)} of ${readableTime(whole())}`;
   }
-  function drawGrid(width, height) {
+  const xOf = (time) => Math.round(labelWidth + (time - view.from) / perPixel());
+  function ticksOf() {
     const rough = perPixel() * 110;
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
-    pen.fillStyle = '#555';
-    pen.textAlign = 'center';
-    for (let tick = Math.ceil(view.from / step) * step; tick <= view.to; tick += step) {
-      const x = Math.round(labelWidth + (tick - view.from) / perPixel());
-      pen.fillText(readableTime(Number(tick.toPrecision(12))), x, 15);
-      pen.fillStyle = '#ececec';
-      pen.fillRect(x, axisHeight - 6, 1, height);
-      pen.fillStyle = '#555';
-    }
+    const ticks = [];
+    for (let tick = Math.ceil(view.from / step) * step; tick <= view.to; tick += step) ticks.push(tick);
+    return ticks;
   }
   function drawLane(lane, width) {
     const {kind, run, row, top, height} = lane;
-    pen.textAlign = 'left';
     if (kind === 'title') {
-      pen.fillStyle = '#222';
-      pen.font = 'bold 12px "DejaVu Sans", Verdana, sans-serif';
-      pen.fillText(`${run.title}  \u00b7  ${run.facts}`, 8, top + 15, width - 16);
-      pen.font = '11px "DejaVu Sans", Verdana, sans-serif';
+      text(`${run.title}  \u00b7  ${run.facts}`, 8, top + 15, width - 16, '#000');
       return;
     }
-    pen.save();
-    pen.beginPath();
-    pen.rect(labelWidth, top, width - labelWidth - 12, height);
-    pen.clip();
-    pen.fillStyle = '#f7f7f7';
-    pen.fillRect(labelWidth, top, width, height);
+    bar(labelWidth, top, width, height, wordOf('#f7f7f7'));
     if (kind === 'stream') drawTasks(run, row, top, height);
     if (kind === 'host') drawHost(run, row, top, height);
     if (kind === 'utilization' || kind === 'memory') drawCurve(run, row, top, height, kind);
-    pen.restore();
-    pen.fillStyle = '#222';
     const label = kind !== 'memory' ? row.name : run.memory.length > 1 ? row.device : 'memory';
-    pen.fillText(label, 8, top + Math.min(height - 3, 15), labelWidth - 14);
-    if (kind === 'memory') pen.fillText(`peak ${readableBytes(row.peak)}`, 8, top + 31, labelWidth - 14);
+    text(label, 8, top + Math.min(height - 3, 15), labelWidth - 14, '#222');
+    if (kind === 'memory') text(`peak ${readableBytes(row.peak)}`, 8, top + 31, labelWidth - 14, '#222');
   }
-  /// Calls draw(first, end, left, width, share) for what a row shows: single bars, or all of a pixel.
+  /// Calls paint(first, end, left, width, share) for what a row shows: single bars, or all of a pixel.
   function eachBar(start, duration, busy, first, end, offset, paint) {
     const pixel = perPixel();
     const from = view.from - offset;
@@ -415,28 +448,24 @@
   }
   function drawTasks(run, row, top, height) {
     const dimmed = found.length > 0;
-    pen.globalAlpha = dimmed ? 0.3 : 1;
     eachBar(run.start, run.duration, run.busy, row.first, row.end, run.offset, (first, end, left, width, share) => {
       const task = representative(run, first, end);
       if (task < 0) return;
       const tall = height * Math.max(share, 0.12);
-      pen.fillStyle = colorOf(run, task);
-      pen.fillRect(left, top + height - tall, width > 3 ? width - 0.5 : width, tall);
+      bar(left, top + height - tall, width > 3 ? width - 1 : width, tall, wordOf(colorOf(run, task), dimmed));
       if (width < 34) return;
       const shown = Math.max(left, labelWidth);
       const room = Math.min(left + width, labelWidth + plotWidth()) - shown - 6;
-      const text = run.name(task);
       const fits = Math.floor(room / 6.8);
       if (fits < 3) return;
-      pen.fillStyle = view.differences ? '#000' : data.text_colors[run.operation[task]];
-      pen.fillText(text.length > fits ? `${text.slice(0, fits - 1)}\u2026` : text, shown + 3, top + height - 7);
+      const name = run.name(task);
+      const color = view.differences || dimmed ? '#000' : data.text_colors[run.operation[task]];
+      text(name.length > fits ? `${name.slice(0, fits - 1)}\u2026` : name, shown + 3, top + height - 7, room + 4, color);
     });
-    pen.globalAlpha = 1;
   }
   function drawHost(run, row, top, height) {
     eachBar(row.start, row.duration, null, 0, row.start.length, run.offset, (first, end, left, width) => {
-      pen.fillStyle = row.blocked[first] ? '#dddddd' : '#8c8c8c';
-      pen.fillRect(left, top, width, height);
+      bar(left, top, width, height, wordOf(row.blocked[first] ? '#dddddd' : '#8c8c8c'));
     });
   }
   function drawCurve(run, row, top, height, kind) {
@@ -447,7 +476,7 @@
       const i = Math.max(0, lowerBound(at, time, 0, at.length) - 1);
       return sum[i] + value[i] * Math.max(0, Math.min(time, last) - at[i]);
     };
-    pen.fillStyle = kind === 'memory' ? '#CC79A7' : '#0072B2';
+    const word = wordOf(kind === 'memory' ? '#CC79A7' : '#0072B2');
     for (let x = labelWidth; x < labelWidth + plotWidth(); ++x) {
       const from = Math.max(0, timeAt(x) - run.offset);
       const to = timeAt(x + 1) - run.offset;
@@ -458,11 +487,14 @@
         for (let i = begin; i < at.length && at[i] < to; ++i) level = i === begin ? value[i] : Math.max(level, value[i]);
       }
       const tall = (height * Math.min(level, most)) / most;
-      pen.fillRect(x, top + height - tall, 1, tall);
+      bar(x, top + height - tall, 1, tall, word);
     }
   }
+  let lastLane = null;
   function placeOf(run, task) {
-    const lane = lanes.find((one) => one.kind === 'stream' && one.run === run && task >= one.row.first && task < one.row.end);
+    const holds = (one) => one.kind === 'stream' && one.run === run && task >= one.row.first && task < one.row.end;
+    if (!lastLane || !holds(lastLane)) lastLane = lanes.find(holds);
+    const lane = lastLane;
     const left = labelWidth + (run.start[task] + run.offset - view.from) / perPixel();
     return {left, width: Math.max(run.duration[task] / perPixel(), 2), top: lane.top, height: lane.height};
   }
@@ -470,15 +502,19 @@
     pen.strokeStyle = color;
     pen.fillStyle = color;
     pen.lineWidth = thick;
-    const drawn = new Map();  // by row: the pixel that was outlined last
+    const [from, to, pixel] = [view.from - run.offset, view.to - run.offset, perPixel()];
+    let drawn = -Infinity;  // when the mark that was drawn last ends
     for (const task of tasks) {
-      if (run.end(task) + run.offset < view.from || run.start[task] + run.offset > view.to) continue;
+      const start = run.start[task];
+      const duration = run.duration[task];
+      const again = start >= drawn - pixel && start + duration <= drawn;
+      if (again || start + duration < from || start > to) continue;
       const {left, width, top, height} = placeOf(run, task);
       if (width > 5) {
         pen.strokeRect(left, top + 0.5, width, height - 1);
-      } else if (drawn.get(top) !== Math.round(left)) {
-        drawn.set(top, Math.round(left));
+      } else {
         pen.fillRect(left, top - 1, width, 2 + thick);
+        drawn = start + Math.max(duration, 2 * pixel);
       }
     }
   }
