@@ -37,7 +37,7 @@ struct ReportOptions {
   std::map<std::string, std::string> timelines{};
   SweepViewOptions view{};
   std::size_t max_cases = 200;  ///< rows of the table of best policies
-  std::size_t max_rows = 2000;  ///< rows of the table of all results
+  std::size_t max_rows = 500;   ///< rows of the table of all results
 };
 
 /// report.html of a sweep, which refers to nothing outside but the pages of `timelines`. Who wins,

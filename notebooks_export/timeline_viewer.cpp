@@ -139,7 +139,8 @@ class ViewerRun {
     PackedNumbers wait;
     PackedNumbers operation;
     PackedNumbers share;
-    std::string names;
+    TextBuffer names;  // of one JSON string, an escaped line end behind each
+    TextBuffer quoted;
     for (const std::uint32_t i : order_) {
       const TaskSpan& span = trace_.tasks[i];
       const TaskLabel& label = document_.tasks[span.task];
@@ -148,13 +149,13 @@ class ViewerRun {
       wait.add((span.started - span.submitted).count());
       operation.add_step(operations_.group_of(label.operation));
       share.add(std::llround(1e4 * label.share));
-      const std::size_t begin = names.size();
-      names += label.name;
-      std::replace(names.begin() + static_cast<std::ptrdiff_t>(begin), names.end(), '\n', ' ');
-      names += '\n';
+      std::string name = label.name;
+      std::replace(name.begin(), name.end(), '\n', ' ');
+      quoted.clear();
+      quoted.json_string(name);
+      names << quoted.text().substr(1, quoted.size() - 2) << "\\n";
     }
-    out << "\"names\":";
-    out.json_string(names) << ',';
+    out << "\"names\":\"" << names.text() << "\",";
     start.write(out, "start");
     duration.write(out, "duration");
     wait.write(out, "wait");

@@ -28,12 +28,13 @@ class SystemReport {
       : all_(reproduction), page_(reproduction.system->title) {}
 
   [[nodiscard]] ReportDocument write(const std::string& program) {
-    page_.paragraph(fmt::format("Of {}, {} are within the published ones, {} in part, {} missed.",
-                                counted(all_.outcomes.size(), "row"),
-                                all_.count(ClaimStatus::within),
-                                all_.count(ClaimStatus::in_part),
-                                all_.count(ClaimStatus::missed)),
-                    Tone::lead);
+    page_.paragraph(
+        fmt::format("Of {} published the simulation meets {}, {} in part, and misses {}.",
+                    counted(all_.outcomes.size(), "row"),
+                    all_.count(ClaimStatus::within),
+                    all_.count(ClaimStatus::in_part),
+                    all_.count(ClaimStatus::missed)),
+        Tone::lead);
     page_.paragraph(fmt::format("Published: {}. Simulated by {}{}.",
                                 all_.system->source,
                                 program,
