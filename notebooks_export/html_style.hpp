@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <string_view>
 
 namespace schedlab {
@@ -82,9 +83,11 @@ inline void begin_html_page(TextBuffer& out,
   out.xml(title) << "</title>\n<style>" << style << "</style>\n</head>\n<body>\n";
 }
 
-/// The end of a page, with one of the embedded scripts.
-inline void end_html_page(TextBuffer& out, std::string_view script) {
-  out << "<script>\n" << embedded_text(script) << "</script>\n</body>\n</html>\n";
+/// The end of a page, with some of the embedded scripts.
+inline void end_html_page(TextBuffer& out, std::initializer_list<std::string_view> scripts) {
+  out << "<script>\n";
+  for (const std::string_view script : scripts) out << embedded_text(script);
+  out << "</script>\n</body>\n</html>\n";
 }
 
 /// JSON for a script, in an element with these attributes. A `<` of a text is written as an escape,

@@ -86,7 +86,7 @@ class HtmlWriter {
     begin_html_page(out_, report.title());
     html_line(out_, "h1", report.title());
     for (const ReportDocument::Block& block : report.blocks()) std::visit(*this, block);
-    end_html_page(out_, "report.js");
+    end_html_page(out_, {"report.js"});
     return std::move(out_).take();
   }
 

@@ -27,7 +27,7 @@ std::int64_t ps_of(Time time) {
 }
 
 /// A list of whole numbers as text: 7 bits a byte, the lowest first, the sign in the lowest bit of
-/// all, and these bytes in base 64. scripts/timeline.js reads it.
+/// all, and these bytes in base 64. scripts/timeline_run.js reads it.
 class PackedNumbers {
  public:
   void add(std::int64_t number) {
@@ -380,7 +380,7 @@ std::string timeline_html(std::span<const ViewedRun> runs) {
   begin_html_page(out, documents.front()->title, embedded_text("timeline.css"));
   out << "<noscript>This page draws with a script; timeline.svg beside it needs none.</noscript>\n";
   html_json(out, " id=\"runs\"", json.text());
-  end_html_page(out, "timeline.js");
+  end_html_page(out, {"timeline_run.js", "timeline.js"});
   return std::move(out).take();
 }
 

@@ -98,6 +98,7 @@ class ValidationPage {
         percent(all_.spread));
     page_.paragraph(std::move(answer), Tone::lead);
     figure(makespans_picture);
+    page_.link("Explore a run as predicted and as measured", "timeline.html");
   }
   void note(std::string text) { page_.paragraph(std::move(text), Tone::note); }
 
