@@ -47,7 +47,8 @@ CLI::App* add_to(CLI::App& app, ExecuteOptions& options) {
   verb->add_flag("--overwrite", options.overwrite, "Replace the folder if it is in use");
   verb->add_flag("--no-trace",
                  options.no_trace,
-                 "Write no trace.json, which has some 600 bytes a task; explain and plot need it");
+                 "Write no trace.json, which has some 600 bytes a task (explain and plot need it), "
+                 "and no timeline.html");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "The plan that simulate would run, or the policy's own decisions in real time, on worker "

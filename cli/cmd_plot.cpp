@@ -15,9 +15,11 @@ CLI::App* add_to(CLI::App& app, PlotOptions& options) {
                    "Folder of a run, or a trace.json; several are drawn beneath each other over "
                    "one time axis. Or the folder of a sweep")
       ->required();
-  verb->add_option("-o,--out",
-                   options.out,
-                   "Picture: .svg, .png or .pdf; a folder gets timeline.svg or map.svg")
+  verb->add_option(
+          "-o,--out",
+          options.out,
+          "Picture: .svg, .png or .pdf, or .html to explore runs; a folder gets timeline.svg "
+          "or map.svg")
       ->required();
   verb->add_option("--width", options.width, "Width of a timeline in pixels")
       ->check(CLI::Range(300.0, 20000.0))

@@ -17,12 +17,14 @@ CLI::App* add_to(CLI::App& app, SimulateOptions& options) {
                  "Exit code 0 although the plan checker found something");
   verb->add_flag("--no-trace",
                  options.no_trace,
-                 "Write no trace.json, which has some 600 bytes a task; explain and plot need it");
+                 "Write no trace.json, which has some 600 bytes a task (explain and plot need it), "
+                 "and no timeline.html");
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "Writes trace.json (open it in Perfetto or chrome://tracing), metrics.json, plan.json, "
       "run.json,\n"
-      "timeline.svg and utilization.csv. The plan is checked by code that did not make it.");
+      "timeline.svg, timeline.html and utilization.csv. The plan is checked by code that did not "
+      "make it.");
   return verb;
 }
 

@@ -4,6 +4,8 @@
 #include "notebooks_export/palette.hpp"
 #include "notebooks_export/row_panel.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 
@@ -20,6 +22,15 @@ void draw_whisker(Svg& svg, double from, double to, double y) {
 
 [[nodiscard]] std::string note_of(const NamedBar& bar) {
   return readable(std::round(bar.value * 1000) / 1000);
+}
+
+[[nodiscard]] std::string tooltip_of(const NamedBar& bar) {
+  std::string text = fmt::format("{}: {}", bar.name, readable(bar.value));
+  if (bar.high > bar.low) {
+    text += fmt::format(", from {} to {}", readable(bar.low), readable(bar.high));
+  }
+  if (bar.mark > 0) text += fmt::format("; diamond {}", readable(bar.mark));
+  return text;
 }
 
 }  // namespace
@@ -58,11 +69,13 @@ std::string bar_figure_svg(const BarFigure& figure) {
       const NamedBar& bar = panel.bars[row];
       const double y = rows.middle(row);
       rows.draw_texts(svg, row, bar.name, note_of(bar), {.bold = bar.emphasized});
+      svg.begin_group(tooltip_of(bar));
       rows.draw_bar(svg, row, x.at(0), x.at(bar.value), colors.at(bar.name));
       if (bar.high > bar.low) draw_whisker(svg, x.at(bar.low), x.at(bar.high), y);
       if (bar.mark > 0) {
         draw_marker(svg, {x.at(bar.mark), y}, {MarkerShape::diamond, true}, "#222222", 4.6);
       }
+      svg.end_group();
     }
     if (figure.reference > 0) rows.draw_upright(svg, x.at(figure.reference), reference_style);
   }

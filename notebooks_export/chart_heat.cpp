@@ -96,7 +96,17 @@ class HeatChart {
                figure_.y_values[row],
                {.size = cell_text_size, .anchor = "end"});
       for (std::size_t column = 0; column < figure_.x_values.size(); ++column) {
-        draw_cell(svg, panel.cells[row][column], x0 + cell_width_ * static_cast<double>(column), y);
+        const std::optional<double>& value = panel.cells[row][column];
+        if (value) {
+          svg.begin_group(fmt::format("{} {}, {} {}: {}",
+                                      figure_.x_label,
+                                      figure_.x_values[column],
+                                      figure_.y_label,
+                                      figure_.y_values[row],
+                                      readable(*value)));
+        }
+        draw_cell(svg, value, x0 + cell_width_ * static_cast<double>(column), y);
+        if (value) svg.end_group();
       }
     }
     for (std::size_t column = 0; column < figure_.x_values.size(); ++column) {

@@ -3,6 +3,8 @@
 #include "notebooks_export/figure.hpp"
 #include "notebooks_export/marker.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -104,15 +106,22 @@ class LineChart {
     const SeriesStyle style = series_style(index);
     std::vector<Point> points;
     for (const Point point : series.points) points.push_back({x.at(point.x), y.at(point.y)});
+    svg.begin_group("series", index);
     svg.polyline(points, {.stroke = style.color, .width = 2, .dash = style.dash});
     double last = -std::numeric_limits<double>::infinity();
-    for (const Point point : points) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Point point = points[i];
       // A curve that turns back is no crowd of points.
       const bool crowded = point.x >= last && point.x - last < marker_distance;
       if (crowded && points.size() > 2) continue;
+      const Point value = series.points[i];
+      svg.begin_group(
+          fmt::format("{}: {} at {}", series.name, readable(value.y), readable(value.x)));
       draw_marker(svg, point, style.marker, style.color);
+      svg.end_group();
       last = point.x;
     }
+    svg.end_group();
   }
 
   const LineFigure& figure_;

@@ -25,18 +25,22 @@ namespace {
 }
 
 /// Positive parts to the right of 0, negative ones to the left, in their order.
-void draw_parts(Svg& svg,
-                const RowPanel& panel,
-                std::size_t row,
-                const Scale& x,
-                const std::vector<double>& parts) {
+void draw_parts(
+    Svg& svg, const RowPanel& panel, std::size_t row, const Scale& x, const PartsFigure& figure) {
+  const std::vector<double>& parts = figure.rows[row].parts;
   double negative = 0;
   double positive = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     double& edge = parts[i] < 0 ? negative : positive;
     const auto [from, to] = std::minmax({x.at(edge), x.at(edge + parts[i])});
     edge += parts[i];
-    if (to - from >= 0.05) panel.draw_bar(svg, row, from, to, part_color(i));
+    if (to - from < 0.05) continue;
+    svg.begin_group("series", i);
+    svg.begin_group(fmt::format(
+        "{}, {}: {}", figure.rows[row].name, figure.part_names.at(i), readable(parts[i])));
+    panel.draw_bar(svg, row, from, to, part_color(i));
+    svg.end_group();
+    svg.end_group();
   }
 }
 
@@ -45,7 +49,7 @@ void draw_parts(Svg& svg,
 std::string parts_figure_svg(const PartsFigure& figure) {
   FigureFrame frame{.title = figure.title, .subtitle = figure.subtitle};
   for (std::size_t i = 0; i < figure.part_names.size(); ++i) {
-    frame.legend.add({figure.part_names[i], std::string{part_color(i)}});
+    frame.legend.add({figure.part_names[i], std::string{part_color(i)}, LegendMark::filled, i});
   }
   const std::span rows{figure.rows.data(), std::min(figure.rows.size(), figure.max_rows)};
   if (rows.size() < figure.rows.size()) {
@@ -72,7 +76,7 @@ std::string parts_figure_svg(const PartsFigure& figure) {
   panel.draw_upright(svg, x.at(0), axis_style);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     panel.draw_texts(svg, i, rows[i].name, note_of(rows[i]), {});
-    draw_parts(svg, panel, i, x, rows[i].parts);
+    draw_parts(svg, panel, i, x, figure);
     const double sum = x.at(sum_of(rows[i]));
     panel.draw_bar(svg, i, sum - 1.2, sum + 1.2, "#000000");
   }

@@ -4,6 +4,8 @@
 #include "notebooks_export/figure.hpp"
 #include "notebooks_export/marker.hpp"
 
+#include <fmt/format.h>
+
 namespace schedlab {
 
 namespace {
@@ -72,9 +74,14 @@ std::string scatter_figure_svg(const ScatterFigure& figure) {
   if (figure.band > 0) draw_band(svg, figure.band, x, y);
   svg.line({area.left, area.bottom}, {area.right, area.top}, reference_style);
   for (std::size_t i = 0; i < figure.series.size(); ++i) {
+    svg.begin_group("series", i);
     for (const ScatterPoint& point : figure.series[i].points) {
+      svg.begin_group(
+          fmt::format("{}: {}, {}", figure.series[i].name, readable(point.x), readable(point.y)));
       draw_point(svg, point, series_style(i), x, y);
+      svg.end_group();
     }
+    svg.end_group();
   }
   return std::move(svg).finish();
 }

@@ -4,6 +4,8 @@
 #include "notebooks_export/marker.hpp"
 #include "notebooks_export/row_panel.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace schedlab {
@@ -50,7 +52,15 @@ std::string span_figure_svg(const SpanFigure& figure) {
   for (std::size_t i = 0; i < figure.rows.size(); ++i) {
     const SpanRow& row = figure.rows[i];
     panel.draw_texts(svg, i, row.name, row.note, {.fill = row.color});
+    svg.begin_group(fmt::format("{}: median {}, quartiles {} and {}, from {} to {}",
+                                row.name,
+                                readable(row.median),
+                                readable(row.lower_quartile),
+                                readable(row.upper_quartile),
+                                readable(row.low),
+                                readable(row.high)));
     draw_span(svg, row, x, area, panel.middle(i));
+    svg.end_group();
   }
   return std::move(svg).finish();
 }

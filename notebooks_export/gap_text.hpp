@@ -16,8 +16,13 @@ namespace schedlab {
 
 /// Who wins how often, how much any schedule could still win, and how much of the makespan (mean
 /// over cases) the order does not decide but units, bandwidth, latencies and launches do: the bound
-/// of the case less its critical path. Empty without bounds.
+/// of the case less its critical path. Without bounds only who wins; empty if that is nobody
+/// either.
 [[nodiscard]] std::string gap_text(const SweepView& view);
+
+/// By how much the shortest run of a case beats the baseline's, over all cases. Empty of one
+/// policy.
+[[nodiscard]] std::string winning_gain_text(const SweepView& view);
 
 /// Bars of each policy's makespan over the bound of the case, each by its shortest run; nullopt
 /// without bounds.

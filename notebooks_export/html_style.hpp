@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "notebooks_export/embedded_texts.hpp"
 #include "sim/trace/text_buffer.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
 #include <string_view>
 
 namespace schedlab {
@@ -45,18 +49,58 @@ figure { margin: 1.2em 0; }
 svg { max-width: 100%; height: auto; }
 pre { background: #f6f6f6; padding: 1em; overflow-x: auto; font-size: 12px; }
 .note { color: #666; font-size: 12px; }
+.out, tr.more, [hidden] { display: none; }
+.controls, .series { display: flex; flex-wrap: wrap; gap: 0.3em 0.8em; align-items: center; font-size: 12px; }
+.controls { margin: 0.6em 0; }
+.controls.out { display: none; }
+.controls input { min-width: 18em; }
+.controls button, .controls input, .controls select { font: inherit; }
+button.sort { all: unset; cursor: pointer; }
+button.sort:focus-visible, [role=button]:focus-visible { outline: 2px solid #0072B2; }
+th[aria-sort=ascending] button.sort::after { content: " \25B2"; }
+th[aria-sort=descending] button.sort::after { content: " \25BC"; }
+[role=button] { cursor: pointer; }
+[aria-pressed=false] { opacity: 0.35; }
+@media screen and (max-width: 760px) { figure { overflow-x: auto; } figure > svg { max-width: none; width: 760px; } }
+.mark { display: inline-block; width: 11px; height: 11px; margin-right: 4px; vertical-align: -1px; }
+.count { color: #666; }
+.explore canvas { width: 100%; }
+.hint { position: fixed; z-index: 9; background: #222; color: #fff; font-size: 12px; padding: 3px 7px;
+        border-radius: 3px; pointer-events: none; white-space: pre-line; max-width: 40em; }
 @media print { body { margin: 0; max-width: none; } figure, tr { page-break-inside: avoid; }
-               .scroll { overflow: visible; } }
+               .scroll { overflow: visible; } .controls, .hint { display: none; }
+               tr.more { display: table-row; } }
 )";
 
-/// A page up to the begin of its body.
-inline void begin_html_page(TextBuffer& out, std::string_view title) {
-  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
-  out.xml(title) << "</title>\n<style>" << html_style << "</style>\n</head>\n<body>\n";
+/// A page up to the begin of its body. Browsers load nothing that it does not hold itself.
+inline void begin_html_page(TextBuffer& out,
+                            std::string_view title,
+                            std::string_view style = html_style) {
+  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>";
+  out.xml(title) << "</title>\n<style>" << style << "</style>\n</head>\n<body>\n";
 }
 
-inline void end_html_page(TextBuffer& out) {
-  out << "</body>\n</html>\n";
+/// The end of a page, with some of the embedded scripts.
+inline void end_html_page(TextBuffer& out, std::initializer_list<std::string_view> scripts) {
+  out << "<script>\n";
+  for (const std::string_view script : scripts) out << embedded_text(script);
+  out << "</script>\n</body>\n</html>\n";
+}
+
+/// JSON for a script, in an element with these attributes. A `<` of a text is written as an escape,
+/// so that no name ends the element.
+inline void html_json(TextBuffer& out, std::string_view attributes, std::string_view json) {
+  out << "<script type=\"application/json\"" << attributes << '>';
+  for (std::size_t at = 0; at < json.size();) {
+    const std::size_t next = std::min(json.find('<', at), json.size());
+    out << json.substr(at, next - at);
+    if (next < json.size()) out << "\\u003c";
+    at = next + 1;
+  }
+  out << "</script>\n";
 }
 
 inline void html_figure(TextBuffer& out, std::string_view svg) {

@@ -63,8 +63,11 @@ void Legend::draw(Svg& svg, double top) const {
     const LegendEntry& entry = entries_[i];
     const double x = where[i].x;
     const double y = top + line_height * where[i].line;
+    const bool of_series = entry.mark != LegendMark::framed && entry.mark != LegendMark::arrow;
+    if (of_series) svg.begin_group("legend", entry.series);
     draw_mark(svg, entry, x, y);
     svg.text({x + text_left(entry), y + 10}, entry.name, {.size = text_size});
+    if (of_series) svg.end_group();
   }
 }
 

@@ -18,7 +18,7 @@ struct LegendEntry {
   std::string name;
   std::string color;  ///< of a filled mark
   LegendMark mark = LegendMark::filled;
-  std::size_t series = 0;  ///< index of a line or of points
+  std::size_t series = 0;  ///< index of what it stands for: lines and points look like it
 };
 
 /// A legend that is set in lines between `left` and `right` (pixels).

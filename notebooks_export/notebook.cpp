@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/notebook.hpp"
 
-#include "notebooks_export/notebook_texts.hpp"
-#include "sim/base/error.hpp"
+#include "notebooks_export/embedded_texts.hpp"
 #include "sim/trace/text_buffer.hpp"
 
 #include <fmt/format.h>
@@ -66,12 +65,8 @@ class NotebookCells {
 
  private:
   void add_file(std::string_view name) {
-    const auto& texts = notebook_texts();
-    const auto file = std::find_if(
-        texts.begin(), texts.end(), [&](const NotebookText& text) { return text.name == name; });
-    SCHEDLAB_EXPECTS(file != texts.end(), fmt::format("notebooks/{}.py", name));
     bool in_cell = false;  // what stands before the first mark is for readers of the file
-    for (const std::string_view line : lines_of(file->text)) {
+    for (const std::string_view line : lines_of(embedded_text(std::string{name} + ".py"))) {
       if (line.starts_with(cell_mark)) {
         in_cell = start_cell(line.substr(cell_mark.size()));
       } else if (in_cell) {

@@ -41,6 +41,8 @@ class OperationGroups {
   [[nodiscard]] std::uint32_t group_of(std::string_view operation) const {
     return group_of_.at(operation);
   }
+  /// By group, as colors().
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] const std::vector<std::string>& colors() const { return colors_; }
   /// The operations, of many those that run longest and how many more there are.
   void add_to(Legend& legend) const;

@@ -24,6 +24,9 @@ namespace {
 
 constexpr std::size_t max_notes = 8;
 constexpr std::size_t max_axis_values = 20;
+constexpr std::string_view scenario_column = "scenario";
+constexpr std::size_t max_explored = 1'000'000;  // cells that a page embeds
+constexpr std::size_t min_explored = 8;          // columns, whatever that costs
 
 /// "1.42"; empty without a value.
 [[nodiscard]] std::string ratio_text(std::optional<double> ratio) {
@@ -60,12 +63,19 @@ class SweepReport {
       : options_(options), view_(table, options.view), page_(options.title) {}
 
   [[nodiscard]] ReportDocument write() {
-    write_heading();
-    write_axes();
+    std::vector<SweepPlot> plots = sweep_plots(view_);
+    write_answer();
+    if (!plots.empty()) {
+      page_.figure(std::move(plots.front().svg));
+      plots.erase(plots.begin());
+    }
+    write_facts();
     write_comparison();
     for (const ReportTable& one : options_.tables) write_table(one);
-    write_plots();
+    write_plots(std::move(plots));
+    write_axes();
     page_.heading("All results");
+    write_explorer();
     write_rows(view_.table(), "; results.csv has all");
     if (!options_.spec.empty()) {
       page_.heading("The spec");
@@ -75,18 +85,13 @@ class SweepReport {
   }
 
  private:
-  void write_heading() {
-    const std::size_t policies = view_.policies().size();
-    page_.paragraph(fmt::format("{}: {}, {} {}{}{}",
-                                counted(view_.run_count(), "scenario"),
-                                counted(view_.cases().size(), "case"),
-                                policies,
-                                policies == 1 ? "policy" : "policies",
-                                options_.program.empty() ? "" : ". Made by ",
-                                options_.program),
-                    Tone::lead);
-    page_.paragraph(gap_text(view_), Tone::lead);
-    page_.paragraph(options_.description);
+  void write_answer() {
+    std::string answer;
+    for (const std::string& sentence :
+         {gap_text(view_), winning_gain_text(view_), options_.certainty}) {
+      if (!sentence.empty()) answer += (answer.empty() ? "" : " ") + sentence;
+    }
+    page_.paragraph(std::move(answer), Tone::lead);
     for (const std::string& warning : options_.warnings) page_.paragraph(warning, Tone::warning);
     if (const std::size_t failed = view_.failed_count(); failed > 0) {
       page_.paragraph(fmt::format("{} {} without a result; the column \"note\" says why.",
@@ -94,6 +99,18 @@ class SweepReport {
                                   failed == 1 ? "is" : "are"),
                       Tone::warning);
     }
+  }
+
+  void write_facts() {
+    const std::size_t policies = view_.policies().size();
+    page_.paragraph(fmt::format("{}: {}, {} {}{}{}",
+                                counted(view_.run_count(), "scenario"),
+                                counted(view_.cases().size(), "case"),
+                                policies,
+                                policies == 1 ? "policy" : "policies",
+                                options_.program.empty() ? "" : ". Made by ",
+                                options_.program));
+    page_.paragraph(options_.description);
     write_notes();
   }
 
@@ -181,7 +198,9 @@ class SweepReport {
     for (const SweepCase& one : view.cases()) {
       if (table.rows.size() == options_.max_cases) break;
       table.rows.push_back(best_row(view, one, whole, split));
+      if (whole) table.targets.push_back(timeline_of(view, one.runs[*one.best].row));
     }
+    table.target_column = view.case_axes().size();
     page_.heading(title);
     page_.table(std::move(table));
     if (view.cases().size() > options_.max_cases) {
@@ -218,6 +237,12 @@ class SweepReport {
     }
     if (whole) row.push_back(explain_run(view, one, best));
     return row;
+  }
+
+  /// The page with the timeline of a row; empty: there is none.
+  [[nodiscard]] std::string timeline_of(const SweepView& view, std::size_t row) const {
+    const auto found = options_.timelines.find(view.text(row, scenario_column));
+    return found == options_.timelines.end() ? std::string{} : found->second;
   }
 
   /// Of one policy there is no best one: the runs, shortest first.
@@ -281,15 +306,60 @@ class SweepReport {
   }
 
   void write_rows(const Table& table, std::string_view elsewhere) {
-    page_.table(printed_table(table, options_.max_rows));
+    PrintedTable printed = printed_table(table, options_.max_rows);
+    if (!table.columns.empty() && table.columns.front().name == scenario_column) {
+      for (const auto& row : printed.rows) {
+        const auto found = options_.timelines.find(row.front());
+        printed.targets.push_back(found == options_.timelines.end() ? "" : found->second);
+      }
+    }
+    page_.table(std::move(printed));
     if (table.rows.size() <= options_.max_rows) return;
     page_.paragraph(
         fmt::format("The first {} of {} rows{}.", options_.max_rows, table.rows.size(), elsewhere),
         Tone::note);
   }
 
-  void write_plots() {
-    std::vector<SweepPlot> plots = sweep_plots(view_);
+  /// All rows, or of many the columns that matter most: what varies, axes first.
+  void write_explorer() {
+    const Table& table = view_.table();
+    std::vector<std::size_t> columns;
+    const auto add = [&](std::size_t column) {
+      const bool known = std::find(columns.begin(), columns.end(), column) != columns.end();
+      if (column < table.columns.size() && !known && view_.varies(column))
+        columns.push_back(column);
+    };
+    add(column_index(table, scenario_column));
+    if (columns.empty()) return;
+    for (const bool axes : {true, false}) {
+      if (!axes) {
+        for (const char* name : {"makespan_us", "speed_up", "utilization", "case_gap"}) {
+          add(column_index(table, name));
+        }
+      }
+      for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        if (table.columns[i].role == (axes ? ColumnRole::axis : ColumnRole::metric)) add(i);
+      }
+    }
+    columns.resize(
+        std::min(columns.size(), std::max(min_explored, max_explored / table.rows.size())));
+    ReportDocument::Explorer explorer{
+        .rows = {}, .x = {}, .y = "makespan_us", .colour = "policy", .targets = options_.timelines};
+    for (const std::size_t i : columns) explorer.rows.columns.push_back(table.columns[i]);
+    for (const auto& row : table.rows) {
+      auto& shown = explorer.rows.rows.emplace_back();
+      for (const std::size_t i : columns) shown.push_back(row[i]);
+    }
+    for (std::size_t axis = 0; axis < view_.case_axes().size(); ++axis) {
+      const std::size_t column = view_.case_axes()[axis];
+      if (!view_.varies(column) || (!explorer.x.empty() && !has_number(view_, axis))) continue;
+      explorer.x = view_.name(column);
+      if (has_number(view_, axis)) break;
+    }
+    page_.explorer(std::move(explorer));
+  }
+
+  void write_plots(std::vector<SweepPlot> plots) {
     if (!plots.empty()) page_.heading("Along the axes");
     for (SweepPlot& plot : plots) {
       page_.figure(std::move(plot.svg));
@@ -297,6 +367,7 @@ class SweepReport {
     if (!options_.figures.empty()) page_.heading("Timelines");
     for (const ReportFigure& figure : options_.figures) {
       page_.heading(figure.title, 3);
+      if (!figure.target.empty()) page_.link("Explore this timeline", figure.target);
       page_.figure(figure.svg);
     }
   }

@@ -4,6 +4,7 @@
 #include "notebooks_export/sweep_view.hpp"
 #include "sim/sweep/table.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace schedlab {
 struct ReportFigure {
   std::string title;
   std::string svg;
+  std::string target{};  ///< a page to explore it, relative to the report; may be empty
 };
 
 /// A further table, after that of the best policies.
@@ -30,14 +32,17 @@ struct ReportOptions {
   std::vector<std::string> warnings{};  ///< shown at the top
   std::vector<ReportFigure> figures{};  ///< after the plots of the sweep: timelines
   std::vector<ReportTable> tables{};
+  std::string certainty{};  ///< how sure it is who wins, in a sentence; may be empty
+  /// By the text of column "scenario": the page with its timeline, relative to the report.
+  std::map<std::string, std::string> timelines{};
   SweepViewOptions view{};
   std::size_t max_cases = 200;  ///< rows of the table of best policies
-  std::size_t max_rows = 2000;  ///< rows of the table of all results
+  std::size_t max_rows = 500;   ///< rows of the table of all results
 };
 
-/// report.html of a sweep: one file without scripts and without references to anything outside.
-/// What was compared, the best policy of each case with its speed-up over the baseline and what
-/// limits it, the plots of sweep_plots(), all results, the spec. Everything that comes from users
+/// report.html of a sweep, which refers to nothing outside but the pages of `timelines`. Who wins,
+/// by how much and what limits it, in three sentences and a picture; then the best policy of each
+/// case, the other plots of sweep_plots(), all results, the spec. Everything that comes from users
 /// is escaped. The same arguments give the same bytes.
 [[nodiscard]] std::string report_html(const Table& table, const ReportOptions& options);
 

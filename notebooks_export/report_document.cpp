@@ -23,13 +23,70 @@ constexpr std::size_t longest_cell = 48;  // in characters, before the last colu
   return line < table.targets.size() ? std::string_view{table.targets[line]} : std::string_view{};
 }
 
+/// A column as numbers (null where there is none), or as indices of its different words.
+void write_column(TextBuffer& out, const Table& rows, std::size_t column) {
+  const auto has_word = [column](const auto& row) {
+    return !cell_text(row[column]).empty() && !cell_number(row[column]);
+  };
+  const bool words = std::any_of(rows.rows.begin(), rows.rows.end(), has_word);
+  std::map<std::string, std::size_t> numbered;
+  std::vector<const std::string*> order;
+  out << "{\"name\":";
+  out.json_string(rows.columns[column].name) << ",\"values\":[";
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    const Cell& cell = rows.rows[i][column];
+    if (i > 0) out << ',';
+    if (!words) {
+      const auto number = cell_number(cell);
+      out << (number ? cell_text(cell) : std::string{"null"});
+      continue;
+    }
+    const auto [entry, added] = numbered.try_emplace(cell_text(cell), order.size());
+    if (added) order.push_back(&entry->first);
+    out << entry->second;
+  }
+  out << ']';
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    out << (i == 0 ? ",\"words\":[" : ",");
+    out.json_string(*order[i]);
+  }
+  out << (order.empty() ? "}" : "]}");
+}
+
+[[nodiscard]] std::string explorer_json(const ReportDocument::Explorer& explorer) {
+  TextBuffer out;
+  const auto member = [&out](std::string_view name, std::string_view value) {
+    out << '"' << name << "\":";
+    out.json_string(value) << ',';
+  };
+  out << '{';
+  member("x", explorer.x);
+  member("y", explorer.y);
+  member("colour", explorer.colour);
+  out << "\"pages\":{";
+  bool first = true;
+  for (const auto& [name, target] : explorer.targets) {
+    out << (first ? "" : ",");
+    first = false;
+    out.json_string(name) << ':';
+    out.json_string(target);
+  }
+  out << "},\"columns\":[";
+  for (std::size_t i = 0; i < explorer.rows.columns.size(); ++i) {
+    if (i > 0) out << ',';
+    write_column(out, explorer.rows, i);
+  }
+  out << "]}";
+  return std::move(out).take();
+}
+
 class HtmlWriter {
  public:
   [[nodiscard]] std::string write(const ReportDocument& report) {
     begin_html_page(out_, report.title());
     html_line(out_, "h1", report.title());
     for (const ReportDocument::Block& block : report.blocks()) std::visit(*this, block);
-    end_html_page(out_);
+    end_html_page(out_, {"report.js"});
     return std::move(out_).take();
   }
 
@@ -60,24 +117,30 @@ class HtmlWriter {
   void operator()(const ReportDocument::Code& code) { html_line(out_, "pre", code.text); }
   void operator()(const PrintedTable& table) {
     out_ << "<div class=\"scroll\"><table" << (table.small_print ? " class=\"all\"" : "") << ">\n";
-    out_ << "<tr>";
+    out_ << "<thead><tr>";
     for (const auto& column : table.columns) cell("th", column.name, column);
-    out_ << "</tr>\n";
+    out_ << "</tr></thead>\n<tbody>\n";
     for (std::size_t line = 0; line < table.rows.size(); ++line) {
       const auto& row = table.rows[line];
       const std::string_view target = target_of(table, line);
       out_ << "<tr>";
-      if (!target.empty()) {
-        out_ << "<td>";
-        anchor(row.front(), target);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        if (i != table.target_column || target.empty()) {
+          cell("td", row[i], table.columns[i]);
+          continue;
+        }
+        out_ << (table.columns[i].is_number ? "<td class=\"n\">" : "<td>");
+        anchor(row[i], target);
         out_ << "</td>";
-      }
-      for (std::size_t i = target.empty() ? 0 : 1; i < row.size(); ++i) {
-        cell("td", row[i], table.columns[i]);
       }
       out_ << "</tr>\n";
     }
-    out_ << "</table></div>\n";
+    out_ << "</tbody></table></div>\n";
+  }
+  void operator()(const ReportDocument::Explorer& explorer) {
+    out_ << "<div class=\"explore\" hidden>\n";
+    html_json(out_, {}, explorer_json(explorer));
+    out_ << "</div>\n";
   }
 
  private:
@@ -117,6 +180,7 @@ class MarkdownWriter {
     out_ += fmt::format("\n[{}]({})\n", link.text, link.target);
   }
   void operator()(const ReportDocument::Figure& /*figure*/) {}
+  void operator()(const ReportDocument::Explorer& /*explorer*/) {}
   void operator()(const ReportDocument::Code& code) {
     out_ += fmt::format("\n```text\n{}\n```\n", code.text);
   }
@@ -128,11 +192,12 @@ class MarkdownWriter {
     out_ += '\n';
     for (std::size_t line = 0; line < table.rows.size(); ++line) {
       out_ += '|';
-      std::string_view target = target_of(table, line);
-      for (const std::string& text : table.rows[line]) {
-        out_ += target.empty() ? fmt::format(" {} |", cell(text))
-                               : fmt::format(" [{}]({}) |", cell(text), target);
-        target = {};
+      const std::string_view target = target_of(table, line);
+      for (std::size_t i = 0; i < table.rows[line].size(); ++i) {
+        const std::string& text = table.rows[line][i];
+        out_ += target.empty() || i != table.target_column
+                    ? fmt::format(" {} |", cell(text))
+                    : fmt::format(" [{}]({}) |", cell(text), target);
       }
       out_ += '\n';
     }
@@ -199,6 +264,7 @@ class TextWriter {
   void operator()(const ReportDocument::Link& /*link*/) {}
   void operator()(const ReportDocument::Figure& /*figure*/) {}
   void operator()(const ReportDocument::Code& /*code*/) {}
+  void operator()(const ReportDocument::Explorer& /*explorer*/) {}
   void operator()(const PrintedTable& table) {
     std::vector<std::vector<std::string>> lines(1);
     for (const auto& column : table.columns) lines.front().push_back(column.name);

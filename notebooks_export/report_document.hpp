@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -20,9 +21,9 @@ struct PrintedTable {
   };
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
-  std::vector<std::string>
-      targets;               ///< by row, what its first cell links to; "" or absent: nothing
-  bool small_print = false;  ///< for tables of many columns
+  std::vector<std::string> targets;  ///< by row, what a cell links to; "" or absent: nothing
+  std::size_t target_column = 0;     ///< which cell that is
+  bool small_print = false;          ///< for tables of many columns
 };
 /// Without rows yet: the first `words` columns hold words, the others numbers.
 [[nodiscard]] PrintedTable empty_table(const std::vector<std::string>& names,
@@ -60,7 +61,13 @@ class ReportDocument {
   struct Code {
     std::string text;
   };
-  using Block = std::variant<Heading, Paragraph, List, Link, PrintedTable, Figure, Code>;
+  /// A chart of rows along axes that the reader chooses. Only a page with scripts has it.
+  struct Explorer {
+    Table rows;
+    std::string x, y, colour;                    ///< columns that it begins with
+    std::map<std::string, std::string> targets;  ///< by text of the first column: what to open
+  };
+  using Block = std::variant<Heading, Paragraph, List, Link, PrintedTable, Figure, Code, Explorer>;
 
   explicit ReportDocument(std::string title) : title_(std::move(title)) {}
 
@@ -75,6 +82,7 @@ class ReportDocument {
   }
   void table(PrintedTable table) { blocks_.push_back(std::move(table)); }
   void figure(std::string svg) { blocks_.push_back(Figure{std::move(svg)}); }
+  void explorer(Explorer explorer) { blocks_.push_back(std::move(explorer)); }
   void code(std::string text) { blocks_.push_back(Code{std::move(text)}); }
 
   [[nodiscard]] const std::string& title() const { return title_; }
@@ -85,7 +93,8 @@ class ReportDocument {
   std::vector<Block> blocks_;
 };
 
-/// One page without scripts and without references to anything outside; all texts are escaped.
+/// One page that refers to nothing outside, and reads well without its script, which makes tables
+/// and pictures interactive; all texts are escaped.
 [[nodiscard]] std::string html_of(const ReportDocument& report);
 /// For a terminal: tables with aligned columns, in which long cells before the last column are cut.
 /// Figures, code, links and notes are for pages only.

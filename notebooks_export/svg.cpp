@@ -50,6 +50,15 @@ void Svg::fill_style(std::string_view fill, double opacity) {
   if (opacity != 1) attribute("opacity", opacity);
 }
 
+void Svg::begin_group(std::string_view data_name, std::size_t number) {
+  out_ << "<g data-" << data_name << "=\"" << number << "\">\n";
+}
+
+void Svg::begin_group(std::string_view tooltip) {
+  out_ << "<g><title>";
+  out_.xml(tooltip) << "</title>\n";
+}
+
 void Svg::rect(double x,
                double y,
                double width,

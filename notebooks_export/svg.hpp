@@ -60,6 +60,12 @@ class Svg {
   /// `title` is what screen readers and browser tabs show.
   Svg(double width, double height, std::string_view title);
 
+  /// What is drawn until end_group() belongs together: to the series of
+  /// a chart or its legend (`data-series="2"`, for scripts), or under a tooltip.
+  void begin_group(std::string_view data_name, std::size_t number);
+  void begin_group(std::string_view tooltip);
+  void end_group() { out_ << "</g>\n"; }
+
   /// Shows `tooltip`, if there is one, under the mouse pointer.
   void rect(double x,
             double y,

@@ -67,17 +67,6 @@ std::string_view microbatch_of(std::string_view name) {
   return name.substr(at + word.size());
 }
 
-void expect_labels(const TraceDocument& run) {
-  for (const TaskSpan& span : run.trace.tasks) {
-    SCHEDLAB_EXPECTS(run.tasks.contains(span.task), fmt::format("task {}", span.task.value()));
-    SCHEDLAB_EXPECTS(run.streams.contains(span.stream), run.tasks[span.task].name);
-    SCHEDLAB_EXPECTS(run.devices.contains(span.device), run.tasks[span.task].name);
-  }
-  for (const HostSpan& call : run.trace.hosts) {
-    SCHEDLAB_EXPECTS(run.hosts.contains(call.host), fmt::format("call {}", call.call));
-  }
-}
-
 std::vector<const TraceDocument*> labelled(std::vector<const TraceDocument*> runs) {
   for (const TraceDocument* run : runs) expect_labels(*run);
   return runs;
@@ -104,6 +93,19 @@ void add_host_calls(Legend& legend, const std::vector<const TraceDocument*>& run
   }
 }
 
+}  // namespace
+
+void expect_labels(const TraceDocument& run) {
+  for (const TaskSpan& span : run.trace.tasks) {
+    SCHEDLAB_EXPECTS(run.tasks.contains(span.task), fmt::format("task {}", span.task.value()));
+    SCHEDLAB_EXPECTS(run.streams.contains(span.stream), run.tasks[span.task].name);
+    SCHEDLAB_EXPECTS(run.devices.contains(span.device), run.tasks[span.task].name);
+  }
+  for (const HostSpan& call : run.trace.hosts) {
+    SCHEDLAB_EXPECTS(run.hosts.contains(call.host), fmt::format("call {}", call.call));
+  }
+}
+
 std::string stream_label(const TraceDocument& run, StreamId stream) {
   const StreamSpec& spec = run.streams[stream];
   std::string label = spec.name.empty() ? fmt::format("stream {}", stream.value()) : spec.name;
@@ -112,8 +114,6 @@ std::string stream_label(const TraceDocument& run, StreamId stream) {
   }
   return label;
 }
-
-}  // namespace
 
 TrackRows::TrackRows(std::vector<const TraceDocument*> runs, const TrackOptions& options)
     : frame{.title = runs.front()->title, .subtitle = {}, .width = options.width},

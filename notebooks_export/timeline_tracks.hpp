@@ -16,6 +16,11 @@
 
 namespace schedlab {
 
+/// Throws ContractViolation if the trace names a task, stream, device or host without a label.
+void expect_labels(const TraceDocument& run);
+/// What a row of a stream is called.
+[[nodiscard]] std::string stream_label(const TraceDocument& run, StreamId stream);
+
 struct TrackOptions {
   double width = 1200;           ///< of the picture, in pixels
   std::size_t max_streams = 48;  ///< beyond it those with most work are drawn; of several devices

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what scripts/packages.txt lists, if anything is missing.
-#   scripts/install_packages.sh [build|run|develop|tools|python|optional]...     (no argument: all sections)
-# Going without "tools", "python" and "optional" is a notice, without any other an error.
+#   scripts/install_packages.sh [build|run|develop|tools|python|optional|browser]...     (no argument: all but browser)
+# Going without "tools", "python", "optional" and "browser" is a notice, without any other an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -50,7 +50,7 @@ for name in "$@"; do
   echo "installing ($name): ${wanted[*]}"
   if install "${wanted[@]}"; then
     continue
-  elif [[ "$name" =~ ^(tools|python|optional)$ ]]; then
+  elif [[ "$name" =~ ^(tools|python|optional|browser)$ ]]; then
     echo "note: going on without these packages" >&2
   else
     echo "error: the packages of section \"$name\" could not be installed" >&2

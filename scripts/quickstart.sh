@@ -35,7 +35,7 @@ cat <<END
 
 Done. Open
   $out/quickstart/report.html               the sweep: table, plots, best schedule of each case
-  $out/quickstart_timeline/timeline.svg     one schedule: what ran on which stream, utilization below
+  $out/quickstart_timeline/timeline.html    one schedule to explore: what ran on which stream and why then
   $out/quickstart_timeline/trace.json       the same in https://ui.perfetto.dev or chrome://tracing
   $out/validation/report.html               how far predictions are from what was measured here
 $python

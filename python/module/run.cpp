@@ -163,6 +163,12 @@ void bind_run(py::module_& module) {
              const py::gil_scoped_release released;
              return run_timeline(made.document, made.metrics);
            })
+      .def("viewer",
+           [](const Simulation& made) {
+             const py::gil_scoped_release released;
+             return run_viewer(
+                 made.run.scenario.problem->problem(), made.run.plan, made.document, made.metrics);
+           })
       .def("chrome_json",
            [](const Simulation& made) {
              const py::gil_scoped_release released;

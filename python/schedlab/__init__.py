@@ -20,7 +20,7 @@ from .models import from_onnx, from_torch
 from .policies import Plan, PlanBuilder, Problem, PythonPolicy, as_policy
 from .results import Comparison, Explanation, Result
 from .spec import Machine, Policy, Workload, machine, policy, preset, registries, workload, workload_makers
-from .verbs import Outcome, Profile, read_profile, timelines
+from .verbs import Outcome, Profile, read_profile, timelines, viewer
 
 from_networkx = Graph.from_networkx
 

@@ -77,18 +77,32 @@ class Picture:
         return {"image/svg+xml": picture, "text/html": picture}
 
 
-class Svg(str, Picture):
-    """A picture: the text of an SVG file, which a notebook shows."""
-
-    def timeline(self):
-        """The picture itself."""
-        return self
+class FileText(str):
+    """The text of a file."""
 
     def save(self, path):
         """Writes the file; returns its path."""
         path = Path(path)
         path.write_text(self, encoding="utf-8")
         return path
+
+
+class Page(FileText):
+    """A page with a script, which a notebook shows in a frame of its own."""
+
+    def _repr_html_(self):
+        return f'<iframe srcdoc="{html.escape(self)}" sandbox="allow-scripts" style="width: 100%; height: 560px; border: 1px solid #ccc"></iframe>'
+
+    def __repr__(self):
+        return f"<page of {len(self)} characters>"
+
+
+class Svg(FileText, Picture):
+    """A picture: the text of an SVG file, which a notebook shows."""
+
+    def timeline(self):
+        """The picture itself."""
+        return self
 
     def __repr__(self):
         return f"<SVG of {len(self)} characters>"

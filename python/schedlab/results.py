@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .columns import Columns, Svg, html_table
+from .columns import Columns, Page, Svg, html_table
 from .graphs import Graph
 
 _NUMBERS = ("title", "policy", "makespan_us", "makespan_ps", "bound", "bound_us", "gap", "utilization", "why")
@@ -128,6 +128,15 @@ class Result:
         from .verbs import timelines
 
         return timelines([self, *(beside if isinstance(beside, (list, tuple)) else [beside])])
+
+    def viewer(self, beside=None):
+        """The page timeline.html, to explore in a notebook or a browser; with another run (or several) beside it."""
+        others = [] if beside is None else beside if isinstance(beside, (list, tuple)) else [beside]
+        if not others and hasattr(self._core, "viewer"):
+            return Page(self._core.viewer())
+        from .verbs import viewer
+
+        return viewer([self, *others])
 
     def perfetto(self, path=None):
         """Writes the trace for https://ui.perfetto.dev; returns the file's path."""

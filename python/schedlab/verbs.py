@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from . import _core
-from .columns import Columns, Picture, Svg, html_table
+from .columns import Columns, Page, Picture, Svg, html_table
 from .spec import spec_text
 
 
@@ -258,6 +258,15 @@ def timelines(runs, width=1200):
         picture = Path(folder) / "timelines.svg"
         call("plot", files, out=picture, width=width)
         return Svg(picture.read_text(encoding="utf-8"))
+
+
+def viewer(runs):
+    """Several runs over one time axis, as a page to explore."""
+    with tempfile.TemporaryDirectory(prefix="schedlab_") as folder:
+        files = [_trace_file(run, folder, number) for number, run in enumerate(runs)]
+        page = Path(folder) / "timelines.html"
+        call("plot", files, out=page)
+        return Page(page.read_text(encoding="utf-8"))
 
 
 class Change(Picture):

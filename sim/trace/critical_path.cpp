@@ -70,6 +70,21 @@ class Walk {
     return std::move(path_);
   }
 
+  [[nodiscard]] std::vector<TaskRelease> releases() const {
+    std::vector<TaskRelease> all;
+    all.reserve(trace_.tasks.size());
+    for (std::uint32_t i = 0; i < trace_.tasks.size(); ++i) {
+      Release release = release_of(i);
+      if (release.cause == PathCause::host) {
+        const TaskSpan& span = trace_.tasks[i];
+        const auto wait = waits_.last_before(span.host, std::min(span.submitted, span.started));
+        if (wait) release.by = wait->task;
+      }
+      all.push_back({release.by, release.cause});
+    }
+    return all;
+  }
+
  private:
   /// The path did this from `begin` to where it has been followed to.
   void cover(PathBound bound, Time begin) {
@@ -254,6 +269,12 @@ double TraceCriticalPath::share(PathBound which) const {
              ? 0.0
              : static_cast<double>(bound[static_cast<std::size_t>(which)].count()) /
                    static_cast<double>(whole.count());
+}
+
+std::vector<TaskRelease> task_releases(const Problem& problem,
+                                       const Trace& trace,
+                                       const PathFacts& facts) {
+  return Walk{problem, trace, facts}.releases();
 }
 
 TraceCriticalPath trace_critical_path(const Problem& problem,

@@ -92,6 +92,23 @@ struct PathFacts {
   bool limits = false;
 };
 
+/// Why one span of a trace did not start earlier.
+struct TaskRelease {
+  static constexpr std::uint32_t nobody = 0xFFFF'FFFFU;
+
+  std::uint32_t by = nobody;  ///< index in Trace::tasks of who let it start
+  PathCause cause = PathCause::run_start;
+
+  friend bool operator==(const TaskRelease&, const TaskRelease&) = default;
+};
+
+/// What each span of a trace waited for, in the order of Trace::tasks, by the rules of
+/// trace_critical_path(): where a host was late, `by` is the task that this host waited for last,
+/// if there is one. Valid and cost as there.
+[[nodiscard]] std::vector<TaskRelease> task_releases(const Problem& problem,
+                                                     const Trace& trace,
+                                                     const PathFacts& facts = {});
+
 /// Walks back from what ended last, a task or a host: at each task to whatever let it start, which
 /// is the latest of its predecessors in the graph, the task before it in its stream, the events its
 /// stream waited for (where the trace has them) and its submission; or, if all of these were in

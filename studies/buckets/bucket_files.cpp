@@ -84,6 +84,30 @@ std::string batch_text(const TrainingSetup& setup, std::int64_t batch, Bytes cap
                      setup.batch);
 }
 
+/// Of the first three data sets, the fastest epoch that fits.
+std::string answer_text(const BucketStudy& study) {
+  std::string text;
+  std::size_t sentences = 0;
+  for (const BucketRow& row : study.rows) {
+    if (!row.best || ++sentences > 3) continue;
+    text += fmt::format(
+        "{}On {} the fastest epoch that fits takes {}: {}{}, batch {}, recompute {}, {:.1f} % "
+        "padding{}.",
+        text.empty() ? "" : " ",
+        study.spec->data[row.data].label,
+        duration_text(row.time.total),
+        row.rule,
+        row.buckets > 0
+            ? fmt::format(" with {}", counted(static_cast<std::size_t>(row.buckets), "bucket"))
+            : "",
+        row.setup.batch,
+        to_string(row.setup.recompute),
+        100 * row.padding_share,
+        row.speed_up ? fmt::format(", {:.2f} times as fast as one bucket", *row.speed_up) : "");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string bucket_json(const BucketStudy& study) {
@@ -114,7 +138,12 @@ std::string bucket_json(const BucketStudy& study) {
 ReportDocument bucket_report(const BucketStudy& study,
                              const std::vector<std::string>& more_pictures) {
   ReportDocument report(study.spec->name);
-  report.paragraph(study.spec->description, Tone::lead);
+  report.paragraph(answer_text(study), Tone::lead);
+  std::vector<std::string> pictures{
+      epoch_time_picture(study), boundaries_picture(study), bucket_memory_picture(study)};
+  pictures.insert(pictures.end(), more_pictures.begin(), more_pictures.end());
+  report.figure(std::move(pictures.front()));
+  report.paragraph(study.spec->description);
   report.paragraph(
       fmt::format("One epoch by schedlab {}; {} steps of different length and setup "
                   "were simulated, and stand for all batches of their length.",
@@ -123,10 +152,7 @@ ReportDocument bucket_report(const BucketStudy& study,
   for (const auto& [setup, batch] : study.largest_batch) {
     report.paragraph(batch_text(setup, batch, study.capacity));
   }
-  std::vector<std::string> pictures{
-      boundaries_picture(study), epoch_time_picture(study), bucket_memory_picture(study)};
-  pictures.insert(pictures.end(), more_pictures.begin(), more_pictures.end());
-  for (std::string& picture : pictures) report.figure(std::move(picture));
+  for (std::size_t i = 1; i < pictures.size(); ++i) report.figure(std::move(pictures[i]));
   report.heading("All epochs");
   report.table(shown_table(study));
   return report;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "notebooks_export/axis.hpp"
 #include "notebooks_export/report_document.hpp"
 #include "studies/reproduction/reproduction_files.hpp"
 #include "studies/reproduction/reproduction_pictures.hpp"
@@ -27,19 +28,26 @@ class SystemReport {
       : all_(reproduction), page_(reproduction.system->title) {}
 
   [[nodiscard]] ReportDocument write(const std::string& program) {
+    page_.paragraph(
+        fmt::format("Of {} published the simulation meets {}, {} in part, and misses {}.",
+                    counted(all_.outcomes.size(), "row"),
+                    all_.count(ClaimStatus::within),
+                    all_.count(ClaimStatus::in_part),
+                    all_.count(ClaimStatus::missed)),
+        Tone::lead);
     page_.paragraph(fmt::format("Published: {}. Simulated by {}{}.",
                                 all_.system->source,
                                 program,
                                 all_.quick ? ", small grids" : ""),
                     Tone::lead);
-    add_reading();
     if (all_.interrupted) {
       page_.paragraph("The run was stopped: rows show what was finished.", Tone::warning);
     }
     add_faults();
+    page_.figure(numbers_picture(all_));
+    add_reading();
     page_.heading("All rows");
     page_.table(outcomes_table(all_));
-    page_.figure(numbers_picture(all_));
     page_.figure(ranges_picture(all_));
     page_.heading("Row by row");
     for (const Outcome& outcome : all_.outcomes) add_detail(outcome);

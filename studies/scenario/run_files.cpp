@@ -5,6 +5,7 @@
 #include "notebooks_export/operations_csv.hpp"
 #include "notebooks_export/raster.hpp"
 #include "notebooks_export/timeline.hpp"
+#include "notebooks_export/timeline_viewer.hpp"
 #include "sim/base/file.hpp"
 #include "sim/plan/plan_json.hpp"
 #include "sim/trace/chrome_json.hpp"
@@ -65,17 +66,37 @@ RunFiles write_run_files(const std::filesystem::path& folder,
     write("memory_plan.json", memory_plan_json(*memory));
   }
   write_picture(folder, "timeline", run_timeline(document, metrics), files);
+  if (run.with_trace) write("timeline.html", run_viewer(run.problem, run.plan, document, metrics));
   return files;
 }
+
+namespace {
+
+std::vector<TaskId> path_of(const Metrics& metrics) {
+  std::vector<TaskId> path;
+  for (const PathStep& step : metrics.critical_path.steps) path.push_back(step.task);
+  return path;
+}
+
+}  // namespace
 
 std::string run_timeline(const TraceDocument& document, const Metrics& metrics) {
   TimelineOptions options;
   options.memory = &metrics.memory;
   options.mean_utilization = metrics.utilization;
-  for (const PathStep& step : metrics.critical_path.steps) {
-    options.critical_path.push_back(step.task);
-  }
+  options.critical_path = path_of(metrics);
   return timeline_svg(document, options);
+}
+
+std::string run_viewer(const Problem& problem,
+                       const Plan& plan,
+                       const TraceDocument& document,
+                       const Metrics& metrics) {
+  const ViewedRun run{.document = &document,
+                      .critical_path = path_of(metrics),
+                      .releases = task_releases(problem, document.trace, {.plan = &plan}),
+                      .memory = &metrics.memory};
+  return timeline_html({&run, 1});
 }
 
 }  // namespace schedlab

@@ -26,13 +26,13 @@ struct WrittenRun {
   const Plan& plan;
   const Samples* samples = nullptr;  ///< of a machine that scatters
   RunOrigin origin{};                ///< how it came about
-  bool with_trace = true;            ///< trace.json, by far the largest file
+  bool with_trace = true;            ///< trace.json and timeline.html, by far the largest files
 };
 
-/// trace.json, metrics.json, plan.json, run.json, timeline.svg (and .png, .pdf where a converter is
-/// found), utilization.csv and operations.csv of one run, memory.csv if its graph has tensors,
-/// memory_plan.json if its plan is one device graph, written into `folder`, which will become
-/// `target`.
+/// trace.json, timeline.html, metrics.json, plan.json, run.json, timeline.svg (and .png, .pdf where
+/// a converter is found), utilization.csv and operations.csv of one run, memory.csv if its graph
+/// has tensors, memory_plan.json if its plan is one device graph, written into `folder`, which will
+/// become `target`.
 [[nodiscard]] RunFiles write_run_files(const std::filesystem::path& folder,
                                        const std::filesystem::path& target,
                                        const WrittenRun& run,
@@ -41,6 +41,12 @@ struct WrittenRun {
 
 /// The Gantt chart of a run, its critical path outlined.
 [[nodiscard]] std::string run_timeline(const TraceDocument& document, const Metrics& metrics);
+
+/// The page timeline.html of a run: its chart to explore.
+[[nodiscard]] std::string run_viewer(const Problem& problem,
+                                     const Plan& plan,
+                                     const TraceDocument& document,
+                                     const Metrics& metrics);
 
 /// STEM.svg, and .png and .pdf where a converter is found.
 void write_picture(const std::filesystem::path& folder,

@@ -3,6 +3,7 @@
 
 #include "notebooks_export/raster.hpp"
 #include "notebooks_export/sweep_heat.hpp"
+#include "notebooks_export/timeline_viewer.hpp"
 #include "notebooks_export/timelines.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
@@ -45,11 +46,12 @@ void write_picture_file(const std::filesystem::path& out, const std::string& svg
     return;
   }
   if (extension != ".png" && extension != ".pdf") {
-    throw InputError({.file = "--out",
-                      .pointer = {},
-                      .found = fmt::format("\"{}\"", out.string()),
-                      .expected = "a name that ends in .svg, .png or .pdf, or a folder",
-                      .hint = "a folder that is not there yet ends in /"});
+    throw InputError(
+        {.file = "--out",
+         .pointer = {},
+         .found = fmt::format("\"{}\"", out.string()),
+         .expected = "a name that ends in .svg, .png or .pdf (of runs also .html), or a folder",
+         .hint = "a folder that is not there yet ends in /"});
   }
   const RasterResult result =
       convert_svg(svg, out, extension == ".png" ? RasterFormat::png : RasterFormat::pdf);
@@ -184,6 +186,18 @@ int run(const PlotOptions& options, const Terminal& terminal) {
   const bool one = documents.size() == 1;
   if (one) timeline.critical_path = recorded_path(inputs.front(), documents.front());
   const std::filesystem::path out = picture_file(options.out, "timeline");
+  if (out.extension() == ".html") {
+    std::vector<ViewedRun> runs;
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      runs.push_back(
+          {.document = &documents[i], .critical_path = recorded_path(inputs[i], documents[i])});
+    }
+    write_named_file(out, [&](const std::filesystem::path& file) {
+      write_file_atomically(file, timeline_html(runs));
+    });
+    print_summary(terminal, options, out, documents.front().title, "tasks", tasks);
+    return exit_done;
+  }
   write_as(out,
            one ? timeline_svg(documents.front(), timeline) : timelines_svg(documents, timeline));
   print_summary(terminal, options, out, documents.front().title, "tasks", tasks);

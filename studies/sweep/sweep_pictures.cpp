@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/sweep/sweep_pictures.hpp"
 
+#include "notebooks_export/axis.hpp"
 #include "notebooks_export/gap_text.hpp"
 #include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/report.hpp"
@@ -25,7 +26,7 @@
 namespace schedlab {
 namespace {
 
-constexpr std::uint64_t max_drawn_rows = 20'000;
+constexpr std::uint64_t max_drawn_rows = 100'000;
 constexpr std::size_t max_report_timelines = 12;
 
 /// Rows with a note that begins so.
@@ -115,40 +116,64 @@ std::vector<std::uint64_t> wanted_scenarios(const SweepPictures& sweep, const Sw
   return all;
 }
 
+struct DrawnScenario {
+  std::string svg;
+  std::string page;
+};
+
 /// Runs a scenario again with everything recorded, and draws it.
-std::string draw_timeline(const SweepPictures& sweep,
-                          ScenarioRunner& runner,
-                          std::uint64_t scenario) {
+DrawnScenario draw_timeline(const SweepPictures& sweep,
+                            ScenarioRunner& runner,
+                            std::uint64_t scenario) {
   FullRun run = runner.run_fully(scenario);
   const Problem problem = run.scenario.problem->problem();
   const Metrics metrics =
       compute_metrics(problem, run.plan, run.trace, run.scenario.problem->bounds);
   const std::string title =
       fmt::format("{}: {}", sweep.spec.name, sweep.space.grid().describe(scenario));
-  return run_timeline(make_document(problem, run.plan, std::move(run.trace), title), metrics);
+  const TraceDocument document = make_document(problem, run.plan, std::move(run.trace), title);
+  return {run_timeline(document, metrics), run_viewer(problem, run.plan, document, metrics)};
 }
 
-std::vector<ReportFigure> draw_timelines(const SweepPictures& sweep,
-                                         const SweepView& view,
-                                         RunFiles& files) {
-  std::vector<ReportFigure> figures;
+void draw_timelines(const SweepPictures& sweep,
+                    const SweepView& view,
+                    ReportOptions& report,
+                    RunFiles& files) {
   const std::vector<std::uint64_t> scenarios = wanted_scenarios(sweep, view);
-  if (scenarios.empty()) return figures;
+  if (scenarios.empty()) return;
   make_folder(sweep.folder / "timelines");
   ScenarioRunner runner(sweep.space, sweep.stop);
   for (const std::uint64_t scenario : scenarios) {
-    const std::string name = fmt::format("timelines/scenario_{}.svg", scenario);
-    std::string svg = draw_timeline(sweep, runner, scenario);
-    write_file_atomically(sweep.folder / name, svg);
-    if (figures.size() >= max_report_timelines) continue;
-    figures.push_back(
+    const std::string name = fmt::format("timelines/scenario_{}", scenario);
+    DrawnScenario drawn = draw_timeline(sweep, runner, scenario);
+    write_file_atomically(sweep.folder / (name + ".svg"), drawn.svg);
+    write_file_atomically(sweep.folder / (name + ".html"), drawn.page);
+    report.timelines.emplace(std::to_string(scenario), name + ".html");
+    if (report.figures.size() >= max_report_timelines) continue;
+    report.figures.push_back(
         {fmt::format("Scenario {}: {}", scenario, sweep.space.grid().describe(scenario)),
-         std::move(svg)});
+         std::move(drawn.svg),
+         name + ".html"});
   }
   files.files.push_back(scenarios.size() == 1
                             ? "timelines/ (1 picture)"
                             : fmt::format("timelines/ ({} pictures)", scenarios.size()));
-  return figures;
+}
+
+/// How many pairs of policies the scatter of the machine leaves undecided.
+std::string certainty_of(const Table& pairs) {
+  const std::size_t low = column_index(pairs, "faster_probability_low");
+  const std::size_t high = column_index(pairs, "faster_probability_high");
+  const auto decided =
+      std::count_if(pairs.rows.begin(), pairs.rows.end(), [low, high](const auto& row) {
+        return cell_number(row[low]).value_or(0) > 0.5 || cell_number(row[high]).value_or(1) < 0.5;
+      });
+  return fmt::format(
+      "On a machine that scatters one of two policies is the faster one in most runs, 95 % "
+      "certain, "
+      "in {} of {}.",
+      decided,
+      counted(pairs.rows.size(), "pair"));
 }
 
 std::vector<std::string> warnings_of(const Table& table, std::uint64_t failed) {
@@ -208,14 +233,18 @@ std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files)
   options.program = fmt::format("schedlab {}", program_version());
   options.warnings = warnings_of(table, view.failed_count());
   options.view = view_of;
-  options.figures = draw_timelines(sweep, view, files);
+  draw_timelines(sweep, view, options, files);
+  options.certainty =
+      "Simulated without noise: a difference below the error of the machine model is none.";
   if (sweep.spec.part(Part::variability) != nullptr) {
+    Table pairs = compare_policies(sweep.space.grid(), sweep.store);
+    options.certainty = certainty_of(pairs);
     options.tables.push_back({"How sure is that?",
                               "Two runs of one case on the same draws of a machine that scatters. "
                               "Speed-up: makespan of the second over that of the first, sample by "
                               "sample. All results and pictures without this word are of the run "
                               "without noise.",
-                              compare_policies(sweep.space.grid(), sweep.store)});
+                              std::move(pairs)});
   }
   write_file_atomically(sweep.folder / "report.html", report_html(table, options));
   files.files.emplace_back("report.html");

@@ -2,6 +2,7 @@
 #include "studies/training/training_results.hpp"
 
 #include "notebooks_export/csv.hpp"
+#include "notebooks_export/timeline_viewer.hpp"
 #include "sim/base/fields.hpp"
 #include "sim/base/file.hpp"
 #include "sim/pipeline/pipeline_work.hpp"
@@ -17,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
@@ -260,6 +262,9 @@ RunFiles write_training_files(const std::filesystem::path& folder, const Trainin
   write("plan.json", plan_to_json(resolved.plan, resolved.graph));
   write("utilization.csv", utilization_csv(document));
   write_picture(folder, "timeline", run_timeline(document, metrics), files);
+  write("timeline.html",
+        timeline_html(
+            std::array{ViewedRun{.document = &document}, ViewedRun{.document = &predicted}}));
   return files;
 }
 

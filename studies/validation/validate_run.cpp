@@ -3,6 +3,7 @@
 
 #include "notebooks_export/csv.hpp"
 #include "notebooks_export/overlay.hpp"
+#include "notebooks_export/timeline_viewer.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/trace/chrome_json.hpp"
@@ -26,6 +27,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -293,6 +295,9 @@ class ValidateRun {
     const auto [simulated, measured] = overlaid_documents(
         *predicted_[shown.scenario].run, measured_.scenarios[shown.scenario], shown.name);
     write_picture(folder, "timeline", overlay_svg(simulated, measured), files);
+    write("timeline.html",
+          timeline_html(
+              std::array{ViewedRun{.document = &simulated}, ViewedRun{.document = &measured}}));
     write("trace.json", merged_chrome_json(simulated, measured));
     write(std::string{measured_trace_name}, chrome_json(measured));
     return files;

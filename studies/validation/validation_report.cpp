@@ -38,6 +38,7 @@ class ValidationPage {
         page_(report.spec.name.empty() ? "Validation" : report.spec.name) {}
 
   [[nodiscard]] ReportDocument write() {
+    if (whole_) write_answer();
     page_.paragraph(fmt::format("Predicted by schedlab {}, measured on {}, {}: {} in {}, {} "
                                 "compared, {} interleaved runs each.",
                                 program_version(),
@@ -56,7 +57,6 @@ class ValidationPage {
     }
     if (all_.all.count > 0) {
       write_errors();
-      figure(makespans_picture);
       figure(policies_picture);
       write_speed();
       write_launch();
@@ -77,6 +77,28 @@ class ValidationPage {
  private:
   void figure(std::string (*picture)(const ValidationReport&)) {
     if (whole_) page_.figure(picture(report_));
+  }
+  void write_answer() {
+    if (all_.all.count == 0) return;
+    std::string answer =
+        fmt::format("Predicted makespans are off by {} (median of {}; 90th percentile {}).",
+                    percent(all_.all.median),
+                    counted(all_.all.count, "scenario"),
+                    percent(all_.all.p90));
+    if (all_.decidable > 0) {
+      answer += fmt::format(
+          " Of {} of policies that the measurement can tell apart, {} are in the "
+          "predicted order.",
+          counted(all_.decidable, "pair"),
+          percent(all_.order.value));
+    }
+    answer += fmt::format(
+        " Equal runs scatter by {} between their quartiles, which no prediction "
+        "can beat.",
+        percent(all_.spread));
+    page_.paragraph(std::move(answer), Tone::lead);
+    figure(makespans_picture);
+    page_.link("Explore a run as predicted and as measured", "timeline.html");
   }
   void note(std::string text) { page_.paragraph(std::move(text), Tone::note); }
 

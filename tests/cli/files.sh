@@ -172,4 +172,6 @@ expect 2 'no activity of a device that can be used (event_without_time: 1' "$pro
 expect 2 'found an empty file' "$program" plot empty.json --out none.svg
 expect 0 '' "$program" plot swept_pipe/../together --out pictures/
 [ -e pictures/timeline.svg ] || fail 'plot into a folder'
+expect 0 '' "$program" plot swept_pipe/../together swept_pipe/../together --out both.html
+[ "$(grep -c 'id="runs"' both.html)" = 1 ] || fail 'plot of two runs to explore'
 exit 0

@@ -110,7 +110,7 @@ TEST_CASE("sweep, export and plot work on each other's files") {
                    "cases.",
                    "diagonal is fastest in 2 of 2 cases; at most 3 % can still be won by "
                    "reordering in 2 of them, at most 0 % in any; 0 % of the makespan needs another "
-                   "machine or fewer launches. 2 are proven optimal."}));
+                   "machine or fewer launches; 2 are proven optimal."}));
 
   // The diagonal's makespan is the critical path of 80 us; one stream takes 200.
   const std::string slow = write_spec(

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/figure.hpp"
 
+#include "notebooks_export/chart.hpp"
+#include "notebooks_export/chart_heat.hpp"
 #include "notebooks_export/row_panel.hpp"
+#include "tests/notebooks_export/xml_check.hpp"
 
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <optional>
+#include <string>
 
 namespace schedlab {
 namespace {
+
+using namespace testing;
 
 TEST_CASE("A scale leaves 4 % beyond its data, and nothing beyond zero") {
   // 10 to 60: 2 of room at both ends, so 8 to 62 over 540 pixels are 10 pixels each.
@@ -50,6 +57,39 @@ TEST_CASE("Panels stand in rows as high as their highest panel") {
   CHECK(grid.corner(2).x == 5);
   CHECK(grid.corner(2).y == 130);
   CHECK(grid.bottom() == 150);
+}
+
+TEST_CASE("A legend and its series have the same number, and points tell their values") {
+  LineFigure figure;
+  figure.panels = {{"", {{"a<b", {{1, 2}, {2, 3.25}}}, {"c", {{1, 4}, {2, 5}}}}}};
+  const std::string svg = line_figure_svg(figure);
+  CHECK(xml_problem(svg) == "");
+  for (const char* part : {"data-legend=\"0\"",
+                           "data-legend=\"1\"",
+                           "data-series=\"0\"",
+                           "data-series=\"1\"",
+                           "<title>a&lt;b: 3.25 at 2</title>",
+                           "<title>c: 4 at 1</title>"}) {
+    CAPTURE(part);
+    CHECK(occurrences(svg, part) == 1);
+  }
+}
+
+TEST_CASE("Bars and cells tell their values") {
+  BarFigure one;
+  one.panels = {{"", {{.name = "one", .value = 1.5, .low = 1, .high = 2}}}};
+  const std::string bars = bar_figure_svg(one);
+  CHECK(occurrences(bars, "<title>one: 1.5, from 1 to 2</title>") == 1);
+  HeatFigure figure;
+  figure.x_label = "n";
+  figure.y_label = "m";
+  figure.x_values = {"8"};
+  figure.y_values = {"2", "4"};
+  figure.panels = {{"", {{0.5}, {std::nullopt}}}};
+  const std::string cells = heat_figure_svg(figure);
+  CHECK(xml_problem(cells) == "");
+  CHECK(occurrences(cells, "<title>n 8, m 2: 0.5</title>") == 1);
+  CHECK(occurrences(cells, "m 4:") == 0);  // no value
 }
 
 TEST_CASE("Rows lie between their names and their notes") {

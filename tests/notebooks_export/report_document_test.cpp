@@ -88,6 +88,18 @@ TEST_CASE("Links, ids and lists are on pages; the terminal has lists alone") {
   CHECK(text_of(report) == "links\n\npart\n  one <i>\n  two\n  name  ms\n  s1     1\n  all    2\n");
 }
 
+TEST_CASE("A row's link stands in the column that a table names") {
+  PrintedTable table = empty_table({"policy", "makespan"});
+  table.rows = {{"heft", "3"}, {"peft", "4"}};
+  table.targets = {"", "runs/4.html"};
+  table.target_column = 1;
+  ReportDocument page("page");
+  page.table(table);
+  CHECK(html_of(page).find("<td>peft</td><td class=\"n\"><a href=\"runs/4.html\">4</a></td>") !=
+        std::string::npos);
+  CHECK(markdown_of(page).find("| peft | [4](runs/4.html) |") != std::string::npos);
+}
+
 TEST_CASE("In a table as text long cells are cut between characters, but not in the last column") {
   std::string long_text;
   for (int i = 0; i < 60; ++i) long_text += "\xC3\xBC";

@@ -267,13 +267,35 @@ TEST_CASE("A report stands alone, whatever its names") {
   options.spec = "</pre><iframe>";
   const std::string html = report_html(table, options);
   for (const char* tag :
-       {"<script", "<img", "<link", "<iframe", "<a ", "<object", "<embed", "@import", "url("}) {
+       {"<script ", "<img", "<link", "<iframe", "<a ", "<object", "<embed", "@import", "url("}) {
     CAPTURE(tag);
     CHECK(occurrences(html, tag) == 0);
   }
+  // The page's own script is the only one, and the page forbids itself to load anything.
+  CHECK(occurrences(html, "<script") == 1);
+  CHECK(occurrences(html, "default-src 'none'") == 1);
   // No attribute loads anything: what looks like one is escaped text.
   CHECK(occurrences(html, " src=\"") == 0);
   CHECK(occurrences(html, " href=\"") == 0);
+}
+
+TEST_CASE("The rows that a reader explores are data that no name leaves, with the pages of rows") {
+  Table table = small_sweep();
+  table.columns.insert(table.columns.begin(), {"scenario", ColumnRole::note});
+  std::int64_t number = 0;
+  for (auto& row : table.rows) row.insert(row.begin(), number++);
+  for (auto& row : table.rows) {
+    if (row[3] == Cell{std::string{"clever"}}) row[3] = std::string{"</script><b>"};
+  }
+  ReportOptions options;
+  options.timelines["4"] = "timelines/scenario_4.html";
+  const std::string html = report_html(table, options);
+  CHECK(occurrences(html, "<script type=\"application/json\">{\"x\":") == 1);
+  CHECK(occurrences(html, "\\u003c/script>\\u003cb>") == 1);  // once: words are numbered
+  CHECK(occurrences(html, "</script") == 2);
+  CHECK(occurrences(html, "\"pages\":{\"4\":\"timelines/scenario_4.html\"}") == 1);
+  // In the table of all results.
+  CHECK(occurrences(html, "<td class=\"n\"><a href=\"timelines/scenario_4.html\">4</a></td>") == 1);
 }
 
 TEST_CASE("Long tables are cut and say so") {

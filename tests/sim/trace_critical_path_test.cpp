@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace schedlab {
 namespace {
 
@@ -32,6 +34,34 @@ TEST_CASE("The path leads back over units, events and the host to the start of t
   CHECK(path.steps_by(PathCause::resource) == 1);
   CHECK(path.tail == 18us);
   CHECK(total(path) == 60us);
+}
+
+TEST_CASE("Each task of a path is released by the one before it") {
+  TinyRun run = tiny_run();
+  run.trace.tasks.pop_back();  // a, w and b by start, as above; in launch order a, b, w
+  const auto releases = task_releases(run.problem(), run.trace);
+  const auto place = [&](std::uint32_t task) {
+    const auto& tasks = run.trace.tasks;
+    const auto found = std::find_if(tasks.begin(), tasks.end(), [task](const TaskSpan& span) {
+      return span.task == TaskId{task};
+    });
+    return static_cast<std::uint32_t>(found - tasks.begin());
+  };
+  REQUIRE(releases.size() == 3);
+  CHECK(releases[place(0)] == TaskRelease{TaskRelease::nobody, PathCause::host});
+  CHECK(releases[place(2)] == TaskRelease{place(0), PathCause::dependency});
+  CHECK(releases[place(1)] == TaskRelease{place(2), PathCause::resource});
+}
+
+TEST_CASE("A late submission is released by what its host waited for") {
+  TinyRun run = tiny_run();
+  const auto before = task_releases(run.problem(), run.trace);
+  CHECK(before.back() == TaskRelease{TaskRelease::nobody, PathCause::host});
+  run.trace.hosts = {{HostId{0}, 5, HostCall::synchronize_all(), at(10us), at(43us), 33us}};
+  const auto after = task_releases(run.problem(), run.trace);
+  CHECK(after.back().cause == PathCause::host);
+  REQUIRE(after.back().by != TaskRelease::nobody);
+  CHECK(run.trace.tasks[after.back().by].task == TaskId{1});
 }
 
 TEST_CASE("A device without limits holds nothing up, where all limits are known") {
