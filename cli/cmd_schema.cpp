@@ -5,6 +5,7 @@
 #include "studies/buckets/bucket_files.hpp"
 #include "studies/buckets/bucket_spec.hpp"
 #include "studies/buckets/executed_files.hpp"
+#include "studies/comparison/comparison.hpp"
 #include "studies/execution/baseline.hpp"
 #include "studies/explanation/explanation.hpp"
 #include "studies/explanation/import_summary.hpp"
@@ -55,6 +56,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"explanation", explanation_schema},
                              Schema{"operator_path", operator_path_schema},
                              Schema{"replay", replay_schema},
+                             Schema{"comparison", comparison_schema},
                              Schema{"sensitivity", sensitivity_schema},
                              Schema{"validation", validation_schema},
                              Schema{"recording", recording_schema},

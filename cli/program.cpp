@@ -4,6 +4,7 @@
 #include "cli/cmd_baseline.hpp"
 #include "cli/cmd_buckets.hpp"
 #include "cli/cmd_calibrate.hpp"
+#include "cli/cmd_compare.hpp"
 #include "cli/cmd_execute.hpp"
 #include "cli/cmd_explain.hpp"
 #include "cli/cmd_export.hpp"
@@ -61,6 +62,7 @@ struct Program::Parts {
     add(buckets, Interrupt::keeps);
     add(partition);
     add(explain);
+    add(compare);
     add(replay);
     add(reproduce, Interrupt::keeps);
     add(calibrate, Interrupt::keeps);
@@ -96,6 +98,7 @@ struct Program::Parts {
   BucketsOptions buckets;
   PartitionOptions partition;
   ExplainOptions explain;
+  CompareOptions compare;
   ReplayOptions replay;
   ReproduceOptions reproduce;
   PlotOptions plot;
