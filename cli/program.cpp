@@ -19,6 +19,7 @@
 #include "cli/cmd_schema.hpp"
 #include "cli/cmd_search.hpp"
 #include "cli/cmd_sensitivity.hpp"
+#include "cli/cmd_serve.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
 #include "cli/cmd_validate.hpp"
@@ -68,6 +69,7 @@ struct Program::Parts {
     add(calibrate, Interrupt::keeps);
     add(plot);
     add(export_files);
+    add(serve, Interrupt::keeps);
     add(schema);
     add(list);
     add(reference);
@@ -103,6 +105,7 @@ struct Program::Parts {
   ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_files;
+  ServeOptions serve;
   SchemaOptions schema;
   ListOptions list;
   ReferenceOptions reference;

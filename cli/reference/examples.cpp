@@ -62,6 +62,7 @@ constexpr std::array examples{
     Example{"plot", "schedlab plot out/quickstart --x batch --y layers --out map.svg"},
     Example{"export", "schedlab export csv out/quickstart --scenario 3 --out tasks.csv"},
     Example{"export", "schedlab export notebook out/quickstart"},
+    Example{"serve", "schedlab serve out"},
     Example{"schema", "schedlab schema spec > spec.schema.json"},
     Example{"list", "schedlab list policies critical_first"},
     Example{"list", "schedlab list machines --json"},

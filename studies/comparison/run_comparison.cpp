@@ -120,6 +120,16 @@ std::vector<const TaskSpan*> by_start(const Trace& trace) {
   return spans;
 }
 
+/// What a task is called apart from its place in the run: of a profile "gemm", not "gemm#17".
+std::string name_without_place(const TaskGraph& graph, TaskId task) {
+  const std::string name{graph.name(task)};
+  const std::string operation{graph.operation(task).name};
+  const bool numbered =
+      name.starts_with(operation + "#") &&
+      name.find_first_not_of("0123456789", operation.size() + 1) == std::string::npos;
+  return numbered ? operation : name;
+}
+
 /// Finds the partners of tasks, and notes what has none.
 class TaskMatcher {
  public:
@@ -134,7 +144,7 @@ class TaskMatcher {
     std::map<std::pair<std::string, std::uint32_t>, std::vector<const TaskSpan*>> waiting;
     const bool numbered = result_.match == TaskMatch::by_number;
     const auto key = [&](const Explanation& run, const TaskSpan& span) {
-      return std::pair{std::string{run.run.graph.name(span.task)},
+      return std::pair{name_without_place(run.run.graph, span.task),
                        numbered ? span.task.value() : 0U};
     };
     const std::vector<const TaskSpan*> mine = by_start(first_.run.trace);
@@ -176,7 +186,7 @@ class TaskMatcher {
   static void leave(const Explanation& run, const TaskSpan& span, UnmatchedTasks& only) {
     ++only.tasks;
     only.running += span.duration();
-    std::string name{run.run.graph.name(span.task)};
+    std::string name = name_without_place(run.run.graph, span.task);
     if (only.names.size() < most_names &&
         std::find(only.names.begin(), only.names.end(), name) == only.names.end()) {
       only.names.push_back(std::move(name));
