@@ -18,6 +18,7 @@
 #include "studies/scenario/run_origin.hpp"
 #include "studies/sensitivity/sensitivity_verb.hpp"
 #include "studies/spec/spec_schema.hpp"
+#include "studies/sweep/column_files.hpp"
 #include "studies/sweep/file_schemas.hpp"
 #include "studies/training/training_results.hpp"
 #include "studies/training/training_spec.hpp"
@@ -52,6 +53,7 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"metrics", metrics_schema},
                              Schema{"memory_plan", memory_plan_schema},
                              Schema{"results", results_schema},
+                             Schema{"columns", columns_schema},
                              Schema{"import", import_schema},
                              Schema{"explanation", explanation_schema},
                              Schema{"operator_path", operator_path_schema},

@@ -61,6 +61,7 @@ constexpr std::array examples{
     Example{"plot", "schedlab plot out/whole out/split --out both.svg"},
     Example{"plot", "schedlab plot out/quickstart --x batch --y layers --out map.svg"},
     Example{"export", "schedlab export csv out/quickstart --scenario 3 --out tasks.csv"},
+    Example{"export", "schedlab export npy out/quickstart --out out/columns"},
     Example{"export", "schedlab export notebook out/quickstart"},
     Example{"serve", "schedlab serve out"},
     Example{"schema", "schedlab schema spec > spec.schema.json"},
