@@ -25,9 +25,9 @@
 namespace schedlab {
 
 /// What the values of a column are; of a mix the last one.
-enum class ColumnType : std::uint8_t { integer, number, text };
+enum class ColumnFileType : std::uint8_t { integer, number, text };
 template <>
-struct EnumNames<ColumnType> {
+struct EnumNames<ColumnFileType> {
   static constexpr auto names = name_list("integer", "number", "text");
 };
 
@@ -44,7 +44,7 @@ struct ColumnContent {
   std::string name;
   std::string file;
   ColumnRole role = ColumnRole::metric;
-  ColumnType type = ColumnType::integer;
+  ColumnFileType type = ColumnFileType::integer;
   bool has_gaps = false;
   bool has_large = false;           ///< whole numbers beyond most_exact
   std::vector<std::string> values;  ///< of texts, in the order in which they come first
@@ -57,7 +57,7 @@ struct ColumnContent {
       has_large = has_large || *whole > most_exact || *whole < -most_exact;
     } else {
       const bool is_text = std::holds_alternative<std::string>(cell);
-      type = std::max(type, is_text ? ColumnType::text : ColumnType::number);
+      type = std::max(type, is_text ? ColumnFileType::text : ColumnFileType::number);
     }
   }
 
@@ -92,7 +92,7 @@ const Fields<ColumnList>& column_list_fields() {
       {"type",
        &C::type,
        {.doc = "integer: int64; number: float64; text: int32, a place in values"}},
-      when<C>([](const C& c) { return c.type == ColumnType::text; }, {{"values", &C::values}})};
+      when<C>([](const C& c) { return c.type == ColumnFileType::text; }, {{"values", &C::values}})};
   static const Fields<L> fields{
       {"name", &L::name}, {"rows", &L::rows}, {"columns", &L::columns, column}};
   return fields;
@@ -111,9 +111,9 @@ class ColumnFile {
  public:
   ColumnFile(const fs::path& path, const ColumnContent& content, std::uint64_t rows)
       : path_(path), stream_(path, std::ios::binary) {
-    const char* kind = content.type == ColumnType::text                           ? "<i4"
-                       : content.type == ColumnType::integer && !content.has_gaps ? "<i8"
-                                                                                  : "<f8";
+    const char* kind = content.type == ColumnFileType::text                           ? "<i4"
+                       : content.type == ColumnFileType::integer && !content.has_gaps ? "<i8"
+                                                                                      : "<f8";
     // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
     constexpr std::size_t alignment = 64;
     constexpr std::size_t before = 10;  // magic, version, length
@@ -128,10 +128,10 @@ class ColumnFile {
   }
 
   void add(const Cell& cell, ColumnContent& content) {
-    if (content.type == ColumnType::text) {
+    if (content.type == ColumnFileType::text) {
       append(content.place_of(cell));
     } else if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
-      if (content.type == ColumnType::integer && !content.has_gaps) {
+      if (content.type == ColumnFileType::integer && !content.has_gaps) {
         append(*whole);
       } else {
         append(static_cast<double>(*whole));
@@ -181,8 +181,8 @@ ColumnList look_at_columns(const ResultsStore& store, const std::optional<Baseli
     for (std::size_t i = 0; i < row.size(); ++i) list.columns[i].look_at(row[i]);
   });
   for (const ColumnContent& column : list.columns) {
-    const bool mixed = column.has_gaps || column.type == ColumnType::number;
-    if (column.type == ColumnType::text || !column.has_large || !mixed) continue;
+    const bool mixed = column.has_gaps || column.type == ColumnFileType::number;
+    if (column.type == ColumnFileType::text || !column.has_large || !mixed) continue;
     throw InfeasibleError(fmt::format(
         "column {}: whole numbers beyond 2^53 beside gaps or fractions, which float64 does not "
         "hold\n  schedlab export csv keeps them",
