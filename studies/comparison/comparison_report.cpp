@@ -51,6 +51,7 @@ class ComparisonReport {
     std::ranges::stable_sort(
         changes, std::greater{}, [](const auto& each) { return std::abs(each.first.count()); });
     std::vector<std::string> words;
+    words.reserve(changes.size());
     for (const auto& [change, part] : changes) {
       words.push_back(fmt::format("{} {}", to_string(part), change_text(change)));
     }

@@ -194,7 +194,8 @@ class Comparer {
     for (std::size_t i = 0; i < result_.scenarios.size(); ++i) {
       groups[result_.scenarios[i].group].push_back(i);
     }
-    for (const auto& [group, members] : groups) {
+    for (const auto& each : groups) {
+      const std::vector<std::size_t>& members = each.second;
       if (members.size() < 2) continue;
       ++result_.groups;
       const auto best = [&](Duration ScenarioChange::*time) {
@@ -207,7 +208,7 @@ class Comparer {
       const ScenarioChange& now = result_.scenarios[after];
       if (old.second <= now.second || now.first <= old.first) continue;  // equals both win
       result_.winners.push_back(
-          {.group = group,
+          {.group = each.first,
            .first_policy = old.policy,
            .second_policy = now.policy,
            .loss = to_us(old.second) / to_us(now.second) - 1,

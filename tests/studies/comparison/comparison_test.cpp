@@ -66,14 +66,16 @@ Duration sum_of(const PathParts& parts) {
   return std::accumulate(parts.times.begin(), parts.times.end(), Duration{0});
 }
 
-/// A chain of operations, each of its duration, on one stream of an ideal device.
+/// A chain of operations, named as those of a profile ("a#2"), each of its duration, on one stream
+/// of an ideal device.
 Explanation chain(const std::vector<std::pair<std::string, Duration>>& tasks) {
   ExplainedRun run;
   TaskGraphBuilder builder;
   const StreamId stream = run.plan.streams.push_back({});
   for (const auto& [name, duration] : tasks) {
     const OperationId operation = builder.add_operation({.name = name, .fixed_duration = duration});
-    const TaskId task = builder.add_task(operation, {}, name);
+    const TaskId task = builder.add_task(
+        operation, {}, fmt::format("{}#{}", name, run.plan.hosts[HostId{0}].calls.size()));
     run.plan.hosts[HostId{0}].calls.push_back(HostCall::launch(stream, task));
   }
   run.graph = std::move(builder).build();
