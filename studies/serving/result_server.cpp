@@ -10,6 +10,8 @@
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -39,10 +41,9 @@ struct Site {
   std::size_t connections = 0;
 
   [[nodiscard]] bool is_host(std::string_view host) const {
-    for (const std::string_view name : {"localhost", "127.0.0.1", "[::1]"}) {
-      if (host == fmt::format("{}:{}", name, port)) return true;
-    }
-    return false;
+    constexpr std::array<std::string_view, 3> names{"localhost", "127.0.0.1", "[::1]"};
+    return std::ranges::any_of(
+        names, [&](std::string_view name) { return host == fmt::format("{}:{}", name, port); });
   }
 };
 
@@ -195,7 +196,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   beast::tcp_stream stream_;
   Site& site_;
-  beast::flat_buffer buffer_{2 * longest_header};
+  beast::flat_buffer buffer_{std::size_t{2} * longest_header};
   std::optional<http::request_parser<http::empty_body>> parser_;
   bool head_ = false;
   bool keep_ = false;
