@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -42,10 +43,8 @@ std::optional<std::string> percent_decoded(std::string_view text) {
 
 bool is_allowed(std::string_view part) {
   if (part.empty() || part.front() == '.') return false;  // hidden, "." and ".."
-  for (const char c : part) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == '\\' || c == 0x7F) return false;
-  }
-  return true;
+  return std::ranges::none_of(
+      part, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\\' || c == 0x7F; });
 }
 
 /// Opens the last part of a path below `root`, step by step, so that no part is a symbolic link,

@@ -108,7 +108,7 @@ void find_results(const fs::path& folder,
   for (const fs::path& entry : entries_of(folder)) {
     if (!is_folder(entry)) continue;
     const std::string name = entry.filename().string();
-    find_results(entry, path.empty() ? name : path + "/" + name, depth + 1, results);
+    find_results(entry, (fs::path{path} / name).generic_string(), depth + 1, results);
   }
 }
 
