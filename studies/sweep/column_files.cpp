@@ -154,9 +154,9 @@ class ColumnFile {
  private:
   template <class Value>
   void append(Value value) {
-    char raw[sizeof value];  // NOLINT(cppcoreguidelines-avoid-c-arrays): bytes
-    std::memcpy(raw, &value, sizeof value);
-    bytes_.append(raw, sizeof value);
+    std::array<char, sizeof value> raw{};
+    std::memcpy(raw.data(), &value, sizeof value);
+    bytes_.append(raw.data(), raw.size());
   }
   void write() {
     stream_.write(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
