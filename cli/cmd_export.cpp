@@ -13,8 +13,8 @@ namespace schedlab {
 
 CLI::App* add_to(CLI::App& app, ExportOptions& options) {
   CLI::App* verb = app.add_subcommand("export", "Write results or traces for other programs");
-  verb->add_option("FORMAT", options.format, "csv, chrome or notebook")
-      ->check(CLI::IsMember(std::set<std::string>{"csv", "chrome", "notebook"}))
+  verb->add_option("FORMAT", options.format, "csv, npy, chrome or notebook")
+      ->check(CLI::IsMember(std::set<std::string>{"csv", "npy", "chrome", "notebook"}))
       ->required();
   verb->add_option("INPUT",
                    options.input,
@@ -24,7 +24,8 @@ CLI::App* add_to(CLI::App& app, ExportOptions& options) {
   verb->add_option(
       "-o,--out",
       options.out,
-      fmt::format("File to write; left out for a notebook: {} in the folder", default_notebook));
+      fmt::format("File to write, of npy a folder; left out for a notebook: {} in the folder",
+                  default_notebook));
   verb->add_option(
       "--scenario", options.scenario, "Of a sweep: the scenario whose trace is wanted");
   verb->add_flag("--overwrite",
@@ -33,6 +34,7 @@ CLI::App* add_to(CLI::App& app, ExportOptions& options) {
   verb->add_flag("--json", options.json, std::string{json_help});
   verb->footer(
       "csv of a sweep: one line per scenario; of a run, or with --scenario: one line per task.\n"
+      "npy: the columns of a sweep's results as files that NumPy maps, listed in columns.json.\n"
       "chrome: the trace for Perfetto (ui.perfetto.dev) and chrome://tracing.\n"
       "notebook: a Jupyter notebook that reads the folder with pandas and draws with matplotlib.");
   return verb;

@@ -5,6 +5,7 @@
 #include "studies/buckets/bucket_files.hpp"
 #include "studies/buckets/bucket_spec.hpp"
 #include "studies/buckets/executed_files.hpp"
+#include "studies/comparison/comparison.hpp"
 #include "studies/execution/baseline.hpp"
 #include "studies/explanation/explanation.hpp"
 #include "studies/explanation/import_summary.hpp"
@@ -17,6 +18,7 @@
 #include "studies/scenario/run_origin.hpp"
 #include "studies/sensitivity/sensitivity_verb.hpp"
 #include "studies/spec/spec_schema.hpp"
+#include "studies/sweep/column_files.hpp"
 #include "studies/sweep/file_schemas.hpp"
 #include "studies/training/training_results.hpp"
 #include "studies/training/training_spec.hpp"
@@ -51,10 +53,12 @@ constexpr std::array schemas{Schema{"spec", spec_schema},
                              Schema{"metrics", metrics_schema},
                              Schema{"memory_plan", memory_plan_schema},
                              Schema{"results", results_schema},
+                             Schema{"columns", columns_schema},
                              Schema{"import", import_schema},
                              Schema{"explanation", explanation_schema},
                              Schema{"operator_path", operator_path_schema},
                              Schema{"replay", replay_schema},
+                             Schema{"comparison", comparison_schema},
                              Schema{"sensitivity", sensitivity_schema},
                              Schema{"validation", validation_schema},
                              Schema{"recording", recording_schema},

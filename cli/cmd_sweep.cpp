@@ -50,6 +50,7 @@ CLI::App* add_to(CLI::App& app, SweepOptions& options) {
                                   "Print the batch script of a job array with a shard per task, "
                                   "and run nothing: slurm, pbs or sge")
                      ->check(CLI::IsMember(std::set<std::string>{"slurm", "pbs", "sge"}));
+  verb->add_flag("--print", options.print, "What --submit does anyway")->needs(submit);
   verb->add_option("--shards", options.shards, "Shards of that script")
       ->needs(submit)
       ->check(CLI::Range(1, 1'000'000));

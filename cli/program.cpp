@@ -4,6 +4,7 @@
 #include "cli/cmd_baseline.hpp"
 #include "cli/cmd_buckets.hpp"
 #include "cli/cmd_calibrate.hpp"
+#include "cli/cmd_compare.hpp"
 #include "cli/cmd_execute.hpp"
 #include "cli/cmd_explain.hpp"
 #include "cli/cmd_export.hpp"
@@ -18,6 +19,7 @@
 #include "cli/cmd_schema.hpp"
 #include "cli/cmd_search.hpp"
 #include "cli/cmd_sensitivity.hpp"
+#include "cli/cmd_serve.hpp"
 #include "cli/cmd_simulate.hpp"
 #include "cli/cmd_sweep.hpp"
 #include "cli/cmd_validate.hpp"
@@ -61,11 +63,13 @@ struct Program::Parts {
     add(buckets, Interrupt::keeps);
     add(partition);
     add(explain);
+    add(compare);
     add(replay);
     add(reproduce, Interrupt::keeps);
     add(calibrate, Interrupt::keeps);
     add(plot);
     add(export_files);
+    add(serve, Interrupt::keeps);
     add(schema);
     add(list);
     add(reference);
@@ -96,10 +100,12 @@ struct Program::Parts {
   BucketsOptions buckets;
   PartitionOptions partition;
   ExplainOptions explain;
+  CompareOptions compare;
   ReplayOptions replay;
   ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_files;
+  ServeOptions serve;
   SchemaOptions schema;
   ListOptions list;
   ReferenceOptions reference;

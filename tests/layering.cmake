@@ -27,7 +27,7 @@ set(python_headers "cli/program\\.hpp")
 
 # A subfolder of these may include itself and those before it.
 set(order_of_sim base graph machine pipeline plan launch bounds trace engine sweep)
-set(order_of_studies base spec scenario search sensitivity execution sweep buckets partition training validation reproduction explanation)
+set(order_of_studies base spec scenario search sensitivity execution sweep buckets partition training validation reproduction explanation comparison serving)
 
 # Third-party header => files that may include it, both as regular expressions; each package has one owner and stays
 # out of public headers (those named here are internal, not installed). Tests may include everything.
@@ -38,7 +38,7 @@ set(third_party
     "sqlite3\\.h => ^studies/sweep/.*\\.cpp$"
     "CLI/ => ^cli/"
     "Eigen/ => ^(hw_models|real_exec)/.*\\.cpp$"
-    "boost/ => ^sim/graph/|^workloads/.*\\.cpp$"
+    "boost/ => ^sim/graph/|^workloads/.*\\.cpp$|^studies/serving/.*\\.cpp$"
     "tbb/|oneapi/tbb => ^sim/sweep/.*\\.cpp$"
     "zlib\\.h => gzip[a-z_]*\\.cpp$"
     "cuda => ^(real_exec|profiler)/"

@@ -49,6 +49,8 @@ constexpr std::array examples{
     Example{"partition", "schedlab partition experiments/partition.json --out out/partition"},
     Example{"explain", "schedlab explain out/one --what-if --out out/why"},
     Example{"explain", "schedlab explain profile.json.gz --what-if --out out/why"},
+    Example{"compare", "schedlab compare out/one out/other --out out/compared"},
+    Example{"compare", "schedlab compare out/last_week out/today --max-slowdown 3%"},
     Example{"replay", "schedlab replay profile.json.gz --mode generated_host"},
     Example{"replay",
             "schedlab replay profile.json.gz --what-if scale:gemm=0.5 --what-if host=0.5 --out "
@@ -59,7 +61,9 @@ constexpr std::array examples{
     Example{"plot", "schedlab plot out/whole out/split --out both.svg"},
     Example{"plot", "schedlab plot out/quickstart --x batch --y layers --out map.svg"},
     Example{"export", "schedlab export csv out/quickstart --scenario 3 --out tasks.csv"},
+    Example{"export", "schedlab export npy out/quickstart --out out/columns"},
     Example{"export", "schedlab export notebook out/quickstart"},
+    Example{"serve", "schedlab serve out"},
     Example{"schema", "schedlab schema spec > spec.schema.json"},
     Example{"list", "schedlab list policies critical_first"},
     Example{"list", "schedlab list machines --json"},

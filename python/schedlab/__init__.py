@@ -24,13 +24,15 @@ from .verbs import Outcome, Profile, read_profile, timelines, viewer
 
 from_networkx = Graph.from_networkx
 
+VERB_NAMES = {"import": "import_trace", "graph": "graph_statistics", "list": "listing", "compare": "compare_results"}
+
 # What simulates in this process is above; these run a verb and give its files.
 globals().update({name: make for name, make in workload_makers().items()})
 globals().update(
     {
-        {"import": "import_trace", "graph": "graph_statistics", "list": "listing"}.get(name, name): function
+        VERB_NAMES.get(name, name): function
         for name, function in _verbs.verb_functions().items()
-        if name not in ("simulate", "search", "sweep", "reference")
+        if name not in ("simulate", "search", "sweep", "serve", "reference")
     }
 )
 run_verb = _verbs.call

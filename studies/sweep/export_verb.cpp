@@ -9,6 +9,7 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
+#include "studies/sweep/column_files.hpp"
 #include "studies/sweep/notebook_export.hpp"
 #include "studies/sweep/results_csv.hpp"
 #include "studies/sweep/sweep_run.hpp"
@@ -43,6 +44,22 @@ void export_results(const fs::path& database, const fs::path& out) {
   const Spec spec = spec_of(store, database);
   const Grid grid(spec);
   write_results_csv(store, Baseline::of(spec, grid), out);
+}
+
+void export_columns(const ExportOptions& options, const fs::path& database, Leftovers* leftovers) {
+  if (database.empty() || options.scenario >= 0) {
+    throw InputError({.file = options.input,
+                      .pointer = {},
+                      .found = database.empty() ? "no results.sqlite" : "one scenario of it",
+                      .expected = "the folder of a sweep, of which all rows are written",
+                      .hint = "schedlab export csv writes single runs"});
+  }
+  const ResultsStore store = ResultsStore::open(database);
+  const Spec spec = spec_of(store, database);
+  const Grid grid(spec);
+  OutputFolder folder(whole_folder(options.out, "export", options.overwrite), leftovers);
+  write_column_files(store, Baseline::of(spec, grid), folder.path());
+  folder.publish();
 }
 
 /// Simulates one scenario of a sweep again, this time with everything recorded.
@@ -82,6 +99,10 @@ std::string write_export(const ExportOptions& options, const Terminal& terminal)
   }
   if (options.out.empty()) refuse("--out", "nothing", "a file to write");
   const fs::path database = database_of(options.input);
+  if (options.format == "npy") {
+    export_columns(options, database, terminal.leftovers);
+    return options.out;
+  }
   if (options.format == "csv" && !database.empty() && options.scenario < 0) {
     write_named_file(
         options.out,

@@ -179,14 +179,22 @@ std::vector<Column> csv_columns(const ResultsStore& store, bool with_speed_up) {
   return columns;
 }
 
+void for_each_result(const ResultsStore& store,
+                     const std::optional<Baseline>& baseline,
+                     const std::function<void(const std::vector<Cell>&)>& visit) {
+  const RowShape shape(store, baseline);
+  store.for_each([&](std::uint64_t scenario, const std::vector<Cell>& cells) {
+    visit(shape.row(scenario, cells));
+  });
+}
+
 Table results_table(const ResultsStore& store,
                     const std::optional<Baseline>& baseline,
                     std::uint64_t max_rows) {
   Table table;
   table.columns = csv_columns(store, baseline.has_value());
-  const RowShape shape(store, baseline);
-  store.for_each([&](std::uint64_t scenario, const std::vector<Cell>& cells) {
-    if (table.rows.size() < max_rows) table.rows.push_back(shape.row(scenario, cells));
+  for_each_result(store, baseline, [&](const std::vector<Cell>& row) {
+    if (table.rows.size() < max_rows) table.rows.push_back(row);
   });
   return table;
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ struct ResultsDigest {
 
 /// Columns of results.csv: scenario, the axes, speed_up (only with a baseline), the numbers.
 [[nodiscard]] std::vector<Column> csv_columns(const ResultsStore& store, bool with_speed_up);
+
+/// All rows by rising scenario number; the cells are those of csv_columns().
+void for_each_result(const ResultsStore& store,
+                     const std::optional<Baseline>& baseline,
+                     const std::function<void(const std::vector<Cell>&)>& visit);
 
 /// The first `max_rows` rows as one table, in the order of the scenarios.
 [[nodiscard]] Table results_table(const ResultsStore& store,

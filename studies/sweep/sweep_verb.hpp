@@ -21,6 +21,7 @@ struct SweepOptions {
   std::optional<double> max_gap{};     ///< of the fastest policy of each case, in percent
   std::string shard{};                 ///< as shard_of() takes it; empty: all scenarios
   std::optional<double> time_limit{};  ///< in seconds
+  bool print = false;                  ///< with `submit`, which prints anyway
   std::string submit{};                ///< print the batch script for this scheduler instead
   std::uint32_t shards = 0;            ///< of that script
   bool json = false;
