@@ -61,6 +61,7 @@ class SweepReport {
 
   [[nodiscard]] ReportDocument write() {
     write_heading();
+    for (const ReportFigure& map : options_.maps) page_.figure(map.svg);
     write_axes();
     write_comparison();
     for (const ReportTable& one : options_.tables) write_table(one);
@@ -85,6 +86,7 @@ class SweepReport {
                                 options_.program.empty() ? "" : ". Made by ",
                                 options_.program),
                     Tone::lead);
+    page_.paragraph(options_.lead, Tone::lead);
     page_.paragraph(gap_text(view_), Tone::lead);
     page_.paragraph(options_.description);
     for (const std::string& warning : options_.warnings) page_.paragraph(warning, Tone::warning);
@@ -248,6 +250,7 @@ class SweepReport {
   }
 
   void write_crossovers(const SweepView& view, const std::string& title) {
+    if (!options_.along_axes) return;
     const Crossovers all = crossovers(view);
     if (all.lines == 0) return;
     Table table;
@@ -289,7 +292,8 @@ class SweepReport {
   }
 
   void write_plots() {
-    std::vector<SweepPlot> plots = sweep_plots(view_);
+    std::vector<SweepPlot> plots;
+    if (options_.along_axes) plots = sweep_plots(view_);
     if (!plots.empty()) page_.heading("Along the axes");
     for (SweepPlot& plot : plots) {
       page_.figure(std::move(plot.svg));

@@ -30,6 +30,9 @@ struct ReportOptions {
   std::vector<std::string> warnings{};  ///< shown at the top
   std::vector<ReportFigure> figures{};  ///< after the plots of the sweep: timelines
   std::vector<ReportTable> tables{};
+  std::string lead{};                ///< a sentence at the top; may be empty
+  std::vector<ReportFigure> maps{};  ///< at the top
+  bool along_axes = true;            ///< with the plots of the sweep and where the order turns
   SweepViewOptions view{};
   std::size_t max_cases = 200;  ///< rows of the table of best policies
   std::size_t max_rows = 2000;  ///< rows of the table of all results
