@@ -4,6 +4,7 @@
 #include "notebooks_export/csv.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "studies/spec/axis_label.hpp"
 #include "studies/sweep/sweep_verb.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/verb_session.hpp"

@@ -99,7 +99,7 @@ TEST_CASE("a border in three axes, and one that jumps, are found to the last val
   for (const MapBorder& border : map.borders()) {
     MapPlace above = border.below;
     ++above[border.axis];
-    wrong += steps(border.below).region == steps(above).region ? 1 : 0;
+    wrong += steps(border.below).region == steps(above).region ? 1U : 0U;
   }
   CHECK(wrong == 0);
   const std::vector<std::uint32_t> slice = map.slice(0, 1, {0, 0, 13});
