@@ -4,15 +4,12 @@
 #include "sim/base/error.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdint>
 
 namespace schedlab {
 namespace {
-
-constexpr std::int64_t max_points = 100'000;
 
 bool is_range(const JsonNode& node) {
   return node.kind == JsonKind::object && node.find("from") != nullptr &&
@@ -65,20 +62,6 @@ JsonNode list_of_values(const JsonNode& range, const std::string& file) {
 }
 
 }  // namespace
-
-nlohmann::ordered_json axis_range_schema() {
-  using Json = nlohmann::ordered_json;
-  const Json end{{"type", "number"}};
-  return {{"type", "object"},
-          {"description", "an axis by its ends, which an adaptive sweep refines"},
-          {"properties",
-           {{"from", end},
-            {"to", end},
-            {"points", {{"type", "integer"}, {"minimum", 2}, {"maximum", max_points}}},
-            {"spacing", {{"type", "string"}, {"enum", {"linear", "geometric"}}}}}},
-          {"required", {"from", "to", "points"}},
-          {"additionalProperties", false}};
-}
 
 void expand_ranges(JsonNode& node, const std::string& file, std::vector<std::string>& pointers) {
   if (is_range(node)) {

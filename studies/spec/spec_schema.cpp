@@ -182,6 +182,20 @@ Json ranks_item() {
   return Json{{"anyOf", Json::array({count, std::move(object)})}};
 }
 
+/// {"from": 16, "to": 256, "points": 61}
+Json axis_range() {
+  const Json end{{"type", "number"}};
+  return {{"type", "object"},
+          {"description", "an axis by its ends, which an adaptive sweep refines"},
+          {"properties",
+           {{"from", end},
+            {"to", end},
+            {"points", {{"type", "integer"}, {"minimum", 2}, {"maximum", max_axis_points}}},
+            {"spacing", {{"type", "string"}, {"enum", {"linear", "geometric"}}}}}},
+          {"required", {"from", "to", "points"}},
+          {"additionalProperties", false}};
+}
+
 /// true or the settings; no axes.
 Json adaptive_value() {
   Json properties = Json::object();
@@ -271,7 +285,7 @@ std::string spec_schema() {
                       {"variability", variability_item()},
                       {"launch", launch_item()},
                       {"ranks", ranks_item()},
-                      {"range", axis_range_schema()}}}};
+                      {"range", axis_range()}}}};
   return schema.dump(2);
 }
 
