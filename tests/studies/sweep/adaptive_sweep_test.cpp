@@ -189,6 +189,24 @@ TEST_CASE("what an adaptive sweep cannot do is refused before anything runs") {
   CHECK_FALSE(fs::exists(folder.folder.path() / "refused"));
 }
 
+TEST_CASE("the report of a sweep says what its closest case hangs on, unless told not to") {
+  const Folder folder;
+  SweepOptions options = folder.options(
+      R"({"workload": {"kind": "lstm", "layers": [2, 3], "steps": 4, "batch": 16, "hidden": 128},
+          "machine": "v100", "policy": ["single_stream", "diagonal"]})",
+      "report");
+  testing::VerbSession session;
+  const auto says = [&] {
+    REQUIRE(session.call(options) == exit_done);
+    const std::string report = read_file(options.out + "/report.html");
+    return report.find("The closest case, layers = ") != std::string::npos;
+  };
+  CHECK(says());
+  options.no_sensitivity = true;
+  options.overwrite = true;
+  CHECK_FALSE(says());
+}
+
 TEST_CASE("axes by their ends are lists of values") {
   const auto values_of = [](const std::string& range) {
     const Spec spec = parse_spec(
