@@ -17,6 +17,9 @@ void add_results(CLI::App& verb, Options& options) {
   verb.add_option("--timelines", options.timelines, "Timelines to draw: best, all or none")
       ->check(CLI::IsMember(std::set<std::string>{"best", "all", "none"}))
       ->capture_default_str();
+  verb.add_flag("--no-sensitivity",
+                options.no_sensitivity,
+                "Report without how far the machine's numbers can be off in the closest case");
   verb.add_option("--max-gap",
                   options.max_gap,
                   "Exit code 1 if the fastest policy of some case is more than this many percent "

@@ -63,9 +63,11 @@ class SweepReport {
       : options_(options), view_(table, options.view), page_(options.title) {}
 
   [[nodiscard]] ReportDocument write() {
-    std::vector<SweepPlot> plots = sweep_plots(view_);
+    std::vector<SweepPlot> plots;
+    if (options_.along_axes) plots = sweep_plots(view_);
     write_answer();
-    if (!plots.empty()) {
+    for (const ReportFigure& map : options_.maps) page_.figure(map.svg);
+    if (!plots.empty() && options_.maps.empty()) {
       page_.figure(std::move(plots.front().svg));
       plots.erase(plots.begin());
     }
@@ -88,7 +90,7 @@ class SweepReport {
   void write_answer() {
     std::string answer;
     for (const std::string& sentence :
-         {gap_text(view_), winning_gain_text(view_), options_.certainty}) {
+         {options_.lead, gap_text(view_), winning_gain_text(view_), options_.certainty}) {
       if (!sentence.empty()) answer += (answer.empty() ? "" : " ") + sentence;
     }
     page_.paragraph(std::move(answer), Tone::lead);
@@ -273,6 +275,7 @@ class SweepReport {
   }
 
   void write_crossovers(const SweepView& view, const std::string& title) {
+    if (!options_.along_axes) return;
     const Crossovers all = crossovers(view);
     if (all.lines == 0) return;
     Table table;

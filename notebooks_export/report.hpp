@@ -35,6 +35,9 @@ struct ReportOptions {
   std::string certainty{};  ///< how sure it is who wins, in a sentence; may be empty
   /// By the text of column "scenario": the page with its timeline, relative to the report.
   std::map<std::string, std::string> timelines{};
+  std::string lead{};                ///< a sentence at the top; may be empty
+  std::vector<ReportFigure> maps{};  ///< at the top
+  bool along_axes = true;            ///< with the plots of the sweep and where the order turns
   SweepViewOptions view{};
   std::size_t max_cases = 200;  ///< rows of the table of best policies
   std::size_t max_rows = 500;   ///< rows of the table of all results

@@ -4,6 +4,8 @@
 #include "sim/base/error.hpp"
 #include "sim/trace/critical_path.hpp"
 #include "studies/scenario/scenario_runner.hpp"
+#include "studies/scenario/scenario_space.hpp"
+#include "studies/spec/auto_split.hpp"
 #include "studies/spec/axis_label.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +14,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <memory>
+#include <numeric>
 #include <utility>
 
 namespace schedlab {
@@ -64,17 +69,22 @@ class ChangedMachine {
 
 class Study {
  public:
-  Study(const Spec& spec, const SensitivityRequest& request)
-      : spec_(spec), request_(request), grid_(spec) {
-    expect_one_case();
+  Study(const Spec& spec,
+        const Grid& grid,
+        const std::vector<std::uint64_t>& scenarios,
+        const SensitivityRequest& request)
+      : spec_(spec), request_(request), grid_(grid), scenarios_(scenarios) {
     Components components(spec, grid_);
     components.keep_sources();
-    const MachineSpec machine = components.machine(0);
+    const MachineSpec machine =
+        components.machine(grid_.part_index(scenarios.front(), Part::machine));
     result_.name = spec.name;
     result_.machine = machine.name;
     result_.step = request.step;
     result_.range = request.range;
-    for (std::uint64_t i = 0; i < grid_.size(); ++i) result_.policies.push_back(policy_name(i));
+    result_.sought = request.most_delicate;
+    for (const std::uint64_t each : scenarios_) result_.policies.push_back(policy_name(each));
+    make_graphs(components);
     take_nominal(machine);
     look_at_numbers(machine);
   }
@@ -82,38 +92,56 @@ class Study {
   [[nodiscard]] Sensitivity take() { return std::move(result_); }
 
  private:
-  void expect_one_case() const {
-    for (const AxisColumn& axis : grid_.axes()) {
-      if (axis.values < 2 || axis.path.starts_with("/policy")) continue;
-      throw InputError({.file = spec_.file,
-                        .pointer = axis.path,
-                        .found = fmt::format("an axis of {} values", axis.values),
-                        .expected = "one case: an axis in \"policy\" alone",
-                        .hint = {}});
-    }
-  }
-
   [[nodiscard]] std::string policy_name(std::uint64_t scenario) const {
     const std::vector<Cell> cells = grid_.axis_values(scenario);
     std::string name;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (grid_.axes()[i].values < 2 || cells[i].index() == 0) continue;
+      const AxisColumn& axis = grid_.axes()[i];
+      if (axis.values < 2 || cells[i].index() == 0 || !axis.path.starts_with("/policy")) continue;
       name += (name.empty() ? "" : ", ") + to_string(cells[i]);
     }
-    return name.empty() ? Components(spec_, grid_).policy_name(0) : name;
+    return name.empty()
+               ? Components(spec_, grid_).policy_name(grid_.part_index(scenario, Part::policy))
+               : name;
+  }
+
+  /// Once: no number of a machine changes them, unless slices are chosen by the time they take.
+  void make_graphs(const Components& components) {
+    graphs_.resize(scenarios_.size());
+    if (leaves_split_open(spec_)) return;
+    ScenarioSpace space(spec_, grid_);
+    std::map<Granularity, std::shared_ptr<const TaskGraph>> made;
+    for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+      const Granularity granularity = space.scenario(scenarios_[i]).granularity;
+      std::shared_ptr<const TaskGraph>& graph = made[granularity];
+      if (graph == nullptr) {
+        graph = std::make_shared<const TaskGraph>(
+            components.graph(grid_.part_index(scenarios_[i], Part::workload), granularity, 0));
+      }
+      graphs_[i] = graph;
+    }
+  }
+
+  /// Calls `visit` with each policy and a space that has its graph and this machine.
+  template <class Visit>
+  void on_machine(const MachineSpec& machine, const Visit& visit) const {
+    for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+      ScenarioSpace space(spec_, grid_);
+      space.use_machine(machine);
+      if (graphs_[i] != nullptr) space.use_graph(graphs_[i]);
+      ScenarioRunner runner(space, request_.stop);
+      visit(i, runner);
+    }
   }
 
   void take_nominal(const MachineSpec& machine) {
-    ScenarioSpace space(spec_, grid_);
-    space.use_machine(machine);
-    ScenarioRunner runner(space, request_.stop);
-    for (std::uint64_t i = 0; i < grid_.size(); ++i) {
-      const FullRun run = runner.run_fully(i);
+    on_machine(machine, [&](std::size_t i, ScenarioRunner& runner) {
+      const FullRun run = runner.run_fully(scenarios_[i]);
       result_.makespans.push_back(run.trace.makespan());
-      if (result_.makespans.back() >= result_.makespans[result_.fastest] && i != 0) continue;
+      if (result_.makespans.back() >= result_.makespans[result_.fastest] && i != 0) return;
       result_.fastest = i;
       take_critical_path(run);
-    }
+    });
   }
 
   void take_critical_path(const FullRun& run) {
@@ -138,15 +166,13 @@ class Study {
 
   [[nodiscard]] Makespans run_on(const MachineSpec& machine) const {
     if (stop_requested(request_.stop)) throw Interrupted("stopped");
-    ScenarioSpace space(spec_, grid_);
-    space.use_machine(machine);
-    ScenarioRunner runner(space, request_.stop);
     std::vector<Duration> makespans;
-    for (std::uint64_t i = 0; i < grid_.size(); ++i) {
-      const ScenarioResult result = runner.run(i, false, {}, false);
-      if (result.failed) return std::nullopt;
-      makespans.push_back(result.summary.makespan);
-    }
+    on_machine(machine, [&](std::size_t i, ScenarioRunner& runner) {
+      if (makespans.size() < i) return;  // one before it failed
+      const ScenarioResult result = runner.run(scenarios_[i], false, {}, false);
+      if (!result.failed) makespans.push_back(result.summary.makespan);
+    });
+    if (makespans.size() < scenarios_.size()) return std::nullopt;
     return makespans;
   }
 
@@ -158,9 +184,16 @@ class Study {
     }
     std::uint64_t done = 0;
     for (const NumberSource& number : numbers) {
-      look_at(number, changed);
+      NumberSensitivity found = elasticities(number, changed);
+      if (!request_.most_delicate) seek_turns(found, changed);
+      if (found.largest() == 0 && !found.below && !found.above) {
+        ++result_.without_effect;
+      } else {
+        result_.numbers.push_back(std::move(found));
+      }
       if (request_.observer) request_.observer(++done, numbers.size());
     }
+    if (request_.most_delicate) seek_nearest_turns(changed);
     std::stable_sort(result_.numbers.begin(),
                      result_.numbers.end(),
                      [](const auto& a, const auto& b) { return a.largest() > b.largest(); });
@@ -177,7 +210,38 @@ class Study {
     }
   }
 
-  void look_at(const NumberSource& number, const ChangedMachine& changed) {
+  void seek_turns(NumberSensitivity& found, const ChangedMachine& changed) const {
+    if (result_.policies.size() < 2) return;
+    const bool idle = found.largest() == 0;
+    found.below = turn(found.number, changed, 1 / request_.range, idle);
+    found.above = turn(found.number, changed, request_.range, idle);
+  }
+
+  /// How far, in logarithms, the number has to go until another policy is as fast, if elasticities
+  /// stay as they are.
+  [[nodiscard]] double way_to_turn(const NumberSensitivity& found) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < result_.policies.size(); ++i) {
+      const double gain = std::abs(found.elasticity[i] - found.elasticity[result_.fastest]);
+      if (gain <= 0) continue;
+      const double lead =
+          std::log(to_us(result_.makespans[i]) / to_us(result_.makespans[result_.fastest]));
+      least = std::min(least, lead / gain);
+    }
+    return least;
+  }
+
+  void seek_nearest_turns(const ChangedMachine& changed) {
+    std::stable_sort(
+        result_.numbers.begin(), result_.numbers.end(), [this](const auto& a, const auto& b) {
+          return way_to_turn(a) < way_to_turn(b);
+        });
+    const std::size_t count = std::min(result_.numbers.size(), *request_.most_delicate);
+    for (std::size_t i = 0; i < count; ++i) seek_turns(result_.numbers[i], changed);
+  }
+
+  [[nodiscard]] NumberSensitivity elasticities(const NumberSource& number,
+                                               const ChangedMachine& changed) const {
     double step = request_.step;
     if (changed.is_whole(number)) step = std::max(step, 1 / std::abs(number.value));
     const Makespans less = at(number, changed, 1 - step);
@@ -192,15 +256,7 @@ class Study {
       found.elasticity.push_back(width > 0 && low > 0 && high > 0 ? std::log(high / low) / width
                                                                   : 0.0);
     }
-    if (result_.policies.size() > 1) {
-      found.below = turn(number, changed, 1 / request_.range, found.largest() == 0);
-      found.above = turn(number, changed, request_.range, found.largest() == 0);
-    }
-    if (found.largest() == 0 && !found.below && !found.above) {
-      ++result_.without_effect;
-    } else {
-      result_.numbers.push_back(std::move(found));
-    }
+    return found;
   }
 
   [[nodiscard]] std::size_t fastest_of(const std::vector<Duration>& makespans) const {
@@ -253,7 +309,9 @@ class Study {
 
   const Spec& spec_;
   const SensitivityRequest& request_;
-  Grid grid_;
+  const Grid& grid_;
+  const std::vector<std::uint64_t>& scenarios_;
+  std::vector<std::shared_ptr<const TaskGraph>> graphs_;  // by policy; nullptr: made by the space
   Sensitivity result_;
 };
 
@@ -266,7 +324,25 @@ double NumberSensitivity::largest() const {
 }
 
 Sensitivity sensitivity(const Spec& spec, const SensitivityRequest& request) {
-  return Study(spec, request).take();
+  const Grid grid(spec);
+  for (const AxisColumn& axis : grid.axes()) {
+    if (axis.values < 2 || axis.path.starts_with("/policy")) continue;
+    throw InputError({.file = spec.file,
+                      .pointer = axis.path,
+                      .found = fmt::format("an axis of {} values", axis.values),
+                      .expected = "one case: an axis in \"policy\" alone",
+                      .hint = {}});
+  }
+  std::vector<std::uint64_t> scenarios(grid.size());
+  std::iota(scenarios.begin(), scenarios.end(), std::uint64_t{0});
+  return sensitivity(spec, grid, scenarios, request);
+}
+
+Sensitivity sensitivity(const Spec& spec,
+                        const Grid& grid,
+                        const std::vector<std::uint64_t>& scenarios,
+                        const SensitivityRequest& request) {
+  return Study(spec, grid, scenarios, request).take();
 }
 
 }  // namespace schedlab

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "hw_models/machine_spec.hpp"
+#include "notebooks_export/report.hpp"
 #include "notebooks_export/report_document.hpp"
 #include "sim/base/fields.hpp"
 #include "sim/base/interrupt.hpp"
 #include "sim/base/units.hpp"
+#include "studies/spec/grid.hpp"
 #include "studies/spec/spec.hpp"
 
 #include <cstdint>
@@ -51,6 +53,7 @@ struct Sensitivity {
   std::string machine;
   double step = 0.01;
   double range = 2;  ///< numbers were divided and multiplied by up to so much for order changes
+  std::optional<std::size_t> sought{};  ///< of so many numbers alone; nullopt: of all
   std::vector<std::string> policies;
   std::vector<Duration> makespans;         ///< by policy
   std::size_t fastest = 0;                 ///< a policy
@@ -62,6 +65,9 @@ struct Sensitivity {
 struct SensitivityRequest {
   double step = 0.01;
   double range = 2;
+  /// Order changes are sought for so many numbers: those at which, by their elasticities, they are
+  /// nearest. nullopt: for all, also where elasticities tell nothing.
+  std::optional<std::size_t> most_delicate{};
   const StopFlag* stop = nullptr;
   /// Called with the numbers that are done, and how many there are.
   std::function<void(std::uint64_t, std::uint64_t)> observer{};
@@ -76,10 +82,18 @@ struct SensitivityRequest {
 /// Throws  InputError for a spec of several cases, InfeasibleError for a case that cannot run,
 ///         Interrupted.
 [[nodiscard]] Sensitivity sensitivity(const Spec& spec, const SensitivityRequest& request);
+/// Of scenarios of a larger grid, which differ in their policy alone.
+[[nodiscard]] Sensitivity sensitivity(const Spec& spec,
+                                      const Grid& grid,
+                                      const std::vector<std::uint64_t>& scenarios,
+                                      const SensitivityRequest& request);
 
 /// The fields of sensitivity.json.
 [[nodiscard]] const Fields<Sensitivity>& sensitivity_fields();
 /// Which numbers matter, what turns the order, and what the critical path consists of.
 [[nodiscard]] ReportDocument sensitivity_report(const Sensitivity& result);
+/// The numbers of the machine that matter most, as a table of another report.
+[[nodiscard]] ReportTable sensitivity_table(const Sensitivity& result,
+                                            std::size_t max_numbers = 10);
 
 }  // namespace schedlab

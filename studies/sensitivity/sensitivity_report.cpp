@@ -95,7 +95,10 @@ std::string order_text(const Sensitivity& result) {
   const NumberSensitivity* number = most_delicate(result, change);
   if (number == nullptr) {
     return fmt::format(
-        "No number of the machine, divided or multiplied by up to {:g}, makes another one faster.",
+        "{} of the machine, divided or multiplied by up to {:g}, makes another one faster.",
+        result.sought ? fmt::format("None of the {} that would first turn it",
+                                    counted(*result.sought, "number"))
+                      : std::string{"No number"},
         result.range);
   }
   return fmt::format("It is so unless {} ({}) is {}: then {} is faster.",
@@ -120,7 +123,7 @@ std::string matters_text(const Sensitivity& result) {
                      elasticity < 0 ? "faster" : "slower");
 }
 
-PrintedTable numbers_table(const Sensitivity& result) {
+PrintedTable numbers_table(const Sensitivity& result, std::size_t max_numbers) {
   std::vector<std::string> names{"number", "origin", "value"};
   for (const std::string& policy : result.policies) names.push_back(policy);
   if (result.policies.size() > 1) names.insert(names.end(), {"order turns below", "above"});
@@ -130,7 +133,7 @@ PrintedTable numbers_table(const Sensitivity& result) {
     table.columns[table.columns.size() - 2].is_number = false;
   }
   for (const NumberSensitivity& number : result.numbers) {
-    if (table.rows.size() == max_rows) break;
+    if (table.rows.size() == max_numbers) break;
     auto& cells = table.rows.emplace_back(
         std::vector<std::string>{number.number.pointer,
                                  std::string{to_string(number.number.origin)},
@@ -166,6 +169,22 @@ const Fields<Sensitivity>& sensitivity_fields() {
   return fields;
 }
 
+ReportTable sensitivity_table(const Sensitivity& result, std::size_t max_numbers) {
+  ReportTable made{.title = "How far the numbers of the machine can be off",
+                   .note = fmt::format("{} {} {} Columns of policies: per cent of the makespan for "
+                                       "1 % more of a number.",
+                                       winner_text(result),
+                                       order_text(result),
+                                       matters_text(result)),
+                   .table = {}};
+  const PrintedTable printed = numbers_table(result, max_numbers);
+  for (const PrintedTable::Column& column : printed.columns) {
+    made.table.columns.push_back({column.name, ColumnRole::note});
+  }
+  for (const auto& row : printed.rows) made.table.rows.emplace_back(row.begin(), row.end());
+  return made;
+}
+
 ReportDocument sensitivity_report(const Sensitivity& result) {
   ReportDocument report(fmt::format("{} on {}", result.name, result.machine));
   report.paragraph(winner_text(result), Tone::lead);
@@ -176,7 +195,7 @@ ReportDocument sensitivity_report(const Sensitivity& result) {
       "Per cent that the makespan changes by for 1 % more of a number, by policy; how far the "
       "number "
       "can go before another policy is the fastest. One number changes at a time.");
-  report.table(numbers_table(result));
+  report.table(numbers_table(result, max_rows));
   if (result.numbers.size() > max_rows) {
     report.paragraph(
         fmt::format("{} more are in sensitivity.json.", result.numbers.size() - max_rows),

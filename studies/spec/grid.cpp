@@ -243,6 +243,18 @@ std::uint64_t Grid::scenario_at(std::uint64_t position) const {
   return scenario;
 }
 
+std::vector<Grid::Digit> Grid::digits() const {
+  std::vector<Digit> digits;
+  for (const Dimension& dimension : dimensions_) {
+    Digit& digit = digits.emplace_back();
+    for (const JsonNode* list : dimension.lists) digit.pointers.push_back(list->pointer);
+    digit.count = dimension.count;
+    digit.stride = dimension.stride;
+    digit.of_policy = dimension.parts == bit(Part::policy);
+  }
+  return digits;
+}
+
 std::uint64_t Grid::part_count(Part part) const {
   std::uint64_t count = 1;
   for (const Dimension& dimension : dimensions_) {

@@ -39,6 +39,16 @@ class Grid {
   /// "layers=2, policy=heft", for messages.
   [[nodiscard]] std::string describe(std::uint64_t scenario) const;
 
+  /// Lists that advance together: one digit of the scenario number, number / stride % count.
+  struct Digit {
+    std::vector<std::string> pointers;  ///< of the lists
+    std::uint64_t count = 1;
+    std::uint64_t stride = 1;
+    bool of_policy = false;  ///< belongs to the policy alone
+  };
+  /// Those of lists that are there in every scenario, slowest first: together they are the number.
+  [[nodiscard]] std::vector<Digit> digits() const;
+
   // Parts repeat over the grid: many scenarios share a workload. Each part is numbered by itself.
   [[nodiscard]] std::uint64_t part_count(Part part) const;
   [[nodiscard]] std::uint64_t part_index(std::uint64_t scenario, Part part) const;

@@ -4,8 +4,10 @@
 #include "sim/base/file.hpp"
 #include "studies/base/former_keys.hpp"
 #include "studies/base/schema_check.hpp"
+#include "studies/spec/axis_range.hpp"
 #include "studies/spec/spec_schema.hpp"
 
+#include <map>
 #include <utility>
 
 namespace schedlab {
@@ -32,6 +34,15 @@ std::vector<std::vector<std::string>> zip_groups(const JsonNode* node) {
   return groups;
 }
 
+/// Of `"adaptive": true` all defaults.
+std::optional<AdaptiveChoice> adaptive_of(const JsonNode* node) {
+  if (node == nullptr) return std::nullopt;
+  std::map<std::string, OptionValue> given;
+  if (node->kind == JsonKind::boolean && !std::get<bool>(node->scalar)) return std::nullopt;
+  for (std::size_t i = 0; i < node->keys.size(); ++i) given[node->keys[i]] = node->items[i].scalar;
+  return adaptive_choice(resolve_options("adaptive", adaptive_options(), given));
+}
+
 }  // namespace
 
 Spec load_spec(const std::string& path, std::ostream* notes) {
@@ -48,6 +59,8 @@ Spec parse_spec(std::string text, std::string file, std::filesystem::path folder
   text = with_new_keys(std::move(text), "spec", file, nullptr);
   spec.root = parse_json_node(text, file);
   prepared_spec_schema().check(spec.root, file);
+  spec.adaptive = adaptive_of(spec.root.find("adaptive"));
+  expand_ranges(spec.root, file, spec.ranges);
   spec.name = text_or(spec.root, "name", std::filesystem::path{file}.stem().string());
   spec.description = text_or(spec.root, "description", {});
   spec.baseline = text_or(spec.root, "baseline", {});

@@ -3,10 +3,12 @@
 
 #include "sim/base/enum_names.hpp"
 #include "studies/base/json_node.hpp"
+#include "studies/spec/adaptive.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +41,8 @@ struct EnumNames<Part> {
                                           "variability");
 };
 
-/// One spec file as the user wrote it: checked against the schema, lists not yet expanded.
+/// One spec file as the user wrote it: checked against the schema, ranges written out as lists,
+/// lists not yet expanded.
 struct Spec {
   std::string file;              ///< as the user named it; the label of every message
   std::filesystem::path folder;  ///< paths inside the spec are relative to it
@@ -52,6 +55,8 @@ struct Spec {
   bool like_for_like = true;                  ///< run policies at each other's granularities, too
   bool check_memory = true;                   ///< a run that does not fit into memory has no result
   std::vector<std::vector<std::string>> zip;  ///< groups of pointers of axes that advance together
+  std::vector<std::string> ranges{};          ///< pointers of the axes that are given by their ends
+  std::optional<AdaptiveChoice> adaptive{};   ///< nullopt: the whole grid is run
 
   /// The value of a part; nullptr when the spec leaves it out (its default applies).
   [[nodiscard]] const JsonNode* part(Part part) const { return root.find(to_string(part)); }

@@ -5,7 +5,9 @@
 #include "policies/registry.hpp"
 #include "sim/base/schema_parts.hpp"
 #include "sim/launch/launch.hpp"
+#include "studies/spec/adaptive.hpp"
 #include "studies/spec/auto_split.hpp"
+#include "studies/spec/axis_range.hpp"
 #include "studies/spec/presets.hpp"
 #include "studies/spec/ranks.hpp"
 #include "studies/spec/variability.hpp"
@@ -46,8 +48,14 @@ Json axis(Json item) {
   return Json{{"anyOf", Json::array({std::move(item), std::move(list)})}};
 }
 
+bool is_number(const OptionSpec& option) {
+  return std::holds_alternative<std::int64_t>(option.default_value) ||
+         std::holds_alternative<double>(option.default_value);
+}
+
 Json option_schema(const OptionSpec& option) {
   Json schema = axis(scalar_schema(option));
+  if (is_number(option)) schema["anyOf"].push_back(Json{{"$ref", "#/definitions/range"}});
   schema["description"] = option.doc;
   if (!option.required) {
     std::visit([&](const auto& value) { schema["default"] = value; }, option.default_value);
@@ -174,13 +182,38 @@ Json ranks_item() {
   return Json{{"anyOf", Json::array({count, std::move(object)})}};
 }
 
+/// {"from": 16, "to": 256, "points": 61}
+Json axis_range() {
+  const Json end{{"type", "number"}};
+  return {{"type", "object"},
+          {"description", "an axis by its ends, which an adaptive sweep refines"},
+          {"properties",
+           {{"from", end},
+            {"to", end},
+            {"points", {{"type", "integer"}, {"minimum", 2}, {"maximum", max_axis_points}}},
+            {"spacing", {{"type", "string"}, {"enum", {"linear", "geometric"}}}}}},
+          {"required", {"from", "to", "points"}},
+          {"additionalProperties", false}};
+}
+
+/// true or the settings; no axes.
+Json adaptive_value() {
+  Json properties = Json::object();
+  for (const OptionSpec& option : adaptive_options()) {
+    Json& schema = properties[option.name] = schema::value_of(option);
+    schema["description"] = option.doc;
+    std::visit([&](const auto& value) { schema["default"] = value; }, option.default_value);
+  }
+  return Json{{"anyOf", Json::array({Json{{"type", "boolean"}}, schema::object(properties, {})})}};
+}
+
 /// {"$ref": item} or a list of it.
 Json reference(const std::string& item) {
   return axis(Json{{"$ref", "#/definitions/" + item}});
 }
 
 /// Keys whose schema says nothing of its own.
-constexpr std::array<std::pair<const char*, const char*>, 15> top_level_meanings{
+constexpr std::array<std::pair<const char*, const char*>, 16> top_level_meanings{
     {{"schedlab", "what the file is; may be left out"},
      {"version", "of this layout; may be left out"},
      {"name", "word for titles"},
@@ -194,6 +227,7 @@ constexpr std::array<std::pair<const char*, const char*>, 15> top_level_meanings
      {"ranks", "data parallel: the workload on so many ranks"},
      {"variability", "how the machine scatters from run to run"},
      {"seed", "of every part that has a seed and is not given one"},
+     {"adaptive", "run no more of the grid than shows where the winner changes"},
      {"baseline", "policy that speed-ups are over"},
      {"zip", "groups of axes that advance together"}}};
 
@@ -212,6 +246,7 @@ Json top_level() {
   properties["ranks"] = reference("ranks");
   properties["seed"] = axis(Json{{"type", "integer"}, {"minimum", 0}});
   properties["variability"] = reference("variability");
+  properties["adaptive"] = adaptive_value();
   properties["baseline"] = words(names_of(policies()));
   properties["check"] = Json{{"type", "boolean"},
                              {"default", true},
@@ -249,7 +284,8 @@ std::string spec_schema() {
                       {"policy", policy_item()},
                       {"variability", variability_item()},
                       {"launch", launch_item()},
-                      {"ranks", ranks_item()}}}};
+                      {"ranks", ranks_item()},
+                      {"range", axis_range()}}}};
   return schema.dump(2);
 }
 

@@ -306,6 +306,17 @@ void ResultsStore::for_each(
   }
 }
 
+std::vector<Cell> ResultsStore::row(std::uint64_t scenario) const {
+  std::vector<Cell> cells;
+  SqliteStatement select(database_->sqlite, "SELECT * FROM results WHERE scenario=?");
+  select.bind(1, static_cast<std::int64_t>(scenario));
+  if (!select.step()) return cells;
+  for (std::size_t i = 0; i < database_->columns.size(); ++i) {
+    cells.push_back(select.cell(static_cast<int>(i) + 1));
+  }
+  return cells;
+}
+
 std::vector<Duration> ResultsStore::samples(std::uint64_t scenario) const {
   std::vector<Duration> makespans;
   if (!database_->has_samples()) return makespans;

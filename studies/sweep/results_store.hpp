@@ -83,6 +83,8 @@ class ResultsStore {
 
   /// All rows by rising scenario number; the cells are those of columns().
   void for_each(const std::function<void(std::uint64_t, const std::vector<Cell>&)>& visit) const;
+  /// The cells of one scenario; empty: it is not there.
+  [[nodiscard]] std::vector<Cell> row(std::uint64_t scenario) const;
   /// The makespans of the samples of a scenario, in their order; empty: there are none.
   [[nodiscard]] std::vector<Duration> samples(std::uint64_t scenario) const;
   /// One integer column by scenario; `missing` where there is none.

@@ -13,12 +13,15 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/base/version.hpp"
 #include "studies/scenario/problem_costs.hpp"
+#include "studies/sensitivity/sensitivity.hpp"
 #include "studies/sweep/policy_comparison.hpp"
 #include "studies/sweep/results_csv.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,6 +31,8 @@ namespace {
 
 constexpr std::uint64_t max_drawn_rows = 100'000;
 constexpr std::size_t max_report_timelines = 12;
+constexpr std::size_t max_sensitivity_tasks = 2000;  // of which a report runs several hundred
+constexpr std::size_t most_delicate_numbers = 3;
 
 /// Rows with a note that begins so.
 std::size_t noted(const Table& table, std::string_view beginning) {
@@ -176,6 +181,58 @@ std::string certainty_of(const Table& pairs) {
       counted(pairs.rows.size(), "pair"));
 }
 
+/// The two fastest policies of a case.
+struct CloseCase {
+  const SweepCase* of = nullptr;
+  const SweepRun* best = nullptr;
+  const SweepRun* next = nullptr;
+};
+
+/// Of the cases small enough, that in which the second policy takes the least longer than the
+/// first.
+CloseCase closest_case(const SweepView& view) {
+  CloseCase closest;
+  double least = std::numeric_limits<double>::infinity();
+  for (const SweepCase& one : view.cases()) {
+    if (!one.best || view.number(one.runs[*one.best].row, "tasks") > max_sensitivity_tasks)
+      continue;
+    const SweepRun& best = one.runs[*one.best];
+    for (std::size_t policy = 0; policy < view.policies().size(); ++policy) {
+      const SweepRun* next = SweepView::shortest(one, policy);
+      if (next == nullptr || policy == best.policy || next->makespan_us <= best.makespan_us ||
+          view.number(next->row, "tasks") > max_sensitivity_tasks) {
+        continue;
+      }
+      const double ratio = next->makespan_us / best.makespan_us;
+      if (ratio >= least) continue;
+      least = ratio;
+      closest = {&one, &best, next};
+    }
+  }
+  return closest;
+}
+
+/// How wrong the machine would have to be for the closest case to end otherwise; no rows: none can
+/// tell.
+ReportTable closest_case_table(const SweepPictures& sweep, const SweepView& view) {
+  const CloseCase closest = closest_case(view);
+  if (closest.of == nullptr || view.same_durations()) return {};
+  const Sensitivity result = sensitivity(
+      sweep.spec,
+      sweep.space.grid(),
+      {scenario_of(view.table(), closest.best->row), scenario_of(view.table(), closest.next->row)},
+      {.most_delicate = most_delicate_numbers, .stop = sweep.stop});
+  ReportTable table = sensitivity_table(result);
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < closest.of->values.size(); ++i) {
+    if (view.varies(view.case_axes()[i])) places.push_back(view.place(i, closest.of->values[i]));
+  }
+  if (!places.empty()) {
+    table.note = fmt::format("The closest case, {}: {}", fmt::join(places, ", "), table.note);
+  }
+  return table;
+}
+
 std::vector<std::string> warnings_of(const Table& table, std::uint64_t failed) {
   std::vector<std::string> warnings;
   if (failed > 0) {
@@ -220,13 +277,21 @@ std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files)
   const Table table = results_table(sweep.store, sweep.baseline, max_drawn_rows);
   const SweepViewOptions view_of = view_options(sweep.space.grid(), sweep.baseline, table);
   const SweepView view(table, view_of);
-  const std::vector<SweepPlot> plots = sweep_plots(view);
+  ReportOptions options;
+  std::vector<SweepPlot> plots;
+  if (sweep.adaptive == nullptr) {
+    plots = sweep_plots(view);
+  } else {
+    options.along_axes = false;
+    options.lead = sweep.adaptive->summary();
+    options.maps = sweep.adaptive->pictures();
+    for (const ReportFigure& map : options.maps) plots.push_back({"borders", map.title, map.svg});
+  }
   if (!plots.empty()) make_folder(sweep.folder / "plots");
   for (const SweepPlot& plot : plots) {
     write_file_atomically(sweep.folder / "plots" / (plot.file_name + ".svg"), plot.svg);
     files.files.push_back("plots/" + plot.file_name + ".svg");
   }
-  ReportOptions options;
   options.title = sweep.spec.name;
   options.description = sweep.spec.description;
   options.spec = sweep.spec.text;
@@ -245,6 +310,10 @@ std::vector<std::string> draw_sweep(const SweepPictures& sweep, RunFiles& files)
                               "sample. All results and pictures without this word are of the run "
                               "without noise.",
                               std::move(pairs)});
+  }
+  if (sweep.sensitivity) {
+    ReportTable closest = closest_case_table(sweep, view);
+    if (!closest.table.rows.empty()) options.tables.push_back(std::move(closest));
   }
   write_file_atomically(sweep.folder / "report.html", report_html(table, options));
   files.files.emplace_back("report.html");

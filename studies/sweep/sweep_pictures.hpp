@@ -5,6 +5,7 @@
 #include "studies/scenario/run_files.hpp"
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/spec/spec.hpp"
+#include "studies/sweep/adaptive_sweep.hpp"
 #include "studies/sweep/results_store.hpp"
 #include "studies/sweep/speed_up.hpp"
 
@@ -21,7 +22,9 @@ struct SweepPictures {
   const ResultsStore& store;
   const std::optional<Baseline>& baseline;
   std::filesystem::path folder;
-  std::string timelines;  ///< best, all, none
+  std::string timelines;                    ///< best, all, none
+  const AdaptiveSweep* adaptive = nullptr;  ///< its maps are drawn instead of curves; may be null
+  bool sensitivity = true;  ///< tells which numbers of the machine the closest case hangs on
   const StopFlag* stop = nullptr;
 };
 

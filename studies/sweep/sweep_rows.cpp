@@ -137,13 +137,21 @@ RowMaker::RowMaker(ScenarioSpace& space,
 RowMaker::~RowMaker() = default;
 
 std::vector<FinishedRow> RowMaker::make(RowRange range, unsigned worker) {
+  std::vector<std::uint64_t> scenarios;
+  for (std::uint64_t at = range.first; at < range.last; ++at) {
+    scenarios.push_back(space_.grid().scenario_at(at));
+  }
+  return make(scenarios, worker);
+}
+
+std::vector<FinishedRow> RowMaker::make(std::span<const std::uint64_t> scenarios, unsigned worker) {
   auto& own = workers_[worker];
   if (own == nullptr) own = std::make_unique<Worker>(space_, layout_, stop_);
   const Grid& grid = space_.grid();
   std::vector<FinishedRow> rows;
   try {
-    for (std::uint64_t at = range.first; at < range.last && !stop_requested(stop_); ++at) {
-      const std::uint64_t scenario = grid.scenario_at(at);
+    for (const std::uint64_t scenario : scenarios) {
+      if (stop_requested(stop_)) break;
       if (done_[scenario]) continue;
       ScenarioResult result = own->runner.run(scenario, check_);
       own->like_for_like.add_to(result, own->runner, scenario, check_);

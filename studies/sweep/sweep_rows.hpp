@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ class RowMaker {
   /// The rows of a range of positions that are not there yet; fewer when asked to stop. Several
   /// threads may call it, each with a `worker` of its own.
   [[nodiscard]] std::vector<FinishedRow> make(RowRange range, unsigned worker);
+  /// Those of these scenarios that are not there yet.
+  [[nodiscard]] std::vector<FinishedRow> make(std::span<const std::uint64_t> scenarios,
+                                              unsigned worker);
 
  private:
   ScenarioSpace& space_;

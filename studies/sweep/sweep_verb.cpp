@@ -10,6 +10,7 @@
 #include "studies/base/rank_process.hpp"
 #include "studies/base/stop_after.hpp"
 #include "studies/spec/spec.hpp"
+#include "studies/sweep/adaptive_sweep.hpp"
 #include "studies/sweep/merge_shards.hpp"
 #include "studies/sweep/policy_comparison.hpp"
 #include "studies/sweep/results_csv.hpp"
@@ -110,7 +111,11 @@ struct LoadedSweep {
         space(spec, grid),
         request(request_of(options, spec.check)) {
     space.components().check_all();
+    if (spec.adaptive) adaptive.emplace(spec, grid);
   }
+  LoadedSweep(const LoadedSweep&) = delete;
+  LoadedSweep& operator=(const LoadedSweep&) = delete;
+  ~LoadedSweep() = default;
 
   [[nodiscard]] ResultsStore open(OutputFolder& folder) const {
     return open_results(spec, grid, folder, request.shard);
@@ -122,7 +127,19 @@ struct LoadedSweep {
   std::optional<Baseline> baseline;
   ScenarioSpace space;
   SweepRequest request;
+  std::optional<AdaptiveSweep> adaptive;  ///< nullopt: the whole grid is run
 };
+
+/// What an adaptive sweep runs depends on all that it has run before.
+void refuse_parts(const LoadedSweep& sweep, std::string_view verb) {
+  if (!sweep.adaptive) return;
+  throw InputError({.file = sweep.spec.file,
+                    .pointer = "/adaptive",
+                    .found = fmt::format("an adaptive sweep with {}", verb),
+                    .expected = "a sweep of the whole grid",
+                    .hint = "run it as one process, with as many threads as there are; parts of an "
+                            "adaptive sweep depend on each other"});
+}
 
 void say_stopped(const SweepOptions& options, const SweepCounts& counts, const Terminal& terminal) {
   terminal.err << fmt::format(
@@ -157,6 +174,10 @@ int finish(const SweepOptions& options,
     write_file_atomically(out / comparisons_csv, table_csv(compare_policies(sweep.grid, store)));
     outcome.files.files.emplace_back(comparisons_csv);
   }
+  if (sweep.adaptive && !counts.interrupted) {
+    write_file_atomically(out / borders_csv, table_csv(sweep.adaptive->borders()));
+    outcome.files.files.emplace_back(borders_csv);
+  }
   if (counts.interrupted) {
     say_stopped(options, counts, terminal);
   } else {
@@ -166,6 +187,8 @@ int finish(const SweepOptions& options,
                                      .baseline = sweep.baseline,
                                      .folder = out,
                                      .timelines = options.timelines,
+                                     .adaptive = sweep.adaptive ? &*sweep.adaptive : nullptr,
+                                     .sensitivity = !options.no_sensitivity,
                                      .stop = terminal.stop},
                                     outcome.files);
   }
@@ -233,9 +256,18 @@ int run_and_finish(const SweepOptions& options,
   Progress progress(terminal, sweep.request.shard.size(sweep.grid.size()), store.row_count());
   const SweepObserver observer = [&](std::uint64_t done) { progress.update(done); };
   const SweepCounts counts =
-      link == nullptr ? run_scenarios(sweep.space, store, sweep.request, terminal.stop, observer)
-                      : run_scenarios_on_ranks(
-                            sweep.space, store, sweep.request, *link, terminal.stop, observer);
+      sweep.adaptive    ? run_adaptive(*sweep.adaptive,
+                                    sweep.space,
+                                    store,
+                                    sweep.request,
+                                    terminal.stop,
+                                    [&](std::uint64_t done, std::uint64_t wanted) {
+                                      progress.set_total(wanted);
+                                      progress.update(done);
+                                    })
+      : link == nullptr ? run_scenarios(sweep.space, store, sweep.request, terminal.stop, observer)
+                        : run_scenarios_on_ranks(
+                              sweep.space, store, sweep.request, *link, terminal.stop, observer);
   progress.finish();
   const int code = sweep.whole() ? finish(options, sweep, folder, store, counts, terminal)
                                  : finish_shard(options, sweep, folder, store, counts, terminal);
@@ -249,6 +281,7 @@ int sweep_on_ranks(const SweepOptions& options, RankLink& link, const Terminal& 
   std::optional<ResultsStore> store;
   const bool agreed = ranks_agree(link, terminal, [&] {
     sweep.emplace(options, link.rank() == 0 ? &terminal.err : nullptr);
+    refuse_parts(*sweep, "several ranks");
     if (link.rank() != 0) return;
     folder.emplace(sweep_folder(sweep->request), terminal.leftovers);
     store.emplace(sweep->open(*folder));
@@ -297,6 +330,7 @@ int run(const SweepOptions& options, const Terminal& terminal) {
                        [&](RankLink& link) { return sweep_on_ranks(options, link, terminal); });
   }
   LoadedSweep sweep(options, &terminal.err);
+  if (!options.shard.empty()) refuse_parts(sweep, "--shard");
   OutputFolder folder(sweep_folder(sweep.request), terminal.leftovers);
   ResultsStore store = sweep.open(folder);
   return run_and_finish(options, sweep, folder, store, terminal, nullptr);
@@ -307,9 +341,11 @@ int run(const MergeOptions& options, const Terminal& terminal) {
                               .out = options.out,
                               .overwrite = options.overwrite,
                               .timelines = options.timelines,
+                              .no_sensitivity = options.no_sensitivity,
                               .max_gap = options.max_gap,
                               .json = options.json};
   LoadedSweep sweep(as_sweep, &terminal.err);
+  refuse_parts(sweep, "merge");
   const std::vector<ResultsStore> shards =
       open_shards(options.folders, results_header(sweep.spec, sweep.grid));
   OutputFolder folder(sweep_folder(sweep.request), terminal.leftovers);

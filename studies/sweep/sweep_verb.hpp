@@ -18,6 +18,7 @@ struct SweepOptions {
   bool overwrite = false;
   bool no_check = false;
   std::string timelines = "best";
+  bool no_sensitivity = false;         ///< the report says nothing of the machine's numbers
   std::optional<double> max_gap{};     ///< of the fastest policy of each case, in percent
   std::string shard{};                 ///< as shard_of() takes it; empty: all scenarios
   std::optional<double> time_limit{};  ///< in seconds
@@ -34,6 +35,7 @@ struct MergeOptions {
   std::string out{};
   bool overwrite = false;
   std::string timelines = "best";
+  bool no_sensitivity = false;
   std::optional<double> max_gap{};
   bool json = false;
 };

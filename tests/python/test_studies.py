@@ -164,7 +164,7 @@ class Verbs(ProgramTest):
             # Parts of a sweep are jobs, processes of the program.
             missing = {
                 "search": {"spec", "out", "overwrite", "resume", "max_gap"},
-                "sweep": {"print", "shard", "shards", "submit", "time_limit"},
+                "sweep": {"no_sensitivity", "print", "shard", "shards", "submit", "time_limit"},
             }[verb]
             self.assertEqual(set(declared) - set(own), missing, verb)
             for name in set(own) & set(declared):

@@ -87,6 +87,29 @@ TEST_CASE("elasticities and order changes are those of specs that set the number
   CHECK(turned > 0);
 }
 
+TEST_CASE("order changes of the most delicate numbers are those that a study of all finds") {
+  const Spec spec = parse_spec(
+      spec_with(R"("v100")", R"(["single_stream", "cudnn_like", "critical_first"])"), "three");
+  const Sensitivity all = sensitivity(spec, {});
+  const Sensitivity few = sensitivity(spec, {.most_delicate = 20});
+  CHECK(few.makespans == all.makespans);
+  CHECK(few.fastest == all.fastest);
+  std::size_t turns = 0;
+  for (const NumberSensitivity& each : few.numbers) {
+    const NumberSensitivity* const same = number(all, each.number.pointer);
+    REQUIRE(same != nullptr);
+    CHECK(each.elasticity == same->elasticity);
+    if (!each.below && !each.above) continue;
+    ++turns;
+    CHECK(each.below.has_value() == same->below.has_value());
+    CHECK(each.above.has_value() == same->above.has_value());
+    if (each.below) CHECK(each.below->factor == same->below->factor);
+    if (each.above) CHECK(each.above->factor == same->above->factor);
+  }
+  CHECK(turns > 0);
+  CHECK(turns <= 20);
+}
+
 TEST_CASE("shares of operations are those of the critical path") {
   const Spec spec = parse_spec(spec_with(R"("v100")", R"("single_stream")"), "one");
   const Sensitivity all = sensitivity(spec, {});
