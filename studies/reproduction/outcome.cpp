@@ -26,11 +26,9 @@ double distance(const PublishedPoint& point, double value) {
 }
 
 /// Error of a row; none where nothing but words is printed.
-std::optional<double> error_of(const PublishedPoint& point,
-                               JudgedBy judged_by,
-                               const Spread& simulated) {
+std::optional<double> error_of(const PublishedPoint& point, const Spread& simulated) {
   if (point.above || point.below) return std::nullopt;
-  if (judged_by == JudgedBy::median) return distance(point, simulated.median);
+  if (point.judged_by == JudgedBy::median) return distance(point, simulated.median);
   const double low = distance(point, simulated.min);
   const double high = distance(point, simulated.max);
   return std::abs(low) > std::abs(high) ? low : high;
@@ -69,8 +67,8 @@ std::vector<AxisEffect> effects_of(const Table& table,
   return effects;
 }
 
-ClaimStatus status_of(const PublishedPoint& point, JudgedBy judged_by, const Outcome& outcome) {
-  if (judged_by == JudgedBy::all) {
+ClaimStatus status_of(const PublishedPoint& point, const Outcome& outcome) {
+  if (point.judged_by == JudgedBy::all) {
     if (outcome.share_met == 1) return ClaimStatus::within;
     return outcome.share_met > 0 ? ClaimStatus::in_part : ClaimStatus::missed;
   }
@@ -125,8 +123,8 @@ Outcome compare(const Claim& claim, const PublishedPoint& point, const Table& ta
       values.begin(), values.end(), [&](double value) { return is_met(point, value); });
   outcome.share_met = static_cast<double>(met) / static_cast<double>(values.size());
   outcome.simulated = spread_of(std::move(values));
-  outcome.error = error_of(point, claim.judged_by, outcome.simulated);
-  outcome.status = status_of(point, claim.judged_by, outcome);
+  outcome.error = error_of(point, outcome.simulated);
+  outcome.status = status_of(point, outcome);
   outcome.effects = effects_of(table, found, point);
   if (outcome.status != ClaimStatus::within) {
     outcome.statistics = statistics_of(table, measure, point, found, outcome.effects);

@@ -94,6 +94,8 @@ PublishedPoint point_of(const Json& object, const Json& claim) {
   point.basis = text_of(object, claim, "basis");
   point.repeats = text_of(object, claim, "repeats");
   point.why = text_of(object, claim, "why");
+  const std::string judged_by = text_of(object, claim, "judged_by");
+  if (!judged_by.empty()) point.judged_by = enum_value<JudgedBy>(judged_by);
   return point;
 }
 
@@ -106,7 +108,6 @@ Claim claim_of(const Json& object, std::string pointer) {
   claim.unit = object.value("unit", "");
   claim.open = object.value("open", "");
   claim.grid = object.value("grid", "");
-  claim.judged_by = enum_value<JudgedBy>(object.value("judged_by", "median"));
   claim.by = object.value("by", "");
   claim.remark = object.value("remark", "");
   claim.no_answer = object.value("not_covered", "");
@@ -127,6 +128,7 @@ SystemGrid grid_of(const Json& object, std::string pointer) {
   const std::string word = spec.value("schedlab", "");
   if (word == "buckets") grid.kind = GridKind::passes;
   if (word == "engine_study") grid.kind = GridKind::engine_study;
+  if (word == "recorded") grid.kind = GridKind::recorded;
   grid.spec = spec.dump(2);
   if (object.contains("quick")) spec.merge_patch(object.at("quick"));
   grid.quick_spec = spec.dump(2);
@@ -157,7 +159,7 @@ void expect_sound_point(const PublishedSystem& system,
     wrong(system,
           pointer,
           fmt::format(R"(evidence "{}" without a basis)", to_string(point.evidence)),
-          R"("basis": fitted on what, derived how, which reading)");
+          R"("basis": fitted or measured on what, derived how, which reading)");
   }
   if (point.repeats.empty()) return;
   const auto other = std::find_if(system.claims.begin(),

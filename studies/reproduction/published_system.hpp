@@ -40,6 +40,7 @@ struct Measure {
 /// What a row's simulated value rests on. A row has the last of those that apply.
 enum class Evidence : std::uint8_t {
   predicted,           ///< nothing published of this system went into any model
+  measured,            ///< run for real, not simulated: on what, when and where
   derived,             ///< predicted; the published side is worked out from printed numbers
   predicted_from_fit,  ///< other numbers of the publication were fitted
   reading_chosen,      ///< a reading of the publication, chosen after its number was known
@@ -48,8 +49,13 @@ enum class Evidence : std::uint8_t {
 };
 template <>
 struct EnumNames<Evidence> {
-  static constexpr auto names = name_list(
-      "predicted", "derived", "predicted_from_fit", "reading_chosen", "fitted", "by_construction");
+  static constexpr auto names = name_list("predicted",
+                                          "measured",
+                                          "derived",
+                                          "predicted_from_fit",
+                                          "reading_chosen",
+                                          "fitted",
+                                          "by_construction");
 };
 
 /// Which samples decide whether a number is met.
@@ -82,6 +88,7 @@ struct PublishedPoint {
   std::string basis;    ///< fitted on what, derived how, which reading
   std::string repeats;  ///< the claim that already counts this number
   std::string why;      ///< of a miss: what an experiment shows
+  JudgedBy judged_by = JudgedBy::median;
 };
 
 /// Relative difference up to which a simulated value counts as a printed one: one for all rows.
@@ -93,9 +100,8 @@ struct Claim {
   std::string text;
   std::string where;  ///< section, table or figure
   std::string unit;
-  std::string open;  ///< what the publication leaves open; an axis of the grid
-  std::string grid;  ///< empty where nothing is simulated
-  JudgedBy judged_by = JudgedBy::median;
+  std::string open;       ///< what the publication leaves open; an axis of the grid
+  std::string grid;       ///< empty where nothing is simulated
   std::string by;         ///< the axis that a claim about all cases speaks of
   std::string remark;     ///< what else a reader of the row needs
   std::string no_answer;  ///< why nothing can be simulated; empty otherwise
@@ -109,6 +115,7 @@ enum class GridKind : std::uint8_t {
   sweep,         ///< scenarios like those of any sweep; no word
   passes,        ///< passes over data, as `schedlab buckets` has them: "buckets"
   engine_study,  ///< costs of operator classes and what follows from them: "engine_study"
+  recorded,      ///< runs that were made once, elsewhere: "recorded"
 };
 
 /// Scenarios that answer claims.

@@ -7,6 +7,7 @@
 #include "studies/base/output_folder.hpp"
 #include "studies/buckets/bucket_study.hpp"
 #include "studies/reproduction/engine_study.hpp"
+#include "studies/reproduction/recorded_runs.hpp"
 #include "studies/scenario/result_columns.hpp"
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/sweep/results_csv.hpp"
@@ -72,12 +73,16 @@ struct GridJob {
         engine =
             std::make_unique<EngineStudySpec>(parse_engine_study(spec, label_of(system, source)));
         break;
+      case GridKind::recorded:
+        recorded = parse_recorded_runs(spec, label_of(system, source));
+        break;
       case GridKind::sweep:
         sweep = std::make_unique<SweepJob>(system, source, quick);
         break;
     }
   }
   [[nodiscard]] std::uint64_t size() const {
+    if (recorded) return recorded->rows.size();
     if (passes != nullptr) return row_count(*passes);
     return engine != nullptr ? simulation_count(*engine) : sweep->grid.size();
   }
@@ -85,12 +90,16 @@ struct GridJob {
   std::unique_ptr<SweepJob> sweep;
   std::unique_ptr<BucketSpec> passes;
   std::unique_ptr<EngineStudySpec> engine;
+  std::optional<Table> recorded;
 };
 
 /// The columns of the results, and the values that occur in those of axes.
 struct GridColumns {
   explicit GridColumns(const GridJob& job) {
-    if (job.passes != nullptr) {
+    if (job.recorded) {
+      columns = job.recorded->columns;
+      values = recorded_axis_values(*job.recorded);
+    } else if (job.passes != nullptr) {
       columns = bucket_columns();
       values = bucket_axis_values(*job.passes);
     } else if (job.engine != nullptr) {
@@ -169,7 +178,9 @@ GridResult run_study(const SystemGrid& source,
   result.name = source.name;
   result.scenarios = job.size();
   try {
-    if (job.passes != nullptr) {
+    if (job.recorded) {
+      result.table = *job.recorded;
+    } else if (job.passes != nullptr) {
       const BucketStudy study = run_bucket_study(
           *job.passes, stop, [&](std::uint64_t done, std::uint64_t) { observer(done); });
       if (!study.complete) throw Interrupted("stopped");

@@ -69,7 +69,7 @@ std::string evidence_word(const Outcome& outcome) {
 }
 
 std::string judged_by_word(const Outcome& outcome) {
-  return std::string{to_string(outcome.claim->judged_by)};
+  return std::string{to_string(outcome.point->judged_by)};
 }
 
 std::string conditions(const Outcome& outcome) {

@@ -57,9 +57,10 @@ Json one_of(const char* doc) {
 /// What a claim says of all its points unless one says otherwise.
 void add_grounds(Json& properties) {
   properties["evidence"] = one_of<Evidence>("what the row rests on, predicted if left out");
-  properties["basis"] = schema::text("fitted on what, derived how, which reading");
+  properties["basis"] = schema::text("fitted or measured on what, derived how, which reading");
   properties["repeats"] = schema::text("id of the claim that counts this number");
   properties["why"] = schema::text("of a miss: what an experiment shows");
+  properties["judged_by"] = one_of<JudgedBy>("all: what is said of every case; median if left out");
 }
 
 Json published() {
@@ -77,19 +78,17 @@ Json published() {
 }
 
 Json claim() {
-  Json properties{
-      {"id", schema::text("short name, unique")},
-      {"claim", schema::text("what the publication says, in our words")},
-      {"where", schema::text("section, table or figure")},
-      {"unit", schema::text("unit of the numbers")},
-      {"open", schema::text("what it leaves open, so that it is an axis here")},
-      {"grid", schema::text("the grid that answers it")},
-      {"judged_by", one_of<JudgedBy>("all: what is said of every case; median if left out")},
-      {"by", schema::text("axis that a claim about all cases speaks of")},
-      {"remark", schema::text("what else a reader of the row needs")},
-      {"not_covered", schema::text("why nothing is simulated")},
-      {"measure", measure()},
-      {"published", list_of(published(), "the numbers")}};
+  Json properties{{"id", schema::text("short name, unique")},
+                  {"claim", schema::text("what the publication says, in our words")},
+                  {"where", schema::text("section, table or figure")},
+                  {"unit", schema::text("unit of the numbers")},
+                  {"open", schema::text("what it leaves open, so that it is an axis here")},
+                  {"grid", schema::text("the grid that answers it")},
+                  {"by", schema::text("axis that a claim about all cases speaks of")},
+                  {"remark", schema::text("what else a reader of the row needs")},
+                  {"not_covered", schema::text("why nothing is simulated")},
+                  {"measure", measure()},
+                  {"published", list_of(published(), "the numbers")}};
   add_grounds(properties);
   return schema::object(std::move(properties), {"id", "claim", "where", "published"}, "one claim");
 }
@@ -98,27 +97,27 @@ Json claim() {
 
 std::string system_schema() {
   const Json any_object{{"type", "object"}};
-  return schema::file("SchedLab published system",
-                      "system",
-                      schema::object(
-                          {{"name", schema::text("short name")},
-                           {"title", schema::text("what is reproduced")},
-                           {"source", schema::text("the publication")},
-                           {"notes", list_of(schema::text("a remark"), "remarks for the report")},
-                           {"grids",
-                            list_of(schema::object(
-                                        {{"name", schema::text("short name, unique")},
-                                         {"about", schema::text("what it is for")},
-                                         {"spec", any_object},
-                                         {"quick", any_object}},
-                                        {"name", "spec"},
-                                        "a sweep, what schedlab buckets reads, or an engine_study; "
-                                        "quick is merged into spec "
-                                        "(RFC 7396) by --quick"),
-                                    "scenarios")},
-                           {"claims", list_of(claim(), "what is published")}},
-                          {"name", "title", "source", "grids", "claims"},
-                          "a publication's numbers and the scenarios they are compared with"))
+  return schema::file(
+             "SchedLab published system",
+             "system",
+             schema::object(
+                 {{"name", schema::text("short name")},
+                  {"title", schema::text("what is reproduced")},
+                  {"source", schema::text("the publication")},
+                  {"notes", list_of(schema::text("a remark"), "remarks for the report")},
+                  {"grids",
+                   list_of(schema::object({{"name", schema::text("short name, unique")},
+                                           {"about", schema::text("what it is for")},
+                                           {"spec", any_object},
+                                           {"quick", any_object}},
+                                          {"name", "spec"},
+                                          "a sweep, a spec of buckets, engine_study or recorded; "
+                                          "quick is merged into spec "
+                                          "(RFC 7396) by --quick"),
+                           "scenarios")},
+                  {"claims", list_of(claim(), "what is published")}},
+                 {"name", "title", "source", "grids", "claims"},
+                 "a publication's numbers and the scenarios they are compared with"))
       .dump(2);
 }
 

@@ -33,7 +33,9 @@ std::string reading() {
 /// What the words of the column evidence mean.
 constexpr std::string_view evidence_reading =
     "Evidence, each row the last that applies: predicted: nothing published of this system went "
-    "into any model; derived: likewise, but the published side is worked out from printed numbers; "
+    "into any model; measured: run for real, not simulated; derived: as predicted, but the "
+    "published "
+    "side is worked out from printed numbers; "
     "predicted_from_fit: other numbers of the publication were fitted; reading_chosen: a reading "
     "that was chosen after the number was known; fitted: on this number; by_construction: what the "
     "model or the publication's own tables say anyway.";

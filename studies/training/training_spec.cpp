@@ -2,6 +2,7 @@
 #include "studies/training/training_spec.hpp"
 
 #include "policies/registry.hpp"
+#include "real_exec/training/idx_samples.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "studies/base/former_keys.hpp"
@@ -24,17 +25,21 @@ SampleShape shape_of(const Json& json) {
   return {json.at("shape").at(0), json.at("shape").at(1), json.at("shape").at(2)};
 }
 
-LabelledSamples data_from(const Json& json, const std::filesystem::path& folder) {
+TrainingData data_from(const Json& json,
+                       const std::filesystem::path& folder,
+                       std::uint64_t order_seed) {
   const SampleShape shape = shape_of(json);
   if (json.at("kind") == "synthetic") {
-    return synthetic_samples(shape,
-                             json.at("classes"),
-                             json.at("samples"),
-                             json.value("noise", 0.3),
-                             json.value("seed", std::uint64_t{1}));
+    const LabelledSamples samples = synthetic_samples(shape,
+                                                      json.at("classes"),
+                                                      json.at("samples"),
+                                                      json.value("noise", 0.3),
+                                                      json.value("seed", std::uint64_t{1}));
+    return split_for_testing(samples, order_seed);
   }
   const std::filesystem::path path = folder / json.at("path").get<std::string>();
-  return read_labelled_csv(read_file(path), path, shape);
+  if (json.at("kind") == "idx") return read_idx_folder(path, shape);
+  return split_for_testing(read_labelled_csv(read_file(path), path, shape), order_seed);
 }
 
 NetLayerSpec layer_from(const Json& json) {
@@ -139,20 +144,19 @@ class TrainingReader {
   }
 
   void read_data(const std::filesystem::path& folder) {
-    const LabelledSamples all = data_from(root_.at("data"), folder);
-    if (all.classes > classes_) {
+    TrainingData data = data_from(root_.at("data"), folder, spec_.training.order_seed);
+    if (data.train.classes > classes_) {
       reject("/layers",
              fmt::format("{} values behind the last layer", classes_),
-             fmt::format("one for each of the {} classes of the data", all.classes));
+             fmt::format("one for each of the {} classes of the data", data.train.classes));
     }
-    TrainingData split = split_for_testing(all, spec_.training.order_seed);
-    if (split.train.size() < spec_.training.batch) {
+    if (data.train.size() < spec_.training.batch) {
       reject("/batch",
              fmt::format("{}", spec_.training.batch),
-             fmt::format("at most {}, the samples that are trained on", split.train.size()));
+             fmt::format("at most {}, the samples that are trained on", data.train.size()));
     }
-    spec_.training.data = std::move(split.train);
-    spec_.test = std::move(split.test);
+    spec_.training.data = std::move(data.train);
+    spec_.test = std::move(data.test);
   }
 
   void read_stages() {

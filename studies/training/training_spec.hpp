@@ -21,7 +21,7 @@ struct TrainingSpec {
   std::string text;  ///< of the file
   /// All but the stages, whose number and layers may be open; `data` is what is trained on.
   PipelineTraining training;
-  LabelledSamples test;  ///< every fifth sample; never trained on
+  LabelledSamples test;  ///< every fifth sample, or IDX files of their own; not trained on
   std::int64_t iterations = 1;
   std::int64_t verified_iterations = 1;
   /// Layers of each stage; empty: `stage_count` stages, cut where their times or memory balance.

@@ -84,6 +84,14 @@ Json data() {
                 {"kind", "path", "shape"},
                 "labelled samples from a file; scripts/export_digits.py writes one"),
             schema::object(
+                {{"kind", {{"const", "idx"}}},
+                 {"path",
+                  schema::text("folder of MNIST's four IDX files, plain or .gz, relative to this "
+                               "file; its t10k files are for testing")},
+                 {"shape", shape}},
+                {"kind", "path", "shape"},
+                "pictures in MNIST's format; scripts/export_digits.py --idx writes some"),
+            schema::object(
                 {{"kind", {{"const", "synthetic"}}},
                  {"shape", shape},
                  {"classes", schema::integer(2, largest_size, "a pattern each")},

@@ -2,6 +2,7 @@
 #include "studies/reproduction/published_system.hpp"
 #include "studies/scenario/scenario_runner.hpp"
 #include "studies/spec/spec.hpp"
+#include "workloads/pipeline/layer_workloads.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,7 @@ using nlohmann::json;
 /// (replicas, layers per stage) -> seconds.
 using Cells = std::map<std::pair<std::int64_t, std::string>, double>;
 
-json table1_spec(const std::string& name) {
+json grid_spec(const std::string& name) {
   const PublishedSystem system = load_system("s5");
   const auto grid = std::find_if(system.grids.begin(),
                                  system.grids.end(),
@@ -87,7 +88,7 @@ double squares(const json& spec, const Cells& cells) {
 }  // namespace
 
 TEST_CASE("a batch of its own for each replica: the numbers are what the corner cells give") {
-  const json spec = table1_spec("table1");
+  const json spec = grid_spec("table1");
   const Cells corners = published("table1_fitted");
   REQUIRE(corners.size() == 4);
   const double best = squares(spec, corners);
@@ -108,7 +109,7 @@ TEST_CASE("a batch of its own for each replica: the numbers are what the corner 
 }
 
 TEST_CASE("a shared batch: the numbers are what the corner cells give by least squares") {
-  const json spec = table1_spec("table1_shared");
+  const json spec = grid_spec("table1_shared");
   const Cells corners = published("table1_shared_fitted");
   REQUIRE(corners.size() == 4);
   const double best = squares(spec, corners);
@@ -129,7 +130,7 @@ TEST_CASE("a shared batch: the numbers are what the corner cells give by least s
 }
 
 TEST_CASE("a shared batch meets half of the other cells of table 1 within 5 percent") {
-  const json spec = table1_spec("table1_shared");
+  const json spec = grid_spec("table1_shared");
   std::vector<double> errors;
   for (const auto& [cell, value] : published("table1_shared")) {
     errors.push_back(std::abs(seconds(spec, cell.first, cell.second) / value - 1));
@@ -137,6 +138,18 @@ TEST_CASE("a shared batch meets half of the other cells of table 1 within 5 perc
   REQUIRE(errors.size() == 14);
   std::sort(errors.begin(), errors.end());
   CHECK((errors[6] + errors[7]) / 2 <= 0.05);
+}
+
+TEST_CASE("the parameters of table 4's models are those of the simulated ones") {
+  const json spec = grid_spec("table4");
+  REQUIRE(spec["rows"].size() == 18);
+  for (const json& row : spec["rows"]) {
+    const auto blocks = row[0].get<std::int64_t>() * row[1].get<std::int64_t>();
+    CAPTURE(blocks);
+    const LayerGraph graph = make_layers("gpt", {{"blocks", blocks}}).graph;
+    // 4 bytes each; the words are tied to the output and count once.
+    CHECK(parameter_bytes(graph).count() == 4 * row[2].get<std::int64_t>());
+  }
 }
 
 }  // namespace schedlab

@@ -206,10 +206,10 @@ TEST_CASE("What is said of every case is judged by all samples, with the shares 
   Claim claim;
   claim.id = "a";
   claim.measure = ratio();
-  claim.judged_by = JudgedBy::all;
   claim.by = "layers";
   PublishedPoint faster;
   faster.text = "faster";
+  faster.judged_by = JudgedBy::all;
   const auto judged = [&](double below) {
     faster.below = below;
     claim.published = {faster};
@@ -227,6 +227,7 @@ TEST_CASE("What is said of every case is judged by all samples, with the shares 
   PublishedPoint range;
   range.low = 3.0 / 20;
   range.high = 10.0 / 20;
+  range.judged_by = JudgedBy::all;
   claim.published = {range};
   CHECK(*compare(claim, claim.published.front(), table).error == doctest::Approx(0.1));
 }

@@ -222,6 +222,50 @@ TEST_CASE("A wrong system file is reported by place, and nothing runs") {
       static_cast<void>(load_system("s11")), doctest::Contains("did you mean \"s1\""), InputError);
 }
 
+TEST_CASE("reproduce: recorded runs answer a claim as simulated ones do; a wrong record is named") {
+  const TemporaryFolder folder;
+  const std::string recorded = R"({
+  "schedlab": "system", "version": 1, "name": "record", "title": "a record", "source": "none",
+  "grids": [{"name": "runs", "spec": {"schedlab": "recorded", "version": 1,
+    "axes": ["ranks", "net"], "metrics": ["accuracy"],
+    "rows": [[1, "small", 0.98], [2, "small", 0.96], [1, "large", 0.99]]}}],
+  "claims": [{"id": "accurate", "claim": "97 %", "where": "here", "grid": "runs",
+    "evidence": "measured", "basis": "on digits", "judged_by": "all", "by": "ranks",
+    "measure": {"kind": "value", "metric": "accuracy", "of": {}},
+    "published": [{"text": "97 %", "above": 0.97},
+                  {"text": "97 % of a large one", "above": 0.97, "at": {"net": "large"}},
+                  {"text": "mostly", "above": 0.97, "judged_by": "median"}]}]})";
+  VerbSession session;
+  const fs::path out = folder.path() / "out";
+  const int code =
+      session.call(ReproduceOptions{.system = write_system(folder, recorded), .out = out.string()});
+  CHECK(code == exit_done);
+  const json file = json::parse(read_file(out / "reproduction.json"));
+  CHECK(row(file, "accurate").at("status") == "in_part");
+  CHECK(row(file, "accurate").at("simulated").at("samples") == 3);
+  CHECK(row(file, "accurate").at("evidence") == "measured");
+  CHECK(row(file, "accurate", 1).at("status") == "within");
+  CHECK(row(file, "accurate", 2).at("status") == "within");
+
+  const auto problem = [&](const std::string& from, const std::string& to) {
+    std::string text = recorded;
+    text.replace(text.find(from), from.size(), to);
+    try {
+      check_system(parse_system(text, "record.json"));
+    } catch (const InputError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{"no error"};
+  };
+  const std::string shorter = problem(R"([2, "small", 0.96])", R"([2, "small"])");
+  CHECK(shorter.find("grid runs") != std::string::npos);
+  CHECK(shorter.find("/rows/1") != std::string::npos);
+  CHECK(shorter.find("3, one for each axis and metric") != std::string::npos);
+  CHECK(problem("0.96", R"("high")").find("a number, accuracy") != std::string::npos);
+  CHECK(problem(R"("by": "ranks")", R"("by": "rank")").find("did you mean \"ranks\"") !=
+        std::string::npos);
+}
+
 TEST_CASE("Every system that ships is valid, and its claims name where they are published") {
   REQUIRE(!system_names().empty());
   for (const std::string& name : system_names()) {

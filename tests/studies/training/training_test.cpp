@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real_exec/ranks/thread_ranks.hpp"
+#include "real_exec/training/idx_samples.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/gzip.hpp"
 #include "sim/engine/simulator.hpp"
 #include "studies/base/json_node.hpp"
 #include "studies/base/schema_check.hpp"
@@ -13,8 +15,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 using namespace schedlab;
 using schedlab::testing::TemporaryFolder;
@@ -34,22 +39,44 @@ std::string spec_with(const std::string& from = {}, const std::string& to = {}) 
   return text;
 }
 
-std::string error_of(const std::string& text) {
+template <typename Call>
+std::string message_of(const Call& call) {
   try {
-    static_cast<void>(parse_training_spec(text, "t.json"));
+    call();
   } catch (const InputError& error) {
     return error.what();
   }
   return "no error";
 }
 
+std::string error_of(const std::string& text) {
+  return message_of([&] { static_cast<void>(parse_training_spec(text, "t.json")); });
+}
+
 std::string ranks_error(const std::string& text, std::uint32_t ranks) {
-  try {
-    static_cast<void>(stages_for_ranks(parse_training_spec(text, "t.json"), ranks));
-  } catch (const InputError& error) {
-    return error.what();
+  return message_of(
+      [&] { static_cast<void>(stages_for_ranks(parse_training_spec(text, "t.json"), ranks)); });
+}
+
+/// An IDX file: its heading of the dimensions, then the values.
+std::string idx(const std::vector<unsigned>& dimensions, const std::string& values) {
+  std::string bytes{"\0\0\x08", 3};
+  bytes += static_cast<char>(dimensions.size());
+  for (const unsigned size : dimensions) {
+    for (const unsigned shift : {24U, 16U, 8U, 0U}) bytes += static_cast<char>(size >> shift);
   }
-  return "no error";
+  return bytes + values;
+}
+
+/// Three pictures of 1 x 2 to train on, the labels compressed, and one to test on.
+void write_idx_files(const std::filesystem::path& folder) {
+  const auto write = [&](const char* name, const std::string& bytes) {
+    std::ofstream(folder / name, std::ios::binary) << bytes;
+  };
+  write("train-images-idx3-ubyte", idx({3, 1, 2}, std::string{"\x00\xff\x33\x00\xff\xff", 6}));
+  write("train-labels-idx1-ubyte.gz", gzip(idx({3}, std::string{"\0\1\0", 3})));
+  write("t10k-images-idx3-ubyte", idx({1, 1, 2}, std::string{"\x66\x00", 2}));
+  write("t10k-labels-idx1-ubyte", idx({1}, "\2"));
 }
 
 }  // namespace
@@ -195,6 +222,40 @@ TEST_CASE("data from a file is relative to the spec") {
   const TrainingSpec spec = parse_training_spec(text, "t.json", folder.path().string());
   CHECK(spec.training.data.size() == 4);
   CHECK(spec.test.size() == 1);
+}
+
+TEST_CASE("pictures in MNIST's format are read, with their own test, and what is wrong is named") {
+  const TemporaryFolder folder;
+  write_idx_files(folder.path());
+  const auto read = [&] { return read_idx_folder(folder.path(), {1, 2, 1}); };
+  const TrainingData data = read();
+  CHECK(data.train.labels == std::vector<std::int32_t>{0, 1, 0});
+  CHECK(data.train.values == std::vector<float>{0, 1, 0.2F, 0, 1, 1});
+  CHECK(data.test.values == std::vector<float>{0.4F, 0});
+  CHECK(data.train.classes == 3);  // the test has a class of its own
+
+  const std::string text = R"({"schedlab": "training", "version": 1,
+    "data": {"kind": "idx", "path": ".", "shape": [1, 2, 1]},
+    "layers": [{"kind": "dense", "units": 3}], "batch": 3, "policy": "pipeline_naive"})";
+  const TrainingSpec spec = parse_training_spec(text, "t.json", folder.path().string());
+  CHECK(spec.training.data.size() == 3);
+  CHECK(spec.test.size() == 1);
+
+  const auto problem = [&](const char* name, const std::string& bytes) {
+    std::ofstream(folder.path() / name, std::ios::binary) << bytes;
+    return message_of([&] { static_cast<void>(read()); });
+  };
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_idx_folder(folder.path(), {2, 2, 1})),
+                       doctest::Contains("1x2x1"),
+                       InputError);
+  CHECK(problem("t10k-labels-idx1-ubyte", idx({2}, "\2\1")).find("1, one for each picture") !=
+        std::string::npos);
+  CHECK(problem("t10k-labels-idx1-ubyte", idx({3}, "\2\1")).find("2 bytes") != std::string::npos);
+  CHECK(problem("t10k-labels-idx1-ubyte", "2,1").find("IDX file of bytes") != std::string::npos);
+  std::filesystem::remove(folder.path() / "t10k-labels-idx1-ubyte");
+  const std::string missing = message_of([&] { static_cast<void>(read()); });
+  CHECK(missing.find("t10k-labels-idx1-ubyte") != std::string::npos);
+  CHECK(missing.find("scripts/export_digits.py --idx") != std::string::npos);
 }
 
 TEST_CASE("ranks resolve a spec, train and write the same as they would over MPI") {
