@@ -80,13 +80,14 @@ Duration shortest(const std::vector<ScoredPlan>& plans) {
 
 /// Of whatever ranks, runs and draws there are. None holds for all plans where what a task takes
 /// depends on what caches hold.
-void set_bounds(SearchChoice& choice, const Scatter& scatter) {
+void set_bounds(SearchChoice& choice, const Scatter& scatter, const EnoughBounds& enough) {
   const PreparedProblem& prepared = *choice.scenario.problem;
   if (prepared.caches != nullptr) return;
   choice.bounds = prepared.bounds;
   if (prepared.planned == nullptr) {
     const BoundedProblem bounded{prepared, choice.scenario.launch.mode};
     LadderOptions options = thorough;
+    if (enough) options.enough = &enough;
     if (scatter.samples == 0) options.shortest = shortest(choice.plans);
     choice.ladder = bound_ladder(bounded.problem(), options);
     set_ladder(choice.bounds, bounded.problem(), choice.ladder);
@@ -99,6 +100,7 @@ void set_bounds(SearchChoice& choice, const Scatter& scatter) {
 SearchChoice& choice_of(const ScenarioSpace& space,
                         const Scenario& scenario,
                         const Scatter& scatter,
+                        const EnoughBounds& enough,
                         Choices& choices) {
   // Where the workload has its granularity, those of the policies make no difference.
   const std::uint64_t workload = scenario.part(Part::workload);
@@ -110,7 +112,7 @@ SearchChoice& choice_of(const ScenarioSpace& space,
   choice.scenario = scenario;
   choice.plans = plans_of_policies(scenario.problem->part_to_plan().problem(),
                                    scored_as(choice.scenario, scatter));
-  set_bounds(choice, scatter);
+  set_bounds(choice, scatter, enough);
   return choice;
 }
 
@@ -118,13 +120,18 @@ SearchChoice& choice_of(const ScenarioSpace& space,
 void add_granularities(ScenarioSpace& space,
                        const Scatter& scatter,
                        const StopFlag* stop,
+                       const EnoughBounds& enough,
                        Choices& choices) {
   for (std::uint64_t number = 0; number < space.grid().size(); ++number) {
-    if (!space.components().follows_policy(space.grid().part_index(number, Part::workload))) continue;
+    if (!space.components().follows_policy(space.grid().part_index(number, Part::workload)))
+      continue;
     for (const Granularity granularity : all_granularities) {
       try {
-        (void)choice_of(
-            space, space.scenario(number, {.granularity = granularity}, stop), scatter, choices);
+        (void)choice_of(space,
+                        space.scenario(number, {.granularity = granularity}, stop),
+                        scatter,
+                        enough,
+                        choices);
       } catch (const InputError&) {
         // The workload cannot be cut so.
       } catch (const InfeasibleError&) {
@@ -178,17 +185,18 @@ std::vector<SearchChoice> search_choices(ScenarioSpace& space,
                                          const std::string& spec_file,
                                          const SearchStart& start,
                                          const Scatter& scatter,
-                                         const StopFlag* stop) {
+                                         const StopFlag* stop,
+                                         const EnoughBounds& enough) {
   expect_one_case(space.grid(), spec_file);
   Choices found;
   for (std::uint64_t number = 0; number < space.grid().size(); ++number) {
     const Scenario scenario = space.scenario(number, {}, stop);
     expect_scatter(scenario, scatter);
-    SearchChoice& choice = choice_of(space, scenario, scatter, found);
+    SearchChoice& choice = choice_of(space, scenario, scatter, enough, found);
     const Problem planned = scenario.problem->part_to_plan().problem();
     add_plan(choice, scored_as(choice.scenario, scatter), scenario.made_policy().plan(planned));
   }
-  add_granularities(space, scatter, stop, found);
+  add_granularities(space, scatter, stop, enough, found);
   if (!start.file.empty()) {
     const auto policy = make_policy("plan_file", {{"path", start.file}});
     const auto plan = [&](const Problem& problem) { return policy->plan(problem); };
