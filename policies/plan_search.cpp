@@ -99,12 +99,13 @@ PlanSearch::PlanSearch(const Problem& problem,
                        const PlanSearchOptions& options)
     : PlanImprover(problem, starts, std::move(run), options),
       problem_(problem),
-      list_moves_(problem) {
+      list_moves_(problem),
+      holds_(gains_by_holding(problem)) {
   const std::uint64_t tasks = problem.graph.task_count();
   patience_ = std::clamp(10 * tasks, least_patience, most_patience);
   list_.urgency = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
   list_.streams = std::clamp(4U, 1U, options.max_streams);
-  if (shares_units(problem.platform.sharing)) {
+  if (holds_) {
     for (const std::uint32_t streams : {8U, 32U}) {
       for (const double least_gain : least_gains) {
         first_lists_.push_back(
@@ -122,7 +123,9 @@ PlanSearch::PlanSearch(const Problem& problem,
 
 void PlanSearch::set_placement(Placement placement) {
   held_.assign(problem_.graph.task_count(), TaskId::none());
-  for (const auto& [position, before] : placement.extra) held_[placement.order[position]] = before;
+  for (const auto& [position, before] : placement.extra) {
+    if (holds_) held_[placement.order[position]] = before;
+  }
   placement.extra.clear();
   placement_ = std::move(placement);
 }
@@ -258,8 +261,11 @@ PlanSearch::List PlanSearch::changed(const List& list) {
         std::clamp(more ? next.streams + 1 : next.streams - 1, 1U, options().max_streams);
     return next;
   }
-  const bool shares = shares_units(problem_.platform.sharing);
-  next.decoder = static_cast<Decoder>(rng().below(shares ? 3 : 2));
+  if (!holds_) {
+    next.decoder = next.decoder == Decoder::dispatch ? Decoder::insertion : Decoder::dispatch;
+    return next;
+  }
+  next.decoder = static_cast<Decoder>(rng().below(3));
   next.least_gain = least_gains[rng().below(least_gains.size())];
   return next;
 }
@@ -367,9 +373,9 @@ bool PlanSearch::change(Placement& placement, Held& held) {
   const Held held_before = held;
   const std::uint64_t kind = rng().below(16);
   if (kind == 0 && move_priority(placement)) return true;
-  if (kind < 6) {
+  if (kind < (holds_ ? 6 : 8)) {
     move_stream(placement);
-  } else if (kind < 11) {
+  } else if (holds_ && kind < 11) {
     move_wait(placement, held);
   } else {
     move_order(placement);

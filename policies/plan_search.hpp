@@ -118,8 +118,10 @@ class PlanImprover {
 /// alternate, each with late acceptance:
 ///   lists       urgencies of tasks and a number of streams, decoded by dispatch_when_idle() or
 ///               place_on_earliest_finish() with insertion; now and then forward-backward improved,
-///               or with some neighbouring tasks in their best order (ListMoves)
-///   placements  order of launches, stream of each task, priorities of streams
+///               or with some neighbouring tasks in their best order (ListMoves);
+///               dispatch_together() where tasks gain by being held
+///   placements  order of launches, stream of each task, priorities of streams; there also what a
+///               task waits for beyond the graph
 /// Moves prefer tasks that the end of the last accepted run waited for. What one finds the other
 /// goes on with; without progress both begin again from the best plan, disturbed.
 class PlanSearch final : public PlanImprover {
@@ -167,6 +169,7 @@ class PlanSearch final : public PlanImprover {
   Problem problem_;
   std::uint64_t patience_ = 0;
   ListMoves list_moves_;
+  bool holds_;                     // tasks that could start
   std::vector<List> first_lists_;  // to be looked at before others are made, last first
   List list_;
   ListMoves::Ends list_ends_;  // in the last accepted run of a list; empty: not known

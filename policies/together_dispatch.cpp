@@ -264,6 +264,16 @@ class Together {
 
 }  // namespace
 
+bool gains_by_holding(const Problem& problem) {
+  const Platform& platform = problem.platform;
+  if (!shares_units(platform.sharing) || platform.device_count() != 1) return false;
+  const SmLimits& limits = platform.devices[DeviceId{0}].sm_limits;
+  const auto tasks = problem.graph.tasks();
+  return std::any_of(tasks.begin(), tasks.end(), [&](TaskId task) {
+    return residency(problem.costs.entry(task, DeviceId{0}).estimate, limits).oversubscribes();
+  });
+}
+
 PlanBuilder dispatch_together(const Problem& problem,
                               std::uint32_t streams,
                               const Urgency& urgency,
