@@ -2,6 +2,7 @@
 #include "notebooks_export/sweep_plot.hpp"
 
 #include "notebooks_export/chart.hpp"
+#include "notebooks_export/gap_map.hpp"
 #include "notebooks_export/gap_text.hpp"
 #include "notebooks_export/like_for_like.hpp"
 #include "notebooks_export/sweep_bars.hpp"
@@ -99,6 +100,7 @@ class Plots {
     if (view_.cases().empty()) return {};
     if (view_.policies().size() > 1) plots_.push_back(speed_up_bars(view_));
     if (auto bars = gap_bars(view_)) plots_.push_back(std::move(*bars));
+    if (auto map = gap_map(view_)) plots_.push_back(std::move(*map));
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (is_numeric(values_[i])) add_lines_over(i);
     }

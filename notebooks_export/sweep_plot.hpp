@@ -21,7 +21,8 @@ struct SweepPlot {
 
 /// The pictures that suit a sweep:
 ///   - bars of the mean speed-up of each policy over the baseline, a panel per machine;
-///   - bars of the makespan of each policy over the certified bound of the case;
+///   - bars of the makespan of each policy over the certified bound of the case, and a map of it
+///     case by case (see gap_map());
 ///   - for each numeric axis, makespan and speed-up along it, a line per policy (its best variant),
 ///     a panel per combination of the other axes; of other numeric axes that would need too many
 ///     panels the largest value is shown, and the subtitle says so;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policies/plan_search.hpp"
 
+#include "policies/together_dispatch.hpp"
 #include "sim/base/error.hpp"
 #include "sim/graph/levels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -17,6 +19,9 @@ constexpr double awaited_share = 0.7;            // of moves; assumed
 constexpr std::uint64_t most_segment = 8;        // tasks that change their stream together; assumed
 constexpr std::uint64_t least_window = 4;        // tasks whose best order is found; assumed
 constexpr std::uint64_t most_window = 9;         // assumed
+
+/// List::least_gain, of the units; below 0 tasks start that make others lose more; assumed
+constexpr std::array<double, 4> least_gains{1e-6, -1e-6, -0.05, 0.03};
 
 /// Where each task is launched.
 IdVector<TaskId, std::uint32_t> positions(const Placement& placement) {
@@ -31,6 +36,34 @@ std::uint32_t used_streams(const Placement& placement) {
   return static_cast<std::uint32_t>(std::count(used.begin(), used.end(), true));
 }
 
+/// Finds what tasks wait for without the graph asking for it.
+class ExtraWaits {
+ public:
+  ExtraWaits(const TaskGraph& graph, const Plan& plan)
+      : graph_(graph),
+        last_on_(plan.streams.size()),
+        awaited_(plan.streams.size()),
+        recorded_(plan.event_count) {}
+
+  /// Of each call, in the order of the plan, before its launch is placed.
+  void follow(HostCall call, Placement& placement) {
+    if (call.kind() == HostCallKind::record) recorded_[call.event()] = last_on_[call.stream()];
+    if (call.kind() == HostCallKind::wait) awaited_[call.stream()] = recorded_[call.event()];
+    if (call.kind() != HostCallKind::launch) return;
+    const TaskId before = std::exchange(awaited_[call.stream()], TaskId::none());
+    last_on_[call.stream()] = call.task();
+    const auto needed = graph_.predecessors(call.task());
+    if (!before.valid() || std::ranges::find(needed, before) != needed.end()) return;
+    placement.extra.emplace_back(static_cast<std::uint32_t>(placement.order.size()), before);
+  }
+
+ private:
+  const TaskGraph& graph_;
+  IdVector<StreamId, TaskId> last_on_;
+  IdVector<StreamId, TaskId> awaited_;
+  IdVector<EventId, TaskId> recorded_;
+};
+
 }  // namespace
 
 std::optional<Placement> placement_of(const Problem& problem, const Plan& plan) {
@@ -42,7 +75,9 @@ std::optional<Placement> placement_of(const Problem& problem, const Plan& plan) 
     placement.streams.push_back({.device = DeviceId{0}, .priority = spec.priority});
   }
   placement.created.assign(plan.streams.size(), false);
+  ExtraWaits extra(problem.graph, plan);
   for (const HostCall call : plan.hosts[HostId{0}].calls) {
+    extra.follow(call, placement);
     if (call.kind() != HostCallKind::launch) continue;
     placement.stream_of[call.task()] = call.stream();
     placement.order.push_back(call.task());
@@ -64,24 +99,42 @@ PlanSearch::PlanSearch(const Problem& problem,
                        const PlanSearchOptions& options)
     : PlanImprover(problem, starts, std::move(run), options),
       problem_(problem),
-      list_moves_(problem) {
+      list_moves_(problem),
+      holds_(gains_by_holding(problem)) {
   const std::uint64_t tasks = problem.graph.task_count();
   patience_ = std::clamp(10 * tasks, least_patience, most_patience);
   list_.urgency = urgency_of(upward_rank(problem.graph, problem.costs.durations()));
   list_.streams = std::clamp(4U, 1U, options.max_streams);
+  if (holds_) {
+    for (const std::uint32_t streams : {8U, 32U}) {
+      for (const double least_gain : least_gains) {
+        first_lists_.push_back(
+            {Decoder::together, std::min(streams, options.max_streams), least_gain, list_.urgency});
+      }
+    }
+  }
   begin_from(best().plan, best().makespan);
   list_late_.restart(Duration::max());
   if (placement_.order.empty()) {  // no start can be taken apart: some list can
-    placement_ = decoded(list_).placement();
+    set_placement(decoded(list_).placement());
     placement_late_.restart(Duration::max());
   }
+}
+
+void PlanSearch::set_placement(Placement placement) {
+  held_.assign(problem_.graph.task_count(), TaskId::none());
+  for (const auto& [position, before] : placement.extra) {
+    if (holds_) held_[placement.order[position]] = before;
+  }
+  placement.extra.clear();
+  placement_ = std::move(placement);
 }
 
 /// Both searches go on from a plan, as far as they can.
 void PlanSearch::begin_from(const Plan& plan, Duration makespan) {
   auto placement = placement_of(problem_, plan);
   if (!placement) return;
-  placement_ = std::move(*placement);
+  set_placement(std::move(*placement));
   placement_late_.restart(makespan);
   list_.streams = std::clamp(used_streams(placement_), 1U, options().max_streams);
   const auto position = positions(placement_);
@@ -140,16 +193,25 @@ TaskId PlanSearch::some_task() {
 }
 
 PlanBuilder PlanSearch::decoded(const List& list) const {
+  if (list.decoder == Decoder::together) {
+    return dispatch_together(problem_, list.streams, list.urgency, list.least_gain);
+  }
   if (list.decoder == Decoder::dispatch) {
     return dispatch_when_idle(problem_, list.streams, list.urgency);
   }
   return place_on_earliest_finish(problem_, list.streams, list.urgency, Insertion::idle_gaps);
 }
 
-PlanBuilder PlanSearch::built(const Placement& placement) const {
+PlanBuilder PlanSearch::built(const Placement& placement, const Held& held) const {
   PlanBuilder builder{problem_};
   for (const StreamSpec& spec : placement.streams) builder.add_stream(spec);
-  for (const TaskId task : placement.order) builder.place(task, placement.stream_of[task]);
+  for (const TaskId task : placement.order) {
+    const TaskId before = held[task];
+    // A later move may have turned them round.
+    const bool waits = before.valid() && builder.placed(before);
+    builder.place(
+        task, placement.stream_of[task], waits ? std::span{&before, 1} : std::span<const TaskId>{});
+  }
   return builder;
 }
 
@@ -187,7 +249,10 @@ PlanSearch::List PlanSearch::improved(const List& list) {
 PlanSearch::List PlanSearch::changed(const List& list) {
   constexpr std::uint64_t kinds = 20;
   const std::uint64_t kind = rng().below(kinds);
-  if (kind > kinds / 2 && !list_ends_.empty()) return improved(list);
+  // What improves schedules by the durations alone knows nothing of tasks run together.
+  if (kind > kinds / 2 && !list_ends_.empty() && list.decoder != Decoder::together) {
+    return improved(list);
+  }
   if (kind > 1) return swapped(list);
   List next = list;
   if (kind == 0) {
@@ -196,18 +261,25 @@ PlanSearch::List PlanSearch::changed(const List& list) {
         std::clamp(more ? next.streams + 1 : next.streams - 1, 1U, options().max_streams);
     return next;
   }
-  next.decoder = next.decoder == Decoder::dispatch ? Decoder::insertion : Decoder::dispatch;
+  if (!holds_) {
+    next.decoder = next.decoder == Decoder::dispatch ? Decoder::insertion : Decoder::dispatch;
+    return next;
+  }
+  next.decoder = static_cast<Decoder>(rng().below(3));
+  next.least_gain = least_gains[rng().below(least_gains.size())];
   return next;
 }
 
 void PlanSearch::step_list() {
-  List next = changed(list_);
+  const bool first = !first_lists_.empty();
+  List next = first ? std::move(first_lists_.back()) : changed(list_);
+  if (first) first_lists_.pop_back();
   PlanBuilder builder = decoded(next);
   const Duration before = best().makespan;
   Placement placement = builder.placement();
   const auto outcome = scored(std::move(builder).build("search"));
   if (!outcome) return;
-  if (list_late_.accepts(outcome->makespan)) {
+  if (first ? outcome->makespan < before : list_late_.accepts(outcome->makespan)) {
     list_ = std::move(next);
     list_ends_.clear();
     if (outcome->trace != nullptr) {
@@ -217,7 +289,7 @@ void PlanSearch::step_list() {
   }
   if (outcome->makespan >= before) return;
   ++list_gain_;
-  placement_ = std::move(placement);
+  set_placement(std::move(placement));
   placement_late_.restart(outcome->makespan);
 }
 
@@ -278,30 +350,53 @@ bool PlanSearch::move_priority(Placement& placement) {
   return true;
 }
 
-std::optional<Placement> PlanSearch::changed(const Placement& from) {
-  Placement next = from;
-  const std::uint64_t kind = rng().below(16);
-  if (kind == 0 && move_priority(next)) return next;
-  if (kind < 8) {
-    move_stream(next);
-  } else {
-    move_order(next);
+/// A task waits for another one as well, or no longer. Streams that share a device may get more
+/// done when some of their tasks run together.
+void PlanSearch::move_wait(Placement& placement, Held& held) {
+  constexpr std::uint64_t near = 24;
+  const TaskId task = some_task();
+  if (held[task].valid() && rng().below(2) == 0) {
+    held[task] = TaskId::none();
+    return;
   }
-  if (next == from) return std::nullopt;
-  return next;
+  const std::uint32_t at = positions(placement)[task];
+  if (at == 0) return;
+  held[task] = placement.order[at - 1 - rng().below(std::min<std::uint64_t>(at, near))];
+  if (rng().below(2) == 0) {
+    placement.stream_of[task] =
+        StreamId{static_cast<std::uint32_t>(rng().below(placement.streams.size()))};
+  }
+}
+
+bool PlanSearch::change(Placement& placement, Held& held) {
+  const Placement before = placement;
+  const Held held_before = held;
+  const std::uint64_t kind = rng().below(16);
+  if (kind == 0 && move_priority(placement)) return true;
+  if (kind < (holds_ ? 6 : 8)) {
+    move_stream(placement);
+  } else if (holds_ && kind < 11) {
+    move_wait(placement, held);
+  } else {
+    move_order(placement);
+  }
+  return placement != before || held != held_before;
 }
 
 void PlanSearch::step_placement() {
-  auto next = changed(placement_);
-  if (!next) {
+  Placement next = placement_;
+  Held held = held_;
+  if (!change(next, held)) {
     count_evaluation();  // so that a graph without moves comes to an end
     return;
   }
   const Duration before = best().makespan;
-  const auto outcome = scored(built(*next).build("search"));
+  const auto outcome = scored(built(next, held).build("search"));
   if (!outcome) return;
   if (outcome->makespan < before) ++placement_gain_;
-  if (placement_late_.accepts(outcome->makespan)) placement_ = std::move(*next);
+  if (!placement_late_.accepts(outcome->makespan)) return;
+  placement_ = std::move(next);
+  held_ = std::move(held);
 }
 
 void PlanSearch::restart() {
@@ -309,7 +404,7 @@ void PlanSearch::restart() {
   begin_from(best().plan, best().makespan);
   const std::uint64_t changes = 2 + rng().below(8);
   for (std::uint64_t i = 0; i < changes; ++i) {
-    if (auto next = changed(placement_)) placement_ = std::move(*next);
+    (void)change(placement_, held_);
   }
   placement_late_.restart(Duration::max());
   if (rng().below(2) == 0) return;
@@ -331,7 +426,7 @@ void PlanSearch::advance(std::uint64_t evaluations) {
     const std::uint64_t gains = list_gain_ + placement_gain_;
     // Either has at least a fifth of the turns.
     const double lists = 0.2 + 0.6 * static_cast<double>(list_gain_) / static_cast<double>(gains);
-    if (rng().uniform() < lists) {
+    if (!first_lists_.empty() || rng().uniform() < lists) {
       step_list();
     } else {
       step_placement();

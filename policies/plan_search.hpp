@@ -118,8 +118,10 @@ class PlanImprover {
 /// alternate, each with late acceptance:
 ///   lists       urgencies of tasks and a number of streams, decoded by dispatch_when_idle() or
 ///               place_on_earliest_finish() with insertion; now and then forward-backward improved,
-///               or with some neighbouring tasks in their best order (ListMoves)
-///   placements  order of launches, stream of each task, priorities of streams
+///               or with some neighbouring tasks in their best order (ListMoves);
+///               dispatch_together() where tasks gain by being held
+///   placements  order of launches, stream of each task, priorities of streams; there also what a
+///               task waits for beyond the graph
 /// Moves prefer tasks that the end of the last accepted run waited for. What one finds the other
 /// goes on with; without progress both begin again from the best plan, disturbed.
 class PlanSearch final : public PlanImprover {
@@ -135,12 +137,15 @@ class PlanSearch final : public PlanImprover {
   void offer(const ScoredPlan& plan) override;
 
  private:
-  enum class Decoder : std::uint8_t { dispatch, insertion };
+  enum class Decoder : std::uint8_t { dispatch, insertion, together };
   struct List {
     Decoder decoder = Decoder::dispatch;
     std::uint32_t streams = 1;
+    double least_gain = 0.0;  // together: of the units, for which one more task starts
     IdVector<TaskId, std::int64_t> urgency;
   };
+  /// What a task starts after without the graph asking for it, if anything.
+  using Held = IdVector<TaskId, TaskId>;
   [[nodiscard]] std::optional<PlanOutcome> scored(Plan plan);
   void find_awaited(const Trace& trace);
   [[nodiscard]] TaskId some_task();
@@ -151,20 +156,26 @@ class PlanSearch final : public PlanImprover {
   [[nodiscard]] List changed(const List& list);
   [[nodiscard]] List swapped(const List& list);
   [[nodiscard]] List improved(const List& list);
-  [[nodiscard]] std::optional<Placement> changed(const Placement& from);
+  void set_placement(Placement placement);
+  /// False: nothing came of it.
+  bool change(Placement& placement, Held& held);
   void move_stream(Placement& placement);
   void move_order(Placement& placement);
+  void move_wait(Placement& placement, Held& held);
   [[nodiscard]] bool move_priority(Placement& placement);
   [[nodiscard]] PlanBuilder decoded(const List& list) const;
-  [[nodiscard]] PlanBuilder built(const Placement& placement) const;
+  [[nodiscard]] PlanBuilder built(const Placement& placement, const Held& held) const;
 
   Problem problem_;
   std::uint64_t patience_ = 0;
   ListMoves list_moves_;
+  bool holds_;                     // tasks that could start
+  std::vector<List> first_lists_;  // to be looked at before others are made, last first
   List list_;
   ListMoves::Ends list_ends_;  // in the last accepted run of a list; empty: not known
   LateAcceptance list_late_;
-  Placement placement_;
+  Placement placement_;  // without extra needs
+  Held held_;
   LateAcceptance placement_late_;
   std::vector<TaskId> awaited_;  // of the last accepted run
   std::uint64_t list_gain_ = 1;  // improvements, so that the better search has more turns

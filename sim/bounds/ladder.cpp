@@ -207,7 +207,7 @@ class PoolLadder {
     }
     if (options.refutation_work == 0) return best;
     auto refuted = bounds::refutation_bound(
-        relaxed.to_refute(), known, options.shortest, options.refutation_work);
+        relaxed.to_refute(), known, options.shortest, {options.refutation_work, options.enough});
     return refuted ? relaxed.with_tightenings(std::move(*refuted)) : best;
   }
 

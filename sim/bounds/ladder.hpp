@@ -5,6 +5,7 @@
 #include "sim/bounds/witness.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace schedlab {
@@ -19,6 +20,8 @@ struct LadderOptions {
   /// as they must (`exclusive`); 0: none.
   std::size_t refutation_work = 0;
   Duration shortest{0};  ///< some plan's makespan, which no deadline need exceed; 0: not known
+  /// True: no more deadlines are excluded. Asked often; nullptr: never.
+  const std::function<bool()>* enough = nullptr;
 };
 
 /// The largest bound of each kind that the problem has, in the order of BoundKind, each with its

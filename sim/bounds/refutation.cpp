@@ -36,11 +36,12 @@ struct Edge {
 /// Refutes one deadline after another.
 class Refuter {
  public:
-  Refuter(const RefutationProblem& problem, std::size_t work)
+  Refuter(const RefutationProblem& problem, RefutationLimits limits)
       : problem_(problem),
         graph_(problem.on.problem.graph),
         step_(time_step(problem.on).count()),
-        work_left_(static_cast<Ps>(work)) {
+        work_left_(static_cast<Ps>(limits.work)),
+        enough_(limits.enough) {
     const MinDelays delay{problem.on};
     before_.resize(graph_.task_count());
     after_.resize(graph_.task_count());
@@ -64,7 +65,9 @@ class Refuter {
     }
     return pass > 0 && pass * fewest_passes <= work_left_;
   }
-  [[nodiscard]] bool has_work() const { return work_left_ > 0; }
+  [[nodiscard]] bool has_work() const {
+    return work_left_ > 0 && !(enough_ != nullptr && (*enough_)());
+  }
 
   /// The deductions that show it; empty: not shown.
   std::vector<Deduction> refute(Ps deadline) {
@@ -234,7 +237,7 @@ class Refuter {
   }
 
   [[nodiscard]] bool may_go_on() const {
-    return work_left_ > 0 && deductions_.size() < most_deductions;
+    return has_work() && deductions_.size() < most_deductions;
   }
 
   /// Assumes that the task starts before `time`, or after it. True: that was refuted.
@@ -312,6 +315,7 @@ class Refuter {
   const TaskGraph& graph_;
   Ps step_;
   Ps work_left_;
+  const std::function<bool()>* enough_;
   int nodes_left_ = 0;
   std::vector<std::uint32_t> order_;
   std::vector<Ps> duration_;
@@ -329,9 +333,9 @@ class Refuter {
 std::optional<BoundWitness> refutation_bound(const RefutationProblem& problem,
                                              Duration known,
                                              Duration shortest,
-                                             std::size_t work) {
+                                             RefutationLimits limits) {
   if (!lasts_exactly(problem.on)) return std::nullopt;
-  Refuter refuter{problem, work};
+  Refuter refuter{problem, limits};
   if (!refuter.affords_a_pass()) return std::nullopt;
   constexpr Ps parts = 1000;  // of the bound, by which deadlines rise; assumed
   const Ps step = refuter.step();

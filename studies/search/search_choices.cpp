@@ -80,19 +80,65 @@ Duration shortest(const std::vector<ScoredPlan>& plans) {
 
 /// Of whatever ranks, runs and draws there are. None holds for all plans where what a task takes
 /// depends on what caches hold.
-void set_bounds(SearchChoice& choice, const Scatter& scatter) {
+void set_bounds(SearchChoice& choice, const Scatter& scatter, const EnoughBounds& enough) {
   const PreparedProblem& prepared = *choice.scenario.problem;
   if (prepared.caches != nullptr) return;
   choice.bounds = prepared.bounds;
   if (prepared.planned == nullptr) {
     const BoundedProblem bounded{prepared, choice.scenario.launch.mode};
     LadderOptions options = thorough;
+    if (enough) options.enough = &enough;
     if (scatter.samples == 0) options.shortest = shortest(choice.plans);
     choice.ladder = bound_ladder(bounded.problem(), options);
     set_ladder(choice.bounds, bounded.problem(), choice.ladder);
   }
   choice.target =
       scatter.samples == 0 ? choice.bounds.largest() : scattered_bound(choice.scenario, scatter);
+}
+
+/// The scenario's, with the plans of all policies if it is new.
+SearchChoice& choice_of(const ScenarioSpace& space,
+                        const Scenario& scenario,
+                        const Scatter& scatter,
+                        const EnoughBounds& enough,
+                        Choices& choices) {
+  // Where the workload has its granularity, those of the policies make no difference.
+  const std::uint64_t workload = scenario.part(Part::workload);
+  const bool open = space.components().follows_policy(workload);
+  const auto [place, is_new] = choices.try_emplace(
+      {open ? scenario.granularity : Granularity::fine, workload, scenario.part(Part::launch)});
+  SearchChoice& choice = place->second;
+  if (!is_new) return choice;
+  choice.scenario = scenario;
+  choice.plans = plans_of_policies(scenario.problem->part_to_plan().problem(),
+                                   scored_as(choice.scenario, scatter));
+  set_bounds(choice, scatter, enough);
+  return choice;
+}
+
+/// Those at which no policy of the spec plans a workload that leaves open how finely it is cut.
+void add_granularities(ScenarioSpace& space,
+                       const Scatter& scatter,
+                       const StopFlag* stop,
+                       const EnoughBounds& enough,
+                       Choices& choices) {
+  for (std::uint64_t number = 0; number < space.grid().size(); ++number) {
+    if (!space.components().follows_policy(space.grid().part_index(number, Part::workload)))
+      continue;
+    for (const Granularity granularity : all_granularities) {
+      try {
+        (void)choice_of(space,
+                        space.scenario(number, {.granularity = granularity}, stop),
+                        scatter,
+                        enough,
+                        choices);
+      } catch (const InputError&) {
+        // The workload cannot be cut so.
+      } catch (const InfeasibleError&) {
+        // It does not fit so.
+      }
+    }
+  }
 }
 
 /// `name`: whose plan it is, for messages.
@@ -139,27 +185,18 @@ std::vector<SearchChoice> search_choices(ScenarioSpace& space,
                                          const std::string& spec_file,
                                          const SearchStart& start,
                                          const Scatter& scatter,
-                                         const StopFlag* stop) {
+                                         const StopFlag* stop,
+                                         const EnoughBounds& enough) {
   expect_one_case(space.grid(), spec_file);
   Choices found;
   for (std::uint64_t number = 0; number < space.grid().size(); ++number) {
-    Scenario scenario = space.scenario(number, {}, stop);
+    const Scenario scenario = space.scenario(number, {}, stop);
     expect_scatter(scenario, scatter);
-    // Where the workload has its granularity, those of the policies make no difference.
-    const std::uint64_t workload = scenario.part(Part::workload);
-    const bool open = space.components().follows_policy(workload);
-    const auto [place, is_new] = found.try_emplace(
-        {open ? scenario.granularity : Granularity::fine, workload, scenario.part(Part::launch)});
-    SearchChoice& choice = place->second;
+    SearchChoice& choice = choice_of(space, scenario, scatter, enough, found);
     const Problem planned = scenario.problem->part_to_plan().problem();
-    if (is_new) choice.scenario = scenario;
-    const PlanRun run = scored_as(choice.scenario, scatter);
-    if (is_new) {
-      choice.plans = plans_of_policies(planned, run);
-      set_bounds(choice, scatter);
-    }
-    add_plan(choice, run, scenario.made_policy().plan(planned));
+    add_plan(choice, scored_as(choice.scenario, scatter), scenario.made_policy().plan(planned));
   }
+  add_granularities(space, scatter, stop, enough, found);
   if (!start.file.empty()) {
     const auto policy = make_policy("plan_file", {{"path", start.file}});
     const auto plan = [&](const Problem& problem) { return policy->plan(problem); };

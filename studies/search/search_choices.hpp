@@ -9,6 +9,7 @@
 #include "studies/scenario/scenario_space.hpp"
 #include "studies/search/plan_scorer.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,12 @@ struct SearchStart {
   std::optional<Plan> plan{};
 };
 
+/// True once no more time is to go into bounds, which are then the best so far; empty: never.
+using EnoughBounds = std::function<bool()>;
+
 /// All that the scenarios of a spec leave to choose: policies, which only are where to begin, the
-/// launch mode, and of the workload granularity, accumulation and slices of the batch.
+/// launch mode, and of the workload accumulation, slices of the batch and granularity: where the
+/// workload leaves that open, every one that it can be cut at.
 /// The plan of `start` is for the choices of whose tasks the plan checker has no finding. Never
 /// empty. Throws InputError for several values of anything else, for more than 256 scenarios and
 /// for a plan that suits no choice, Interrupted when asked to stop.
@@ -39,6 +44,7 @@ struct SearchStart {
                                                        const std::string& spec_file,
                                                        const SearchStart& start,
                                                        const Scatter& scatter,
-                                                       const StopFlag* stop);
+                                                       const StopFlag* stop,
+                                                       const EnoughBounds& enough);
 
 }  // namespace schedlab

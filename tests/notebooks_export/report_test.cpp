@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notebooks_export/report.hpp"
 
+#include "notebooks_export/gap_map.hpp"
 #include "notebooks_export/sweep_bars.hpp"
 #include "notebooks_export/sweep_plot.hpp"
 #include "tests/notebooks_export/xml_check.hpp"
@@ -56,6 +57,28 @@ TEST_CASE("A case holds all runs that differ only in policy and knobs") {
   REQUIRE(first.best);
   CHECK(first.runs[*first.best].variant == "clever, max_streams = 4");
   CHECK(*view.speed_up(first, first.runs[*first.best]) == doctest::Approx(4.0));
+}
+
+TEST_CASE("The map of gaps has each policy's shortest run over the bound of each case") {
+  Table table = small_sweep();
+  CHECK_FALSE(gap_map(SweepView{table}));  // no bounds of cases
+  table.columns.push_back({"case_gap", ColumnRole::metric});
+  for (auto& row : table.rows) {
+    // The bound is half of what the better "clever" takes.
+    const double serial =
+        *cell_number(row[1]) * (std::get<std::string>(row[0]) == "slow" ? 200 : 100);
+    row.emplace_back(*cell_number(row[4]) / (serial / 8));
+  }
+  const auto map = gap_map(SweepView{table});
+  REQUIRE(map);
+  CHECK(map->file_name == "gap_by_case");
+  CHECK(xml_problem(map->svg) == "");
+  // Columns: layers; panels: machines. single_stream is 8 times its bound, the best "clever" twice.
+  for (const char* text : {">slow<", ">fast<", ">layers<", ">8.00<", ">2.00<"}) {
+    CAPTURE(text);
+    CHECK(map->svg.find(text) != std::string::npos);
+  }
+  CHECK(map->svg.find(">4.00<") == std::string::npos);  // of the other "clever"
 }
 
 TEST_CASE("The wanted baseline is taken if it was run") {

@@ -395,6 +395,20 @@ TEST_CASE("deductions show what windows alone do not, and never exclude a schedu
   CHECK(raised >= 10);
 }
 
+TEST_CASE("a ladder that is told that it is enough excludes no more deadlines") {
+  Scene scene{testing::random_dag(5, 12, 0.2), Rng{5}};
+  const BoundProblem on{.problem = scene.problem(), .plans = {.streams = 2}};
+  int asked = 0;
+  const std::function<bool()> enough = [&] { return ++asked > 0; };
+  LadderOptions options = with_windows;
+  options.enough = &enough;
+  const auto cut_short = bound_ladder(on, options);
+  CHECK(asked == 1);
+  options = with_windows;
+  options.refutation_work = 0;
+  CHECK(cut_short == bound_ladder(on, options));
+}
+
 TEST_CASE("a witness that says something else is refused") {
   Rng rng{7};
   int refused = 0;

@@ -127,7 +127,30 @@ TEST_CASE("launch modes and ways to cut a workload are chosen from") {
     "batch": 32, "hidden": 256, "accumulation": ["ordered", "batched"]},
     "machine": "v100", "policy": "heft"})"};
   REQUIRE(summed.call(summed.options) == exit_done);
-  CHECK(summed.printed()["choices"] == 2);
+  // Each at all five granularities, as the workload leaves its own open.
+  CHECK(summed.printed()["choices"] == 10);
+}
+
+TEST_CASE("granularities that no policy of the spec has are chosen from, and bounded") {
+  const auto spec = [](const std::string& granularity) {
+    return R"({"workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 4, "batch": 32,
+      "hidden": 256, "granularity": ")" +
+           granularity + R"("}, "machine": "ascend_910b", "policy": "heft"})";
+  };
+  SearchSession open{spec("auto").c_str()};
+  REQUIRE(open.call(open.options) == exit_done);
+  const auto found = open.printed();
+  CHECK(found["choices"] == 5);
+  for (const char* granularity :
+       {"coarse", "fine", "matmul", "data_and_weight", "kernel_and_weight"}) {
+    CAPTURE(granularity);
+    SearchSession fixed{spec(granularity).c_str()};
+    fixed.options.evaluations = 1;
+    REQUIRE(fixed.call(fixed.options) == exit_done);
+    CHECK(fixed.printed()["choices"] == 1);
+    CHECK(found["case_bound_ps"] <= fixed.printed()["case_bound_ps"]);
+    CHECK(found["makespan_ps"] <= fixed.printed()["policy_makespan_ps"]);
+  }
 }
 
 TEST_CASE("one plan is searched for all ranks, and for several runs") {
