@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 namespace schedlab {
@@ -16,6 +18,30 @@ namespace {
 
 std::size_t index_of(TaskKind kind) {
   return static_cast<std::size_t>(kind);
+}
+
+/// Rates and bandwidth that the units have together, for another number of them.
+MachineSpec with_units(MachineSpec machine, const std::string& units, double count) {
+  const auto known = std::find_if(machine.sources.begin(),
+                                  machine.sources.end(),
+                                  [&](const NumberSource& one) { return one.pointer == units; });
+  if (known == machine.sources.end() || known->value <= 0) return machine;
+  const double share = count / known->value;
+  const double before = known->value;
+  for (NumberSource& one : machine.sources) {
+    const bool together = one.pointer.starts_with("/device/matrix_tflop_per_s/") ||
+                          one.pointer.starts_with("/device/vector_tflop_per_s/") ||
+                          one.pointer == "/device/memory_bandwidth_gb_per_s";
+    if (!together) continue;
+    one.value *= share;
+    one.origin = Origin::assumed;
+    one.text = fmt::format("of {:g} units what {} has with {:g}", count, machine.name, before);
+  }
+  return with_number(std::move(machine),
+                     {.pointer = units,
+                      .value = count,
+                      .origin = Origin::source,
+                      .text = "compute units, as the driver says"});
 }
 
 /// What the driver says in place of the number of units; and copies between host and device, where
@@ -30,11 +56,7 @@ MachineSpec believed(MachineSpec machine, const OpenClDeviceFacts& device) {
   for (const TaskKind kind : {TaskKind::copy_host_to_device, TaskKind::copy_device_to_host}) {
     changed.unit_class_of[index_of(kind)] = units;
   }
-  machine = with_number(std::move(machine),
-                        {.pointer = "/device/unit_classes/" + name,
-                         .value = static_cast<double>(device.units),
-                         .origin = Origin::source,
-                         .text = "compute units, as the driver says"});
+  machine = with_units(std::move(machine), "/device/unit_classes/" + name, device.units);
   for (const char* way : {"host_to_device", "device_to_host"}) {
     if (copies) break;
     machine = with_number(std::move(machine),

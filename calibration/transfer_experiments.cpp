@@ -76,7 +76,9 @@ RuleReading co_run(DeviceBench& bench,
                    const Kernel& b,
                    std::string name,
                    std::string question) {
-  constexpr std::size_t count = 40;
+  constexpr double longest_chain_us = 2e5;  // assumed: slow devices need no longer one
+  const double one_a = median(makespans_us(bench, stream_chain(1, a), {.runs = 1}));
+  const auto count = static_cast<std::size_t>(std::clamp(longest_chain_us / one_a, 4.0, 40.0));
   const double alone_a = median(makespans_us(bench, stream_chain(count, a), effort));
   const double one_b = median(makespans_us(bench, stream_chain(count, b), effort)) / count;
   const auto count_b =
