@@ -80,7 +80,8 @@ RuleReading co_run(DeviceBench& bench,
   const double one_a = median(makespans_us(bench, stream_chain(1, a), {.runs = 1}));
   const auto count = static_cast<std::size_t>(std::clamp(longest_chain_us / one_a, 4.0, 40.0));
   const double alone_a = median(makespans_us(bench, stream_chain(count, a), effort));
-  const double one_b = median(makespans_us(bench, stream_chain(count, b), effort)) / count;
+  const double one_b =
+      median(makespans_us(bench, stream_chain(count, b), effort)) / static_cast<double>(count);
   const auto count_b =
       static_cast<std::size_t>(std::clamp(std::round(alone_a / one_b), 1.0, 1000.0));
   const double alone_b = median(makespans_us(bench, stream_chain(count_b, b), effort));

@@ -98,6 +98,15 @@ def cholesky(
     iterations: Axis[int] = 1,
 ) -> Workload: ...
 
+def compare_results(
+    first: Any,
+    second: Any,
+    *,
+    out: Any = None,
+    max_slowdown: Any = None,
+    overwrite: bool = False,
+) -> Outcome: ...
+
 def erdos_renyi(
     *,
     tasks: Axis[int] = 100,
@@ -460,6 +469,7 @@ def merge(
     out: Any = None,
     overwrite: bool = False,
     timelines: str = 'best',
+    no_sensitivity: bool = False,
     max_gap: Any = None,
 ) -> Outcome: ...
 
