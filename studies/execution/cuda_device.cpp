@@ -64,7 +64,7 @@ OpenedBench open_bench(int number, const BenchRequest& request) {
   return {.device = std::move(bench), .base = std::move(base)};
 }
 
-std::vector<ListedEntry> listed() {
+std::vector<ListedEntry> listed_cuda() {
   std::vector<ListedEntry> entries;
   for (int i = 0;; ++i) {
     const CudaAvailability found = cuda_available(i);
@@ -96,7 +96,7 @@ DeviceKind cuda_kind() {
             return std::make_unique<CudaDevice>(number, request, stop);
           },
           .open_bench = &open_bench,
-          .list = &listed};
+          .list = &listed_cuda};
 }
 
 std::optional<std::uint32_t> cuda_connections(const ScenarioSpace& space) {

@@ -54,7 +54,7 @@ class OpenClDevice final : public ExecutionDevice {
   DeviceTraits traits_;
 };
 
-std::vector<ListedEntry> listed() {
+std::vector<ListedEntry> listed_opencl() {
   const OpenClDevices found = opencl_devices();
   if (found.devices.empty()) return {{.name = "opencl", .summary = "none: " + found.reason}};
   std::vector<ListedEntry> entries;
@@ -94,7 +94,7 @@ DeviceKind opencl_kind() {
             MachineSpec base = bench->base();
             return {.device = std::move(bench), .base = std::move(base)};
           },
-          .list = &listed};
+          .list = &listed_opencl};
 }
 
 }  // namespace schedlab
