@@ -86,7 +86,8 @@ DeviceFacts OpenClBench::facts() const {
       .units = device.units,
       .priority_levels = device.priorities ? 3U : 1U,
       .kind = "opencl",
-      .device_graphs = false};
+      .device_graphs = false,
+      .types = {DataType::fp32}};
 }
 
 const SmLimits& OpenClBench::limits() const {

@@ -109,19 +109,46 @@ std::string gap_text(const SweepView& view) {
   return text + (left.empty() ? "." : fmt::format("; bounds of the others: {}.", left));
 }
 
-std::string winning_gain_text(const SweepView& view) {
-  RatioSpread gains;
-  for (const SweepCase& one : view.cases()) {
-    if (one.best) gains.add(view.speed_up(one, one.runs[*one.best]));
+namespace {
+
+/// The shortest run of all policies but that of the best; nullptr: there is none.
+const SweepRun* next_best(const SweepView& view, const SweepCase& one) {
+  const SweepRun* found = nullptr;
+  for (std::size_t policy = 0; policy < view.policies().size(); ++policy) {
+    if (policy == one.runs[*one.best].policy) continue;
+    const SweepRun* run = SweepView::shortest(one, policy);
+    if (run != nullptr && (found == nullptr || run->makespan_us < found->makespan_us)) found = run;
   }
-  if (gains.count == 0 || view.policies().size() < 2) return {};
-  std::string text =
-      fmt::format("The fastest is {:.3g} times as fast as {}", gains.mean(), view.baseline());
+  return found;
+}
+
+std::string spread_text(const RatioSpread& gains) {
+  std::string text = fmt::format("{:.3g} times", gains.mean());
   if (gains.count > 1) {
-    text +=
-        fmt::format(" (geometric mean; {:.3g} to {:.3g} times)", gains.range.low, gains.range.high);
+    text += fmt::format(" ({:.3g} to {:.3g})", gains.range.low, gains.range.high);
   }
-  return text + ".";
+  return text;
+}
+
+}  // namespace
+
+std::string winning_gain_text(const SweepView& view) {
+  RatioSpread over_next;
+  RatioSpread over_baseline;
+  for (const SweepCase& one : view.cases()) {
+    if (!one.best) continue;
+    const SweepRun& best = one.runs[*one.best];
+    if (const SweepRun* next = next_best(view, one)) {
+      over_next.add(next->makespan_us / best.makespan_us);
+    }
+    over_baseline.add(view.speed_up(one, best));
+  }
+  if (over_next.count == 0) return {};
+  std::string text = fmt::format("The fastest is {} as fast as the next", spread_text(over_next));
+  if (over_baseline.mean() >= 1.005) {  // else the baseline is the fastest
+    text += fmt::format(", {} as fast as {}", spread_text(over_baseline), view.baseline());
+  }
+  return text + (over_next.count > 1 ? "; geometric means." : ".");
 }
 
 std::optional<SweepPlot> gap_bars(const SweepView& view) {

@@ -20,8 +20,8 @@ namespace schedlab {
 /// either.
 [[nodiscard]] std::string gap_text(const SweepView& view);
 
-/// By how much the shortest run of a case beats the baseline's, over all cases. Empty of one
-/// policy.
+/// By how much the shortest run of a case beats the best of the other policies, and the baseline's,
+/// over all cases. Empty of one policy.
 [[nodiscard]] std::string winning_gain_text(const SweepView& view);
 
 /// Bars of each policy's makespan over the bound of the case, each by its shortest run; nullopt

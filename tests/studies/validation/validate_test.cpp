@@ -260,6 +260,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
   for (const char* name : {"validate_quick.json",
                            "validate_cpu.json",
                            "validate_graphs.json",
+                           "validate_opencl.json",
                            "validate_core_groups.json",
                            "validate_recompute.json",
                            "recompute_quick.json",
