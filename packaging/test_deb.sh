@@ -22,13 +22,13 @@ if [ ! -x "$root/usr/bin/apt-get" ]; then
 fi
 there() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-cp "$package" "$root/root/schedlab.deb"
+cp "$package" "$root/tmp/schedlab.deb"
 there apt-get update -qq || skip "no network there"
 if there sh -c "command -v c++ || command -v cc"; then
   echo "failed: the bare system has a compiler" >&2
   exit 1
 fi
-there apt-get install -qq -y --no-install-recommends --reinstall /root/schedlab.deb >/dev/null
+there apt-get install -qq -y --no-install-recommends --reinstall /tmp/schedlab.deb >/dev/null
 there schedlab --version
 there rm -rf /tmp/one
 there schedlab simulate /usr/share/doc/schedlab/experiments/quickstart_timeline.json --out /tmp/one
