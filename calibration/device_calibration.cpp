@@ -80,6 +80,12 @@ bool is_host_copy(TaskKind kind) {
 // Tasks that are scheduled are shorter; // assumed
 constexpr Duration longest = std::chrono::milliseconds{50};
 
+/// Is an operand larger than stand-ins have room for (a quarter of 2^28 elements)?
+bool is_too_large(const Kernel& kernel) {
+  constexpr std::int64_t most = std::int64_t{1} << 26U;
+  return std::max({kernel.m * kernel.k, kernel.k * kernel.n, kernel.m * kernel.n}) > most;
+}
+
 /// Is it at least as large as one that was measured to be too long? Slow devices need no large
 /// ones.
 bool is_too_long(const Kernel& kernel, const std::vector<KernelSample>& measured) {
@@ -113,7 +119,10 @@ KernelProfile profile_of(DeviceBench& bench,
   std::vector<double> spreads;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     progress(to_string(kernels[i].kind), i, kernels.size());
-    if (!facts.computes(kernels[i].type) || is_too_long(kernels[i], profile.samples)) continue;
+    if (!facts.computes(kernels[i].type) || is_too_large(kernels[i]) ||
+        is_too_long(kernels[i], profile.samples)) {
+      continue;
+    }
     profile.samples.push_back(measure_kernel(bench,
                                              quick ? quick_effort : full_effort,
                                              kernels[i],
