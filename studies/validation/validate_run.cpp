@@ -108,6 +108,7 @@ class ValidateRun {
     }
     report.broken = broken_bounds(validation, bounds);
     report.shown = shown_outcome(validation);
+    report.sensitivity = sensitivity_of_closest(validation);
     for (std::string& warning : validation_warnings(report)) {
       report.warnings.push_back(std::move(warning));
     }
@@ -252,6 +253,30 @@ class ValidateRun {
     progress.finish();
     measured_.workers = space_.workers();
     measured_.host = std::string{to_string(space_.host_placement())};
+  }
+
+  [[nodiscard]] std::optional<Sensitivity> sensitivity_of_closest(
+      const Validation& validation) const {
+    const PairOutcome* closest = nullptr;
+    const auto way = [](const PairOutcome& pair) {
+      return std::abs(std::log(pair.predicted_ratio));
+    };
+    const auto scenario_at = [&](std::size_t outcome) {
+      return validation.scenarios[outcome].scenario;
+    };
+    const auto is_small = [&](std::size_t outcome) {
+      const auto& run = predicted_[scenario_at(outcome)].run;
+      return run != nullptr && run->scenario.problem->graph->task_count() <= max_sensitivity_tasks;
+    };
+    for (const PairOutcome& pair : validation.pairs) {
+      if (way(pair) == 0 || !is_small(pair.first) || !is_small(pair.second)) continue;
+      if (closest == nullptr || way(pair) < way(*closest)) closest = &pair;
+    }
+    if (closest == nullptr) return std::nullopt;
+    return sensitivity(spec_,
+                       grid_,
+                       {scenario_at(closest->first), scenario_at(closest->second)},
+                       {.most_delicate = most_delicate_numbers, .stop = terminal_.stop});
   }
 
   [[nodiscard]] std::size_t shown_outcome(const Validation& validation) const {

@@ -68,6 +68,9 @@ class ValidationPage {
     }
     if (!whole_) return std::move(page_);
     if (all_.all.count > 0) write_kinds();
+    if (report_.sensitivity) {
+      add_sensitivity(page_, *report_.sensitivity, "Of two policies predicted to be closest: ");
+    }
     write_scenarios();
     page_.heading("The spec");
     page_.code(report_.spec.text);
