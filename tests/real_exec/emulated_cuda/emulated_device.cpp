@@ -170,6 +170,11 @@ cudaError_t cudaMemset(void* memory, int byte, std::size_t bytes) {
   std::memset(memory, byte, bytes);
   return result();
 }
+cudaError_t cudaMemsetAsync(void* memory, int byte, std::size_t bytes, cudaStream_t stream) {
+  enqueue(
+      stream, [=] { std::memset(memory, byte, bytes); }, false);
+  return result();
+}
 cudaError_t cudaMemcpyAsync(
     void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
   enqueue(

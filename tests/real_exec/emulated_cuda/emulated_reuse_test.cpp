@@ -61,6 +61,7 @@ TEST_CASE("an executable graph is made once for a plan and a timing, and again f
 
 TEST_CASE("graphs are not used again where launches have other addresses") {
   RecurrentSpec spec = test::odd_network(RecurrentCell::lstm);
+  spec.tensors = true;
   const Scene scene(recurrent(spec), Duration{1});
   const Plan plan = capture_graphs(make_policy("diagonal")->plan(scene.problem()));
   CudaExecutor executor;
