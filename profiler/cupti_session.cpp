@@ -69,6 +69,10 @@ constexpr std::array driver_calls{
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,
+    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async_ptsz,
 };
 
 bool contains(const auto& calls, CUpti_CallbackId call) {
@@ -164,7 +168,7 @@ class CuptiSession::Impl {
     stop();
     parse_filled(log);
     log.nodes = labels_.labels();
-    log.clock = align_clocks(samples_);
+    log.clock = align_clocks(samples_, true);  // it was given the host's own (set_up)
     log.sort();
     if (log.dropped_records != 0) {
       throw DeviceError(

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace schedlab::detail {
@@ -62,6 +63,8 @@ class LtProducts {
   [[nodiscard]] float time_us(const Shape& shape,
                               const Call& call,
                               const cublasLtMatmulAlgo_t& algorithm) const;
+  [[nodiscard]] std::vector<float> fastest_us(
+      const Shape& shape, const Call& call, std::span<const cublasLtMatmulAlgo_t> algorithms) const;
   [[nodiscard]] cublasStatus_t run(const Shape& shape,
                                    const Call& call,
                                    const cublasLtMatmulAlgo_t& algorithm) const;

@@ -57,6 +57,9 @@ class LibraryRnn {
 
   /// Can the call be made on its own? All libraries have forward and backward.
   [[nodiscard]] virtual bool has(RnnCall call) const = 0;
+  /// Brings the device into the state in which DeviceBackend::begin_steadily() leaves it for our
+  /// runs: before a run whose time is kept.
+  virtual void begin_steadily() {}
   /// Makes the call and waits for its end: the host's time from before the call to the moment when
   /// the host knows that it is complete. Backward calls need a forward() before. Throws DeviceError
   /// if the library fails.

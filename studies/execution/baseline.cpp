@@ -132,6 +132,7 @@ class WorkloadRun {
       if (call.call == RnnCall::backward_data) {
         static_cast<void>(network.run(RnnCall::forward));
       }
+      if (!request_.profile) network.begin_steadily();
       const Time begin = clock_.now();
       const Duration time = network.run(call.call);
       if (!kept) continue;

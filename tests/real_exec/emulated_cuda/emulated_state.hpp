@@ -55,6 +55,8 @@ struct EmulatedState {
   std::int64_t fails = -1;
   bool lost = false;  // a piece of work has crashed
   std::uint64_t done = 0;
+  std::uint64_t streams_made = 0;
+  std::uint64_t graphs_made = 0;
   cudaError_t last_error = cudaSuccess;
   bool tf32_rounds = false;  // factors to the nearest; else what does not fit is dropped
 
