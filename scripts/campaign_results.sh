@@ -114,11 +114,14 @@ place() {
   mv "$archive_to/$2.part" "$archive_to/$2"
 }
 
+# LIST: as a compressed archive. That a log has grown meanwhile (1) does no harm.
+pack() { tar -C "$out" -czf - -T "$1" || [ "$?" -eq 1 ]; }
+
 pack_small() {
   local kilobytes
   for kilobytes in 1000 200 40 1; do
     small_files "$kilobytes" >"$out/.pack/small"
-    tar -C "$out" -czf "$out/.pack/small.tar.gz" -T "$out/.pack/small"
+    pack "$out/.pack/small" >"$out/.pack/small.tar.gz" || return 1
     if [ "$(wc -c <"$out/.pack/small.tar.gz")" -lt 5000000 ]; then break; fi
   done
   place "$out/.pack/small.tar.gz" small.tar.gz
@@ -130,11 +133,13 @@ pack_large() {
   local pieces old piece
   result_files -newer "$out/.begun" | sort >"$out/.pack/new"
   sort "$out/.pack/small" | comm -13 - "$out/.pack/new" | grep -vE '\.(png|pdf|svg)$' >"$out/.pack/large" || return 0
-  tar -C "$out" -czf - -T "$out/.pack/large" | split -b 15m -d - "$out/.pack/large_$section.tar.gz."
+  pack "$out/.pack/large" | split -b 15m -d - "$out/.pack/large_$section.tar.gz." || return 1
   pieces=("$out/.pack/large_$section.tar.gz."*)
   rm -f "$archive_to/large_$section.tar.gz."*
   old=("$archive_to"/large_*.tar.gz.*)
   if [ ! -e "${old[0]}" ]; then old=(); fi
+  touch "$out/archives.txt"
+  sed -i "/^of $section:/d" "$out/archives.txt"
   if [ "$((${#old[@]} + ${#pieces[@]}))" -gt 5 ]; then
     echo "of $section: not packed, ${#pieces[@]} pieces would be too many; in $out" >>"$out/archives.txt"
   else
@@ -147,8 +152,7 @@ bring_home() {
   rm -rf "$out/.pack" "$archive_to"/*.part
   mkdir "$out/.pack"
   write_summary
-  pack_small
-  pack_large
+  { pack_small && pack_large; } || echo "note: not packed after $section"
   write_summary # which names what is large
   rm -rf "$out/.pack"
 }

@@ -110,16 +110,16 @@ resume=()
 for kill in $(seq "$kills"); do
   start "$folder/out_$kill" "${resume[@]}"
   leader=$!
-  sleep "$((2 + RANDOM % 5)).$((RANDOM % 10))"
+  sleep "$((2 + RANDOM % 10)).$((RANDOM % 10))"
   { pkill -KILL -s "$leader" || true; wait "$leader" || true; } 2>/dev/null
   if [ -s "$folder/home/small.tar.gz" ]; then
     check_home
     echo "killed $kill: $(tar -tzf "$folder/home/small.tar.gz" | grep -c '^./.done/') sections are home"
-    resume=(--resume "$folder/home")
     rm -rf "$folder/back"
     mv "$folder/home" "$folder/back"
     mkdir "$folder/home"
     resume=(--resume "$folder/back")
+    if ! grep -q '| not run |' "$folder/back/summary.md"; then resume=(); fi # at its end: from the start again
   fi
 done
 start "$folder/out_end" "${resume[@]}"
@@ -141,11 +141,12 @@ wait "$leader" || status=$?
 [ "$status" -eq 1 ] || fail "exit code $status after a request to end"
 check_home
 grep -q '| validate | not run |' "$folder/home/summary.md" || fail "it went on"
-! ps -o stat=,args= -s "$leader" | grep -v "^Z" | grep -qv sleep || fail "processes are left: $(ps -o pid,args -s "$leader")"
+sleep 0.5
+! pgrep -r D,R,S -s "$leader" >/dev/null || fail "processes are left: $(pgrep -a -s "$leader")"
 
 # Too little time: what is left out is named. An archive of another device is refused, and one of nothing.
-start "$folder/out_short" --minutes 0.2 --resume "$folder/home"
-wait "$!" || true # what its end has cut off has failed
+start "$folder/out_short" --minutes 0.1 --resume "$folder/home"
+wait "$!" || fail "a campaign that has too little time failed"
 grep -q '| sequences | not run: no time left |' "$folder/home/summary.md" || fail "what is left out is not named"
 grep -q '^no time was left for: .*sequences' "$folder/output" || fail "what is left out is not said"
 export STAND_IN_DEVICE="NVIDIA H100"
