@@ -38,6 +38,7 @@ sed 's/"policy": .*/"policy": "single_stream"}/; $d' "$SMALL" >"$ONE"
 cat >"$folder/bin/schedlab" <<'END'
 #!/usr/bin/env bash
 set -euo pipefail
+if [ "$2" = --help ]; then exec "$REAL" "$@"; fi
 verb=$1
 all="$*"
 arguments=("$verb" "$SMALL")
@@ -49,7 +50,7 @@ while [ "$#" -gt 0 ]; do
   esac
   case $1 in
     --device) arguments+=(--device cpu --host preloaded) && shift ;;
-    --machine | --library | --allocate | --products | --connections) shift ;;
+    --machine | --library | --allocate | --turns | --products | --connections) shift ;;
     --repetitions | --warm-up) arguments+=("$1" 2) && shift ;;
     --draws) arguments+=(--draws 2) && shift ;;
     --profile | --check | --no-memory-time) ;;
