@@ -375,6 +375,10 @@ std::string describe_cudnn() {
   return fmt::format("cuDNN {} on {}", cudnn_version(), static_cast<const char*>(device.name));
 }
 
+void synchronize_cudnn() {
+  check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
 std::unique_ptr<LibraryRnn> make_cudnn_rnn(const RecurrentSpec& spec,
                                            const RecurrentInputs<float>& inputs,
                                            const RnnVariant& variant) {
@@ -400,6 +404,10 @@ std::string cudnn_version() {
 }
 
 std::string describe_cudnn() {
+  throw DeviceError(missing);
+}
+
+void synchronize_cudnn() {
   throw DeviceError(missing);
 }
 

@@ -73,6 +73,10 @@ class LibraryRnn {
 /// What is there: "cuDNN 9.19.0 on NVIDIA H200". Throws DeviceError with what is missing.
 [[nodiscard]] std::string describe(RnnLibrary library);
 
+/// Waits for all that the library does. Throws DeviceError if its device does not answer any more,
+/// as after a kernel that failed.
+void synchronize(RnnLibrary library);
+
 /// All variants that the library knows, whether or not it supports them for a given network.
 [[nodiscard]] std::vector<RnnVariant> rnn_variants(RnnLibrary library);
 

@@ -270,6 +270,7 @@ TEST_CASE("The specs for validation are valid, and their scenarios can be predic
                            "host_crossover.json",
                            "cpu_backward.json",
                            "gpu_validate.json",
+                           "gpu_quoted.json",
                            "gpu_backward.json",
                            "gpu_numerics.json",
                            "campaign_timeline.json"}) {
