@@ -2,6 +2,7 @@
 // A device that writes down what a recurrent network asks of it.
 #include "real_exec/recurrent_device/recurrent_launches.hpp"
 #include "sim/base/error.hpp"
+#include "studies/emit/emitted_memory.hpp"
 #include "studies/emit/task_code.hpp"
 #include "studies/execution/execution_device.hpp"
 
@@ -23,77 +24,6 @@ using detail::DeviceChain;
 
 /// A line that is written once the arrays have names.
 using EmittedLine = std::function<std::string()>;
-
-struct EmittedArray {
-  std::size_t bytes = 0;
-  std::string type = "float";
-  std::string name{};
-  std::shared_ptr<std::vector<std::byte>> host{};  // of an array on the host
-};
-
-/// Memory that has addresses and nothing in it.
-class EmittedMemory {
- public:
-  void* add(std::size_t bytes) {
-    const std::uintptr_t at = next_;
-    arrays_[at] = {.bytes = bytes};
-    constexpr std::uintptr_t apart = 4096;
-    next_ += (bytes / apart + 2) * apart;
-    // An address of the emitted program's device, which nobody looks at here.
-    return reinterpret_cast<void*>(at);  // NOLINT(*-reinterpret-cast,performance-no-int-to-ptr)
-  }
-  std::shared_ptr<void> add_host(std::size_t bytes) {
-    auto held = std::make_shared<std::vector<std::byte>>(bytes);
-    void* const data = held->data();
-    arrays_[address(data)] = {.bytes = bytes, .host = held};
-    return {std::move(held), data};
-  }
-  /// Memory of the host that was not asked for: pageable.
-  void add_pageable(const void* data, std::size_t bytes) {
-    arrays_.try_emplace(address(data), EmittedArray{.bytes = bytes, .name = "x_pageable"});
-  }
-  void name(const void* data, std::string_view type, std::string name) {
-    if (data == nullptr) return;
-    EmittedArray& array = find(data).second;
-    array.type = type;
-    array.name = std::move(name);
-  }
-  /// The pointer in the emitted program.
-  [[nodiscard]] std::string text(const void* data, std::string_view type = "float") {
-    if (data == nullptr) return "nullptr";
-    const auto [at, array] = find(data);
-    const std::size_t size = type == "double" ? sizeof(double)
-                             : type == "Bf16" ? sizeof(Bf16)
-                                              : sizeof(float);
-    const std::size_t off = (address(data) - at) / size;
-    const std::string base = type == array.type
-                                 ? array.name
-                                 : fmt::format("reinterpret_cast<{}*>({})", type, array.name);
-    return off == 0 ? base : fmt::format("{} + {}", base, off);
-  }
-  void name_the_rest() {
-    std::size_t number = 0;
-    for (auto& [at, array] : arrays_) {
-      if (array.name.empty()) array.name = fmt::format("buffer_{}", number);
-      ++number;
-    }
-  }
-  [[nodiscard]] const std::map<std::uintptr_t, EmittedArray>& arrays() const { return arrays_; }
-  static std::uintptr_t address(const void* data) {
-    return reinterpret_cast<std::uintptr_t>(data);  // NOLINT(*-reinterpret-cast): a key
-  }
-
- private:
-  std::pair<std::uintptr_t, EmittedArray&> find(const void* data) {
-    auto found = arrays_.upper_bound(address(data));
-    SCHEDLAB_EXPECTS(found != arrays_.begin(), "an address outside of all arrays");
-    --found;
-    return {found->first, found->second};
-  }
-
-  std::map<std::uintptr_t, EmittedArray> arrays_;
-  std::uintptr_t next_ = std::uintptr_t{1} << 60U;  // above all addresses of a process
-};
 
 class EmittingDevice final : public detail::RecurrentDevice {
  public:

@@ -3,8 +3,8 @@
 
 // The products of cuBLAS on the processor, as cuda_runtime.h does other work.
 
-#include "cuda_bf16.h"
-#include "cuda_runtime.h"
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
 
 enum cublasStatus_t { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
@@ -64,8 +64,9 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle,
                                                  cublasComputeType_t,
                                                  cublasGemmAlgo_t) {
   // A handle without a workspace of its own would share one with others.
-  const bool fits = a_stride >= (turn_a == CUBLAS_OP_N ? m : k) && b_stride >= (turn_b == CUBLAS_OP_N ? k : n) &&
-                    c_stride >= m && handle->workspace != nullptr;
+  const bool fits = a_stride >= (turn_a == CUBLAS_OP_N ? m : k) &&
+                    b_stride >= (turn_b == CUBLAS_OP_N ? k : n) && c_stride >= m &&
+                    handle->workspace != nullptr;
   if (!fits) return CUBLAS_STATUS_INVALID_VALUE;
   const double scale = recording::number(alpha, c_type, 0);
   const double keep = recording::number(beta, c_type, 0);
@@ -75,9 +76,10 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle,
         for (long long row = 0; row < m; ++row) {
           double sum = 0;
           for (long long i = 0; i < k; ++i) {
-            const long long at_a = of * a_product + (turn_a == CUBLAS_OP_N ? i * a_stride + row : row * a_stride + i);
-            const long long at_b =
-                of * b_product + (turn_b == CUBLAS_OP_N ? column * b_stride + i : i * b_stride + column);
+            const long long at_a =
+                of * a_product + (turn_a == CUBLAS_OP_N ? i * a_stride + row : row * a_stride + i);
+            const long long at_b = of * b_product + (turn_b == CUBLAS_OP_N ? column * b_stride + i
+                                                                           : i * b_stride + column);
             sum += recording::number(a, a_type, at_a) * recording::number(b, b_type, at_b);
           }
           const long long at = of * c_product + column * c_stride + row;
@@ -114,6 +116,27 @@ inline cublasStatus_t cublasGemmEx(cublasHandle_t handle,
                                    int c_stride,
                                    cublasComputeType_t compute,
                                    cublasGemmAlgo_t algorithm) {
-  return cublasGemmStridedBatchedEx(handle, turn_a, turn_b, m, n, k, alpha, a, a_type, a_stride, 0, b, b_type, b_stride,
-                                    0, beta, c, c_type, c_stride, 0, 1, compute, algorithm);
+  return cublasGemmStridedBatchedEx(handle,
+                                    turn_a,
+                                    turn_b,
+                                    m,
+                                    n,
+                                    k,
+                                    alpha,
+                                    a,
+                                    a_type,
+                                    a_stride,
+                                    0,
+                                    b,
+                                    b_type,
+                                    b_stride,
+                                    0,
+                                    beta,
+                                    c,
+                                    c_type,
+                                    c_stride,
+                                    0,
+                                    1,
+                                    compute,
+                                    algorithm);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A CUDA run-time of one header for emitted programs: compiled as plain C++, they write down each call of the host
-// (to the file that RECORDING names) and do their work on the processor, at once and in the order of the calls; work
-// in graphs when these are launched. With SKIP_WORK nothing is computed.
+// A CUDA run-time of one header for emitted programs: compiled as plain C++, they write down each
+// call of the host (to the file that RECORDING names) and do their work on the processor, at once
+// and in the order of the calls; work in graphs when these are launched. With SKIP_WORK nothing is
+// computed.
 
 #include <ucontext.h>
 
@@ -24,8 +25,17 @@
 #define CUDART_VERSION 13000
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorNotReady };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
-enum cudaDeviceAttr { cudaDevAttrClockRate, cudaDevAttrMultiProcessorCount, cudaDevAttrMaxSharedMemoryPerBlockOptin };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
+enum cudaDeviceAttr {
+  cudaDevAttrClockRate,
+  cudaDevAttrMultiProcessorCount,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin
+};
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
@@ -123,8 +133,8 @@ inline void put(Stream* given, std::function<void()> work) {
   stream->into->nodes.push_back(std::move(node));
 }
 
-// Threads of a block are contexts of their own, which go on in turn at __syncthreads(); where the first block has
-// none, those of other blocks run one after another.
+// Threads of a block are contexts of their own, which go on in turn at __syncthreads(); where the
+// first block has none, those of other blocks run one after another.
 struct Block {
   std::vector<ucontext_t> contexts;
   std::vector<std::vector<char>> stacks;
@@ -225,11 +235,14 @@ struct cudaLaunchConfig_t {
 };
 
 template <class... Params, class... Args>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Params...), const Args&... args) {
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,
+                               void (*kernel)(Params...),
+                               const Args&... args) {
   const dim3 blocks = config->gridDim;
   const dim3 threads = config->blockDim;
   if (blocks.x == 0 || threads.x == 0 || threads.x * threads.y > 1024) return cudaErrorInvalidValue;
-  recording::put(config->stream, [=] { recording::run_grid(blocks, threads, [=] { kernel(args...); }); });
+  recording::put(config->stream,
+                 [=] { recording::run_grid(blocks, threads, [=] { kernel(args...); }); });
   return cudaSuccess;
 }
 
@@ -295,7 +308,9 @@ inline cudaError_t cudaMemcpyAsync(
   return cudaSuccess;
 }
 
-inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream,
+                                                unsigned flags,
+                                                int priority) {
   *stream = new recording::Stream{recording::state().streams++, priority};
   recording::note("create_stream %d %d %u", (*stream)->number, priority, flags);
   return cudaSuccess;
@@ -368,7 +383,9 @@ inline cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph)
   stream->into = nullptr;
   return cudaSuccess;
 }
-inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long flags) {
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made,
+                                        cudaGraph_t graph,
+                                        unsigned long long flags) {
   *made = new recording::Executable{recording::state().executables++, {}};
   for (const auto& node : graph->nodes) (*made)->work.push_back(node->work);
   recording::note("instantiate %d %llu", (*made)->number, flags);

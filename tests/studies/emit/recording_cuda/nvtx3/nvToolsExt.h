@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "../cuda_runtime.h"
+#include <cuda_runtime.h>
 
 inline int nvtxRangePushA(const char* name) {
   recording::state().ranges.emplace_back(name);

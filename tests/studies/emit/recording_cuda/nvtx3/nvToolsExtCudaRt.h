@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "nvToolsExt.h"
+#include <nvtx3/nvToolsExt.h>
