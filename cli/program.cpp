@@ -5,6 +5,7 @@
 #include "cli/cmd_buckets.hpp"
 #include "cli/cmd_calibrate.hpp"
 #include "cli/cmd_compare.hpp"
+#include "cli/cmd_emit.hpp"
 #include "cli/cmd_execute.hpp"
 #include "cli/cmd_explain.hpp"
 #include "cli/cmd_export.hpp"
@@ -69,6 +70,7 @@ struct Program::Parts {
     add(calibrate, Interrupt::keeps);
     add(plot);
     add(export_files);
+    add(emit);
     add(serve, Interrupt::keeps);
     add(schema);
     add(list);
@@ -105,6 +107,7 @@ struct Program::Parts {
   ReproduceOptions reproduce;
   PlotOptions plot;
   ExportOptions export_files;
+  EmitOptions emit;
   ServeOptions serve;
   SchemaOptions schema;
   ListOptions list;

@@ -63,6 +63,8 @@ constexpr std::array examples{
     Example{"export", "schedlab export csv out/quickstart --scenario 3 --out tasks.csv"},
     Example{"export", "schedlab export npy out/quickstart --out out/columns"},
     Example{"export", "schedlab export notebook out/quickstart"},
+    Example{"emit", "schedlab emit out/one --as cuda --out plan.cu"},
+    Example{"emit", "schedlab emit net.json --as pytorch --out planned.py"},
     Example{"serve", "schedlab serve out"},
     Example{"schema", "schedlab schema spec > spec.schema.json"},
     Example{"list", "schedlab list policies critical_first"},

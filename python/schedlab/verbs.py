@@ -47,7 +47,7 @@ def spec_file_text(path):
 def _python_name(names):
     name = next((name for name in names if name.startswith("--")), names[0])
     name = name.lstrip("-").replace("-", "_").lower()
-    return name + "_" if name in ("from", "import") else name
+    return name + "_" if name in ("as", "from", "import") else name
 
 
 def _value(text, value):

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "studies/emit/emit_verb.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it that
+class App;
+}
+
+namespace schedlab {
+
+/// Adds the verb `emit`.
+CLI::App* add_to(CLI::App& app, EmitOptions& options);
+
+}  // namespace schedlab

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace schedlab {
+
+/// Names of functions in emitted programs: identifiers that no two things share.
+class CodeNames {
+ public:
+  /// "cell(4,3)" becomes cell_4_3; a word of C++, and a second thing of the name, get a number.
+  [[nodiscard]] std::string add(std::string_view name);
+
+ private:
+  std::unordered_set<std::string> used_;
+};
+
+/// The text as a literal of C++ and Python, in quotes, in ASCII.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+}  // namespace schedlab

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/emit/emit_verb.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "studies/base/output_folder.hpp"
+#include "studies/base/printable.hpp"
+#include "studies/emit/cuda_source.hpp"
+#include "studies/emit/emitted_plan.hpp"
+#include "studies/emit/pytorch_source.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <ostream>
+
+namespace schedlab {
+namespace {
+
+EmittedSource source_of(const EmittedPlan& emitted, const EmitOptions& options) {
+  if (options.language == "pytorch") {
+    if (options.precision.empty()) return pytorch_source(emitted);
+    throw InputError({.file = "--precision",
+                      .pointer = {},
+                      .found = options.precision,
+                      .expected = "nothing with --as pytorch, whose operators have types",
+                      .hint = {}});
+  }
+  std::optional<ProductPrecision> precision;
+  if (!options.precision.empty()) precision = enum_value<ProductPrecision>(options.precision);
+  return cuda_source(emitted, precision);
+}
+
+}  // namespace
+
+int run(const EmitOptions& options, const Terminal& terminal) {
+  const EmittedPlan emitted = load_emitted_plan(options.input, options.plan, terminal.stop);
+  const EmittedSource source = source_of(emitted, options);
+  const auto write = [&](const std::filesystem::path& file) {
+    write_file_atomically(file, source.text);
+  };
+  if (!options.overwrite && std::filesystem::exists(options.out)) {
+    expect_free(options.out, false);
+  }
+  write_named_file(options.out, write, options.overwrite);
+  if (options.json) {
+    const nlohmann::ordered_json summary{{"verb", "emit"},
+                                         {"language", options.language},
+                                         {"out", options.out},
+                                         {"tasks", emitted.graph().task_count()},
+                                         {"streams", emitted.plan.streams.size()},
+                                         {"events", emitted.plan.event_count},
+                                         {"graphs", emitted.plan.graphs.size()},
+                                         {"makespan_us", to_us(emitted.makespan)},
+                                         {"computes", source.what}};
+    terminal.out << summary.dump(2) << '\n';
+    return exit_done;
+  }
+  terminal.out << fmt::format("{}\n  {}, {}, {}; simulated makespan {:.3f} us\n  tasks: {}\n  {}\n",
+                              emitted.title,
+                              counted(emitted.graph().task_count(), "task"),
+                              counted(emitted.plan.streams.size(), "stream"),
+                              counted(emitted.plan.graphs.size(), "device graph"),
+                              to_us(emitted.makespan),
+                              source.what,
+                              options.out);
+  return exit_done;
+}
+
+}  // namespace schedlab

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/emit/emitted_plan.hpp"
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "studies/scenario/run_origin.hpp"
+#include "studies/scenario/scenario_space.hpp"
+#include "studies/scenario/simulation.hpp"
+#include "studies/spec/grid.hpp"
+#include "studies/spec/one_scenario.hpp"
+#include "studies/spec/spec.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace schedlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The spec with the plan of a file in place of its policy. What a plan of device graphs captured
+/// is captured already.
+Spec with_plan(const Spec& spec, const fs::path& plan) {
+  nlohmann::ordered_json document = nlohmann::ordered_json::parse(spec.text);
+  document["policy"] = {{"name", "plan_file"}, {"path", fs::absolute(plan).string()}};
+  // What is wrong with the file, reading it as a plan says.
+  const nlohmann::json content = nlohmann::json::parse(read_file(plan), nullptr, false);
+  if (content.is_object() && !content.value("graphs", nlohmann::json::array()).empty()) {
+    document.erase("launch");
+  }
+  return parse_spec(document.dump(2), spec.file, spec.folder);
+}
+
+void refuse(const std::string& what) {
+  throw InfeasibleError("the plan is not emitted: " + what);
+}
+
+/// What one thread of a program can do with one device.
+void expect_one_device(const EmittedPlan& emitted) {
+  const Plan& plan = emitted.plan;
+  if (plan.hosts.size() != 1) {
+    refuse(
+        fmt::format("it has {} host threads, and a program with one is emitted; leave out ranks, "
+                    "or emit the plan of one rank",
+                    plan.hosts.size()));
+  }
+  for (const StreamId stream : plan.streams.ids()) {
+    const DeviceId device = plan.streams[stream].device;
+    if (device == DeviceId{0}) continue;
+    refuse(fmt::format("{} is on device {}, and a program for one device is emitted",
+                       plan.stream_name(stream),
+                       device.value()));
+  }
+  for (const HostCall call : plan.hosts[HostId{0}].calls) {
+    if (concerns_message(call.kind())) refuse("it sends or receives messages");
+  }
+  const TaskGraph& graph = emitted.graph();
+  if (graph.has_ranks() && graph.rank_count() > 1) {
+    refuse(fmt::format("its tasks are those of {} ranks", graph.rank_count()));
+  }
+  if (plan.task_count() != graph.task_count()) {
+    refuse(fmt::format("it launches {} of {} tasks", plan.task_count(), graph.task_count()));
+  }
+}
+
+}  // namespace
+
+EmittedPlan load_emitted_plan(const std::string& input,
+                              const std::string& plan_file,
+                              const StopFlag* stop) {
+  const bool folder = fs::is_directory(input);
+  const auto origin = folder ? read_run_origin(input) : std::nullopt;
+  if (folder && !origin) {
+    throw InputError({.file = input,
+                      .pointer = {},
+                      .found = "a folder without run.json",
+                      .expected = "a spec, or a folder that simulate or execute left",
+                      .hint = "of what search found: schedlab emit SPEC --plan FOLDER/plan.json"});
+  }
+  const Spec given =
+      origin ? parse_spec(origin->spec, origin->spec_file, origin->spec_folder) : load_spec(input);
+  expect_one_scenario(given, Grid(given));
+  fs::path plan{plan_file};
+  if (folder && plan.empty()) plan = fs::path(input) / "plan.json";
+
+  const Grid given_grid(given);
+  ScenarioSpace given_space(given, given_grid);
+  given_space.components().check_all();
+  const Scenario scenario = given_space.scenario(0, {}, stop);
+  const std::string policy = given_grid.part_label(Part::policy, 0);
+  const std::string machine = given_grid.part_label(Part::machine, 0);
+
+  EmittedPlan emitted;
+  emitted.machine = machine;
+  emitted.title = fmt::format("{}: {} on {}", given.name, policy, machine);
+  emitted.recurrent =
+      given_space.components().recurrent_spec(scenario.part(Part::workload), scenario.granularity);
+  Simulation made;
+  if (plan.empty()) {
+    made = simulate(given_space, scenario, emitted.title, stop);
+  } else {
+    const Spec spec = with_plan(given, plan);
+    const Grid grid(spec);
+    ScenarioSpace space(spec, grid);
+    ScenarioAs as{.granularity = scenario.granularity};
+    if (scenario.split != nullptr) as.slices = scenario.split->chosen;
+    made = simulate(space, space.scenario(0, as, stop), emitted.title, stop);
+  }
+  if (!made.run.findings.empty()) {
+    refuse("it is not right: " + made.run.findings.front().message);
+  }
+  emitted.problem = made.run.scenario.problem;
+  emitted.plan = std::move(made.run.plan);
+  emitted.makespan = made.metrics.makespan;
+  expect_one_device(emitted);
+  return emitted;
+}
+
+std::vector<TaskId> launch_order(const Plan& plan) {
+  std::vector<TaskId> order;
+  std::vector<std::uint32_t> rows(plan.graphs.size(), 0);
+  for (const HostCall call : plan.hosts[HostId{0}].calls) {
+    if (call.kind() == HostCallKind::launch) order.push_back(call.task());
+    if (call.kind() != HostCallKind::graph_launch) continue;
+    const auto tasks = plan.graphs[call.graph()].tasks(rows[call.graph()]++);
+    order.insert(order.end(), tasks.begin(), tasks.end());
+  }
+  return order;
+}
+
+}  // namespace schedlab
