@@ -302,6 +302,7 @@ section_environment() {
       done
     fi
   } | tee -a "$out/environment.txt" # of each part
+  if [ "$device" = cuda ]; then nvidia-smi -q >"$out/nvidia_smi.txt" 2>&1 || true; fi
 }
 
 section_build() {
