@@ -489,6 +489,7 @@ section_sequences() {
 
 section_summary() { echo "written after every section: summary.md, small.tar.gz, large_*.tar.gz.*"; }
 
+# shellcheck disable=SC1091 # not followed
 . scripts/campaign_results.sh
 
 now() { date '+%Y/%m/%d %H:%M:%S.%3N'; } # as nvidia-smi writes it
