@@ -287,7 +287,10 @@ machine_arguments() {
 section_environment() {
   {
     echo "date: $(date -u +%FT%TZ)"
-    echo "commit: $(git rev-parse HEAD 2>/dev/null || echo unknown)$(git diff --quiet 2>/dev/null || echo ' with changes')"
+    if git rev-parse HEAD >/dev/null 2>&1; then
+      echo "commit: $(git rev-parse HEAD)$(git diff --quiet || echo ' with changes')"
+    fi
+    if [ -s "$(dirname "$program")/commit.txt" ]; then echo "program packed from: $(cat "$(dirname "$program")/commit.txt")"; fi
     echo "device: $name"
     grep -m1 'model name' /proc/cpuinfo | sed 's/.*: /processor: /' || true
     echo "cores: $(nproc)"
