@@ -287,7 +287,10 @@ machine_arguments() {
 section_environment() {
   {
     echo "date: $(date -u +%FT%TZ)"
-    echo "commit: $(git rev-parse HEAD 2>/dev/null || echo unknown)$(git diff --quiet 2>/dev/null || echo ' with changes')"
+    if git rev-parse HEAD >/dev/null 2>&1; then
+      echo "commit: $(git rev-parse HEAD)$(git diff --quiet || echo ' with changes')"
+    fi
+    if [ -s "$(dirname "$program")/commit.txt" ]; then echo "program packed from: $(cat "$(dirname "$program")/commit.txt")"; fi
     echo "device: $name"
     grep -m1 'model name' /proc/cpuinfo | sed 's/.*: /processor: /' || true
     echo "cores: $(nproc)"
@@ -302,6 +305,7 @@ section_environment() {
       done
     fi
   } | tee -a "$out/environment.txt" # of each part
+  if [ "$device" = cuda ]; then nvidia-smi -q >"$out/nvidia_smi.txt" 2>&1 || true; fi
 }
 
 section_build() {
@@ -488,6 +492,7 @@ section_sequences() {
 
 section_summary() { echo "written after every section: summary.md, small.tar.gz, large_*.tar.gz.*"; }
 
+# shellcheck disable=SC1091 # not followed
 . scripts/campaign_results.sh
 
 now() { date '+%Y/%m/%d %H:%M:%S.%3N'; } # as nvidia-smi writes it
