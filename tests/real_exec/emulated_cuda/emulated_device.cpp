@@ -83,6 +83,10 @@ void fail_emulated_work(std::int64_t number) {
   if (number < 0) emulated_state().lost = false;
 }
 
+std::set<int> emulated_product_units() {
+  return std::exchange(emulated_state().product_units, {});
+}
+
 std::uint64_t emulated_work_done() {
   return emulated_state().done;
 }
