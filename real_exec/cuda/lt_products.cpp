@@ -41,6 +41,7 @@ struct LtProducts::Call {
             p.k,
             static_cast<std::int64_t>(p.type),
             p.count,
+            p.units,
             static_cast<std::int64_t>(p.add),
             p.a.stride,
             static_cast<std::int64_t>(p.a.transposed),
@@ -68,6 +69,9 @@ class LtProducts::Shape {
           "cublasLtMatmulDescCreate");
     set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed);
     set_transposed(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed);
+    if (p.units > 0) {
+      set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, static_cast<std::int32_t>(p.units));
+    }
     make(first, call.types.factor, p.n, p.k, p.b, p.count);
     make(second, call.types.factor, p.k, p.m, p.a, p.count);
     make(result,
@@ -97,7 +101,11 @@ class LtProducts::Shape {
   void check(cublasStatus_t status, const char* call) const { statuses_.check(status, call); }
 
   void set_transposed(cublasLtMatmulDescAttributes_t which, bool transposed) {
-    const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    set(which, transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  }
+
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t which, Value value) {
     check(library_.set_operation(operation, which, &value, sizeof(value)),
           "cublasLtMatmulDescSetAttribute");
   }

@@ -91,6 +91,10 @@ std::uint64_t emulated_graphs_made() {
   return emulated_state().graphs_made;
 }
 
+std::set<int> emulated_product_units() {
+  return std::exchange(emulated_state().product_units, {});
+}
+
 std::uint64_t emulated_work_done() {
   return emulated_state().done;
 }
