@@ -404,8 +404,9 @@ measure() {
 fastest_backward() {
   awk -F, '$(NF - 4) == "backward" {
     network = $0
-    sub(/".*data_type=/, "", network)
+    sub(/.*layers=/, "layers=", network)
     sub(/".*/, "", network)
+    gsub(" ", "", network)
     if (!(network in best) || $(NF - 3) + 0 < best[network]) best[network] = $(NF - 3) + 0
   } END { for (network in best) print network, best[network] }' "$out/$1/baseline.csv" | sort
 }
