@@ -181,10 +181,12 @@ std::vector<RuleReading> measure_call_kinds(DeviceBench& bench, const ProbeEffor
                         .unit = "us"};
   RuleReading product{.name = "host_product_call",
                       .question = "What does a library's product cost the host beyond a launch?",
-                      .unit = "us"};
+                      .unit = "us",
+                      .pointer = "/host/product_call_us"};
   RuleReading copy{.name = "host_copy_call",
                    .question = "What does a copy's call cost the host beyond a launch?",
-                   .unit = "us"};
+                   .unit = "us",
+                   .pointer = "/host/copy_call_us"};
   (void)read_runs(bench, calls.probe, effort, [&](const ProbeRun& run) {
     const double launch = calls.pitch_us(run, TaskKind::fixed);
     const auto beyond = [&](TaskKind kind) {

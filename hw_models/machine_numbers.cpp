@@ -60,6 +60,13 @@ std::vector<MachineNumber> host_call_numbers() {
       host_time("launch_us",
                 "Host time of one kernel launch.",
                 [](Platform& p, double v) { costs(p).launch = from_us(v); }),
+      host_time(
+          "product_call_us",
+          "Host time of a library's matrix product beyond the launch of its kernel; absent: 0.",
+          [](Platform& p, double v) { costs(p).product_call = from_us(v); }),
+      host_time("copy_call_us",
+                "Host time of a copy's call beyond that of a launch; absent: 0.",
+                [](Platform& p, double v) { costs(p).copy_call = from_us(v); }),
       host_time("record_us",
                 "Host time of an event record.",
                 [](Platform& p, double v) { costs(p).record = from_us(v); }),

@@ -30,7 +30,8 @@ struct DeviceExecutorOptions {
   /// does: it computes for that long. Nothing for tasks of a device graph.
   Duration front_end{0};
   /// Each run finds the device as every other one does: at its clock rate under load, with nothing
-  /// of use in its caches (DeviceBackend::begin_steadily). For times that are compared.
+  /// of use in its caches (DeviceBackend::begin_steadily). For times that are compared; not with an
+  /// observer.
   bool steady_start = false;
   LaunchObserver* observer = nullptr;
   const StopFlag* stop = nullptr;

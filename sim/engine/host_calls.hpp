@@ -20,6 +20,7 @@ template <class Source, class Sharing>
   HostThread& host = scratch_.hosts[index];
   const HostCosts cost = costs(index);
   const Duration per_operator = operator_cost(index);
+  const bool costly = per_operator != Duration{0} || !cost.launches_free();
   const std::uint32_t depth = problem_.platform.host(HostId{index}).launch_queue_depth;
   const std::size_t tasks = problem_.costs.task_count();
   const auto calls = source_.rest(HostId{index}, HostView{host.clock, host.last_query});
@@ -31,8 +32,9 @@ template <class Source, class Sharing>
     const Time started = clock;
     if (call.kind() == HostCallKind::launch) {
       if (call.task().value() >= tasks || (depth != 0 && stream.pending_tasks >= depth)) break;
-      if (per_operator != Duration{0}) {
-        clock += per_operator * problem_.costs.entry(call.task(), stream.device).launches;
+      if (costly) {
+        const auto& entry = problem_.costs.entry(call.task(), stream.device);
+        clock += per_operator * entry.launches + entry.calls;
       }
       devices_.enqueue_launch(call, clock, clock + stream.launch_latency, HostId{index});
     } else if (call.kind() == HostCallKind::record) {
@@ -211,7 +213,7 @@ bool EventEngine<Source, Sharing>::launch(std::uint32_t index) {
           "launch of task {} of {}", host.call.task().value(), problem_.costs.task_count()));
   if (!queue_has_slot(index)) return false;
   const auto& entry = problem_.costs.entry(host.call.task(), devices_.stream(id).device);
-  host.clock += operator_cost(index) * entry.launches + entry.staging_before;
+  host.clock += operator_cost(index) * entry.launches + entry.calls + entry.staging_before;
   devices_.enqueue_launch(host.call, host.clock, arrival(id, host.clock), HostId{index});
   if (entry.staging_after == Duration{0}) return true;
   devices_.wait_for_record(devices_.enqueue_mark(id, arrival(id, host.clock)), index);

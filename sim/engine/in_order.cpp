@@ -74,8 +74,9 @@ inline void InOrderSweep::launch(Run& run, HostCall call) {
   SCHEDLAB_EXPECTS(call.task().value() < run.problem.costs.task_count(),
                    fmt::format("launch of task {}", call.task().value()));
   wait_for_slot(run, call.stream(), stream);
-  if (run.costs.launch != Duration{0}) {
-    run.clock += run.costs.launch * run.problem.costs.entry(call.task(), stream.device).launches;
+  if (!run.costs.launches_free()) {
+    const CostTable::Entry& entry = run.problem.costs.entry(call.task(), stream.device);
+    run.clock += run.costs.launch * entry.launches + entry.calls;
   }
   Time start = std::max(run.clock + stream.launch_latency, stream.free_from);
   // A connection of its own holds nothing back: it moves on when the stream's last call is done.
@@ -284,7 +285,8 @@ void InOrderSweep::sweep_plain(Run& run) {
       SCHEDLAB_EXPECTS(call.task().value() < tasks,
                        fmt::format("launch of task {}", call.task().value()));
       if (!free_host) {
-        clock += cost.launch * costs.entry(call.task(), stream->device).launches;
+        const CostTable::Entry& entry = costs.entry(call.task(), stream->device);
+        clock += cost.launch * entry.launches + entry.calls;
         idle_from = std::max(idle_from, clock + stream->launch_latency);
       }
       const Time start = std::max(idle_from, stream->free_from);
@@ -329,8 +331,8 @@ void InOrderSweep::sweep(Run& run) {
   }
   if (!run.queue_limit && !run.shared_connections && !run.record_flows) {
     const HostCosts& cost = run.costs;
-    const Duration costs = cost.launch + cost.record + cost.wait;
-    return costs == Duration{0} ? sweep_plain<true>(run) : sweep_plain<false>(run);
+    const bool free_host = cost.launches_free() && cost.record + cost.wait == Duration{0};
+    return free_host ? sweep_plain<true>(run) : sweep_plain<false>(run);
   }
   for (HostCall call : run.plan.hosts[HostId{0}].calls) execute(run, call);
 }

@@ -111,6 +111,24 @@ void add_staging(const Operation& operation, const Device& device, CostTable::En
   }
 }
 
+bool is_copy(TaskKind kind) {
+  return kind == TaskKind::copy_host_to_device || kind == TaskKind::copy_device_to_host ||
+         kind == TaskKind::copy_device_to_device;
+}
+
+/// Products and copies are calls of their own kinds.
+Duration beyond_launches(const Operation& operation, const HostCosts& costs) {
+  Duration sum{0};
+  for (const Kernel& kernel : operation.kernels) {
+    if (kernel.kind == TaskKind::gemm || kernel.kind == TaskKind::convolution) {
+      sum += costs.product_call;
+    } else if (is_copy(kernel.kind)) {
+      sum += costs.copy_call;
+    }
+  }
+  return sum;
+}
+
 /// By operation: is it what collectives of the graph are made of?
 std::vector<bool> operations_of_collectives(const TaskGraph& graph) {
   std::vector<bool> result(graph.operations().size(), false);
@@ -170,6 +188,7 @@ CostTable::CostTable(const TaskGraph& graph, const Platform& platform, const Cos
         add_operator_gaps(device, platform.host(HostId{0}).operator_tasks, entry);
       }
       add_staging(operation, device, entry);
+      entry.calls = beyond_launches(operation, platform.host(HostId{0}).costs);
       has_staging_ = has_staging_ || entry.staging_before + entry.staging_after > Duration{0};
     }
   }

@@ -85,6 +85,9 @@ class CostTable {
     /// device, and after one to the host, for which the thread waits.
     Duration staging_before{0};
     Duration staging_after{0};
+    /// What its calls cost the host thread beyond so many launches: of libraries' products and of
+    /// copies (HostCosts::product_call, copy_call).
+    Duration calls{0};
   };
 
   CostTable() = default;

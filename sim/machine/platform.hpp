@@ -21,6 +21,8 @@ struct KernelProfile;  // sim/machine/kernel_profile.hpp
 /// What each kind of call costs a host thread; durations only. All zero: the ideal, free host.
 struct HostCosts {
   Duration launch{0};          ///< per kernel launch
+  Duration product_call{0};    ///< a library's matrix product beyond the launch of its kernel
+  Duration copy_call{0};       ///< a copy's call beyond what a launch costs
   Duration record{0};          ///< event record
   Duration wait{0};            ///< making a stream wait for an event
   Duration query{0};           ///< stream query
@@ -43,6 +45,10 @@ struct HostCosts {
   Duration graph_launch{0};       ///< launching a device graph: per call ...
   Duration graph_launch_node{0};  ///< ... and per node
 
+  /// No launch of any kind costs anything beyond what comes before it.
+  [[nodiscard]] constexpr bool launches_free() const {
+    return launch + product_call + copy_call == Duration{0};
+  }
   /// All that comes before an operator's launch.
   [[nodiscard]] constexpr Duration preparation() const {
     return front_end + conversion + shape_inference + tiling + allocation;

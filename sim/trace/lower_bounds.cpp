@@ -167,8 +167,10 @@ Duration host_issue_time(const Problem& problem, const Plan& plan, HostId host) 
     const HostCallKind kind = call.kind();
     std::int64_t times = 1;
     if (kind == HostCallKind::launch) {
-      times = problem.costs.entry(call.task(), plan.streams[call.stream()].device).launches;
+      const auto& entry = problem.costs.entry(call.task(), plan.streams[call.stream()].device);
+      times = entry.launches;
       launches += times;
+      total += entry.calls;
     } else if (kind == HostCallKind::graph_load || kind == HostCallKind::graph_launch) {
       total += plan.graphs[call.graph()].node_count() * graph_node_cost(costs, kind);
     }

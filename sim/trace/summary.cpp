@@ -130,6 +130,7 @@ void Summarizer::collect_facts(const Problem& problem) {
                         .class_share = entry.units > 0 ? entry.mean_share : 0.0,
                         .unit_class = entry.units > 0 ? entry.unit_class : UnitClassId::none(),
                         .launches = entry.launches,
+                        .calls = entry.calls,
                         .critical = is_critical(operations[id].task_class),
                         .matmul = is_matmul(operations[id]),
                         .work_only = shared && entry.units > 0,
@@ -164,7 +165,9 @@ void Summarizer::count_calls(const Problem& problem, const Plan& plan, Summary& 
       std::int64_t times = 1;
       if (call.kind() == HostCallKind::launch) {
         const DeviceId device = plan.streams[call.stream()].device;
-        times = facts(problem.graph.operation_id(call.task()), device).launches;
+        const OperationFacts& launched = facts(problem.graph.operation_id(call.task()), device);
+        times = launched.launches;
+        issue += launched.calls;
       } else if (call.kind() == HostCallKind::graph_load ||
                  call.kind() == HostCallKind::graph_launch) {
         issue += count_graph_call(problem, plan, machine.costs, call, summary);

@@ -101,6 +101,7 @@ class Summarizer {
     double class_share = 0;  // of its own class; 0 on unlimited units
     UnitClassId unit_class = UnitClassId::none();
     std::uint32_t launches = 1;
+    Duration calls{0};
     bool critical = false;
     bool matmul = false;
     bool work_only = false;  // its units are shared: it counts with its duration alone

@@ -3,8 +3,11 @@
 #include "hw_models/machine_spec.hpp"
 #include "hw_models/tiled_gemm.hpp"
 #include "sim/base/units.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/machine/cost_model.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/trace/lower_bounds.hpp"
 #include "tests/hw_models/small_machine.hpp"
 
 #include <doctest/doctest.h>
@@ -45,6 +48,53 @@ TEST_CASE("a kernel holds as many whole units as its share of them, rounded up")
   CHECK(entry_of(gemm(1, 1, 1), platform, FixedCost{1us, 0.30}).units == 2);  // ceil(1.2)
   CHECK(entry_of(gemm(1, 1, 1), platform, FixedCost{1us, 0.25}).units == 1);
   CHECK(entry_of(gemm(1, 1, 1), platform, FixedCost{1us, 0.01}).units == 1);
+}
+
+TEST_CASE("products and copies cost the host their calls beyond the launches of their kernels") {
+  Platform platform = testing::small_machine();
+  HostCosts& costs = platform.hosts[HostId{0}].costs;
+  costs.launch = 2us;
+  costs.product_call = 3us;
+  costs.copy_call = 1us;
+  const Kernel product = gemm_kernel(8, 8, 8, DataType::fp32, false);
+  const Kernel copy{.kind = TaskKind::copy_device_to_device};
+  const Operation both{
+      .name = "both", .kind = TaskKind::composite, .kernels = {product, product, copy}};
+  CHECK(entry_of(gemm(8, 8, 8), platform, FixedCost{1us, 1.0}).calls == Duration{3us});
+  CHECK(entry_of(both, platform, FixedCost{1us, 1.0}).calls == Duration{7us});
+  const Operation cell{.name = "cell", .kernels = {{.kind = TaskKind::pointwise}}};
+  CHECK(entry_of(cell, platform, FixedCost{1us, 1.0}).calls == Duration{0});
+
+  // One after the other on a stream: cell, product, cell. Every engine, also where launches are
+  // free.
+  TaskGraphBuilder builder;
+  const OperationId cells = builder.add_operation(cell);
+  const OperationId products = builder.add_operation(gemm(8, 8, 8));
+  builder.add_task(cells);
+  builder.add_task(products);
+  builder.add_task(cells);
+  const TaskGraph graph = std::move(builder).build();
+  Plan plan;
+  plan.streams.push_back({});
+  for (const TaskId task : graph.tasks()) {
+    plan.hosts[HostId{0}].calls.push_back(HostCall::launch(StreamId{0}, task));
+  }
+  for (const Duration launch : {Duration{2us}, Duration{0}}) {
+    for (const SharingModel sharing : {SharingModel::exclusive, SharingModel::fluid}) {
+      for (const EngineKind engine : {EngineKind::automatic, EngineKind::event}) {
+        platform.sharing = sharing;
+        costs.launch = launch;
+        const CostTable table{graph, platform, FixedCost{1us, 1.0}};
+        const Problem problem{graph, platform, table};
+        const Trace trace = simulate(problem, plan, {.engine = engine});
+        REQUIRE(trace.tasks.size() == 3);
+        CHECK(trace.tasks[0].submitted == Time{launch});
+        CHECK(trace.tasks[1].submitted == Time{2 * launch + 3us});
+        CHECK(trace.tasks[2].submitted == Time{3 * launch + 3us});
+        CHECK(host_issue_time(problem, plan, HostId{0}) == 3 * launch + 3us);
+      }
+    }
+  }
 }
 
 TEST_CASE("every share gives exactly that many units on every machine, up to units_per_kernel") {
