@@ -129,6 +129,11 @@ TEST_CASE("launch modes and ways to cut a workload are chosen from") {
   REQUIRE(summed.call(summed.options) == exit_done);
   // Each at all five granularities, as the workload leaves its own open.
   CHECK(summed.printed()["choices"] == 10);
+  SearchSession cut{R"({"workload": {"kind": "lstm", "pass": "backward", "layers": 2, "steps": 4,
+    "batch": 32, "hidden": 256, "granularity": "fine", "hidden_2_steps": [1, 2],
+    "hidden_1_slices": [1, 4], "weight_units": [0, 40]}, "machine": "v100", "policy": "heft"})"};
+  REQUIRE(cut.call(cut.options) == exit_done);
+  CHECK(cut.printed()["choices"] == 8);
 }
 
 TEST_CASE("granularities that no policy of the spec has are chosen from, and bounded") {
