@@ -43,8 +43,8 @@ void expect_one_device(const EmittedPlan& emitted) {
   const Plan& plan = emitted.plan;
   if (plan.hosts.size() != 1) {
     refuse(
-        fmt::format("it has {} host threads, and a program with one is emitted; leave out ranks, "
-                    "or emit the plan of one rank",
+        fmt::format("it has {} host threads, and a program with one is emitted, for one device; "
+                    "take a workload without ranks or stages",
                     plan.hosts.size()));
   }
   for (const StreamId stream : plan.streams.ids()) {

@@ -96,6 +96,14 @@ TEST_CASE("workloads without kernels of their own become stand-ins") {
   }
 }
 
+TEST_CASE("the legacy default stream and streams of other kinds keep what they are") {
+  const std::string spec =
+      with(small_lstm, R"({"name": "diagonal", "streams_per_iteration": true})", "eager");
+  const RecordedProgram program = expect_equal_calls(
+      spec.substr(0, spec.size() - 1) + R"(, "default_stream": "legacy"})", true);
+  CHECK(has(program.printed, "check: passed"));
+}
+
 TEST_CASE("what one program for one device cannot do is refused by name") {
   const auto refused = [](const std::string& spec) -> std::string {
     try {
