@@ -104,6 +104,20 @@ TEST_CASE("the legacy default stream and streams of other kinds keep what they a
   CHECK(has(program.printed, "check: passed"));
 }
 
+TEST_CASE("names of tasks and operations are kept, whatever they are") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "graph.json";
+  write_file_atomically(file, R"graph({"schedlab": "graph", "version": 1,
+    "operations": [{"name": "new"}, {"name": "void f<4>(int \\ \"??/\") /* "}, {"name": "\u00e9"}],
+    "tasks": [{"name": "int", "operation": 0, "duration_us": 1},
+              {"name": "a\"b\\ ??/", "operation": 1, "duration_us": 1, "needs": [0]},
+              {"name": "\u00fc", "operation": 2, "duration_us": 1},
+              {"name": "a(b)", "operation": 0, "duration_us": 1},
+              {"name": "a b", "operation": 0, "duration_us": 1}]})graph");
+  const std::string workload = R"({"kind": "file", "path": ")" + file.string() + "\"}";
+  expect_equal_calls(with(workload, "\"heft\"", "eager"), false);
+}
+
 TEST_CASE("what one program for one device cannot do is refused by name") {
   const auto refused = [](const std::string& spec) -> std::string {
     try {
