@@ -34,7 +34,7 @@ Spec with_plan(const Spec& spec, const fs::path& plan) {
   return parse_spec(document.dump(2), spec.file, spec.folder);
 }
 
-void refuse(const std::string& what) {
+void refuse_plan(const std::string& what) {
   throw InfeasibleError("the plan is not emitted: " + what);
 }
 
@@ -42,7 +42,7 @@ void refuse(const std::string& what) {
 void expect_one_device(const EmittedPlan& emitted) {
   const Plan& plan = emitted.plan;
   if (plan.hosts.size() != 1) {
-    refuse(
+    refuse_plan(
         fmt::format("it has {} host threads, and a program with one is emitted, for one device; "
                     "take a workload without ranks or stages",
                     plan.hosts.size()));
@@ -50,19 +50,19 @@ void expect_one_device(const EmittedPlan& emitted) {
   for (const StreamId stream : plan.streams.ids()) {
     const DeviceId device = plan.streams[stream].device;
     if (device == DeviceId{0}) continue;
-    refuse(fmt::format("{} is on device {}, and a program for one device is emitted",
-                       plan.stream_name(stream),
-                       device.value()));
+    refuse_plan(fmt::format("{} is on device {}, and a program for one device is emitted",
+                            plan.stream_name(stream),
+                            device.value()));
   }
   for (const HostCall call : plan.hosts[HostId{0}].calls) {
-    if (concerns_message(call.kind())) refuse("it sends or receives messages");
+    if (concerns_message(call.kind())) refuse_plan("it sends or receives messages");
   }
   const TaskGraph& graph = emitted.graph();
   if (graph.has_ranks() && graph.rank_count() > 1) {
-    refuse(fmt::format("its tasks are those of {} ranks", graph.rank_count()));
+    refuse_plan(fmt::format("its tasks are those of {} ranks", graph.rank_count()));
   }
   if (plan.task_count() != graph.task_count()) {
-    refuse(fmt::format("it launches {} of {} tasks", plan.task_count(), graph.task_count()));
+    refuse_plan(fmt::format("it launches {} of {} tasks", plan.task_count(), graph.task_count()));
   }
 }
 
@@ -110,7 +110,7 @@ EmittedPlan load_emitted_plan(const std::string& input,
     made = simulate(space, space.scenario(0, as, stop), emitted.title, stop);
   }
   if (!made.run.findings.empty()) {
-    refuse("it is not right: " + made.run.findings.front().message);
+    refuse_plan("it is not right: " + made.run.findings.front().message);
   }
   emitted.problem = made.run.scenario.problem;
   emitted.plan = std::move(made.run.plan);

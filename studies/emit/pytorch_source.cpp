@@ -17,7 +17,7 @@
 namespace schedlab {
 namespace {
 
-void refuse(const std::string& what) {
+void refuse_for_pytorch(const std::string& what) {
   throw InfeasibleError("the plan is not emitted for PyTorch: " + what);
 }
 
@@ -36,7 +36,7 @@ std::string_view torch_type(DataType type) {
     case DataType::bf16:
       return "bfloat16";
     case DataType::int8:
-      refuse("torch.bmm does not multiply int8 on CUDA devices; set \"data_type\"");
+      refuse_for_pytorch("torch.bmm does not multiply int8 on CUDA devices; set \"data_type\"");
       [[fallthrough]];
     default:
       return "float32";
@@ -47,19 +47,19 @@ void expect_possible(const EmittedPlan& emitted) {
   const Plan& plan = emitted.plan;
   for (const StreamId stream : plan.streams.ids()) {
     if (plan.streams[stream].sync == StreamSync::non_blocking) continue;
-    refuse(
+    refuse_for_pytorch(
         fmt::format("{} is ordered with the legacy default stream, and PyTorch's streams are "
                     "not; leave out default_stream",
                     plan.stream_name(stream)));
   }
   if (!plan.graphs.empty() && plan.count(HostCallKind::launch) > 0) {
-    refuse(
+    refuse_for_pytorch(
         "it launches some tasks in device graphs and some by themselves, and PyTorch captures "
         "before a run");
   }
   for (const Operation& operation : emitted.graph().operations()) {
     if (operation.kind == TaskKind::collective) {
-      refuse(fmt::format("operation {} is a collective", operation.name));
+      refuse_for_pytorch(fmt::format("operation {} is a collective", operation.name));
     }
   }
 }
