@@ -67,6 +67,24 @@ TEST_CASE("emit takes a spec, the folder of its run, or a plan from a file, to t
   }
 }
 
+TEST_CASE("emit takes a plan whose tasks are cut in another way than the spec's policy wants") {
+  Simulated at;  // along diagonals: whole nodes
+  std::string other = spec_text;
+  other.replace(other.find("diagonal"), 8, "heft");
+  write_file_atomically(at.spec, other.insert(other.rfind('}'), R"(, "launch": "graph_launch")"));
+  EmitOptions options = at.options(at.spec);
+  options.json = true;
+  REQUIRE(at.session.call(options) == exit_done);
+  CHECK(at.session.printed().at("tasks") == 30);
+  CHECK(at.session.printed().at("graphs") == 1);
+  options.plan = at.run + "/plan.json";
+  options.overwrite = true;
+  REQUIRE(at.session.call(options) == exit_done);
+  CHECK(at.session.printed().at("tasks") == 6);
+  CHECK(at.session.printed().at("graphs") == 0);
+  CHECK(has(at.session.printed().at("computes").get<std::string>(), "real recurrent kernels"));
+}
+
 TEST_CASE("emit writes the plan that lies in the folder, and refuses one that is not right") {
   Simulated at;
   const auto file = std::filesystem::path(at.run) / "plan.json";
