@@ -53,7 +53,7 @@ Tried tried(const std::string& kind, std::size_t turn) {
     CAPTURE(program.printed);
     REQUIRE(program.compiled);
     CHECK(program.exit_code == 0);
-    const testing::RecordedPlan recorded(program.log);
+    const testing::RecordedPlan recorded(program.log, emitted.plan.event_count);
     const testing::PlannedCalls planned(emitted);
     CHECK(recorded.start == planned.start);
     CHECK(recorded.calls == planned.calls);
